@@ -60,7 +60,7 @@ func TestLibrary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]provider.Platform{platform}, found.Index.Platforms()); diff != "" || !found.Platforms[platform].Whole() {
+	if diff := cmp.Diff([]provider.Platform{platform}, found.Index.Platforms()); diff != "" || !found.Platforms[platform].IsIntact() {
 		t.Errorf("the release in the layout, -want +got:\n%s%+v", diff, found)
 	}
 }

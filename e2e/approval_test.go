@@ -170,7 +170,7 @@ func TestGarbageCollectionKeepsPendingReleases(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range world.platforms {
-		if f := i.At(p); !f.Whole() || f.Manifest.Zip.Size == 0 {
+		if f := i.At(p); !f.IsIntact() || f.Manifest.Zip.Size == 0 {
 			t.Errorf("%s: %v, missing %v", p, f.Err, f.Missing)
 		}
 	}

@@ -46,7 +46,7 @@ func wantWholeCopy(t *testing.T, repo repository.Repository, want provider.Docum
 		t.Fatal(err)
 	}
 	for _, p := range world.platforms {
-		if f := i.Platforms[p]; !f.Whole() || f.Manifest.Zip.Size == 0 {
+		if f := i.Platforms[p]; !f.IsIntact() || f.Manifest.Zip.Size == 0 {
 			t.Errorf("%s: %s: %v, missing %v", repo, p, f.Err, f.Missing)
 		}
 	}

@@ -51,10 +51,10 @@ func userCache(c *cli.Context) (dir string, err error) {
 func storeOptions(out *report.Report, recheck bool) store.Options {
 	return store.Options{
 		Recheck: recheck,
-		Damaged: func(path string, why error) {
+		OnDamaged: func(path string, why error) {
 			out.Warn("%s in the cache was damaged, and comes from the source: %v", path, why)
 		},
-		Failed: func(err error) {
+		OnFailed: func(err error) {
 			remedy := ""
 			if errors.Is(err, syscall.ENOSPC) {
 				remedy = "; tofu-oci cache prune removes what was not used for long"

@@ -147,7 +147,7 @@ func (cmd *command) connectAs(c *cli.Context, out *report.Report, config cliconf
 		}
 	}
 	cmd.http, err = httpclient.New(httpclient.Options{
-		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + thisBuild().Version, Retried: out.Retried, Trace: out.Debug.Trace(),
+		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + thisBuild().Version, OnRetry: out.Retried, Trace: out.Debug.Trace(),
 	})
 	if err != nil {
 		return usagef("--ca-file: %w", err)

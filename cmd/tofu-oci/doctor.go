@@ -173,5 +173,5 @@ func (cmd *command) takesLogin(ctx context.Context, at template.Reference) (aske
 	options.Credential = func(ctx context.Context, _ string) (repository.Credential, error) {
 		return cmd.repos.Credential(ctx, at.Registry+"/"+at.Name)
 	}
-	return repository.CheckLogin(ctx, at.Registry, options)
+	return repository.CheckCredentials(ctx, at.Registry, options)
 }

@@ -138,7 +138,7 @@ func (cmd *command) checkLogin(ctx context.Context, target credentials.Prefix, l
 	o.Credential = func(context.Context, string) (repository.Credential, error) {
 		return repository.Credential{Username: login.Username, Password: login.Password.Reveal()}, nil
 	}
-	asked, err = repository.CheckLogin(ctx, target.Registry, o)
+	asked, err = repository.CheckCredentials(ctx, target.Registry, o)
 	if errors.Is(err, provider.ErrDenied) {
 		err = explain.WithHint(err, explain.LoginHint(target.Registry)+"; nothing was written")
 	}

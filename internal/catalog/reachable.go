@@ -37,7 +37,7 @@ func Reachable(ctx context.Context, from []template.Template, o repository.Optio
 }
 
 func ping(ctx context.Context, client *http.Client, base *url.URL) error {
-	req, err := http.NewRequestWithContext(httpclient.Once(ctx), http.MethodGet, base.String(), nil)
+	req, err := http.NewRequestWithContext(httpclient.WithoutRetry(ctx), http.MethodGet, base.String(), nil)
 	if err != nil {
 		return fmt.Errorf("contacting registry %s: %w", base.Host, err)
 	}

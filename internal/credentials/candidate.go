@@ -20,7 +20,7 @@ type candidate struct {
 	// rank is the turn in OpenTofu among candidates of the same depth.
 	rank int
 	// unread says why OpenTofu passes the source over, "" when it doesn't.
-	unread string
+	skipped string
 	// differs says how OpenTofu takes another login from it, "" for the same one.
 	differs string
 	// stops says that OpenTofu, where it has another login, stops at this one.
@@ -47,7 +47,7 @@ func (r *Resolver) candidates(repo repository) []*candidate {
 			c.differs = "OpenTofu wants access_token and refresh_token together"
 		}
 		if !s.spells(rule.Prefix(), repo) {
-			c.unread = "OpenTofu wants the registry spelled as in the repository"
+			c.skipped = "OpenTofu wants the registry spelled as in the repository"
 		}
 		all = append(all, c)
 	}
@@ -67,12 +67,12 @@ func (r *Resolver) candidates(repo repository) []*candidate {
 // leaves all files aside that it found by itself.
 func (r *Resolver) noteRefusal(files []file, all []*candidate) {
 	path := refused(files)
-	if path == "" || r.named() {
+	if path == "" || r.hasConfiguredFiles() {
 		return
 	}
 	for _, c := range all {
 		if c.origin.File != "" {
-			c.unread = cmp.Or(c.unread, "OpenTofu reads none of the files, since it refuses "+path)
+			c.skipped = cmp.Or(c.skipped, "OpenTofu reads none of the files, since it refuses "+path)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func (f file) candidates(repo repository) []*candidate {
 	var all []*candidate
 	add := func(c candidate) {
 		c.origin.File = f.path
-		c.rank, c.unread = f.rank, cmp.Or(f.unread, c.unread)
+		c.rank, c.skipped = f.rank, cmp.Or(f.skipped, c.skipped)
 		if c.origin.Helper != "" {
 			c.origin.Kind = FromHelper
 			if err := checkHelper(c.origin.Helper); err != nil {
@@ -102,16 +102,16 @@ func (f file) candidates(repo repository) []*candidate {
 	}
 	for _, key := range sortedKeys(f.auths, repo) {
 		e, s := f.auths[key], parseKey(key)
-		c := candidate{depth: s.depth(repo), credential: e.credential, unread: e.unread, differs: e.differs, stops: e.stops}
+		c := candidate{depth: s.depth(repo), credential: e.credential, skipped: e.skipped, differs: e.differs, stops: e.stops}
 		c.origin = Origin{Kind: FromFile, Section: "auths", Key: key}
 		if e.problem != "" {
 			c.err = f.entryError(key, e.problem)
 		}
 		if !s.spells(key, repo) {
-			c.unread = cmp.Or(c.unread, "OpenTofu does not take this key for the repository")
+			c.skipped = cmp.Or(c.skipped, "OpenTofu does not take this key for the repository")
 		}
 		if f.old {
-			c.unread = cmp.Or(c.unread, "OpenTofu does not know the format of .dockercfg")
+			c.skipped = cmp.Or(c.skipped, "OpenTofu does not know the format of .dockercfg")
 		}
 		add(c)
 	}
@@ -122,7 +122,7 @@ func (f file) candidates(repo repository) []*candidate {
 		}
 		c := candidate{depth: 1, origin: Origin{Section: "credHelpers", Key: key, Helper: f.helpers[key]}}
 		if !s.spells(key, repo) {
-			c.unread = "OpenTofu does not take this key for the registry"
+			c.skipped = "OpenTofu does not take this key for the registry"
 		}
 		add(c)
 	}

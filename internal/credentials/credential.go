@@ -18,6 +18,6 @@ func (c Credential) IsAnonymous() bool { return c == Credential{} }
 
 // logsIn reports whether there is a secret. A name alone is what "docker login"
 // leaves behind when the secret is elsewhere.
-func (c Credential) logsIn() bool {
+func (c Credential) hasSecret() bool {
 	return !c.Password.IsEmpty() || !c.IdentityToken.IsEmpty() || !c.RegistryToken.IsEmpty()
 }

@@ -14,7 +14,7 @@ type entry struct {
 	// problem is what is wrong with the entry, "" for nothing.
 	problem string
 	// unread says why OpenTofu does not see a login here, "" when it does.
-	unread string
+	skipped string
 	// differs says how OpenTofu reads another login here, "" for the same one.
 	differs string
 	// stops says that OpenTofu stops at the entry where it is for the repository.
@@ -68,7 +68,7 @@ func parseEntry(data json.RawMessage) entry {
 		e.differs = "OpenTofu reads username and password in auth only"
 	}
 	if raw.Auth == "" {
-		e.unread = e.differs
+		e.skipped = e.differs
 	}
 	return e
 }

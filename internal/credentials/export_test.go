@@ -7,7 +7,7 @@ import (
 )
 
 // SetClock says what the time is.
-func (r *Resolver) SetClock(now func() time.Time) { r.now, r.replies.Now = now, now }
+func (r *Resolver) SetClock(now func() time.Time) { r.now, r.responses.Now = now, now }
 
 // Login is LoginFrom without the origin.
 func (r *Resolver) Login(ctx context.Context, repository string) (Credential, error) {
@@ -26,7 +26,7 @@ type Source struct {
 
 // ParseDocument reads a file's content, and gives what it has for a repository.
 func ParseDocument(data []byte, legacy bool, name string) ([]Source, error) {
-	p := place{path: "logins.json", legacy: legacy, rank: 1}
+	p := fileSpec{path: "logins.json", legacy: legacy, rank: 1}
 	d, err := parseDocument(p, data)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func ParseDocument(data []byte, legacy bool, name string) ([]Source, error) {
 		return nil, err
 	}
 	var sources []Source
-	for _, c := range (file{place: p, document: d, exists: true}).candidates(r) {
+	for _, c := range (file{fileSpec: p, document: d, exists: true}).candidates(r) {
 		s := Source{Depth: c.depth, Origin: c.origin, Login: c.credential, Text: fmt.Sprintf("%+v %#v", *c, *c)}
 		c.credential = Credential{}
 		s.Bare = fmt.Sprintf("%+v %#v", *c, *c)

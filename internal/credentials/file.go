@@ -16,7 +16,7 @@ const maxFile = 4 << 20
 
 // file is a file with logins, or the place where there is none.
 type file struct {
-	place
+	fileSpec
 	document
 	exists bool
 	// err is a *[FileError], with a place that holds an unusable file.
@@ -50,8 +50,8 @@ func (f file) entryError(key, problem string) error {
 }
 
 // readFile reads the file of a place. What is wrong stands in the result.
-func readFile(p place) file {
-	f := file{place: p}
+func readFile(p fileSpec) file {
+	f := file{fileSpec: p}
 	if p.text != "" {
 		f.exists = true
 		f.document, f.err = parseDocument(p, []byte(p.text))
@@ -91,7 +91,7 @@ func withoutPath(err error) error {
 
 // parseDocument reads the content of the file at a place. Nothing at all, as in
 // /dev/null, is no logins. Errors are *[FileError].
-func parseDocument(p place, data []byte) (document, error) {
+func parseDocument(p fileSpec, data []byte) (document, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return document{strict: true}, nil
 	}
@@ -120,7 +120,7 @@ func parseDocument(p place, data []byte) (document, error) {
 
 // explain puts an error of JSON into words without values of the file, and finds
 // its line.
-func (p place) explain(data []byte, err error) error {
+func (p fileSpec) explain(data []byte, err error) error {
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
 	var offset int64

@@ -21,7 +21,7 @@ const (
 	// helperTimeout lets a helper fetch a token; nobody should have to type here.
 	helperTimeout = 30 * time.Second
 	// maxAnswer is many times a token.
-	maxAnswer = 256 << 10
+	maxResponse = 256 << 10
 	// tokenUser is the username that stands before an identity token
 	// (https://docs.docker.com/reference/cli/docker/login/#credential-helper-protocol).
 	tokenUser = "<token>"
@@ -30,7 +30,7 @@ const (
 )
 
 // errNoLogin says that a helper knows no login.
-var errNoLogin = errors.New("no login")
+var errNoCredentials = errors.New("no login")
 
 // program returns the file name of a helper.
 func program(name string) string { return "docker-credential-" + name }
@@ -44,22 +44,22 @@ func checkHelper(name string) error {
 }
 
 // question is what a helper is asked: for a registry, by one of its names.
-type question struct{ helper, server string }
+type helperRequest struct{ helper, server string }
 
 // reply is what a helper answered. Its error is kept too.
-type reply struct {
+type helperResponse struct {
 	login Credential
 	err   error
 }
 
 // askHelper returns the login that a helper knows, the zero one for none.
-func (r *Resolver) askHelper(ctx context.Context, q question) (Credential, error) {
-	known, err := r.replies.Get(ctx, q, func(ctx context.Context) (reply, error) {
-		login, err := run(ctx, q)
+func (r *Resolver) queryHelper(ctx context.Context, q helperRequest) (Credential, error) {
+	known, err := r.responses.Get(ctx, q, func(ctx context.Context) (helperResponse, error) {
+		login, err := runGet(ctx, q)
 		if err != nil && ctx.Err() != nil {
-			return reply{}, err
+			return helperResponse{}, err
 		}
-		return reply{login, err}, nil
+		return helperResponse{login, err}, nil
 	})
 	if err == nil {
 		err = known.err
@@ -69,16 +69,16 @@ func (r *Resolver) askHelper(ctx context.Context, q question) (Credential, error
 
 // run asks a helper. Its output holds the secret when all goes well, and may do
 // so when not: no error tells it.
-func run(ctx context.Context, q question) (Credential, error) {
+func runGet(ctx context.Context, q helperRequest) (Credential, error) {
 	out, err := command(ctx, q.helper, "get", extprog.Call{
 		Stdin:       []byte(q.server),
 		MayBeSilent: true, // that of Google Cloud says nothing to what it doesn't know
 		Private:     true,
 		Refusal:     refusal,
 		Timeout:     helperTimeout,
-		MaxOutput:   maxAnswer,
+		MaxOutput:   maxResponse,
 	})
-	if errors.Is(err, errNoLogin) || err == nil && out == nil {
+	if errors.Is(err, errNoCredentials) || err == nil && out == nil {
 		return Credential{}, nil
 	}
 	if err != nil {
@@ -102,7 +102,7 @@ func command(ctx context.Context, name, verb string, call extprog.Call) ([]byte,
 // refusal tells from what a helper printed, and failed, that it knows no login.
 func refusal(stdout []byte) error {
 	if strings.Contains(strings.ToLower(string(stdout)), notFound) {
-		return errNoLogin
+		return errNoCredentials
 	}
 	return nil
 }

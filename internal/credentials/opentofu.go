@@ -11,18 +11,18 @@ import (
 // fault, and why. Both are empty when there is none.
 func (r *Resolver) stops(all []*candidate) (file, why string) {
 	// It reads all files that the configuration names before it looks for a login.
-	if r.named() {
+	if r.hasConfiguredFiles() {
 		if path := refused(r.files()); path != "" {
 			return path, "OpenTofu stops, since it refuses " + path
 		}
 	}
 	// An entry that it can't split is an error beside any login, even a more
 	// specific one, and is passed over where there is none.
-	if openTofus(all) == nil {
+	if openTofuCandidate(all) == nil {
 		return "", ""
 	}
 	for _, c := range all {
-		if c.stops && c.unread == "" {
+		if c.stops && c.skipped == "" {
 			return c.origin.File, fmt.Sprintf(`OpenTofu stops, since what is in %s has an "auth" without a colon`, c.origin.where())
 		}
 	}
@@ -32,7 +32,7 @@ func (r *Resolver) stops(all []*candidate) (file, why string) {
 // compare says why OpenTofu does not come to the same login, "" when it does.
 // All is in our order, and from nil for no login.
 func (r *Resolver) compare(ctx context.Context, repo repository, all []*candidate, from *candidate) string {
-	taken := openTofus(all)
+	taken := openTofuCandidate(all)
 	switch {
 	case from == nil && (taken == nil || taken.origin.Helper != ""):
 		return ""
@@ -42,10 +42,10 @@ func (r *Resolver) compare(ctx context.Context, repo repository, all []*candidat
 		// The requests go to another host, which the login is not for
 		// (opentofu/cmd/tofu/oci_distribution.go).
 		return "OpenTofu logs in to Docker Hub only as registry-1.docker.io"
-	case from.unread != "" && taken != nil:
-		return fmt.Sprintf("%s, and takes what it finds in %s", from.unread, taken.origin.where())
-	case from.unread != "":
-		return from.unread
+	case from.skipped != "" && taken != nil:
+		return fmt.Sprintf("%s, and takes what it finds in %s", from.skipped, taken.origin.where())
+	case from.skipped != "":
+		return from.skipped
 	case from != taken:
 		return fmt.Sprintf("OpenTofu takes what it finds in %s, and looks no further", taken.origin.where())
 	case from.differs != "":
@@ -57,8 +57,8 @@ func (r *Resolver) compare(ctx context.Context, repo repository, all []*candidat
 }
 
 // openTofus is the source that OpenTofu takes, whatever comes of it.
-func openTofus(all []*candidate) *candidate {
-	seen := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return c.unread != "" || c.stops })
+func openTofuCandidate(all []*candidate) *candidate {
+	seen := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return c.skipped != "" || c.stops })
 	if len(seen) == 0 {
 		return nil
 	}
@@ -71,11 +71,11 @@ func openTofus(all []*candidate) *candidate {
 // compareHelper asks a helper by the name that OpenTofu asks it by.
 func (r *Resolver) compareHelper(ctx context.Context, repo repository, from *candidate) string {
 	name, server := program(from.origin.Helper), repo.openTofuServer()
-	theirs, err := r.askHelper(ctx, question{helper: from.origin.Helper, server: server})
+	theirs, err := r.queryHelper(ctx, helperRequest{helper: from.origin.Helper, server: server})
 	switch {
 	case err != nil:
 		return fmt.Sprintf("OpenTofu asks %s for %q, which fails", name, server)
-	case !theirs.logsIn():
+	case !theirs.hasSecret():
 		return fmt.Sprintf("OpenTofu asks %s for %q only, and it knows no login by that name", name, server)
 	case !theirs.IdentityToken.IsEmpty():
 		return "OpenTofu takes no identity tokens from helpers"
@@ -84,7 +84,7 @@ func (r *Resolver) compareHelper(ctx context.Context, repo repository, from *can
 	case theirs.Password != from.credential.Password:
 		// Some helpers create a new token each time. Otherwise, it is an old password, because
 		// docker login replaces only the entry that Docker reads.
-		again, err := run(ctx, question{helper: from.origin.Helper, server: from.origin.Asked})
+		again, err := runGet(ctx, helperRequest{helper: from.origin.Helper, server: from.origin.Asked})
 		if err == nil && again == from.credential {
 			return fmt.Sprintf("OpenTofu asks %s for %q, and gets another password", name, server)
 		}

@@ -9,7 +9,7 @@ import (
 
 // openTofus is what OpenTofu makes of a file in a usual place, for a repository:
 // a pair, none, or an error. It knows nothing of helpers.
-func openTofus(data []byte, registry, path string) (username, password string, found, failed bool) {
+func openTofuCandidate(data []byte, registry, path string) (username, password string, found, failed bool) {
 	var file struct {
 		Auths map[string]*struct {
 			Auth []byte `json:"auth"`
@@ -52,7 +52,7 @@ func FuzzFindAsOpenTofu(f *testing.F) {
 			return
 		}
 		registry, path, _ := strings.Cut(name, "/")
-		username, password, found, failed := openTofus(data, registry, path)
+		username, password, found, failed := openTofuCandidate(data, registry, path)
 		if registry == "docker.io" {
 			found = false // it asks registry-1.docker.io, which that login is not for
 		}

@@ -18,17 +18,17 @@ type Resolver struct {
 	files  func() []file
 	now    func() time.Time
 	// replies are what helpers answered.
-	replies memo.Memo[question, reply]
+	responses memo.Memo[helperRequest, helperResponse]
 	// given tells when [Resolver.Resolve] first gave an access token for a repository.
-	given memo.Memo[string, time.Time]
+	issued memo.Memo[string, time.Time]
 }
 
 // New returns a finder for a CLI configuration. Files are read when they are first needed.
 func New(c cliconfig.Config, e Environment) *Resolver {
-	r := &Resolver{config: c, now: time.Now, replies: memo.Memo[question, reply]{Lifetime: freshness}}
+	r := &Resolver{config: c, now: time.Now, responses: memo.Memo[helperRequest, helperResponse]{Lifetime: freshness}}
 	r.files = sync.OnceValue(func() []file {
 		var files []file
-		for _, p := range r.places(e) {
+		for _, p := range r.fileSpecs(e) {
 			files = append(files, readFile(p))
 		}
 		return files
@@ -36,18 +36,18 @@ func New(c cliconfig.Config, e Environment) *Resolver {
 	return r
 }
 
-func (r *Resolver) places(e Environment) []place {
+func (r *Resolver) fileSpecs(e Environment) []fileSpec {
 	switch {
 	case r.config.DefaultLogins.NoAmbient:
 		return nil
-	case r.named():
-		return listed(r.config.DefaultLogins.DockerFiles)
+	case r.hasConfiguredFiles():
+		return configuredFiles(r.config.DefaultLogins.DockerFiles)
 	}
-	return e.places()
+	return e.files()
 }
 
 // named reports whether the configuration names the files itself.
-func (r *Resolver) named() bool { return r.config.DefaultLogins.DockerFiles != nil }
+func (r *Resolver) hasConfiguredFiles() bool { return r.config.DefaultLogins.DockerFiles != nil }
 
 // Find returns the login for a repository, "host/name", and says where it came
 // from. The zero login is that of everybody. The origin beside an error is the
@@ -78,7 +78,7 @@ func (r *Resolver) Find(ctx context.Context, repository string) (Credential, Ori
 // login.
 func (r *Resolver) search(ctx context.Context, repo repository, all []*candidate) (Credential, *candidate, error) {
 	// 1. What the configuration names has to be there.
-	if r.named() {
+	if r.hasConfiguredFiles() {
 		for _, file := range r.files() {
 			if err := file.unusable(); err != nil {
 				return Credential{}, nil, err
@@ -88,11 +88,11 @@ func (r *Resolver) search(ctx context.Context, repo repository, all []*candidate
 
 	// 2. The first that knows a login has it.
 	for _, c := range all {
-		login, err := r.ask(ctx, repo, c)
+		login, err := r.queryCandidate(ctx, repo, c)
 		if err != nil {
 			return Credential{}, c, err
 		}
-		if login.logsIn() {
+		if login.hasSecret() {
 			return login, c, nil
 		}
 	}
@@ -107,16 +107,16 @@ func (r *Resolver) search(ctx context.Context, repo repository, all []*candidate
 }
 
 // ask returns what a source knows. What a helper knew, and by which name, is noted.
-func (r *Resolver) ask(ctx context.Context, repo repository, c *candidate) (Credential, error) {
+func (r *Resolver) queryCandidate(ctx context.Context, repo repository, c *candidate) (Credential, error) {
 	if c.err != nil || c.origin.Helper == "" {
 		return c.credential, c.err
 	}
 	for _, server := range repo.servers() {
-		login, err := r.askHelper(ctx, question{helper: c.origin.Helper, server: server})
+		login, err := r.queryHelper(ctx, helperRequest{helper: c.origin.Helper, server: server})
 		if err != nil {
 			return Credential{}, fmt.Errorf("asking the helper of %s for %q: %w", c.origin.where(), server, err)
 		}
-		if login.logsIn() {
+		if login.hasSecret() {
 			c.credential, c.origin.Asked = login, server
 			return login, nil
 		}
@@ -139,7 +139,7 @@ func (r *Resolver) Resolve(ctx context.Context, repository string) (Credential, 
 		return Credential{}, Origin{}, err
 	}
 	if !login.RegistryToken.IsEmpty() && !login.IdentityToken.IsEmpty() {
-		first, _ := r.given.Get(ctx, repository, func(context.Context) (time.Time, error) { return r.now(), nil })
+		first, _ := r.issued.Get(ctx, repository, func(context.Context) (time.Time, error) { return r.now(), nil })
 		if r.now().Sub(first) >= freshness {
 			login.RegistryToken = text.Secret{}
 		}

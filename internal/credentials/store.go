@@ -90,7 +90,7 @@ func (k *Store) Locate(t Prefix) (Location, error) {
 		return Location{}, fmt.Errorf("keeping the login for %s with %s: %w", t, place, ErrPath)
 	}
 	if _, err := exec.LookPath(program(place.Helper)); errors.Is(err, exec.ErrNotFound) {
-		return Location{}, &HelperError{Doing: fmt.Sprintf("keeping the login with %s", place), Err: extprog.ErrNotFound}
+		return Location{}, &HelperError{Op: fmt.Sprintf("keeping the login with %s", place), Err: extprog.ErrNotFound}
 	}
 	return place, nil
 }
@@ -145,7 +145,7 @@ func (k *Store) Delete(ctx context.Context, t Prefix) ([]Location, error) {
 	var all []Location
 	var errs []error
 	for _, path := range k.Files() {
-		removed, err := forgetIn(ctx, path, t)
+		removed, err := deleteFrom(ctx, path, t)
 		all, errs = append(all, removed...), append(errs, err)
 	}
 	return all, errors.Join(errs...)
@@ -163,7 +163,7 @@ func (k *Store) Files() []string {
 	return files
 }
 
-func forgetIn(ctx context.Context, path string, t Prefix) ([]Location, error) {
+func deleteFrom(ctx context.Context, path string, t Prefix) ([]Location, error) {
 	f, err := openFile(path)
 	if err != nil {
 		return nil, err
@@ -198,18 +198,18 @@ func forgetIn(ctx context.Context, path string, t Prefix) ([]Location, error) {
 // full stops: those for parts of the registry, and those that are elsewhere.
 func (k *Store) Remaining(ctx context.Context, t Prefix) ([]string, error) {
 	var left []string
-	for _, part := range k.parts(t) {
+	for _, part := range k.subpaths(t) {
 		left = append(left, fmt.Sprintf("the login for %s stays; tofu-oci logout %[1]s removes it", part))
 	}
 	found, origin, err := New(k.config, k.environment).Find(ctx, t.repository())
-	if err == nil && found.logsIn() {
+	if err == nil && found.hasSecret() {
 		left = append(left, fmt.Sprintf("tofu-oci still finds a login for %s, from %s", t, origin))
 	}
 	return left, err
 }
 
 // parts are the targets below one that have logins of their own.
-func (k *Store) parts(t Prefix) []Prefix {
+func (k *Store) subpaths(t Prefix) []Prefix {
 	var parts []Prefix
 	for _, path := range k.Files() {
 		f, err := openFile(path)

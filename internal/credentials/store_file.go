@@ -52,7 +52,7 @@ func readAuthFile(path string) (*authFile, error) {
 		return f, err
 	}
 	f.text = f.Text
-	if f.document, err = parseDocument(place{path: path}, f.text); err != nil {
+	if f.document, err = parseDocument(fileSpec{path: path}, f.text); err != nil {
 		return nil, err
 	}
 	if err := f.findAuths(); err != nil {

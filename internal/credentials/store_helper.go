@@ -18,20 +18,20 @@ import (
 const (
 	// keepTimeout leaves time to unlock a keychain: somebody is there when a login is
 	// kept.
-	keepTimeout = 2 * time.Minute
+	storeTimeout = 2 * time.Minute
 	// maxSaid is how much of what a helper says is told, in bytes.
-	maxSaid = 300
+	maxHelperOutput = 300
 )
 
 // HelperError says that a credential helper did not keep or remove a login.
 type HelperError struct {
 	// Doing is what it should do: "storing the login for ghcr.io".
-	Doing string
+	Op string
 	// Err is what it said, or why it did not run: [exec.ErrNotFound].
 	Err error
 }
 
-func (e *HelperError) Error() string { return fmt.Sprintf("%s: %v", e.Doing, e.Err) }
+func (e *HelperError) Error() string { return fmt.Sprintf("%s: %v", e.Op, e.Err) }
 
 // Unwrap returns Err.
 func (e *HelperError) Unwrap() error { return e.Err }
@@ -52,10 +52,10 @@ func storeWith(ctx context.Context, helper, server string, c Credential) error {
 	encoder.SetEscapeHTML(false) // some helpers are scripts
 	err := encoder.Encode(struct{ ServerURL, Username, Secret string }{server, c.Username, c.Password.Reveal()})
 	if err == nil {
-		err = tell(ctx, helper, "store", sent.Bytes(), c.Password)
+		err = runSilently(ctx, helper, "store", sent.Bytes(), c.Password)
 	}
 	if err != nil {
-		return &HelperError{Doing: fmt.Sprintf("storing the login for %s", server), Err: err}
+		return &HelperError{Op: fmt.Sprintf("storing the login for %s", server), Err: err}
 	}
 	return nil
 }
@@ -63,14 +63,14 @@ func storeWith(ctx context.Context, helper, server string, c Credential) error {
 // eraseWith lets a helper forget a registry, by those of its names that it knows.
 func eraseWith(ctx context.Context, helper string, servers []string) (erased []string, err error) {
 	for _, server := range servers {
-		known, err := run(ctx, question{helper: helper, server: server})
-		if err == nil && known.logsIn() {
-			err = tell(ctx, helper, "erase", []byte(server), cmp.Or(known.Password, known.IdentityToken))
+		known, err := runGet(ctx, helperRequest{helper: helper, server: server})
+		if err == nil && known.hasSecret() {
+			err = runSilently(ctx, helper, "erase", []byte(server), cmp.Or(known.Password, known.IdentityToken))
 		}
 		switch {
 		case err != nil:
-			return erased, &HelperError{Doing: fmt.Sprintf("removing the login for %s", server), Err: err}
-		case known.logsIn():
+			return erased, &HelperError{Op: fmt.Sprintf("removing the login for %s", server), Err: err}
+		case known.hasSecret():
 			erased = append(erased, server)
 		}
 	}
@@ -79,11 +79,11 @@ func eraseWith(ctx context.Context, helper string, servers []string) (erased []s
 
 // tell runs a helper that answers nothing. What it says to explain a failure is told,
 // unless the secret is in it: scripts print what they read.
-func tell(ctx context.Context, helper, verb string, stdin []byte, secret text.Secret) error {
+func runSilently(ctx context.Context, helper, verb string, stdin []byte, secret text.Secret) error {
 	_, err := command(ctx, helper, verb, extprog.Call{
-		Stdin: stdin, MayBeSilent: true, Private: true, Timeout: keepTimeout, MaxOutput: maxAnswer,
+		Stdin: stdin, MayBeSilent: true, Private: true, Timeout: storeTimeout, MaxOutput: maxResponse,
 		Refusal: func(stdout []byte) error {
-			said := extprog.OneLine(stdout[:min(len(stdout), maxSaid)])
+			said := extprog.OneLine(stdout[:min(len(stdout), maxHelperOutput)])
 			if said == "" || secret.IsIn(string(stdout)) {
 				return nil
 			}

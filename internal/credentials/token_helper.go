@@ -74,7 +74,7 @@ func tokenHelperVersion(file, name string) (v provider.Version, ok bool) {
 // and tell nothing of what the helper printed on stdout.
 func (h TokenHelper) Token(ctx context.Context, host string) (string, error) {
 	words := slices.Concat([]string{h.path}, h.args, []string{"get", host})
-	out, err := extprog.New(words...).Run(ctx, extprog.Call{Private: true, Timeout: helperTimeout, MaxOutput: maxAnswer})
+	out, err := extprog.New(words...).Run(ctx, extprog.Call{Private: true, Timeout: helperTimeout, MaxOutput: maxResponse})
 	if err != nil {
 		return "", err
 	}

@@ -103,7 +103,7 @@ func (e *examination) checkLayoutTag(ctx context.Context, repo repository.Reader
 	add := func(part string) {
 		broken = append(broken, finding.New(finding.Error, "artifact-broken", fmt.Sprintf("The %s of %s:%s is missing or damaged.", part, e.ref, tag), finding.Remedy{Command: e.mirrorCommand(constraint)}))
 	}
-	if found.Lost {
+	if found.Dangling {
 		add("index")
 	}
 	for _, p := range found.Index.Platforms() {

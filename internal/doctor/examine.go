@@ -31,7 +31,7 @@ type Options struct {
 	// Login tells about the login for a repository, "host/name".
 	Login func(ctx context.Context, repository string) Login
 	// Registry asks the registry of a reference, whose name need be no repository's,
-	// whether it takes the login for what is below: as [repository.CheckLogin] does. It
+	// whether it takes the login for what is below: as [repository.CheckCredentials] does. It
 	// is needed where Wanted is the zero value only.
 	Registry func(ctx context.Context, at template.Reference) (asked bool, err error)
 	// PlainHTTP are the registries that are spoken to without TLS.

@@ -111,13 +111,13 @@ func (e *examination) examineVersion(ctx context.Context, repo repository.Reader
 	switch {
 	case !found.Exists():
 		return found.Absent
-	case found.Lost:
+	case found.Dangling:
 		e.addFinding(finding.Error, "artifact-broken", fmt.Sprintf("The index that the tag %s names is missing or damaged.", what), finding.Remedy{Command: e.mirrorCommand(v.String())})
 		return nil
 	case found.Format != nil:
 		e.addFinding(finding.Error, "tag-not-provider", fmt.Sprintf("The tag %s does not name a provider as OpenTofu wants it: %v.", what, found.Format), finding.Remedy{Command: e.mirrorCommand(v.String()) + " --force"})
 		return nil //nolint:nilerr // it is a finding
-	case found.Lacks(e.Platform):
+	case !found.HasPlatform(e.Platform):
 		e.addFinding(finding.Error, "platform-missing", fmt.Sprintf("%s has no package for %s, only for %v.", what, e.Platform, found.Index.Platforms()), finding.Remedy{Command: e.mirrorCommand(v.String()) + " --platform " + e.Platform.String()})
 		return nil
 	}
@@ -132,7 +132,7 @@ func (e *examination) examineVersion(ctx context.Context, repo repository.Reader
 }
 
 // judge tells what is wrong with a package.
-func (e *examination) examinePackage(what string, f repository.Found) {
+func (e *examination) examinePackage(what string, f repository.InspectedPackage) {
 	repair := e.mirrorCommand(e.report.Version)
 	broken := func(part string) {
 		e.addFinding(finding.Error, "artifact-broken", fmt.Sprintf("The %s for %s of %s is missing or damaged.", part, e.Platform, what), finding.Remedy{Command: repair})
@@ -200,7 +200,7 @@ var separateRepositories = finding.Remedy{Hint: "give each provider a repository
 
 // owner tells whose release it is. OpenTofu goes by the repository alone.
 func (e *examination) checkOwner(what string, found repository.Inspection) {
-	foreign, ok := errors.AsType[*repository.ForeignError](found.CheckProvider(e.Wanted.Address, e.Aliases...))
+	foreign, ok := errors.AsType[*repository.ProviderMismatchError](found.CheckProvider(e.Wanted.Address, e.Aliases...))
 	if ok {
 		f := finding.New(finding.Error, "provider-differs", fmt.Sprintf("In %s %v. OpenTofu does not read the annotation and installs it all the same; tofu-oci refuses it.", e.ref, foreign), separateRepositories)
 		if alias, ok := foreign.Alias(); ok {
@@ -222,7 +222,7 @@ func (e *examination) checkOwner(what string, found repository.Inspection) {
 // takes for this provider's.
 func (e *examination) checkShared(ctx context.Context, repo repository.Reader, tags []string) error {
 	versions := artifact.Tags(tags).Tagged()
-	var first *repository.ForeignError
+	var first *repository.ProviderMismatchError
 	own := false
 	for _, v := range versions[:min(len(versions), maxOthers)] {
 		found, err := repository.Inspect(ctx, repo, artifact.Tag(v), repository.DepthIndex)
@@ -232,7 +232,7 @@ func (e *examination) checkShared(ctx context.Context, repo repository.Reader, t
 		if found.Format != nil || !found.Exists() {
 			continue
 		}
-		foreign, ok := errors.AsType[*repository.ForeignError](found.CheckProvider(e.Wanted.Address, e.Aliases...))
+		foreign, ok := errors.AsType[*repository.ProviderMismatchError](found.CheckProvider(e.Wanted.Address, e.Aliases...))
 		own = own || !ok
 		if ok && first == nil {
 			first = foreign

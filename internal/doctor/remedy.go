@@ -30,7 +30,7 @@ func (r Remedies) Find(ctx context.Context, err error) string {
 			}
 		}
 	}
-	_, lost := errors.AsType[*repository.LostError](err)
+	_, lost := errors.AsType[*repository.DanglingTagError](err)
 	lost = lost || errors.Is(err, repository.ErrNotFound)
 	at, ok := errors.AsType[*provider.Error](err)
 	if !ok || isAbsent(err) || !lost || at.Version == (provider.Version{}) || !r.has(at.Address) {

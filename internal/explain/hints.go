@@ -116,7 +116,7 @@ var hints = []struct {
 	{errorIs(filesystem.ErrUnpacked), "pull it with --layout unpacked"},
 	{errorIs(installation.ErrNotSupported), "name another place with --from"},
 	{isA[*providerexec.StartError], "name the command, with its path where it is not in PATH, behind --: tofu-oci exec -- tofu init"},
-	{errorIs(store.ErrAbsent), "another process removes what this one brings; run the same command again"},
+	{errorIs(store.ErrNotCached), "another process removes what this one brings; run the same command again"},
 	{errorIs(serve.ErrInsecure), "use --tls-cert and --tls-key; or listen on 127.0.0.1, behind a proxy that speaks TLS; or say --insecure-http"},
 	{errorIs(store.ErrNotCache), "name a directory that is not there yet, or an empty one"},
 	{errorIs(pull.ErrPort), "pull it with --layout packed, for a filesystem_mirror"},
@@ -143,7 +143,7 @@ var hints = []struct {
 	{errorIs(origin.ErrToken), "the registry does not take this token, or the token may not read the provider: renew it, or correct it where it is kept"},
 	{isKind(provider.Denied), "give a token for the host, in TF_TOKEN_… or a credentials block of the CLI configuration"},
 	{errorIs(builddir.ErrSums), "the zips are not those that SHA256SUMS was made for: make it again from them, and sign it again; or take it and its signature away, and publish makes it"},
-	{errorIs(repository.ErrKeptDamaged), "delete the file of this digest in the registry's storage, which takes more than a DELETE in some registries, and run this again"},
+	{errorIs(repository.ErrCorruptRetained), "delete the file of this digest in the registry's storage, which takes more than a DELETE in some registries, and run this again"},
 	{isKind(provider.Unverified), "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
 	{isA[*cliconfig.MergeError], "put what is printed in its place by hand; tofu-oci tofurc --validate FILE says whether it is right"},
 	{isA[*mirror.TooYoungError], "waiting does not help where an origin states no dates: name versions exactly, such as hashicorp/null@3.2.4, take what is locked with --lock-file, or leave out --min-age"},
@@ -167,10 +167,10 @@ var hints = []struct {
 	{errorIs(origin.ErrPage), "a proxy, a portal or a login page stands between you and the provider registry: open the URL in a browser, and check the host and HTTPS_PROXY"},
 	{errorIs(repository.ErrPage), "a proxy, a portal or a login page stands between you and the registry: open the URL in a browser, log in there or take the proxy out of HTTPS_PROXY, and check the registry's host name"},
 	{isA[*artifact.FormatError], "the tag was not written by a provider publisher; docs/format.md describes what is expected"},
-	{isA[*repository.ForeignError], "the repository holds another provider; check the repository template"},
+	{isA[*repository.ProviderMismatchError], "the repository holds another provider; check the repository template"},
 	{plainHTTP, "the registry does not speak TLS; if that is meant to be so, name it with --plain-http"},
 	{errorIs(origin.ErrNoRegistry), "check the host in the address, or say in a host block of --config where its registry is"},
-	{errorIs(repository.ErrSubject), "publish has put the release there, and takes documents about one package each (…_OS_ARCH.spdx.json) as its layers; copy leaves such documents out with --no-referrers, and promote needs none without --reason and --by"},
+	{errorIs(repository.ErrNoReferrersList), "publish has put the release there, and takes documents about one package each (…_OS_ARCH.spdx.json) as its layers; copy leaves such documents out with --no-referrers, and promote needs none without --reason and --by"},
 	{isCutOff, "the server, or a proxy on the way, ends connections; try again later"},
 	{isBusy, "the server is overloaded, throttles, or is out of order; try again later"},
 	{unreachable, "the server may be down or out of reach; check the host name, the proxy variables and the network"},
@@ -225,7 +225,7 @@ func otherSpelling(err error) bool {
 // aliasHint is the hint about a repository whose provider could stand for the one that is
 // wanted.
 func aliasHint(err error) string {
-	foreign, ok := errors.AsType[*repository.ForeignError](err)
+	foreign, ok := errors.AsType[*repository.ProviderMismatchError](err)
 	if !ok {
 		return ""
 	}

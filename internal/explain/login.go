@@ -48,7 +48,7 @@ func loginIs(status int) func(error) bool {
 // refusesLogin knows a registry that refuses a login, or can't take it.
 func refusesLogin(err error) bool {
 	about, ok := errors.AsType[*repository.Error](err)
-	return ok && about.Login != ""
+	return ok && about.Credentials != ""
 }
 
 // isDeniedBy knows a refusal by whom errors of a type are about.

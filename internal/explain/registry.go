@@ -72,7 +72,7 @@ func refusalOf(err error) (refusal, bool) {
 	if !ok {
 		return refusal{}, false
 	}
-	r := refusal{err: err, from: productAt(about.Registry), name: about.Name, writing: about.Writing, doing: about.Doing}
+	r := refusal{err: err, from: productAt(about.Registry), name: about.Name, writing: about.Writing, doing: about.Op}
 	if e, ok := errors.AsType[*repository.ResponseError](err); ok {
 		r.status, r.text = e.Status, strings.ToLower(e.Code+" "+e.Message)
 		r.plain = strings.HasPrefix(e.URL, "http://")

@@ -25,7 +25,7 @@ var untagHints = map[product]string{
 // UntagHint returns how to delete a tag that stays, or "" for other errors.
 func UntagHint(err error) string {
 	about, ok := errors.AsType[*repository.Error](err)
-	if !ok || !errors.Is(err, repository.ErrTagStays) {
+	if !ok || !errors.Is(err, repository.ErrTagNotDeleted) {
 		return ""
 	}
 	project, inside, _ := strings.Cut(about.Name, "/")

@@ -47,7 +47,7 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Retried is told of every try that is about to be repeated. It may be
 	// nil, and is called concurrently.
-	Retried func(Retry)
+	OnRetry func(Retry)
 	// Trace is told of all that goes over the wire. Nil costs nothing.
 	Trace *Trace
 }
@@ -92,7 +92,7 @@ func New(o Options) (*http.Client, error) {
 	apart := newTransport(o, roots)
 	apart.Protocols = new(http.Protocols)
 	apart.Protocols.SetHTTP1(true)
-	var wire transport = &connections{shared: newTransport(o, roots), apart: apart}
+	var wire transport = &connections{shared: newTransport(o, roots), dedicated: apart}
 	if o.Trace != nil {
 		wire = &tracer{transport: wire, trace: *o.Trace}
 	}
@@ -108,15 +108,15 @@ type transport interface {
 	CloseIdleConnections()
 }
 
-// connections are those that requests share, and those of [Apart] and of large
+// connections are those that requests share, and those of [WithDedicatedConnection] and of large
 // uploads. In HTTP/2 a server lets a connection have a megabyte or less under way,
 // all its uploads together, which over a long way is little.
-type connections struct{ shared, apart *http.Transport }
+type connections struct{ shared, dedicated *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
 func (c *connections) RoundTrip(req *http.Request) (*http.Response, error) {
-	if isApart(req.Context()) || isLargeUpload(req) {
-		return c.apart.RoundTrip(req)
+	if hasDedicatedConnection(req.Context()) || isLargeUpload(req) {
+		return c.dedicated.RoundTrip(req)
 	}
 	return c.shared.RoundTrip(req)
 }
@@ -124,7 +124,7 @@ func (c *connections) RoundTrip(req *http.Request) (*http.Response, error) {
 // CloseIdleConnections is what [http.Client.CloseIdleConnections] calls.
 func (c *connections) CloseIdleConnections() {
 	c.shared.CloseIdleConnections()
-	c.apart.CloseIdleConnections()
+	c.dedicated.CloseIdleConnections()
 }
 
 func newTransport(o Options, roots *x509.CertPool) *http.Transport {

@@ -142,7 +142,7 @@ func TestAPooledConnectionIsGivenUpInTime(t *testing.T) {
 	s.Start()
 	t.Cleanup(s.Close)
 	notes := &retried{}
-	client := newClient(t, httpclient.Options{Timeout: patience.Of(200 * time.Millisecond), Retried: notes.note})
+	client := newClient(t, httpclient.Options{Timeout: patience.Of(200 * time.Millisecond), OnRetry: notes.note})
 	for range 3 {
 		if got, err := get(t, client, parse(t, s.URL)); got != "fine" || err != nil {
 			t.Fatalf("got %q, %v", got, err)
@@ -176,7 +176,7 @@ func TestApartIsAConnectionOfItsOwn(t *testing.T) {
 		want  int
 	}{
 		"together": {func(ctx context.Context) context.Context { return ctx }, "HTTP/2.0", 1},
-		"apart":    {httpclient.Apart, "HTTP/1.1", 3},
+		"apart":    {httpclient.WithDedicatedConnection, "HTTP/1.1", 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -113,7 +113,7 @@ func (e *brokenBodyError) Error() string {
 	if errors.Is(e.err, io.ErrUnexpectedEOF) {
 		return fmt.Sprintf("GET %s: the answer broke off", e.url)
 	}
-	return fmt.Sprintf("GET %s: the answer broke off: %v", e.url, plain(e.err))
+	return fmt.Sprintf("GET %s: the answer broke off: %v", e.url, describeError(e.err))
 }
 
 func (e *brokenBodyError) Unwrap() error { return e.err }

@@ -31,7 +31,7 @@ type limited struct {
 func (l *limited) send(req *http.Request) (resp *http.Response, sent time.Time, err error) {
 	release := func() {}
 	if isLargeUpload(req) || req.Header.Get("Range") != "" {
-		err = l.outwait(req.Context(), req.URL.Host)
+		err = l.waitForPause(req.Context(), req.URL.Host)
 	} else {
 		release, err = l.pool.Acquire(req.Context(), req.URL.Host)
 	}
@@ -58,7 +58,7 @@ func isLargeUpload(req *http.Request) bool {
 }
 
 // outwait waits while a host has a pause.
-func (l *limited) outwait(ctx context.Context, host string) error {
+func (l *limited) waitForPause(ctx context.Context, host string) error {
 	for {
 		pause := l.pool.Pause(host)
 		if pause == 0 {

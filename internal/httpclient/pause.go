@@ -13,7 +13,7 @@ import (
 )
 
 // setback is what follows from a try that did not work.
-type setback struct {
+type retryDecision struct {
 	// wait is the pause before the next try.
 	wait time.Duration
 	// paused tells that it is the pause of all requests to the host, which has
@@ -25,8 +25,8 @@ type setback struct {
 // setBack decides on the pause after a number of failed tries, the last of which
 // was answered by resp, if at all. A host that asks for a pause gets it at once,
 // which is told once.
-func (t *retrier) setBack(req *http.Request, resp *http.Response, sent time.Time, failed int) setback {
-	s := setback{wait: backoff(t.options.FirstWait, failed)}
+func (t *retrier) decideRetry(req *http.Request, resp *http.Response, sent time.Time, failed int) retryDecision {
+	s := retryDecision{wait: backoff(t.options.FirstWait, failed)}
 	if resp == nil {
 		return s
 	}
@@ -37,7 +37,7 @@ func (t *retrier) setBack(req *http.Request, resp *http.Response, sent time.Time
 	}
 	if s.throttled.First {
 		cause := &provider.StatusError{Method: req.Method, URL: SentWith(req).Text(RedactURL(req.URL)), Status: resp.StatusCode, RetryAfter: asked}
-		t.tell(req, Retry{Attempt: failed, Wait: s.wait, Cause: cause, Host: req.URL.Host})
+		t.reportRetry(req, Retry{Attempt: failed, Wait: s.wait, Cause: cause, Host: req.URL.Host})
 	}
 	return s
 }
@@ -50,18 +50,18 @@ func isPause(status int, asked time.Duration) bool {
 
 // waitOut tells of a failed try and waits. Where the host has a pause, that was told,
 // and waiting is part of the next try.
-func (t *retrier) waitOut(req *http.Request, made int, s setback, cause error) error {
+func (t *retrier) waitForRetry(req *http.Request, made int, s retryDecision, cause error) error {
 	if s.paused {
 		return nil
 	}
-	t.tell(req, Retry{Attempt: made, Wait: s.wait, Cause: cause})
+	t.reportRetry(req, Retry{Attempt: made, Wait: s.wait, Cause: cause})
 	return bounded.Pause(req.Context(), s.wait)
 }
 
-func (t *retrier) tell(req *http.Request, r Retry) {
-	if t.options.Retried != nil {
+func (t *retrier) reportRetry(req *http.Request, r Retry) {
+	if t.options.OnRetry != nil {
 		r.Method, r.URL, r.Of = req.Method, SentWith(req).Text(RedactURL(req.URL)), MaxTries
-		t.options.Retried(r)
+		t.options.OnRetry(r)
 	}
 }
 
@@ -81,7 +81,7 @@ func Pause(ctx context.Context, client *http.Client, target *url.URL, failed int
 		wait, paused = max(wait, status.RetryAfter), isPause(status.Status, status.RetryAfter)
 	}
 	if !paused {
-		t.tell(&http.Request{Method: http.MethodGet, URL: target}, Retry{Attempt: failed, Wait: wait, Cause: cause})
+		t.reportRetry(&http.Request{Method: http.MethodGet, URL: target}, Retry{Attempt: failed, Wait: wait, Cause: cause})
 	}
 	return bounded.Pause(ctx, wait)
 }

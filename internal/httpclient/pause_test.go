@@ -60,7 +60,7 @@ func TestHostThatHasEnough(t *testing.T) {
 			t.Parallel()
 			s := newThrottled(t, test.enough)
 			notes := &retried{}
-			client := newClient(t, httpclient.Options{Retried: notes.note})
+			client := newClient(t, httpclient.Options{OnRetry: notes.note})
 			var group sync.WaitGroup
 			for range test.requests {
 				group.Go(func() {
@@ -91,7 +91,7 @@ func TestPauseIsForAll(t *testing.T) {
 	s := newScript(t, status(429, "Retry-After", "60"), says("fine"))
 	other := newScript(t, says("fine"))
 	paused := make(chan httpclient.Retry, 1)
-	client := newClient(t, httpclient.Options{Retried: func(r httpclient.Retry) { paused <- r }})
+	client := newClient(t, httpclient.Options{OnRetry: func(r httpclient.Retry) { paused <- r }})
 	ends := make(chan error)
 	ask := func(headers ...string) (cancel func()) {
 		req, cancel := request(t, s.URL, headers...)
@@ -198,7 +198,7 @@ func TestHostThatHasEnoughForEver(t *testing.T) {
 			group.Go(func() {
 				ctx := t.Context()
 				if i%2 == 1 {
-					ctx = httpclient.Once(ctx)
+					ctx = httpclient.WithoutRetry(ctx)
 				}
 				_, err := httpclient.Get(ctx, client, parse(t, "https://example.com/"), httpclient.Request{})
 				if httpclient.IsLimit(err) && i%2 == 0 && httpclient.IsTransient(err) {

@@ -30,12 +30,12 @@ func RedactURL(u *url.URL) string {
 
 // inText is a URL among other words: where it leads, its path, and the rest. Its last
 // character is none of the sentence's.
-var inText = regexp.MustCompile(`([a-z]*://)([^\s"/?#]*)(/?(?:[^\s"?#]*[^\s"?#:;,.)])?)(?:[?#](?:[^\s"]*[^\s":;,.)])?)?`)
+var urlInText = regexp.MustCompile(`([a-z]*://)([^\s"/?#]*)(/?(?:[^\s"?#]*[^\s"?#:;,.)])?)(?:[?#](?:[^\s"]*[^\s":;,.)])?)?`)
 
 // RedactText does what [RedactURL] does to the URLs in a text.
 func RedactText(text string) string {
-	return inText.ReplaceAllStringFunc(text, func(found string) string {
-		parts := inText.FindStringSubmatch(found)
+	return urlInText.ReplaceAllStringFunc(text, func(found string) string {
+		parts := urlInText.FindStringSubmatch(found)
 		return parts[1] + parts[2][strings.LastIndexByte(parts[2], '@')+1:] + redactPath(parts[3])
 	})
 }

@@ -138,7 +138,7 @@ func TestNoTokenOfAPathIsTold(t *testing.T) {
 	var log told
 	var retries []httpclient.Retry
 	client, err := httpclient.New(httpclient.Options{
-		FirstWait: time.Millisecond, Trace: log.trace(), Retried: func(r httpclient.Retry) { retries = append(retries, r) },
+		FirstWait: time.Millisecond, Trace: log.trace(), OnRetry: func(r httpclient.Retry) { retries = append(retries, r) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	}
 	previous := via[len(via)-1].URL
 	if previous.Scheme == "https" && req.URL.Scheme != "https" {
-		return Downgrade(req.URL)
+		return NewDowngradeError(req.URL)
 	}
 	left := func(hop *http.Request) bool { return authority(hop.URL) != authority(via[0].URL) }
 	if left(req) || slices.ContainsFunc(via, left) {
@@ -54,7 +54,7 @@ func authority(u *url.URL) string {
 // refused.
 var ErrDowngrade = provider.Errorf(provider.Refused, "which is not followed")
 
-// Downgrade returns an [ErrDowngrade] for the URL to go on to.
-func Downgrade(to *url.URL) error {
+// NewDowngradeError returns an [ErrDowngrade] for the URL to go on to.
+func NewDowngradeError(to *url.URL) error {
 	return fmt.Errorf("redirected from https to %s (%s), %w", to.Scheme, RedactURL(to), ErrDowngrade)
 }

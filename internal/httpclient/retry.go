@@ -13,7 +13,7 @@ import (
 // maxSpared is how many times a request is sent again, without that counting as a
 // try, since its host had enough of many requests at once. They become fewer each
 // time, so that a handful will do.
-const maxSpared = 10
+const maxFreeRetries = 10
 
 // retrier repeats requests that met trouble which passes. It sits below the
 // redirects, so each hop has its own tries. The last try has no other request to
@@ -46,11 +46,11 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil && (ctx.Err() != nil || !isTransientError(err)) {
 			return nil, err
 		}
-		s := t.setBack(req, resp, sent, tries.made+1)
+		s := t.decideRetry(req, resp, sent, tries.made+1)
 		if s.throttled.GaveUp {
 			resp = counted(resp, MaxTries) // by others before: there is no use in more
 		}
-		if !rewindable(req) || isOnce(ctx) {
+		if !rewindable(req) || isWithoutRetry(ctx) {
 			if err == nil {
 				err = NewStatusError(resp)
 			}
@@ -67,7 +67,7 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		case tries.made >= MaxTries:
 			return nil, &provider.TransientError{Tries: tries.made, Err: err}
 		}
-		if err := t.waitOut(req, tries.made, s, err); err != nil {
+		if err := t.waitForRetry(req, tries.made, s, err); err != nil {
 			return nil, err
 		}
 		if body, err = rewound(req); err != nil {
@@ -90,7 +90,7 @@ func (t *retrier) try(req *http.Request, body io.ReadCloser, made *tries) (*http
 	}
 	resp, sent, err := t.send(once)
 	if err != nil {
-		return nil, sent, worded(req, err)
+		return nil, sent, describe(req, err)
 	}
 	if err := req.Context().Err(); err != nil {
 		// The other side saw the client leave, and ended its answer: it is none.
@@ -99,7 +99,7 @@ func (t *retrier) try(req *http.Request, body io.ReadCloser, made *tries) (*http
 	}
 	if resp.StatusCode == http.StatusProxyAuthRequired && proxyOf(req) != "" {
 		_ = resp.Body.Close()
-		return nil, sent, worded(req, proxyRefusal(resp.StatusCode))
+		return nil, sent, describe(req, proxyRefusal(resp.StatusCode))
 	}
 	resp.Request = req
 	return resp, sent, nil
@@ -108,19 +108,23 @@ func (t *retrier) try(req *http.Request, body io.ReadCloser, made *tries) (*http
 // Apart lets a request go by HTTP/1.1, so that it has a connection of its own:
 // HTTP/2 would put it on the one that is there, and it is connections that
 // servers and networks make slow.
-func Apart(ctx context.Context) context.Context { return context.WithValue(ctx, apartKey{}, true) }
+func WithDedicatedConnection(ctx context.Context) context.Context {
+	return context.WithValue(ctx, dedicatedKey{}, true)
+}
 
-type apartKey struct{}
+type dedicatedKey struct{}
 
-func isApart(ctx context.Context) bool { return ctx.Value(apartKey{}) != nil }
+func hasDedicatedConnection(ctx context.Context) bool { return ctx.Value(dedicatedKey{}) != nil }
 
 // Once lets a request be made once only, as if its body could not be had again:
 // for writes that need a fresh look before each try.
-func Once(ctx context.Context) context.Context { return context.WithValue(ctx, onceKey{}, true) }
+func WithoutRetry(ctx context.Context) context.Context {
+	return context.WithValue(ctx, withoutRetryKey{}, true)
+}
 
-type onceKey struct{}
+type withoutRetryKey struct{}
 
-func isOnce(ctx context.Context) bool { return ctx.Value(onceKey{}) != nil }
+func isWithoutRetry(ctx context.Context) bool { return ctx.Value(withoutRetryKey{}) != nil }
 
 func rewindable(req *http.Request) bool {
 	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
@@ -136,14 +140,14 @@ func rewound(req *http.Request) (io.ReadCloser, error) {
 // tries counts the failed tries of a request, and those that don't count. [Get]
 // puts one into its context, so that a body which breaks off is repeated out of the
 // same few tries.
-type tries struct{ made, spared int }
+type tries struct{ made, free int }
 
 // isLast reports whether the next try is the last.
 func (t *tries) isLast() bool { return t.made == MaxTries-1 }
 
-func (t *tries) count(s setback) {
-	if s.paused && !s.throttled.Single && t.spared < maxSpared {
-		t.spared++
+func (t *tries) count(s retryDecision) {
+	if s.paused && !s.throttled.Single && t.free < maxFreeRetries {
+		t.free++
 		return
 	}
 	t.made++

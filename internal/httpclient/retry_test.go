@@ -198,7 +198,7 @@ func TestRetryAfterIsHonouredInFull(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			notes := &retried{end: cancel}
-			client := newClient(t, httpclient.Options{Retried: notes.note})
+			client := newClient(t, httpclient.Options{OnRetry: notes.note})
 			_, err := httpclient.Get(ctx, client, s.url(t), httpclient.Request{Limit: 9})
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("a cancelled wait gives %v", err)
@@ -218,7 +218,7 @@ func TestRetriesAreTold(t *testing.T) {
 	s := newScript(t, status(503), breakOff, says("fine"))
 	notes := &retried{}
 	u := parse(t, strings.Replace(s.URL, "http://", "http://me:secret@", 1)+"/a?sig=secret")
-	if _, err := get(t, newClient(t, httpclient.Options{Retried: notes.note}), u); err != nil {
+	if _, err := get(t, newClient(t, httpclient.Options{OnRetry: notes.note}), u); err != nil {
 		t.Fatal(err)
 	}
 	type told struct {
@@ -316,7 +316,7 @@ func TestPauseWaitsAsAsked(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				notes := &retried{}
-				client := newClient(t, httpclient.Options{FirstWait: time.Second, Retried: notes.note})
+				client := newClient(t, httpclient.Options{FirstWait: time.Second, OnRetry: notes.note})
 				began := time.Now()
 				err := httpclient.Pause(t.Context(), client, parse(t, "https://example.com/zip?sig=secret"), 2, test.cause)
 				if took := time.Since(began); err != nil || took < test.least || took > test.least*3/2 {

@@ -20,21 +20,21 @@ import (
 // no login, no credential that a response repeats, and of URLs what [RedactURL] leaves.
 // No body is kept.
 type Trace struct {
-	Sent     func(Sent)
-	Answered func(Answered)
+	OnRequest  func(RequestEvent)
+	OnResponse func(ResponseEvent)
 	// Read is told of bodies that are larger than [MaxAhead] or break off.
-	Read func(Read)
+	OnBody func(BodyEvent)
 }
 
 // Sent is a try of a request that goes out.
-type Sent struct {
+type RequestEvent struct {
 	// Number is the same for all that is told of this try, and of no other of the client.
 	Number uint64
 	Method string
 	// URL is without what may be a secret.
 	URL string
 	// Login is the scheme of the login that goes along, such as "Bearer"; empty for none.
-	Login string
+	Scheme string
 	// Proxy is what it goes by, empty for none.
 	Proxy string
 	// Range is the part that is asked for, empty for all.
@@ -46,8 +46,8 @@ type Sent struct {
 	Waited time.Duration
 }
 
-// Answered is what came of it: an answer, whose body is still to come, or Err.
-type Answered struct {
+// ResponseEvent is what came of it: an answer, whose body is still to come, or Err.
+type ResponseEvent struct {
 	Number uint64
 	Err    error
 	// After is the time since it went out.
@@ -65,7 +65,7 @@ type Answered struct {
 }
 
 // Read is the end of an answer's body.
-type Read struct {
+type BodyEvent struct {
 	Number uint64
 	Bytes  int64
 	// After is the time since the request went out.
@@ -87,7 +87,7 @@ func (t *retrier) attempted(ctx context.Context, made *tries) context.Context {
 	if t.options.Trace == nil {
 		return ctx
 	}
-	return context.WithValue(ctx, attemptKey{}, attempt{made.made + made.spared + 1, time.Now()})
+	return context.WithValue(ctx, attemptKey{}, attempt{made.made + made.free + 1, time.Now()})
 }
 
 // tracer tells a [Trace] of all that a transport does.
@@ -100,33 +100,33 @@ type tracer struct {
 // RoundTrip implements http.RoundTripper.
 func (t *tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 	number, began := t.number.Add(1), time.Now()
-	sent := Sent{
+	sent := RequestEvent{
 		Number: number, Method: req.Method, URL: SentWith(req).Text(RedactURL(req.URL)), Proxy: proxyOf(req), Range: req.Header.Get("Range"), Size: req.ContentLength,
 	}
-	sent.Login, _, _ = strings.Cut(req.Header.Get("Authorization"), " ")
+	sent.Scheme, _, _ = strings.Cut(req.Header.Get("Authorization"), " ")
 	if a, ok := req.Context().Value(attemptKey{}).(attempt); ok {
 		sent.Try, sent.Waited = a.number, began.Sub(a.began)
 	}
-	if t.trace.Sent != nil {
-		t.trace.Sent(sent)
+	if t.trace.OnRequest != nil {
+		t.trace.OnRequest(sent)
 	}
 	resp, err := t.transport.RoundTrip(req)
-	answered := Answered{Number: number, After: time.Since(began)}
+	answered := ResponseEvent{Number: number, After: time.Since(began)}
 	if err != nil {
-		answered.Err = worded(req, err)
+		answered.Err = describe(req, err)
 	} else {
 		answered.describe(resp, SentWith(req))
 	}
-	if t.trace.Answered != nil {
-		t.trace.Answered(answered)
+	if t.trace.OnResponse != nil {
+		t.trace.OnResponse(answered)
 	}
-	if err == nil && t.trace.Read != nil {
-		resp.Body = &tracedBody{ReadCloser: resp.Body, number: number, sent: began, of: req, tell: t.trace.Read}
+	if err == nil && t.trace.OnBody != nil {
+		resp.Body = &tracedBody{ReadCloser: resp.Body, number: number, sent: began, of: req, tell: t.trace.OnBody}
 	}
 	return resp, err
 }
 
-func (a *Answered) describe(resp *http.Response, sent text.Secrets) {
+func (a *ResponseEvent) describe(resp *http.Response, sent text.Secrets) {
 	a.Status, a.Protocol, a.Size = resp.StatusCode, resp.Proto, resp.ContentLength
 	a.Type, _, _ = strings.Cut(sent.Text(resp.Header.Get("Content-Type")), ";")
 	a.RetryAfter = retryAfter(resp.Header, time.Now())
@@ -144,7 +144,7 @@ type tracedBody struct {
 	bytes  atomic.Int64
 	once   sync.Once
 	of     *http.Request
-	tell   func(Read)
+	tell   func(BodyEvent)
 }
 
 func (b *tracedBody) Read(p []byte) (int, error) {
@@ -167,7 +167,7 @@ func (b *tracedBody) end(err error) {
 			err = nil
 		}
 		if n := b.bytes.Load(); err != nil || n > MaxAhead {
-			b.tell(Read{Number: b.number, Bytes: n, After: time.Since(b.sent), Err: worded(b.of, err)})
+			b.tell(BodyEvent{Number: b.number, Bytes: n, After: time.Since(b.sent), Err: describe(b.of, err)})
 		}
 	})
 }

@@ -19,20 +19,20 @@ import (
 // told collects what a trace is told.
 type told struct {
 	mu   sync.Mutex
-	sent []httpclient.Sent
-	got  []httpclient.Answered
-	read []httpclient.Read
+	sent []httpclient.RequestEvent
+	got  []httpclient.ResponseEvent
+	read []httpclient.BodyEvent
 }
 
 func (l *told) trace() *httpclient.Trace {
 	return &httpclient.Trace{
-		Sent:     func(s httpclient.Sent) { l.mu.Lock(); defer l.mu.Unlock(); l.sent = append(l.sent, s) },
-		Answered: func(a httpclient.Answered) { l.mu.Lock(); defer l.mu.Unlock(); l.got = append(l.got, a) },
-		Read:     func(r httpclient.Read) { l.mu.Lock(); defer l.mu.Unlock(); l.read = append(l.read, r) },
+		OnRequest:  func(s httpclient.RequestEvent) { l.mu.Lock(); defer l.mu.Unlock(); l.sent = append(l.sent, s) },
+		OnResponse: func(a httpclient.ResponseEvent) { l.mu.Lock(); defer l.mu.Unlock(); l.got = append(l.got, a) },
+		OnBody:     func(r httpclient.BodyEvent) { l.mu.Lock(); defer l.mu.Unlock(); l.read = append(l.read, r) },
 	}
 }
 
-var noClocks = cmpopts.IgnoreFields(httpclient.Sent{}, "Waited")
+var noClocks = cmpopts.IgnoreFields(httpclient.RequestEvent{}, "Waited")
 
 // TestTrace: each try and each hop is told, with the secrets of neither.
 func TestTrace(t *testing.T) {
@@ -76,22 +76,22 @@ func TestTrace(t *testing.T) {
 		_ = resp.Body.Close()
 	}
 	at := server.URL
-	want := []httpclient.Sent{
-		{Number: 1, Method: "GET", URL: at + "/first", Login: "Bearer", Try: 1},
-		{Number: 2, Method: "GET", URL: at + "/first", Login: "Bearer", Try: 2},
-		{Number: 3, Method: "GET", URL: at + "/v2/acme/x/blobs/uploads/***", Login: "Bearer", Try: 1},
-		{Number: 4, Method: "GET", URL: at + "/large", Login: "Bearer", Try: 1},
+	want := []httpclient.RequestEvent{
+		{Number: 1, Method: "GET", URL: at + "/first", Scheme: "Bearer", Try: 1},
+		{Number: 2, Method: "GET", URL: at + "/first", Scheme: "Bearer", Try: 2},
+		{Number: 3, Method: "GET", URL: at + "/v2/acme/x/blobs/uploads/***", Scheme: "Bearer", Try: 1},
+		{Number: 4, Method: "GET", URL: at + "/large", Scheme: "Bearer", Try: 1},
 	}
 	if diff := cmp.Diff(want, log.sent, noClocks); diff != "" {
 		t.Errorf("requests (-want +got)\n%s", diff)
 	}
-	answers := []httpclient.Answered{
+	answers := []httpclient.ResponseEvent{
 		{Number: 1, Status: 502, Protocol: "HTTP/1.1"},
 		{Number: 2, Status: 307, Protocol: "HTTP/1.1", Location: at + "/v2/acme/x/blobs/uploads/***"},
 		{Number: 3, Status: 401, Protocol: "HTTP/1.1", Challenge: "Bearer realm=https://auth.example/token service=s scope=repository:x:pull"},
 		{Number: 4, Status: 200, Protocol: "HTTP/1.1"},
 	}
-	if diff := cmp.Diff(answers, log.got, cmpopts.IgnoreFields(httpclient.Answered{}, "After", "Size", "Type")); diff != "" {
+	if diff := cmp.Diff(answers, log.got, cmpopts.IgnoreFields(httpclient.ResponseEvent{}, "After", "Size", "Type")); diff != "" {
 		t.Errorf("answers (-want +got)\n%s", diff)
 	}
 	if len(log.read) != 1 || log.read[0].Number != 4 || log.read[0].Bytes != int64(len(large)) || log.read[0].Err != nil || log.read[0].After < log.got[3].After {

@@ -20,7 +20,7 @@ func IsTransient(err error) bool {
 	if errors.As(err, &exhausted) {
 		return false
 	}
-	var passes *PassingError
+	var passes *RetryableError
 	if errors.As(err, &passes) {
 		return true
 	}
@@ -31,14 +31,14 @@ func IsTransient(err error) bool {
 	return isTransientError(err)
 }
 
-// PassingError says that Err is worth another go, where that can't be seen: the
+// RetryableError says that Err is worth another go, where that can't be seen: the
 // next one will go another way.
-type PassingError struct{ Err error }
+type RetryableError struct{ Err error }
 
-func (e *PassingError) Error() string { return e.Err.Error() }
+func (e *RetryableError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the error itself.
-func (e *PassingError) Unwrap() error { return e.Err }
+func (e *RetryableError) Unwrap() error { return e.Err }
 
 // IsLimit reports whether err is a server's that has enough of requests for now.
 func IsLimit(err error) bool {

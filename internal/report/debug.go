@@ -76,8 +76,8 @@ func (d *Debug) Trace() *httpclient.Trace {
 		return nil
 	}
 	return &httpclient.Trace{
-		Sent: func(s httpclient.Sent) {
-			line := []any{"request", s.Number, "method", s.Method, "url", s.URL, "login", s.Login, "proxy", s.Proxy, "range", s.Range}
+		OnRequest: func(s httpclient.RequestEvent) {
+			line := []any{"request", s.Number, "method", s.Method, "url", s.URL, "login", s.Scheme, "proxy", s.Proxy, "range", s.Range}
 			if s.Waited >= time.Millisecond {
 				line = append(line, "waited_ms", s.Waited)
 			}
@@ -89,7 +89,7 @@ func (d *Debug) Trace() *httpclient.Trace {
 			}
 			d.Log("request", line...)
 		},
-		Answered: func(a httpclient.Answered) {
+		OnResponse: func(a httpclient.ResponseEvent) {
 			if a.Err != nil {
 				d.Log("no answer", "request", a.Number, "ms", a.After, "error", a.Err)
 				return
@@ -106,7 +106,7 @@ func (d *Debug) Trace() *httpclient.Trace {
 			}
 			d.Log("answer", line...)
 		},
-		Read: func(r httpclient.Read) {
+		OnBody: func(r httpclient.BodyEvent) {
 			d.Log("body", "request", r.Number, "bytes", r.Bytes, "ms", r.After, "error", r.Err)
 		},
 	}

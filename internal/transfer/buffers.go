@@ -9,7 +9,7 @@ const (
 	maxBlocks = 32
 	// minPiece and maxPiece are how many blocks a piece has. Object stores
 	// answer 8 MiB best; below 2 MiB most of the time is spent with asking.
-	minPiece, maxPiece = 2, 8
+	minChunk, maxChunk = 2, 8
 )
 
 // BufferPool is the memory that readers of ranges share, 32 MiB at most. The zero
@@ -29,21 +29,21 @@ func (w *BufferPool) Used() int {
 }
 
 // share is what one reader has of the windows.
-type share struct {
-	windows *BufferPool
-	held    int
+type poolHandle struct {
+	pool   *BufferPool
+	blocks int
 }
 
-func (w *BufferPool) join() *share {
+func (w *BufferPool) newHandle() *poolHandle {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.readers++
-	return &share{windows: w}
+	return &poolHandle{pool: w}
 }
 
 // leave ends a reader, which has given all back.
-func (s *share) leave() {
-	w := s.windows
+func (s *poolHandle) close() {
+	w := s.pool
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.readers--; w.readers == 0 {
@@ -53,27 +53,27 @@ func (s *share) leave() {
 
 // piece is how many bytes a piece should have: the memory is shared by the
 // readers that there are, and by the connections of each.
-func (s *share) piece() int64 {
-	s.windows.mu.Lock()
-	defer s.windows.mu.Unlock()
-	return int64(s.blocksPerPiece()) * blockSize
+func (s *poolHandle) chunkSize() int64 {
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	return int64(s.blocksPerChunk()) * blockSize
 }
 
-func (s *share) blocksPerPiece() int {
-	return min(max(maxBlocks/s.windows.readers/(Connections-1), minPiece), maxPiece)
+func (s *poolHandle) blocksPerChunk() int {
+	return min(max(maxBlocks/s.pool.readers/(Connections-1), minChunk), maxChunk)
 }
 
 // take returns the blocks of the next piece, which has at most rest bytes, or none
 // when the reader has its part, or others have not yet given back theirs.
-func (s *share) take(rest int64) [][]byte {
-	w := s.windows
+func (s *poolHandle) acquire(rest int64) [][]byte {
+	w := s.pool
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n := int(min(int64(s.blocksPerPiece()), (rest+blockSize-1)/blockSize))
-	if s.held+n > maxBlocks/w.readers || w.used+n > maxBlocks {
+	n := int(min(int64(s.blocksPerChunk()), (rest+blockSize-1)/blockSize))
+	if s.blocks+n > maxBlocks/w.readers || w.used+n > maxBlocks {
 		return nil
 	}
-	s.held += n
+	s.blocks += n
 	w.used += n
 	blocks := make([][]byte, n)
 	for i := range blocks {
@@ -87,11 +87,11 @@ func (s *share) take(rest int64) [][]byte {
 }
 
 // give takes a block back.
-func (s *share) give(block []byte) {
-	w := s.windows
+func (s *poolHandle) release(block []byte) {
+	w := s.pool
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s.held--
+	s.blocks--
 	w.used--
 	w.free = append(w.free, block)
 }

@@ -13,22 +13,22 @@ import (
 )
 
 // Moving is a package's content on its way from a source to a sink.
-type Moving struct {
+type Transfer struct {
 	*Recorder
 	to provider.Progress
 	p  provider.Package
 }
 
-// Begin reports that the transfer of a package begins. [Moving.End] reports its end.
-func Begin(to provider.Progress, p provider.Package, total int64, content io.Reader) *Moving {
+// Begin reports that the transfer of a package begins. [Transfer.End] reports its end.
+func Start(to provider.Progress, p provider.Package, total int64, content io.Reader) *Transfer {
 	if to.Begin != nil {
 		to.Begin(p, total)
 	}
-	return &Moving{NewRecorder(content), to, p}
+	return &Transfer{NewRecorder(content), to, p}
 }
 
 // Read reports how much is read.
-func (c *Moving) Read(p []byte) (int, error) {
+func (c *Transfer) Read(p []byte) (int, error) {
 	n, err := c.Recorder.Read(p)
 	if c.to.Advance != nil {
 		c.to.Advance(c.p, n)
@@ -39,11 +39,11 @@ func (c *Moving) Read(p []byte) (int, error) {
 // End reports the end of a transfer in which writing the content ended with err, and
 // returns what really went wrong: the library that pushes wraps what the source said, or
 // hides it, and a refusal in mid-way is a token that expired.
-func (c *Moving) End(err error) error {
+func (c *Transfer) End(err error) error {
 	if failed := c.Err(); failed != nil {
 		err = failed
 	} else if c.N() > 0 {
-		err = Renewing(err)
+		err = MarkExpired(err)
 	}
 	if c.to.End != nil {
 		c.to.End(c.p, err)
@@ -89,11 +89,11 @@ func (w *watched) Close() error {
 		case w.err != nil:
 			w.to.End(w.p, w.err)
 		default:
-			w.to.End(w.p, errStopped)
+			w.to.End(w.p, errAborted)
 		}
 	})
 	return w.body.Close()
 }
 
 // errStopped: nobody wanted the rest.
-var errStopped = errors.New("the transfer was ended before its end")
+var errAborted = errors.New("the transfer was ended before its end")

@@ -12,9 +12,9 @@ import (
 // ErrLimited is a server that answers 429 or 503 to a further connection.
 var ErrLimited = errors.New("the server limits connections")
 
-// ErrUnlike is an answer that is not the range that was asked for: the server
+// ErrRangeMismatch is an answer that is not the range that was asked for: the server
 // does not know ranges, or the content has become another one.
-var ErrUnlike = errors.New("the answer is not the range that was asked for")
+var ErrRangeMismatch = errors.New("the answer is not the range that was asked for")
 
 // Range is the bytes From up to End, exclusive, of a content of Size bytes.
 type Range struct{ From, End, Size int64 }
@@ -28,7 +28,7 @@ func (r Range) Header() string { return fmt.Sprintf("bytes=%d-%d", r.From, r.End
 func (r Range) Check(resp *http.Response, known Validator) error {
 	want := fmt.Sprintf("bytes %d-%d/%d", r.From, r.End-1, r.Size)
 	unlike := func(got string) error {
-		return fmt.Errorf("%w: got %s, want %s", ErrUnlike, httpclient.SentWith(resp.Request).Text(got), want)
+		return fmt.Errorf("%w: got %s, want %s", ErrRangeMismatch, httpclient.SentWith(resp.Request).Text(got), want)
 	}
 	if resp.StatusCode != http.StatusPartialContent {
 		return unlike(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))

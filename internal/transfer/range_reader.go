@@ -20,54 +20,54 @@ const (
 // reading goes on whatever the others hold. A RangeReader is for one goroutine, but
 // for Close.
 type RangeReader struct {
-	content Content
-	share   *share
+	content RangeSource
+	buffers *poolHandle
 	// direct and ahead begin a part, whole all of it: they know the context.
 	direct func(r Range) io.ReadCloser
-	ahead  func(r Range, blocks [][]byte) *piece
+	ahead  func(r Range, blocks [][]byte) *chunk
 	whole  func() (io.ReadCloser, error)
 	// abandon ends the pieces, cancel everything.
 	abandon, cancel context.CancelFunc
 
-	closed sync.Once
-	mu     sync.Mutex
-	err    error // what every further Read returns
-	at     int64 // where the next byte is from
-	next   int64 // where the next piece begins
-	head   io.ReadCloser
-	end    int64 // where head ends
-	queue  []*piece
-	single bool // no further pieces beside the head
-	inAll  bool // head is the whole content, to its own end
-	begun  bool
+	closed  sync.Once
+	mu      sync.Mutex
+	err     error // what every further Read returns
+	at      int64 // where the next byte is from
+	next    int64 // where the next piece begins
+	head    io.ReadCloser
+	end     int64 // where head ends
+	queue   []*chunk
+	single  bool // no further pieces beside the head
+	isWhole bool // head is the whole content, to its own end
+	started bool
 }
 
 // NewRangeReader makes a reader. It asks for the first piece, and reads one stream where
 // that is not answered by the range; then the error is that of Whole. The reader
 // has to be closed; it ends with its context.
-func NewRangeReader(ctx context.Context, c Content, w *BufferPool) (*RangeReader, error) {
+func NewRangeReader(ctx context.Context, c RangeSource, w *BufferPool) (*RangeReader, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	pieces, abandon := context.WithCancel(ctx)
-	r := &RangeReader{content: c, share: w.join(), abandon: abandon, cancel: cancel}
-	r.direct = func(part Range) io.ReadCloser { return c.body(ctx, part, nil) }
-	r.ahead = func(part Range, blocks [][]byte) *piece {
-		p := newPiece(r.share, blocks, int(part.End-part.From))
-		go p.fill(c.body(pieces, part, limited))
+	r := &RangeReader{content: c, buffers: w.newHandle(), abandon: abandon, cancel: cancel}
+	r.direct = func(part Range) io.ReadCloser { return c.openPart(ctx, part, nil) }
+	r.ahead = func(part Range, blocks [][]byte) *chunk {
+		p := newChunk(r.buffers, blocks, int(part.End-part.From))
+		go p.fill(c.openPart(pieces, part, asLimit))
 		return p
 	}
 	r.whole = func() (io.ReadCloser, error) { return c.Whole(ctx) }
-	first := Range{End: min(r.share.piece(), c.Size), Size: c.Size}
+	first := Range{End: min(r.buffers.chunkSize(), c.Size), Size: c.Size}
 	body, err := c.Open(ctx, first)
 	if err == nil {
 		r.head, r.end, r.next = &ResumedBody{End: first.End, Current: body, Open: c.opener(ctx, first, nil), Pause: c.pauser(ctx)}, first.End, first.End
 		return r, nil
 	}
-	r.refuse(err)
+	r.reportRefusal(err)
 	if r.head, err = r.whole(); err != nil {
 		_ = r.Close()
 		return nil, err
 	}
-	r.inAll = true
+	r.isWhole = true
 	return r, nil
 }
 
@@ -84,12 +84,12 @@ func (r *RangeReader) Read(p []byte) (int, error) {
 }
 
 func (r *RangeReader) read(p []byte) (int, error) {
-	if !r.begun {
-		r.begun = true
+	if !r.started {
+		r.started = true
 		r.refill()
 	}
 	for {
-		if r.inAll {
+		if r.isWhole {
 			return r.head.Read(p)
 		}
 		if r.at == r.end {
@@ -121,7 +121,7 @@ func (r *RangeReader) advance() {
 	} else {
 		part := Range{From: r.at, End: r.content.Size, Size: r.content.Size}
 		if !r.single {
-			part.End = min(part.End, r.at+maxPiece*blockSize)
+			part.End = min(part.End, r.at+maxChunk*blockSize)
 		}
 		r.head, r.end, r.next = r.direct(part), part.End, part.End
 	}
@@ -133,8 +133,8 @@ func (r *RangeReader) refill() {
 	for _, p := range r.queue {
 		r.single = r.single || p.failed()
 	}
-	for !r.single && !r.inAll && len(r.queue) < Connections-1 && r.next < r.content.Size {
-		blocks := r.share.take(r.content.Size - r.next)
+	for !r.single && !r.isWhole && len(r.queue) < Connections-1 && r.next < r.content.Size {
+		blocks := r.buffers.acquire(r.content.Size - r.next)
 		if blocks == nil {
 			return
 		}
@@ -147,15 +147,15 @@ func (r *RangeReader) refill() {
 // recover goes on where the head failed. A piece that was asked for beside others
 // is asked for alone; where answers are no ranges, the whole is read up to here.
 func (r *RangeReader) recover(err error) error {
-	_, wasAhead := r.head.(*piece)
-	r.refuse(err)
+	_, wasAhead := r.head.(*chunk)
+	r.reportRefusal(err)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	case isUnlike(err):
-		return r.readAll()
+	case isRangeMismatch(err):
+		return r.restart()
 	case wasAhead:
-		r.goAlone()
+		r.fallBackToSingleStream()
 		return nil
 	}
 	return err
@@ -164,7 +164,7 @@ func (r *RangeReader) recover(err error) error {
 // goAlone asks for what the head did not give, and for what follows up to the
 // next piece that was given, in one stream. It waits for the other connections:
 // they may be what the server has too many of.
-func (r *RangeReader) goAlone() {
+func (r *RangeReader) fallBackToSingleStream() {
 	r.single = true
 	_ = r.head.Close()
 	for _, p := range r.queue {
@@ -182,13 +182,13 @@ func (r *RangeReader) goAlone() {
 }
 
 // readAll begins the whole anew and leaves out what was read.
-func (r *RangeReader) readAll() error {
+func (r *RangeReader) restart() error {
 	r.drop()
 	body, err := r.whole()
 	if err != nil {
 		return err
 	}
-	r.head, r.inAll = body, true
+	r.head, r.isWhole = body, true
 	_, err = io.CopyN(io.Discard, body, r.at)
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -216,7 +216,7 @@ func (r *RangeReader) Close() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.drop()
-		r.share.leave()
+		r.buffers.close()
 		if r.err == nil {
 			r.err = fs.ErrClosed
 		}
@@ -224,28 +224,28 @@ func (r *RangeReader) Close() error {
 	return nil
 }
 
-func (r *RangeReader) refuse(err error) {
-	if isUnlike(err) || errors.Is(err, ErrLimited) {
-		r.content.Refused(err)
+func (r *RangeReader) reportRefusal(err error) {
+	if isRangeMismatch(err) || errors.Is(err, ErrLimited) {
+		r.content.OnRefused(err)
 	}
 }
 
 // Wrong says that what was read has another digest. It tells whether there were
 // parts, so that one stream may be right.
-func (r *RangeReader) Wrong(why error) (parts bool) {
+func (r *RangeReader) ReportMismatch(why error) (parts bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.inAll && r.next == 0 {
+	if r.isWhole && r.next == 0 {
 		return false
 	}
-	r.content.Refused(why)
+	r.content.OnRefused(why)
 	return true
 }
 
 // isUnlike looks also at why an answer that broke off did not go on.
-func isUnlike(err error) bool {
+func isRangeMismatch(err error) bool {
 	if stopped, ok := errors.AsType[*NotResumedError](err); ok {
 		err = stopped.Reason
 	}
-	return errors.Is(err, ErrUnlike)
+	return errors.Is(err, ErrRangeMismatch)
 }

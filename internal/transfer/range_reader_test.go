@@ -81,8 +81,8 @@ func (s *slow) Read(p []byte) (int, error) {
 	}
 }
 
-func (s *store) ranges() transfer.Content {
-	return transfer.Content{
+func (s *store) ranges() transfer.RangeSource {
+	return transfer.RangeSource{
 		Size: int64(len(s.content)),
 		Open: func(ctx context.Context, r transfer.Range) (io.ReadCloser, error) {
 			s.mu.Lock()
@@ -118,7 +118,7 @@ func (s *store) ranges() transfer.Content {
 				return nil
 			}
 		},
-		Refused: func(error) {
+		OnRefused: func(error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.refused++
@@ -213,7 +213,7 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	const size = 40 * mebibyte // ten pieces
 	content := pattern()[:size]
-	unlike := transfer.ErrUnlike
+	unlike := transfer.ErrRangeMismatch
 	busy := &provider.StatusError{Status: 503}
 	broken := func(r transfer.Range, n int64) io.ReadCloser {
 		return io.NopCloser(io.MultiReader(bytes.NewReader(content[r.From:][:n]), iotest.ErrReader(io.ErrUnexpectedEOF)))

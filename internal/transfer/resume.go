@@ -12,7 +12,7 @@ import (
 // earned is how many bytes have to arrive for the tries to begin anew: a long
 // transfer over a bad network meets more breaks than a short one, and a server
 // that gives a byte at a time must not hold us for ever.
-const earned = 8 << 20
+const retryBudgetBytes = 8 << 20
 
 // ResumedBody reads a content up to its end, and goes on where an answer broke off, in
 // [httpclient.MaxTries] tries in all, and as many again after every 8 MiB. What
@@ -59,14 +59,14 @@ func (b *ResumedBody) Read(p []byte) (n int, err error) {
 
 func (b *ResumedBody) read(p []byte) (int, error) {
 	if b.Current == nil {
-		if err := b.begin(); err != nil {
+		if err := b.open(); err != nil {
 			return 0, err
 		}
 	}
 	for {
 		n, err := b.Current.Read(p)
 		b.At += int64(n)
-		if b.gained += int64(n); b.gained >= earned {
+		if b.gained += int64(n); b.gained >= retryBudgetBytes {
 			b.failed, b.gained = 0, 0
 		}
 		if err == io.EOF && b.At < b.End {
@@ -93,10 +93,10 @@ func (b *ResumedBody) Close() error {
 }
 
 // begin asks for the first answer.
-func (b *ResumedBody) begin() error {
+func (b *ResumedBody) open() error {
 	body, err := b.Open(b.At)
 	if err != nil {
-		body, err = b.again(err)
+		body, err = b.retry(err)
 	}
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (b *ResumedBody) resume(cause error) error {
 	if b.Open == nil {
 		return cause
 	}
-	body, err := b.again(cause)
+	body, err := b.retry(cause)
 	switch {
 	case err == nil:
 	case errors.Is(err, cause): // there was no further try
@@ -126,7 +126,7 @@ func (b *ResumedBody) resume(cause error) error {
 }
 
 // again asks for as long as there are tries, and gives the last failure.
-func (b *ResumedBody) again(failure error) (io.ReadCloser, error) {
+func (b *ResumedBody) retry(failure error) (io.ReadCloser, error) {
 	for httpclient.IsTransient(failure) {
 		if b.failed++; b.failed >= httpclient.MaxTries {
 			return nil, failure

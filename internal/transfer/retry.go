@@ -52,7 +52,7 @@ func (r Retrier) Do(ctx context.Context, what string, do func() error) error {
 			return err
 		}
 		if try+1 == MaxTries && r.Slot != nil {
-			if err := r.Slot.alone(ctx); err != nil {
+			if err := r.Slot.makeExclusive(ctx); err != nil {
 				return err
 			}
 		}
@@ -62,7 +62,7 @@ func (r Retrier) Do(ctx context.Context, what string, do func() error) error {
 // exhausted says how often a connection failed. Answers speak for themselves.
 func exhausted(err error) error {
 	_, isStatus := errors.AsType[*provider.StatusError](err)
-	_, isOther := errors.AsType[*httpclient.PassingError](err)
+	_, isOther := errors.AsType[*httpclient.RetryableError](err)
 	_, isExpired := errors.AsType[*ExpiredError](err)
 	if isStatus || isOther || isExpired {
 		return err
@@ -129,9 +129,9 @@ func (r *Recorder) Err() error {
 	return r.err
 }
 
-// Renewing makes of a refusal an *[ExpiredError], so that a new token is tried;
+// MarkExpired makes of a refusal an *[ExpiredError], so that a new token is tried;
 // other errors stay as they are.
-func Renewing(err error) error {
+func MarkExpired(err error) error {
 	if errors.Is(err, provider.ErrDenied) {
 		return &ExpiredError{Err: err}
 	}

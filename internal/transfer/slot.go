@@ -31,7 +31,7 @@ func (s *Slot) Release() { s.release() }
 
 // alone hands the slot back, and waits for one that nothing else moves beside. It
 // has none meanwhile: others may wait for the same.
-func (s *Slot) alone(ctx context.Context) error {
+func (s *Slot) makeExclusive(ctx context.Context) error {
 	s.release()
 	return s.take(schedule.Exclusive(ctx))
 }

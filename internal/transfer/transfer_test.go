@@ -113,7 +113,7 @@ func TestMoving(t *testing.T) {
 	for name, want := range map[string]error{"well": nil, "badly": broken} {
 		var events []string
 		moved := 0
-		content := transfer.Begin(provider.Progress{
+		content := transfer.Start(provider.Progress{
 			Begin: func(p provider.Package, total int64) {
 				events = append(events, fmt.Sprint("begin ", p.Filename, total))
 			},
@@ -127,7 +127,7 @@ func TestMoving(t *testing.T) {
 		}
 	}
 	// Nobody has to watch.
-	content := transfer.Begin(provider.Progress{}, plan9, -1, strings.NewReader("content"))
+	content := transfer.Start(provider.Progress{}, plan9, -1, strings.NewReader("content"))
 	got, err := io.ReadAll(content)
 	if string(got) != "content" || content.End(err) != nil {
 		t.Errorf("%q, %v", got, err)

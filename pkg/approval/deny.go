@@ -81,7 +81,7 @@ func (d denying) run(ctx context.Context) (Result, error) {
 			return r, fmt.Errorf("recording the reason: %w", err)
 		}
 		// By then, a run that checked for a denial before the record existed has written its tag.
-		if err := bounded.Pause(ctx, d.repo.Traits().Settle); err != nil {
+		if err := bounded.Pause(ctx, d.repo.Traits().ConfirmDelay); err != nil {
 			return r, err
 		}
 	}
@@ -124,7 +124,7 @@ func (d denying) look(ctx context.Context) (f deniable, err error) {
 		if err := d.own(i, d.options.Aliases); err != nil {
 			return f, err
 		}
-		if i.Exists() && !i.Lost {
+		if i.Exists() && !i.Dangling {
 			f.subject = i
 		}
 	}
@@ -158,7 +158,7 @@ func (d denying) pack(denial artifact.Denial, subject repository.Inspection, r *
 // record stores the denial as a referrer of the index, and under its tag.
 func (d denying) record(ctx context.Context, packed artifact.Referrer, subject repository.Inspection) error {
 	_, err := repository.Attach(ctx, d.repo, []provider.Document{packed.Document}, subject.Descriptor)
-	if err != nil && !errors.Is(err, repository.ErrSubject) { // then only the tag keeps it
+	if err != nil && !errors.Is(err, repository.ErrNoReferrersList) { // then only the tag keeps it
 		return err
 	}
 	return d.push(ctx, packed)
@@ -167,7 +167,7 @@ func (d denying) record(ctx context.Context, packed artifact.Referrer, subject r
 // push stores the denial under its tag, unless the tag has it already.
 func (d denying) push(ctx context.Context, packed artifact.Referrer) error {
 	before, err := repository.Inspect(ctx, d.repo, artifact.DeniedTag(d.version), repository.DepthIndex)
-	if err != nil || before.Digest == packed.Manifest.Descriptor.Digest && !before.Lost {
+	if err != nil || before.Digest == packed.Manifest.Descriptor.Digest && !before.Dangling {
 		return err
 	}
 	for _, blob := range []provider.Document{packed.Config, packed.Document} {

@@ -168,7 +168,7 @@ func TestDenyLiveStays(t *testing.T) {
 	index := w.put(t, version, one)
 	for _, want := range []publish.Status{publish.Denied, publish.Denied} {
 		r := w.deny(t, because)
-		if r.Status != want || !errors.Is(r.Live, repository.ErrTagStays) || w.at(t, version) != index {
+		if r.Status != want || !errors.Is(r.Live, repository.ErrTagNotDeleted) || w.at(t, version) != index {
 			t.Errorf("got %+v", r)
 		}
 	}
@@ -177,7 +177,7 @@ func TestDenyLiveStays(t *testing.T) {
 	}
 	// The denial's tag stays as well, so nothing overrules it.
 	_, err := approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{Force: true})
-	if !errors.Is(err, repository.ErrTagStays) {
+	if !errors.Is(err, repository.ErrTagNotDeleted) {
 		t.Errorf("promoting it: %v", err)
 	}
 }

@@ -43,7 +43,7 @@ type Result struct {
 	// Approval is the approval that Promote recorded, if any.
 	Approval *artifact.Approval
 	// Stays says why the pending tag is still there; nil when it is not. It wraps
-	// [repository.ErrTagStays] where the registry removes no tags, and
+	// [repository.ErrTagNotDeleted] where the registry removes no tags, and
 	// [repository.ErrTagMoved] where another run has staged more meanwhile.
 	Stays error
 	// Live is the reason why the tag of a denied version could not be deleted; a plain tofu
@@ -78,12 +78,12 @@ func (d decision) conflict(reasons ...string) *repository.ConflictError {
 
 // own refuses what is no release of the provider.
 func (d decision) own(i repository.Inspection, aliases provider.Aliases) error {
-	foreign, ok := errors.AsType[*repository.ForeignError](i.CheckProvider(d.address, aliases...))
+	foreign, ok := errors.AsType[*repository.ProviderMismatchError](i.CheckProvider(d.address, aliases...))
 	if !ok {
 		return nil
 	}
 	err := d.conflict(foreign.Error())
-	err.Foreign = foreign
+	err.Mismatch = foreign
 	return err
 }
 
@@ -103,15 +103,15 @@ func (d decision) packages(i repository.Inspection) []provider.Package {
 // untag removes a tag that is at was, where the registry lets it go; stays says why it
 // is still there.
 func (d decision) untag(ctx context.Context, tag string, was digest.Digest) (stays, err error) {
-	untag := d.repo.Traits().Untag
+	untag := d.repo.Traits().DeleteTag
 	switch {
 	case was == "":
 		return nil, nil
 	case untag == nil:
-		return repository.ErrTagStays, nil
+		return repository.ErrTagNotDeleted, nil
 	}
 	err = untag(ctx, tag, was)
-	if errors.Is(err, repository.ErrTagStays) || errors.Is(err, repository.ErrTagMoved) {
+	if errors.Is(err, repository.ErrTagNotDeleted) || errors.Is(err, repository.ErrTagMoved) {
 		return err, nil
 	}
 	return nil, err

@@ -138,7 +138,7 @@ func (p promotion) waiting(ctx context.Context) (repository.Inspection, error) {
 	if !i.Exists() || i.IsDenial() {
 		return repository.Inspection{Tag: i.Tag}, p.nothing()
 	}
-	if i.Lost {
+	if i.Dangling {
 		return i, fmt.Errorf("%w: its index %s is lost", ErrIncomplete, i.Digest)
 	}
 	if err := p.own(i, p.options.Aliases); err != nil {
@@ -147,7 +147,7 @@ func (p promotion) waiting(ctx context.Context) (repository.Inspection, error) {
 	for _, platform := range i.Index.Platforms() {
 		if f := i.At(platform); f.Err != nil {
 			return i, fmt.Errorf("%w: the manifest for %s: %w", ErrIncomplete, platform, f.Err)
-		} else if !f.Whole() {
+		} else if !f.IsIntact() {
 			return i, fmt.Errorf("%w: %s lacks %s", ErrIncomplete, platform, f.Missing[0])
 		}
 	}
@@ -206,7 +206,7 @@ func (p promotion) tidy(ctx context.Context, r Result, waiting, version reposito
 	// There are registries that delete a manifest, with all its tags, when one of them
 	// is deleted.
 	now, err := repository.Inspect(ctx, p.repo, r.Tag, repository.DepthIndex)
-	if err == nil && (now.Lost || !now.Exists()) {
+	if err == nil && (now.Dangling || !now.Exists()) {
 		err = p.repo.PushTag(ctx, indexOf(version), r.Tag, now.Digest)
 	}
 	return r, err
@@ -221,12 +221,12 @@ func indexOf(i repository.Inspection) artifact.Blob {
 // none when it can.
 func compare(waiting, standing repository.Inspection) (publish.Status, []string) {
 	switch {
-	case !standing.Exists() || standing.Lost:
+	case !standing.Exists() || standing.Dangling:
 		return publish.Promoted, nil
 	case standing.Digest == waiting.Digest:
 		return publish.Unchanged, nil
 	case standing.Format != nil:
-		return publish.Replaced, []string{(&repository.ForeignError{Tag: standing.Tag, Format: standing.Format}).Error()}
+		return publish.Replaced, []string{(&repository.ProviderMismatchError{Tag: standing.Tag, Format: standing.Format}).Error()}
 	}
 	d := repository.Compare(waiting, standing)
 	switch {

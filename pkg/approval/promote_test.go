@@ -261,7 +261,7 @@ func TestPromoteRefused(t *testing.T) {
 func is(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
 
 func isForeign(err error) bool {
-	_, ok := errors.AsType[*repository.ForeignError](err)
+	_, ok := errors.AsType[*repository.ProviderMismatchError](err)
 	return ok
 }
 

@@ -42,7 +42,7 @@ func eachWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Run("layout", func(t *testing.T) {
 		t.Parallel()
 		dir := filepath.Join(t.TempDir(), "layout")
-		repo, err := repository.Open(template.Reference{Layout: dir}, repository.Options{Settle: time.Millisecond})
+		repo, err := repository.Open(template.Reference{Layout: dir}, repository.Options{ConfirmDelay: time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func newRegistry(t *testing.T, o registrytest.Options) *world {
 	}
 	registry := registrytest.New(o)
 	repo, err := repository.Open(template.Reference{Registry: registrytest.Serve(t, ca, registry), Name: repositoryName}, repository.Options{
-		HTTP: registrytest.Client(t, ca), Backoff: func(int) time.Duration { return 0 }, Settle: time.Millisecond,
+		HTTP: registrytest.Client(t, ca), Backoff: func(int) time.Duration { return 0 }, ConfirmDelay: time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)

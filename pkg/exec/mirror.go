@@ -89,7 +89,7 @@ func (o Options) mirror(ctx context.Context, c userConfig, wanted []selection) (
 			}
 		}
 		m.Mirror, err = o.Store.Mirror(ctx, packages)
-		if !errors.Is(err, store.ErrAbsent) || round == maxRounds {
+		if !errors.Is(err, store.ErrNotCached) || round == maxRounds {
 			return m, err
 		}
 	}

@@ -130,7 +130,7 @@ func (w *world) require(t *testing.T, types ...string) {
 func (w *world) open(t *testing.T) *store.Store {
 	t.Helper()
 	s, err := store.Open(w.cache, store.Options{
-		Damaged: func(string, error) { w.damaged.Add(1) }, Failed: func(err error) { t.Error(err) },
+		OnDamaged: func(string, error) { w.damaged.Add(1) }, OnFailed: func(err error) { t.Error(err) },
 	})
 	must(t, err)
 	return s

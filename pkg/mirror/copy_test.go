@@ -190,7 +190,7 @@ func TestCopyInterrupted(t *testing.T) {
 			t.Errorf("%+v, %v", i, err)
 		}
 		for platform, f := range i.Platforms {
-			if !f.Whole() {
+			if !f.IsIntact() {
 				t.Errorf("%s %s is not whole", r.Item.Version, platform)
 			}
 		}

@@ -142,7 +142,7 @@ func (w *world) wantWhole(t *testing.T, to *target) {
 		t.Fatal(err)
 	}
 	for _, p := range all {
-		if f := i.Platforms[p]; !f.Whole() || f.Target.Platform != p {
+		if f := i.Platforms[p]; !f.IsIntact() || f.Target.Platform != p {
 			t.Errorf("%s: %v, missing %v", p, f.Err, f.Missing)
 		}
 	}

@@ -88,7 +88,7 @@ func (c *copying) glance(ctx context.Context, done *Result) (bool, error) {
 		return slices.Contains(tags, done.Tag) && err == nil, nil
 	}
 	there, err := repository.Inspect(ctx, c.repo, done.Tag, depth)
-	if err != nil || !there.Exists() || there.Lost || slices.ContainsFunc(there.Index.Platforms(), func(p provider.Platform) bool { return there.At(p).Err != nil }) {
+	if err != nil || !there.Exists() || there.Dangling || slices.ContainsFunc(there.Index.Platforms(), func(p provider.Platform) bool { return there.At(p).Err != nil }) {
 		return false, err
 	}
 	source, err := repository.Inspect(ctx, c.from, done.Tag, repository.DepthIndex)
@@ -108,7 +108,7 @@ func (c *copying) copyOptions(f facts) repository.CopyOptions {
 		Reread: c.options.Check == repository.DepthContent, Concurrency: c.concurrency(), Acquire: c.transfers(), Progress: c.Progress,
 	}
 	if f.denial == nil { // Force overrules only a denial that existed at the beginning
-		o.Admit = func(ctx context.Context) error { return repository.CheckDeniedNow(ctx, c.repo, c.version) }
+		o.BeforeTag = func(ctx context.Context) error { return repository.CheckDeniedNow(ctx, c.repo, c.version) }
 	}
 	if c.options.Judge != nil {
 		o.Judge = oci.JudgeCopy(c.address, c.options.Judge)
@@ -117,7 +117,7 @@ func (c *copying) copyOptions(f facts) repository.CopyOptions {
 }
 
 // after says what a copy came to.
-func (r Result) after(copied repository.Copied) Result {
+func (r Result) after(copied repository.CopyResult) Result {
 	r.Digest, r.Verdict, r.Packages = copied.Digest, copied.Verdict, nil
 	// A second copy finds there what the first has attached.
 	r.Attached = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Attached, copied.Attached))))

@@ -108,10 +108,10 @@ func TestDeniedForcedStays(t *testing.T) {
 	from, to := w.layout(t), w.registry(t, registrytest.Options{NoDelete: http.StatusMethodNotAllowed})
 	w.publish(t, from, publish.Created, publish.Options{})
 	w.deny(t, to)
-	if _, err := w.run(t, to, publish.Options{Force: true}); !errors.Is(err, repository.ErrTagStays) || to.digest(t) == "" {
+	if _, err := w.run(t, to, publish.Options{Force: true}); !errors.Is(err, repository.ErrTagNotDeleted) || to.digest(t) == "" {
 		t.Errorf("got %v", err)
 	}
-	if _, err := w.copy(t, from, to, publish.Options{Force: true}); !errors.Is(err, repository.ErrTagStays) {
+	if _, err := w.copy(t, from, to, publish.Options{Force: true}); !errors.Is(err, repository.ErrTagNotDeleted) {
 		t.Errorf("got %v", err)
 	}
 	_, err := w.run(t, to, publish.Options{})
@@ -197,7 +197,7 @@ func TestDeniedByTag(t *testing.T) {
 		"another index": func(t *testing.T, w *world, to *target) {
 			w.publish(t, to, publish.Created, publish.Options{})
 			index := to.at(t, "1.2.3")
-			if err := to.open(t).Traits().Untag(t.Context(), "1.2.3", index); err != nil {
+			if err := to.open(t).Traits().DeleteTag(t.Context(), "1.2.3", index); err != nil {
 				t.Fatal(err)
 			}
 			to.tag(t, "denied-1.2.3", index)

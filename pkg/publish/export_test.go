@@ -21,7 +21,7 @@ type FactsForTest struct {
 	// to have without its release.
 	Denial *repository.DenialRecord
 	Tags   []string
-	Owner  *repository.ForeignError
+	Owner  *repository.ProviderMismatchError
 	Wanted []provider.Platform
 }
 

@@ -43,7 +43,7 @@ type facts struct { //nolint:recvcheck // sort adds to the facts; the others onl
 	// the released version when a release is staged.
 	stored, released repository.Inspection
 	// foreign says that the tag, or the repository, is another provider's.
-	foreign *repository.ForeignError
+	foreign *repository.ProviderMismatchError
 	// wanted are the platforms that the source is known to have without its release,
 	// and digests their zips where a plan compares them.
 	wanted  []provider.Platform
@@ -81,7 +81,7 @@ func (f *facts) sort(repo repository.Reader) (damaged []provider.Platform) {
 		named := misnamed(found, f.address, f.version) == nil
 		same := d == "" || found.Err == nil && d == found.Manifest.Zip.Digest
 		switch {
-		case same && found.Whole() && named:
+		case same && found.IsIntact() && named:
 			f.intact = append(f.intact, platform)
 			continue
 		case d == "":
@@ -120,7 +120,7 @@ func (f facts) holds() bool { return f.stored.Exists() && f.foreign == nil }
 func (f facts) isWhole() bool {
 	for _, platform := range f.wanted {
 		found := f.stored.At(platform)
-		if !found.Whole() || misnamed(found, f.address, f.version) != nil {
+		if !found.IsIntact() || misnamed(found, f.address, f.version) != nil {
 			return false
 		}
 		if f.digests != nil && f.digests[platform] != found.Package(f.address, f.version).Digest {
@@ -139,7 +139,7 @@ func (f facts) unchanged() []provider.Platform {
 }
 
 // misnamed says whose name a stored package goes by when it is another's.
-func misnamed(f repository.Found, a provider.Address, v provider.Version) error {
+func misnamed(f repository.InspectedPackage, a provider.Address, v provider.Version) error {
 	if f.Err != nil {
 		return nil //nolint:nilerr // it has no name that could be read
 	}

@@ -104,7 +104,7 @@ func (q *question) readIndex(ctx context.Context, f *facts) (err error) {
 		return nil
 	}
 	err = q.memory.checkOwner(ctx, q.repo, q.address, q.options.Aliases)
-	if other, ok := errors.AsType[*repository.ForeignError](err); ok {
+	if other, ok := errors.AsType[*repository.ProviderMismatchError](err); ok {
 		f.foreign, err = other, nil
 	}
 	return err
@@ -125,7 +125,7 @@ func baseOf(pending, released repository.Inspection) repository.Inspection {
 
 // adds reports whether a pending index holds all that a released one holds, and more.
 func adds(pending, released repository.Inspection) bool {
-	if !pending.Exists() || pending.Lost || pending.Format != nil || released.Lost || released.Format != nil {
+	if !pending.Exists() || pending.Dangling || pending.Format != nil || released.Dangling || released.Format != nil {
 		return false
 	}
 	for _, t := range released.Index.Targets {
@@ -141,12 +141,12 @@ func adds(pending, released repository.Inspection) bool {
 
 // foreign says why what a tag holds is not the provider's, nor one's that an alias
 // allows; nil when it is.
-func foreign(i repository.Inspection, a provider.Address, aliases ...provider.Alias) *repository.ForeignError {
-	if other, ok := errors.AsType[*repository.ForeignError](i.CheckProvider(a, aliases...)); ok {
+func foreign(i repository.Inspection, a provider.Address, aliases ...provider.Alias) *repository.ProviderMismatchError {
+	if other, ok := errors.AsType[*repository.ProviderMismatchError](i.CheckProvider(a, aliases...)); ok {
 		return other
 	}
 	if i.Descriptor.Digest != "" && len(i.Index.Targets) == 0 {
-		return &repository.ForeignError{Tag: i.Tag, Wanted: a, Format: &artifact.FormatError{
+		return &repository.ProviderMismatchError{Tag: i.Tag, Wanted: a, Format: &artifact.FormatError{
 			Problem: "has packages for versions of operating systems only, or for unknown platforms",
 		}}
 	}
@@ -170,7 +170,7 @@ func (q *question) readStored(ctx context.Context, f *facts, needs part) (err er
 	case needEvidence:
 		platforms, depth = f.unchanged(), repository.DepthManifests
 	}
-	f.stored, err = f.stored.Deeper(ctx, q.repo, depth, platforms...)
+	f.stored, err = f.stored.InspectMore(ctx, q.repo, depth, platforms...)
 	if err != nil || needs == needPlatforms || needs == needOverlap {
 		return err
 	}
@@ -221,7 +221,7 @@ func (q *question) readWanted(ctx context.Context, f *facts) (err error) {
 			wanted = slices.Collect(maps.Keys(f.digests))
 		}
 	}
-	if err != nil || slices.ContainsFunc(wanted, f.stored.Lacks) {
+	if err != nil || slices.ContainsFunc(wanted, func(p provider.Platform) bool { return !f.stored.HasPlatform(p) }) {
 		return err
 	}
 	f.wanted = provider.SortPlatforms(wanted)

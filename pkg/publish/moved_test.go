@@ -260,7 +260,7 @@ func TestSlow(t *testing.T) {
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		slow := func(platforms ...provider.Platform) bool {
 			t.Helper()
-			to.options.Settle = time.Nanosecond
+			to.options.ConfirmDelay = time.Nanosecond
 			o := publish.Options{Platforms: platforms}
 			result, err := w.publisher().Release(t.Context(), w.source(), to.open(t), w.address, w.version, o)
 			if err != nil {

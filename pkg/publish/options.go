@@ -56,7 +56,7 @@ type Options struct {
 	// DryRun compares and sends nothing.
 	DryRun bool
 	// NoReferrers leaves out what is about all platforms and would refer to the index,
-	// for registries that hold no lists of that: [repository.ErrSubject].
+	// for registries that hold no lists of that: [repository.ErrNoReferrersList].
 	NoReferrers bool
 }
 

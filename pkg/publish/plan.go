@@ -177,7 +177,7 @@ func compare(f facts) (status Status, conflicts []string) {
 	switch {
 	case !f.stored.Exists():
 		return Created, nil
-	case f.stored.Lost:
+	case f.stored.Dangling:
 		return Repaired, nil
 	case f.foreign != nil:
 		return Replaced, []string{f.foreign.Error()}
@@ -200,7 +200,7 @@ func compare(f facts) (status Status, conflicts []string) {
 
 // comparePackage says what one package means for the tag, or why it conflicts.
 func comparePackage(stored repository.Inspection, pkg provider.Package) (found Status, conflict string) {
-	if stored.Lacks(pkg.Platform) {
+	if !stored.HasPlatform(pkg.Platform) {
 		return Extended, ""
 	}
 	f := stored.At(pkg.Platform)
@@ -210,7 +210,7 @@ func comparePackage(stored repository.Inspection, pkg provider.Package) (found S
 	if err := misnamed(f, pkg.Address, pkg.Version); err != nil {
 		return Repaired, fmt.Sprintf("%s: %v", pkg.Platform, err)
 	}
-	if conflict := f.ConflictWith(pkg.Digest); conflict != "" || !f.Whole() {
+	if conflict := f.ConflictWith(pkg.Digest); conflict != "" || !f.IsIntact() {
 		return Repaired, conflict
 	}
 	return Unchanged, ""

@@ -45,7 +45,7 @@ func (p *Plan) merge(f facts, o policy) {
 // the source's. What is repaired gets back the digest that it had, so also no date.
 func dated(s Status, stored repository.Inspection, fresh time.Time) time.Time {
 	switch {
-	case s == Replaced || stored.Lost:
+	case s == Replaced || stored.Dangling:
 		return fresh
 	case s == Repaired:
 		return stored.Index.Published()
@@ -59,7 +59,7 @@ func (p *Plan) addPackages(f facts) (conflicts []string) {
 	p.release.Packages, p.zips = nil, map[digest.Digest]storedZip{}
 	for _, found := range f.stored.Platforms {
 		if zip := found.Manifest.Zip.Digest; found.Err == nil {
-			p.zips[zip] = storedZip{h1: found.Target.H1(), missing: f.stored.Misses(zip)}
+			p.zips[zip] = storedZip{h1: found.Target.H1(), missing: f.stored.IsMissing(zip)}
 		}
 	}
 	for _, pkg := range slices.Concat(f.release.Packages, f.restored) {

@@ -187,7 +187,7 @@ func (c planCase) know(t *testing.T, facts *publish.FactsForTest) publish.Policy
 		facts.Wanted = provider.Release{Packages: packages}.Platforms()
 	}
 	if strings.Contains(c.around, "other owner") {
-		facts.Owner = &repository.ForeignError{Tag: "1.2.2", Provider: "registry.example.org/acme/other"}
+		facts.Owner = &repository.ProviderMismatchError{Tag: "1.2.2", Provider: "registry.example.org/acme/other"}
 	}
 	if strings.Contains(c.around, "stage") {
 		facts.Pending = &repository.Inspection{Tag: "pending-1.2.3"}
@@ -311,13 +311,13 @@ func (c planCase) sourceRelease(t *testing.T) provider.Release {
 func (c planCase) held(t *testing.T) publish.FactsForTest {
 	t.Helper()
 	format := &artifact.FormatError{Problem: "is a container image"}
-	h := publish.FactsForTest{Inspection: repository.Inspection{Tag: "1.2.3", Digest: digest.FromString("index"), Platforms: map[provider.Platform]repository.Found{}}}
+	h := publish.FactsForTest{Inspection: repository.Inspection{Tag: "1.2.3", Digest: digest.FromString("index"), Platforms: map[provider.Platform]repository.InspectedPackage{}}}
 	switch c.tag {
 	case "[none]":
 		h.Digest = ""
 		return h
 	case "[index lost]":
-		h.Inspection.Lost = true
+		h.Inspection.Dangling = true
 		return h
 	case "[other format]":
 		h.Format = format
@@ -330,7 +330,7 @@ func (c planCase) held(t *testing.T) publish.FactsForTest {
 	wanted, _ := c.packages(t, c.source)
 	h.Kept = provider.Release{Address: packages[0].Address, Version: packages[0].Version}
 	for _, p := range packages {
-		f := repository.Found{Target: artifact.Target{Platform: p.Platform, Descriptor: ocispec.Descriptor{
+		f := repository.InspectedPackage{Target: artifact.Target{Platform: p.Platform, Descriptor: ocispec.Descriptor{
 			Annotations: map[string]string{"io.github.tofu-oci.zh": "zh:" + p.Digest.Encoded()}}}}
 		f.Manifest.Zip.Digest = p.Digest
 		for _, d := range c.documents(t, c.tagSums, packages) {
@@ -352,7 +352,7 @@ func (c planCase) held(t *testing.T) publish.FactsForTest {
 		h.Platforms[p.Platform] = f
 		at := slices.IndexFunc(wanted, func(w provider.Package) bool { return w.Platform == p.Platform })
 		switch {
-		case f.Whole() && marks[p.Platform] != "@" && (at < 0 || wanted[at].Digest == p.Digest):
+		case f.IsIntact() && marks[p.Platform] != "@" && (at < 0 || wanted[at].Digest == p.Digest):
 			h.Kept.Packages = append(h.Kept.Packages, p)
 		case at < 0 && !strings.Contains(c.beside, p.Platform.OS):
 			h.Lost = append(h.Lost, p.Platform)

@@ -76,7 +76,7 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 			err = &repository.DeniedError{Record: *plan.Denial}
 		case plan.Conflicts != nil:
 			done.Plan, done.Digest = plan, plan.From
-			err = &repository.ConflictError{Release: a.String() + " " + v.String(), Reasons: plan.Conflicts, Foreign: f.foreign}
+			err = &repository.ConflictError{Release: a.String() + " " + v.String(), Reasons: plan.Conflicts, Mismatch: f.foreign}
 		default:
 			done, err = q.apply(ctx, &f, plan)
 		}

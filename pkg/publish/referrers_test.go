@@ -142,7 +142,7 @@ func TestReferrersWhereTagsAreDigests(t *testing.T) {
 	dir := w.dist(t, map[string]string{".spdx.json": spdx}, haiku)
 	for range 2 {
 		_, err := w.runLocal(t, to, dir, publish.Options{})
-		if !errors.Is(err, repository.ErrSubject) {
+		if !errors.Is(err, repository.ErrNoReferrersList) {
 			t.Errorf("got %v", err)
 		}
 		w.wantStored(t, to, haiku)

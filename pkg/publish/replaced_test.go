@@ -43,7 +43,7 @@ func TestKeptDamaged(t *testing.T) {
 					},
 				} {
 					result, err := run()
-					if !errors.Is(err, repository.ErrKeptDamaged) || !strings.Contains(err.Error(), blob.String()) {
+					if !errors.Is(err, repository.ErrCorruptRetained) || !strings.Contains(err.Error(), blob.String()) {
 						t.Errorf("%s: got %s, %v", name, result.Status, err)
 					}
 				}
@@ -77,7 +77,7 @@ func TestKeptDamagedManifest(t *testing.T) {
 		"copy":    func() (publish.Result, error) { return w.copy(t, from, to, publish.Options{}) },
 	} {
 		result, err := run()
-		if !errors.Is(err, repository.ErrKeptDamaged) || !strings.Contains(err.Error(), x.Descriptor.Digest.String()) {
+		if !errors.Is(err, repository.ErrCorruptRetained) || !strings.Contains(err.Error(), x.Descriptor.Digest.String()) {
 			t.Errorf("%s: got %s, %v", name, result.Status, err)
 		}
 	}

@@ -144,7 +144,7 @@ func (w *world) layout(t *testing.T) *target {
 
 func (w *world) registry(t *testing.T, o registrytest.Options) *target {
 	t.Helper()
-	to := &target{registry: registrytest.New(o), options: repository.Options{HTTP: w.client, Settle: time.Millisecond}}
+	to := &target{registry: registrytest.New(o), options: repository.Options{HTTP: w.client, ConfirmDelay: time.Millisecond}}
 	to.options.Backoff = func(int) time.Duration { return 0 }
 	to.host = registrytest.Serve(t, w.ca, to.registry)
 	return to

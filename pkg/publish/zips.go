@@ -124,7 +124,7 @@ func (q *question) sendZip(ctx context.Context, pkg provider.Package, stored sto
 	}
 	switch {
 	case stored.missing:
-		err = repository.Replace(ctx, q.repo, pkg.Digest, func() (int64, error) {
+		err = repository.ReplaceBlob(ctx, q.repo, pkg.Digest, func() (int64, error) {
 			err := t.send(ctx)
 			return t.pkg.Size, err
 		})
@@ -195,7 +195,7 @@ func (t *zipTransfer) fetch(ctx context.Context, isStored bool) (err error) {
 	if err := atomicfile.CheckRoom(filepath.Dir(t.path), t.pkg.Size); err != nil {
 		return fmt.Errorf("keeping %s in a temporary directory: %w", t.pkg.Filename, err)
 	}
-	content := transfer.Begin(t.Progress, t.pkg, size, body)
+	content := transfer.Start(t.Progress, t.pkg, size, body)
 	return content.End(atomicfile.Write(t.path, 0o600, func(w io.Writer) error {
 		n, err := io.Copy(w, content)
 		t.pkg.Size = n
@@ -219,7 +219,7 @@ func (t *zipTransfer) send(ctx context.Context) error {
 		if stated < 0 {
 			t.pkg.Size = size
 		}
-		content := transfer.Begin(progress, t.pkg, t.pkg.Size, body)
+		content := transfer.Start(progress, t.pkg, t.pkg.Size, body)
 		var zip io.Reader = content
 		if t.pkg.Size < 0 { // registries need the size beforehand
 			spool, err := atomicfile.NewScratchFile(t.TempDir, -1)

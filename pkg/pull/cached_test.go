@@ -45,7 +45,7 @@ func newCachedWorld(t *testing.T) *cachedWorld {
 func (w *cachedWorld) pull(t *testing.T, layout pull.Layout) (dir string, fetched int) {
 	t.Helper()
 	cache, err := store.Open(w.dir, store.Options{
-		Recheck: w.recheck, Damaged: func(string, error) { w.damaged.Add(1) }, Failed: func(error) { w.failed.Add(1) },
+		Recheck: w.recheck, OnDamaged: func(string, error) { w.damaged.Add(1) }, OnFailed: func(error) { w.failed.Add(1) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -86,7 +86,7 @@ func TestTagIsTheSubject(t *testing.T) {
 	before := w.registry.Writes()
 	_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, w.subject)
 	const want = "attaching document1.spdx.json: the registry resolves the referrers tag to the artifact itself, so it can hold no list of referrers"
-	if !errors.Is(err, repository.ErrSubject) || err.Error() != want {
+	if !errors.Is(err, repository.ErrNoReferrersList) || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 	if w.registry.Writes() != before {

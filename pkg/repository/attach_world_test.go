@@ -54,7 +54,7 @@ func newWorld(t *testing.T, o *registrytest.Options) *world {
 		w.registry = registrytest.New(*o)
 		ref = template.Reference{Registry: registrytest.Serve(t, ca, w.registry), Name: repositoryName}
 		options.HTTP = registrytest.Client(t, ca)
-		options.Settle = settle
+		options.ConfirmDelay = settle
 		options.Backoff = func(int) time.Duration { return 0 }
 	}
 	w.open = func() repository.Repository {

@@ -33,7 +33,7 @@ const maxTokenResponse = 128 << 10
 type authenticator struct {
 	at    registry.Reference
 	find  func(ctx context.Context, repository string) (Credential, error) // nil is anonymous
-	login *loginState
+	state *credentialState
 	// registry sends requests to the registry, tokens those to its token service.
 	registry, tokens *http.Client
 	realms           realmPolicy
@@ -84,7 +84,7 @@ func (a *authenticator) Do(req *http.Request) (*http.Response, error) {
 }
 
 func (a *authenticator) key(req *http.Request) string {
-	if a.login.basic.Load() {
+	if a.state.isBasic.Load() {
 		return basicKey
 	}
 	return strings.Join(auth.GetAllScopesForHost(req.Context(), req.URL.Host), " ")
@@ -150,22 +150,22 @@ func (a *authenticator) credential(ctx context.Context) (c Credential, err error
 		}
 		return c, provider.Errorf(kind, "looking up the login for %s: %w", a.at.Registry, err)
 	}
-	if c.isLogin() {
-		a.login.last.Store(&c)
+	if c.hasSecret() {
+		a.state.lastUsed.Store(&c)
 	}
 	return c, nil
 }
 
 func (a *authenticator) basic(c Credential) (string, error) {
 	switch {
-	case !c.isLogin() && c.Username == "":
+	case !c.hasSecret() && c.Username == "":
 		return "", fmt.Errorf("%w: the registry wants a login, and there is none for it", provider.ErrDenied)
 	case c.Username == "" || c.Password == "":
-		return "", errNoName
+		return "", errTokenUnsupported
 	}
 	header := basicHeader(c)
 	a.headers.Put(basicKey, header)
-	a.login.basic.Store(true)
+	a.state.isBasic.Store(true)
 	return header, nil
 }
 
@@ -185,7 +185,7 @@ func (a *authenticator) token(ctx context.Context, asked challenge, scopes []str
 		return "", errors.New("the registry names no token service")
 	}
 	realm.User, realm.Fragment, realm.RawFragment = nil, "", ""
-	if err := a.realms.check(ctx, realm, c.isLogin()); err != nil {
+	if err := a.realms.check(ctx, realm, c.hasSecret()); err != nil {
 		return "", err
 	}
 	scopes = auth.CleanScopes(append(scopes, strings.Fields(asked.scope)...))
@@ -202,7 +202,7 @@ func (a *authenticator) token(ctx context.Context, asked challenge, scopes []str
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return "", refusal(resp)
+		return "", responseError(resp)
 	}
 	var answer struct {
 		Token       string `json:"token"`

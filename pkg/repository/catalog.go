@@ -40,7 +40,7 @@ func Catalog(ctx context.Context, at template.Reference, o Options) (names []str
 	if err != nil {
 		return nil, err
 	}
-	login := &loginState{}
+	login := &credentialState{}
 	named := registry.Reference{Registry: at.Registry, Repository: at.Name}
 	plain := slices.Contains(o.PlainHTTP, at.Registry)
 	from := &remote.Registry{
@@ -60,14 +60,14 @@ func Catalog(ctx context.Context, at template.Reference, o Options) (names []str
 	}
 	translated := login.translate(err)
 	answer, refused := errors.AsType[*ResponseError](translated)
-	isNone := refused && slices.Contains(noSuchAPI, answer.Status)
+	isNone := refused && slices.Contains(unsupportedStatuses, answer.Status)
 	for _, none := range []error{provider.ErrDenied, ErrNotFound, ErrPage} {
 		isNone = isNone || errors.Is(translated, none)
 	}
 	if isNone {
 		translated = fmt.Errorf("%w: %w", ErrNoCatalog, translated)
 	}
-	return nil, &Error{Doing: "listing the repositories of", Registry: at.Registry, Err: translated}
+	return nil, &Error{Op: "listing the repositories of", Registry: at.Registry, Err: translated}
 }
 
 // catalog reads all pages.

@@ -29,14 +29,14 @@ func (o Options) complete() (Options, error) {
 //
 //  1. authentication: the login or a token for the request (auth.go)
 //  2. realm policy: which token services are asked, and where redirects lead (realm.go, redirect.go)
-//  3. responses: the credentials of requests are recorded, responses are checked (wire.go, answers.go)
+//  3. responses: the credentials of requests are recorded, responses are checked (responses.go)
 //  4. retries, concurrency limit, tracing, transport: [httpclient.New]
-func (o Options) client(at registry.Reference, login *loginState) *authenticator {
+func (o Options) client(at registry.Reference, login *credentialState) *authenticator {
 	realms := realmPolicy{registry: at.Host(), plain: slices.Contains(o.PlainHTTP, at.Registry), allowed: o.TokenRealms}
 	checked := checkResponses(o.HTTP.Transport, login)
 	return &authenticator{
-		at: at, find: o.Credential, login: login, realms: realms,
-		registry: &http.Client{Transport: checked, Timeout: o.HTTP.Timeout, CheckRedirect: follow(o.HTTP.CheckRedirect, isNotAsked)},
+		at: at, find: o.Credential, state: login, realms: realms,
+		registry: &http.Client{Transport: checked, Timeout: o.HTTP.Timeout, CheckRedirect: follow(o.HTTP.CheckRedirect, stopAtRedirect)},
 		tokens:   &http.Client{Transport: checked, Timeout: o.HTTP.Timeout, CheckRedirect: follow(o.HTTP.CheckRedirect, realms.checkRedirect)},
 	}
 }

@@ -18,7 +18,7 @@ const copyConcurrency = 4
 // CopyOptions of [Copy]; the zero value copies all that belongs to a release.
 type CopyOptions struct {
 	// Provider is whose release both ends are to have: what is annotated with another
-	// is a *[ForeignError], unless one of the Aliases allows it. The zero value takes
+	// is a *[ProviderMismatchError], unless one of the Aliases allows it. The zero value takes
 	// the source at its word.
 	Provider provider.Address
 	Aliases  provider.Aliases
@@ -37,9 +37,9 @@ type CopyOptions struct {
 	// oci.JudgeCopy makes such a function of one for releases.
 	Judge func(ctx context.Context, from Reader, release Inspection) (provider.Verdict, error)
 	// Admit is called before the tag is written. Its error ends the copy. May be nil.
-	Admit func(ctx context.Context) error
+	BeforeTag func(ctx context.Context) error
 	// NoReferrers leaves out what refers to the release, for registries that
-	// cannot hold it: see [ErrSubject].
+	// cannot hold it: see [ErrNoReferrersList].
 	NoReferrers bool
 	// Concurrency is how many packages are copied at once; 0 is
 	// 4.
@@ -54,7 +54,7 @@ type CopyOptions struct {
 }
 
 // Copied says what [Copy] did, or in a dry run would do.
-type Copied struct {
+type CopyResult struct {
 	Tag string
 	// Digest is what the target's tag is at: the source's index, or with Kept and after
 	// a conflict the one that was there. Was is what it was at before, empty when it was not there.
@@ -108,21 +108,21 @@ type CopiedPackage struct {
 // and some that it lacks. When it has all the zips already, and the source no more
 // evidence or less, it stays as it is. All else is a *[ConflictError].
 //
-// Other errors are those of both repositories, *[ForeignError], [ErrTagMoved] of either
-// tag, and [ErrSubject]; the result says what was done until then.
-func Copy(ctx context.Context, from Reader, to Repository, tag string, o CopyOptions) (Copied, error) {
+// Other errors are those of both repositories, *[ProviderMismatchError], [ErrTagMoved] of either
+// tag, and [ErrNoReferrersList]; the result says what was done until then.
+func Copy(ctx context.Context, from Reader, to Repository, tag string, o CopyOptions) (CopyResult, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	c := newCopier(from, to, o, stop)
-	c.done.Tag = tag
+	c.result.Tag = tag
 	err := c.copy(ctx, tag)
 	if first := context.Cause(ctx); err != nil && first != nil {
 		err = first // the others are of work that was cancelled
 	}
 	if err != nil {
-		return c.done, fmt.Errorf("copying %s:%s to %s: %w", from, tag, to, err)
+		return c.result, fmt.Errorf("copying %s:%s to %s: %w", from, tag, to, err)
 	}
-	return c.done, nil
+	return c.result, nil
 }
 
 func (c *copier) copy(ctx context.Context, tag string) error {
@@ -131,16 +131,16 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.copyable(release); err != nil {
+	if err := c.checkSource(release); err != nil {
 		return err
 	}
-	there, err := c.welcome(ctx, release)
-	if err != nil || c.done.Kept {
+	there, err := c.checkTarget(ctx, release)
+	if err != nil || c.result.Kept {
 		return err
 	}
-	same := there.Digest == release.Digest && !there.Lost
+	same := there.Digest == release.Digest && !there.Dangling
 	if c.options.Judge != nil && !same {
-		if c.done.Verdict, err = c.options.Judge(ctx, c.from, release); err != nil {
+		if c.result.Verdict, err = c.options.Judge(ctx, c.from, release); err != nil {
 			return err
 		}
 	}
@@ -148,22 +148,22 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 		return nil // all that is not there would be sent
 	}
 	// 2. Manifests and what they name; then the index, without its tag.
-	c.learn(release, there)
+	c.remember(release, there)
 	index := artifact.Blob{Descriptor: release.Descriptor, Bytes: release.Bytes}
 	if err := c.manifest(ctx, index, maxCopyDepth); err != nil {
 		return err
 	}
-	c.done.Repaired = c.done.Repaired || same && c.lacked
+	c.result.Repaired = c.result.Repaired || same && c.foundMissing
 	// 3. What refers to them.
 	if err := c.referrers(ctx); err != nil || same {
 		return err
 	}
 	// 4. The tag, if it still is what was copied.
-	if err := c.unmoved(ctx, release); err != nil {
+	if err := c.checkSourceUnchanged(ctx, release); err != nil {
 		return err
 	}
-	if c.options.Admit != nil {
-		if err := c.options.Admit(ctx); err != nil {
+	if c.options.BeforeTag != nil {
+		if err := c.options.BeforeTag(ctx); err != nil {
 			return err
 		}
 	}
@@ -181,6 +181,6 @@ func (c *copier) tag(ctx context.Context, index artifact.Blob, was Inspection) e
 	if err == nil && now.Digest != index.Descriptor.Digest {
 		err = cmp.Or(moved, fmt.Errorf("reading the tag back: %w", ErrTagMoved))
 	}
-	c.done.Tagged = err == nil && moved == nil
+	c.result.Tagged = err == nil && moved == nil
 	return err
 }

@@ -13,23 +13,23 @@ import (
 
 // blob copies a blob, once in a run.
 func (c *copier) blob(ctx context.Context, d ocispec.Descriptor) error {
-	_, err := c.blobs.Get(ctx, d.Digest, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.bring(ctx, d) })
+	_, err := c.blobs.Get(ctx, d.Digest, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.ensureBlob(ctx, d) })
 	return err
 }
 
 // bring has the registry mount a blob, or sends it, unless it is there. What was found
 // damaged is not there, whatever the repository says.
-func (c *copier) bring(ctx context.Context, d ocispec.Descriptor) error {
-	if c.lost.Misses(d.Digest) {
-		if c.lacks() {
+func (c *copier) ensureBlob(ctx context.Context, d ocispec.Descriptor) error {
+	if c.damagedTarget.IsMissing(d.Digest) {
+		if c.noteMissing() {
 			return nil
 		}
-		return Replace(ctx, c.to, d.Digest, func() (int64, error) { return d.Size, c.transfer(ctx, d) })
+		return ReplaceBlob(ctx, c.to, d.Digest, func() (int64, error) { return d.Size, c.transfer(ctx, d) })
 	}
-	if there, err := has(ctx, c.to, d); there || err != nil {
+	if there, err := hasBlob(ctx, c.to, d); there || err != nil {
 		return err
 	}
-	if c.lacks() {
+	if c.noteMissing() {
 		return nil
 	}
 	if mounted, err := c.mount(ctx, d); mounted || err != nil {
@@ -55,8 +55,8 @@ func (c *copier) transfer(ctx context.Context, d ocispec.Descriptor) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.done.Blobs, c.done.Bytes = c.done.Blobs+1, c.done.Bytes+d.Size
-	c.arrived(d.Digest, func(p *CopiedPackage) { p.Sent = true })
+	c.result.Blobs, c.result.Bytes = c.result.Blobs+1, c.result.Bytes+d.Size
+	c.markPackages(d.Digest, func(p *CopiedPackage) { p.Sent = true })
 	return nil
 }
 
@@ -73,10 +73,10 @@ func (c *copier) packageOf(d ocispec.Descriptor) provider.Package {
 }
 
 // arrived says of the packages whose zip a blob is how it came. It needs the mutex.
-func (c *copier) arrived(zip digest.Digest, say func(*CopiedPackage)) {
-	for i, p := range c.done.Packages {
+func (c *copier) markPackages(zip digest.Digest, say func(*CopiedPackage)) {
+	for i, p := range c.result.Packages {
 		if p.Package.Digest == zip {
-			say(&c.done.Packages[i])
+			say(&c.result.Packages[i])
 		}
 	}
 }
@@ -85,7 +85,7 @@ func (c *copier) arrived(zip digest.Digest, say func(*CopiedPackage)) {
 // not do that is not asked again.
 func (c *copier) mount(ctx context.Context, d ocispec.Descriptor) (mounted bool, err error) {
 	c.mu.Lock()
-	from := c.neighbour
+	from := c.mountFrom
 	c.mu.Unlock()
 	if from == "" {
 		return false, nil
@@ -97,10 +97,10 @@ func (c *copier) mount(ctx context.Context, d ocispec.Descriptor) (mounted bool,
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if mounted {
-		c.done.Mounted++
-		c.arrived(d.Digest, func(p *CopiedPackage) { p.Mounted = true })
+		c.result.Mounted++
+		c.markPackages(d.Digest, func(p *CopiedPackage) { p.Mounted = true })
 	} else {
-		c.neighbour = ""
+		c.mountFrom = ""
 	}
 	return mounted, nil
 }
@@ -116,6 +116,6 @@ func (c *copier) send(ctx context.Context, d ocispec.Descriptor, p provider.Pack
 	if d.MediaType != artifact.MediaTypeZip {
 		progress.Begin, progress.Advance, progress.End = nil, nil, nil // too small to watch
 	}
-	content := transfer.Begin(progress, p, d.Size, body)
+	content := transfer.Start(progress, p, d.Size, body)
 	return content.End(c.to.PushBlob(ctx, d, content))
 }

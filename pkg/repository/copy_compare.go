@@ -25,7 +25,7 @@ type Difference struct {
 
 // Compare says how a release differs from what a tag holds.
 func Compare(release, held Inspection) Difference {
-	d := Difference{Gains: held.Lost, Repairs: held.Lost}
+	d := Difference{Gains: held.Dangling, Repairs: held.Dangling}
 	for platform, was := range held.Platforms {
 		is, both := release.Platforms[platform]
 		switch {
@@ -61,11 +61,11 @@ func (d Difference) Reasons() []string {
 }
 
 // keeps reports whether a copy would gain nothing, or lose something for a few documents.
-func (d Difference) keeps() bool { return !d.Gains && (!d.Documents || len(d.Loses) > 0) }
+func (d Difference) isKept() bool { return !d.Gains && (!d.Documents || len(d.Loses) > 0) }
 
 // ConflictWith says why what is there can't become a package with another zip; empty if
 // the zip is the same, or that of what is there is not known.
-func (f Found) ConflictWith(zip digest.Digest) string {
+func (f InspectedPackage) ConflictWith(zip digest.Digest) string {
 	was, known := f.Manifest.Zip.Digest, f.Err == nil
 	if !known {
 		was, known = f.Target.Digest()
@@ -78,7 +78,7 @@ func (f Found) ConflictWith(zip digest.Digest) string {
 
 // documentsMissingIn names the documents of the package that another has none of by the
 // name, in the order of its manifest.
-func (f Found) documentsMissingIn(other Found) []string {
+func (f InspectedPackage) documentsMissingIn(other InspectedPackage) []string {
 	var names []string
 	for _, d := range f.Manifest.Documents {
 		name := d.Annotations[ocispec.AnnotationTitle]

@@ -34,45 +34,45 @@ type copier struct {
 	// known are manifests that were read at the source already, held those that
 	// were looked for at the target: whether it has them, undamaged. there is where
 	// that was seen.
-	known map[digest.Digest][]byte
-	held  map[digest.Digest]bool
-	there Inspection
+	sourceManifests   map[digest.Digest][]byte
+	existingManifests map[digest.Digest]bool
+	existing          Inspection
 	// packages are the source's by the digests of their zips, and lost is what the
 	// target was seen to lack although it says that it has it.
-	packages map[digest.Digest]provider.Package
-	lost     Inspection
+	packages      map[digest.Digest]provider.Package
+	damagedTarget Inspection
 	// Manifests share most blobs, and a list may name one manifest many times.
 	manifests, blobs memo.Memo[digest.Digest, struct{}]
 
 	mu sync.Mutex
 	// children counts the manifests below the index.
-	children atomic.Int64
+	manifestCount atomic.Int64
 	// neighbour is the source's name in the registry of both; empty when they are
 	// in different ones, or in one that does not mount.
-	neighbour string
+	mountFrom string
 	// subjects are the copied manifests whose referrers were not looked at yet.
 	subjects []digest.Digest
 	// lacked tells that the target lacked a manifest or a blob.
-	lacked bool
-	done   Copied
+	foundMissing bool
+	result       CopyResult
 }
 
 func newCopier(from Reader, to Repository, o CopyOptions, stop context.CancelCauseFunc) *copier {
-	c := &copier{from: from, to: to, options: o, stop: stop, known: map[digest.Digest][]byte{}, held: map[digest.Digest]bool{}}
+	c := &copier{from: from, to: to, options: o, stop: stop, sourceManifests: map[digest.Digest][]byte{}, existingManifests: map[digest.Digest]bool{}}
 	if a, b := from.Traits(), to.Traits(); b.Mount != nil && a.Registry == b.Registry {
-		c.neighbour = a.Name
+		c.mountFrom = a.Name
 	}
 	return c
 }
 
 // learn keeps what two inspections have read, so that it is not read again.
-func (c *copier) learn(release, there Inspection) {
+func (c *copier) remember(release, there Inspection) {
 	for _, f := range release.Platforms {
-		c.known[f.Target.Descriptor.Digest] = f.Bytes
+		c.sourceManifests[f.Target.Descriptor.Digest] = f.Bytes
 	}
-	c.there, c.held[there.Descriptor.Digest] = there, true
+	c.existing, c.existingManifests[there.Descriptor.Digest] = there, true
 	for _, f := range there.Platforms {
-		c.held[f.Target.Descriptor.Digest] = f.Err == nil
+		c.existingManifests[f.Target.Descriptor.Digest] = f.Err == nil
 	}
 }
 
@@ -98,35 +98,35 @@ func (c *copier) manifest(ctx context.Context, m artifact.Blob, depth int) error
 	c.mu.Lock()
 	c.subjects = append(c.subjects, m.Descriptor.Digest)
 	c.mu.Unlock()
-	held, seen := c.held[m.Descriptor.Digest]
+	held, seen := c.existingManifests[m.Descriptor.Digest]
 	if !seen {
-		held, err = holdsManifest(ctx, c.to, m.Descriptor)
+		held, err = hasManifest(ctx, c.to, m.Descriptor)
 	}
-	if err != nil || held || c.lacks() {
+	if err != nil || held || c.noteMissing() {
 		return err
 	}
-	return putManifest(ctx, c.to, m, c.there)
+	return putManifest(ctx, c.to, m, c.existing)
 }
 
 // lacks notes that the target lacks something, and tells whether that is all, as in a
 // dry run.
-func (c *copier) lacks() (dry bool) {
+func (c *copier) noteMissing() (dry bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lacked = true
+	c.foundMissing = true
 	return c.options.DryRun
 }
 
 // child reads a manifest at the source and copies it, once in a run.
 func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int) error {
-	if c.children.Add(1) > maxCopied {
+	if c.manifestCount.Add(1) > maxCopied {
 		return &artifact.FormatError{Problem: fmt.Sprintf("has more than %d manifests that belong to it", maxCopied)}
 	}
 	_, err := c.manifests.Get(ctx, d.Digest, func(ctx context.Context) (none struct{}, err error) {
-		data, read := c.known[d.Digest]
+		data, read := c.sourceManifests[d.Digest]
 		if !read {
 			if _, data, err = c.from.Manifest(ctx, d.Digest.String()); err != nil {
-				return none, &unreadError{d.Digest, err}
+				return none, &unreadableError{d.Digest, err}
 			}
 		}
 		d.Size = int64(len(data)) // lists of others may state another one
@@ -136,14 +136,14 @@ func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int) err
 }
 
 // unreadError says which manifest could not be read at the source.
-type unreadError struct {
+type unreadableError struct {
 	manifest digest.Digest
 	err      error
 }
 
-func (e *unreadError) Error() string { return e.err.Error() }
+func (e *unreadableError) Error() string { return e.err.Error() }
 
-func (e *unreadError) Unwrap() error { return e.err }
+func (e *unreadableError) Unwrap() error { return e.err }
 
 // takeSubjects returns the manifests that were copied since the last call.
 func (c *copier) takeSubjects() []digest.Digest {

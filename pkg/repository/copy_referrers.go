@@ -34,16 +34,16 @@ func (c *copier) referrers(ctx context.Context) error {
 		if level > maxReferrerLevels {
 			return &artifact.FormatError{Problem: fmt.Sprintf("has referrers of referrers, on more than the %d levels that are copied", maxReferrerLevels)}
 		}
-		if err := eachOf(c, maxQuestions, subjects, func(d digest.Digest) error { return c.refer(ctx, d) }); err != nil {
+		if err := eachOf(c, maxConcurrentRequests, subjects, func(d digest.Digest) error { return c.copyReferrersOf(ctx, d) }); err != nil {
 			return err
 		}
 	}
 }
 
 // refer copies what refers to one manifest.
-func (c *copier) refer(ctx context.Context, subject digest.Digest) error {
+func (c *copier) copyReferrersOf(ctx context.Context, subject digest.Digest) error {
 	have, err := readReferrers(ctx, c.from, subject)
-	if isFormat(err) || errors.Is(err, ErrSubject) {
+	if isFormat(err) || errors.Is(err, ErrNoReferrersList) {
 		return nil // no list of referrers lies there
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor, known r
 			continue
 		}
 		err := c.child(ctx, d, maxCopyDepth)
-		unread, ok := errors.AsType[*unreadError](err)
+		unread, ok := errors.AsType[*unreadableError](err)
 		if ok && unread.manifest == d.Digest && errors.Is(err, ErrNotFound) {
 			continue
 		}
@@ -91,13 +91,13 @@ func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor, known r
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.done.Referrers += len(alive)
+	c.result.Referrers += len(alive)
 	for _, d := range alive {
 		if !known.has(d.Digest) {
-			c.done.Attached = append(c.done.Attached, titleOf(d))
+			c.result.Attached = append(c.result.Attached, titleOf(d))
 		}
 	}
-	slices.Sort(c.done.Attached)
+	slices.Sort(c.result.Attached)
 	return alive, nil
 }
 

@@ -162,7 +162,7 @@ func TestCopyIntoAnotherProvider(t *testing.T) {
 				}
 				before := to.state(t)
 				_, err := from.copyTo(t, to, repository.CopyOptions{})
-				e, ok := errors.AsType[*repository.ForeignError](err)
+				e, ok := errors.AsType[*repository.ProviderMismatchError](err)
 				if !ok || e.Tag != there || e.Provider != "registry.example.org/else/thing" || !strings.Contains(err.Error(), "the tag "+there+" holds the provider registry.example.org/else/thing, not ") {
 					t.Fatalf("got %v", err)
 				}
@@ -184,7 +184,7 @@ func TestCopyOverSomethingElse(t *testing.T) {
 		before := to.state(t)
 		_, err := from.copyTo(t, to, repository.CopyOptions{})
 		_, isFormat := errors.AsType[*artifact.FormatError](err)
-		if e, ok := errors.AsType[*repository.ForeignError](err); !ok || !isFormat || e.Provider != "" || to.state(t) != before {
+		if e, ok := errors.AsType[*repository.ProviderMismatchError](err); !ok || !isFormat || e.Provider != "" || to.state(t) != before {
 			t.Fatalf("got %v", err)
 		}
 		from.wantCopied(t, to, repository.CopyOptions{Force: true})
@@ -334,7 +334,7 @@ func TestCopyOfHostileReferrers(t *testing.T) {
 }
 
 // wantCopiedBut copies where the ends cannot be compared by their lists.
-func (e *end) wantCopiedBut(t *testing.T, to *end) repository.Copied {
+func (e *end) wantCopiedBut(t *testing.T, to *end) repository.CopyResult {
 	t.Helper()
 	done, err := e.copyTo(t, to, repository.CopyOptions{})
 	if err != nil || to.at(t, tag) != e.at(t, tag) {

@@ -183,7 +183,7 @@ func TestCopyOfAProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = from.copyTo(t, to, repository.CopyOptions{Provider: other, Force: true})
-	if e, ok := errors.AsType[*repository.ForeignError](err); !ok || e.Wanted != other || to.at(t, tag) != "" {
+	if e, ok := errors.AsType[*repository.ProviderMismatchError](err); !ok || e.Wanted != other || to.at(t, tag) != "" {
 		t.Fatalf("got %v", err)
 	}
 	alias, err := provider.ParseAlias(other.String() + "=" + a.String())

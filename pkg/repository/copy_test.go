@@ -20,7 +20,7 @@ import (
 )
 
 var byEquality = cmp.Options{
-	cmpopts.EquateComparable(provider.Version{}), cmpopts.IgnoreFields(provider.Package{}, "Documents"), cmpopts.IgnoreFields(repository.Copied{}, "Documents"),
+	cmpopts.EquateComparable(provider.Version{}), cmpopts.IgnoreFields(provider.Package{}, "Documents"), cmpopts.IgnoreFields(repository.CopyResult{}, "Documents"),
 }
 
 // TestCopy: digests stay, referrers come along, and a second run writes nothing.
@@ -36,7 +36,7 @@ func TestCopy(t *testing.T) {
 			size += int64(len(text))
 		}
 		size += sbom(1).Size + sbom(2).Size
-		want := repository.Copied{
+		want := repository.CopyResult{
 			Tag: tag, Digest: index.Digest, Source: index.Digest, Tagged: true, Blobs: 10, Bytes: size, Referrers: 4,
 			Packages: copied(t, true), Attached: []string{sbom(1).Name, sbom(2).Name, sbom(3).Name, "signature.json"},
 		}
@@ -236,7 +236,7 @@ func TestCopyRequests(t *testing.T) {
 func TestCopyAtOnce(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
-		to.options.Settle = settle
+		to.options.ConfirmDelay = settle
 		from.fill(t)
 		var group sync.WaitGroup
 		var mu sync.Mutex
@@ -317,7 +317,7 @@ func TestCopyWithoutReferrers(t *testing.T) {
 	from, to := newEnd(t, nil), newEnd(t, &registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true})
 	index := from.fill(t)
 	_, err := from.copyTo(t, to, repository.CopyOptions{})
-	if !errors.Is(err, repository.ErrSubject) || to.at(t, tag) != "" {
+	if !errors.Is(err, repository.ErrNoReferrersList) || to.at(t, tag) != "" {
 		t.Errorf("%v, and the tag is at %q", err, to.at(t, tag))
 	}
 	done, err := from.copyTo(t, to, repository.CopyOptions{NoReferrers: true})

@@ -65,7 +65,7 @@ func newEnd(t *testing.T, o *registrytest.Options) *end {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.CloseIdleConnections)
-	options := repository.Options{HTTP: client, PlainHTTP: []string{host}, Backoff: func(int) time.Duration { return 0 }, Settle: time.Millisecond}
+	options := repository.Options{HTTP: client, PlainHTTP: []string{host}, Backoff: func(int) time.Duration { return 0 }, ConfirmDelay: time.Millisecond}
 	return &end{template.Reference{Registry: host, Name: repositoryName}, r, options}
 }
 
@@ -219,17 +219,17 @@ func (e *end) attach(t *testing.T, subject ocispec.Descriptor, documents ...prov
 }
 
 // copyTo copies with values of its own, as a run does.
-func (e *end) copyTo(t *testing.T, to *end, o repository.CopyOptions) (repository.Copied, error) {
+func (e *end) copyTo(t *testing.T, to *end, o repository.CopyOptions) (repository.CopyResult, error) {
 	t.Helper()
 	return copyOver(t.Context(), e.open(t), to.open(t), o)
 }
 
-func copyOver(ctx context.Context, from repository.Reader, to repository.Repository, o repository.CopyOptions) (repository.Copied, error) {
+func copyOver(ctx context.Context, from repository.Reader, to repository.Repository, o repository.CopyOptions) (repository.CopyResult, error) {
 	return repository.Copy(ctx, from, to, tag, o)
 }
 
 // wantCopied copies, and wants all that belongs to the release at both ends.
-func (e *end) wantCopied(t *testing.T, to *end, o repository.CopyOptions) repository.Copied {
+func (e *end) wantCopied(t *testing.T, to *end, o repository.CopyOptions) repository.CopyResult {
 	t.Helper()
 	done, err := e.copyTo(t, to, o)
 	if err != nil {

@@ -116,11 +116,11 @@ func (i Inspection) IsDenial() bool {
 	return err == nil
 }
 
-// Remove deletes the tag of the denial from repo. If it returns [ErrTagStays], the version
+// Remove deletes the tag of the denial from repo. If it returns [ErrTagNotDeleted], the version
 // is still denied.
 func (r DenialRecord) Remove(ctx context.Context, repo Repository) error {
-	err := ErrTagStays
-	if untag := repo.Traits().Untag; untag != nil {
+	err := ErrTagNotDeleted
+	if untag := repo.Traits().DeleteTag; untag != nil {
 		err = untag(ctx, r.Tag, r.Digest)
 	}
 	if err != nil {

@@ -66,9 +66,9 @@ func (s *server) failures(t *testing.T) map[string]error {
 	traits := r.Traits()
 	_, _, all["referrers"] = traits.Referrers(ctx, b.Descriptor.Digest)
 	_, all["redirect"] = traits.Redirect(ctx, b.Descriptor)
-	all["untag"] = traits.Untag(ctx, "1.0.0", digest.FromString("x"))
+	all["untag"] = traits.DeleteTag(ctx, "1.0.0", digest.FromString("x"))
 	all["writable"] = traits.Writable(ctx)
-	_, all["login"] = repository.CheckLogin(ctx, s.host, s.options)
+	_, all["login"] = repository.CheckCredentials(ctx, s.host, s.options)
 	_, all["catalog"] = repository.Catalog(ctx, template.Reference{Registry: s.host, Name: repositoryName}, s.options)
 	return all
 }

@@ -39,24 +39,24 @@ var (
 	ErrTagMoved = provider.Errorf(provider.Transient, "the tag was moved by another run")
 )
 
-// LostError says that a tag is there, and that what it names is missing or
+// DanglingTagError says that a tag is there, and that what it names is missing or
 // damaged: it wraps [ErrNotFound] or a *[sums.MismatchError].
-type LostError struct {
+type DanglingTagError struct {
 	Tag string
 	// Index is what the tag names; its digest is that to move the tag from.
 	Index ocispec.Descriptor
 	Err   error
 }
 
-func (e *LostError) Error() string {
+func (e *DanglingTagError) Error() string {
 	return fmt.Sprintf("the tag %s names %s, which is lost: %v", e.Tag, e.Index.Digest, e.Err)
 }
 
 // Kind is [provider.Refused].
-func (e *LostError) Kind() provider.ErrorKind { return provider.Refused }
+func (e *DanglingTagError) Kind() provider.ErrorKind { return provider.Refused }
 
 // Unwrap returns what is wrong.
-func (e *LostError) Unwrap() error { return e.Err }
+func (e *DanglingTagError) Unwrap() error { return e.Err }
 
 // ResponseError is a registry's refusal.
 type ResponseError struct {
@@ -77,7 +77,7 @@ type ResponseError struct {
 // Error says which repository an error is about.
 type Error struct {
 	// Doing is what was tried, "fetching manifest".
-	Doing string
+	Op string
 	// Registry is "host" or "host:port", Name the repository's there, empty for all
 	// of the registry.
 	Registry, Name string
@@ -87,12 +87,12 @@ type Error struct {
 	Writing bool
 	// Login says whose login the registry refuses, or can't take, and where it comes
 	// from. It is empty without a login, and for all other errors.
-	Login string
-	Err   error
+	Credentials string
+	Err         error
 }
 
 func (e *Error) Error() string {
-	text := e.Doing + " " + strings.TrimSuffix(e.Registry+"/"+e.Name, "/")
+	text := e.Op + " " + strings.TrimSuffix(e.Registry+"/"+e.Name, "/")
 	_, isDigest := digest.Parse(e.Reference)
 	switch {
 	case e.Reference == "":
@@ -102,8 +102,8 @@ func (e *Error) Error() string {
 		text += "@" + e.Reference
 	}
 	text += ": " + e.Err.Error()
-	if e.Login != "" {
-		text += "; the login was " + e.Login
+	if e.Credentials != "" {
+		text += "; the login was " + e.Credentials
 	}
 	return text
 }
@@ -143,7 +143,7 @@ func (e *ResponseError) Is(target error) bool {
 	case provider.ErrDenied:
 		return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 	case ErrNoRepository:
-		return e.NoProvider() || e.Status == http.StatusNotFound && (e.Code == "" || e.lacksProject())
+		return e.IsUnknownProvider() || e.Status == http.StatusNotFound && (e.Code == "" || e.isMissingProject())
 	case ErrNotFound:
 		return e.Status == http.StatusNotFound
 	}
@@ -157,33 +157,33 @@ func (e *ResponseError) Is(target error) bool {
 //
 // [ErrNoRepository] is wider, for commands that name a repository themselves: it is
 // also Harbor's answer for a missing project, and a 404 with empty codes only.
-func (e *ResponseError) NoProvider() bool {
+func (e *ResponseError) IsUnknownProvider() bool {
 	if len(e.Codes) == 0 {
 		return e.Status == http.StatusNotFound
 	}
 	return slices.Contains(e.Codes, errcode.ErrorCodeNameUnknown) || slices.Contains(e.Codes, errcode.ErrorCodeNameInvalid)
 }
 
-// IsUnknown reports whether a repository's error means that it does not know the
+// IsUnknownProvider reports whether a repository's error means that it does not know the
 // provider, as OpenTofu decides it: its next installation method is asked then. See
-// [ResponseError.NoProvider].
-func IsUnknown(err error) bool {
+// [ResponseError.IsUnknownProvider].
+func IsUnknownProvider(err error) bool {
 	if answer, ok := errors.AsType[*ResponseError](err); ok {
-		return answer.NoProvider()
+		return answer.IsUnknownProvider()
 	}
 	return errors.Is(err, ErrNoRepository)
 }
 
 // lacksProject knows Harbor's answer when the project, the first part of the
 // name, does not exist.
-func (e *ResponseError) lacksProject() bool {
+func (e *ResponseError) isMissingProject() bool {
 	return e.Code == "NOT_FOUND" && strings.HasPrefix(e.Message, "project ") && strings.Contains(e.Message, "not found")
 }
 
 // translate replaces the library's errors with ours, which start with the registry's code.
 // Their texts contain no secret of a URL, and no credential that the registry repeats.
-func (s *loginState) translate(err error) error {
-	sent := s.credentials()
+func (s *credentialState) translate(err error) error {
+	sent := s.recorded()
 	err = translated(err, sent)
 	return text.WithText(err, httpclient.RedactText(sent.Text(err.Error())))
 }
@@ -254,7 +254,7 @@ type ConflictError struct {
 	// Reasons are sentences without their full stops, at least one.
 	Reasons []string
 	// Foreign is set when the reason is that something else is there.
-	Foreign *ForeignError
+	Mismatch *ProviderMismatchError
 }
 
 func (e *ConflictError) Error() string {
@@ -272,10 +272,10 @@ func (e *ConflictError) Within(a provider.Address, v provider.Version) string {
 	return "conflict with what already is in the repository: " + strings.Join(e.Reasons, "; ")
 }
 
-// Unwrap returns the *[ForeignError], if there is one.
+// Unwrap returns the *[ProviderMismatchError], if there is one.
 func (e *ConflictError) Unwrap() error {
-	if e.Foreign == nil {
+	if e.Mismatch == nil {
 		return nil
 	}
-	return e.Foreign
+	return e.Mismatch
 }

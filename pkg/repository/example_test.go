@@ -49,13 +49,13 @@ func ExampleInspect() {
 		return
 	}
 	platforms := index.Index.Platforms()
-	found, err := index.Deeper(ctx, repo, repository.DepthBlobs, platforms...)
+	found, err := index.InspectMore(ctx, repo, repository.DepthBlobs, platforms...)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, p := range platforms {
-		fmt.Println(p, "whole:", found.Platforms[p].Whole())
+		fmt.Println(p, "whole:", found.Platforms[p].IsIntact())
 	}
 	none, err := repository.Inspect(ctx, repo, "9.9.9", repository.DepthIndex)
 	fmt.Println(none.Exists(), errors.Is(none.Absent, repository.ErrNotFound), err)

@@ -21,7 +21,7 @@ import (
 
 const (
 	// maxQuestions is how many small requests are under way at once.
-	maxQuestions = 8
+	maxConcurrentRequests = 8
 	// maxManifests bounds the manifests of a release together, in bytes: some
 	// kilobytes a platform.
 	maxManifests = 8 << 20
@@ -41,7 +41,7 @@ type Inspection struct {
 	Descriptor ocispec.Descriptor
 	// Lost tells that the tag is there, and the index that it names is missing
 	// or damaged.
-	Lost bool
+	Dangling bool
 	// Format is the *[artifact.FormatError] of a tag that holds something else
 	// than a provider; nil when it holds one.
 	Format error
@@ -50,11 +50,11 @@ type Inspection struct {
 	// Bytes are those of the index.
 	Bytes []byte
 	// Platforms has those that were looked at.
-	Platforms map[provider.Platform]Found
+	Platforms map[provider.Platform]InspectedPackage
 }
 
 // Found is what is there of one platform's package.
-type Found struct {
+type InspectedPackage struct {
 	Target artifact.Target
 	// Manifest is the zero value when it could not be read.
 	Manifest artifact.Manifest
@@ -72,11 +72,11 @@ type Found struct {
 }
 
 // Whole reports whether the manifest was there, and no blob was found missing.
-func (f Found) Whole() bool { return f.Err == nil && len(f.Missing) == 0 }
+func (f InspectedPackage) IsIntact() bool { return f.Err == nil && len(f.Missing) == 0 }
 
 // At returns what is known of a platform: what its entry in the index says, where
 // nothing more was looked at.
-func (i Inspection) At(platform provider.Platform) Found {
+func (i Inspection) At(platform provider.Platform) InspectedPackage {
 	f, looked := i.Platforms[platform]
 	if !looked {
 		f.Target, _ = i.Index.Target(platform)
@@ -85,7 +85,7 @@ func (i Inspection) At(platform provider.Platform) Found {
 }
 
 // Misses reports whether a blob was found missing or damaged.
-func (i Inspection) Misses(blob digest.Digest) bool {
+func (i Inspection) IsMissing(blob digest.Digest) bool {
 	for _, f := range i.Platforms {
 		if slices.Contains(f.Missing, blob) {
 			return true
@@ -97,7 +97,7 @@ func (i Inspection) Misses(blob digest.Digest) bool {
 // Package describes the package as its manifest has it, or its entry in the index
 // where the manifest was not read: then its size is -1. Whether its title is that
 // of another one, [provider.Package.CheckIdentity] tells.
-func (f Found) Package(a provider.Address, v provider.Version) provider.Package {
+func (f InspectedPackage) Package(a provider.Address, v provider.Version) provider.Package {
 	p := provider.Package{
 		Address: a, Version: v, Platform: f.Target.Platform, Filename: provider.Filename(a, v, f.Target.Platform),
 		Digest: f.Manifest.Zip.Digest, Size: f.Manifest.Zip.Size, H1: f.Target.H1(),
@@ -112,10 +112,10 @@ func (f Found) Package(a provider.Address, v provider.Version) provider.Package 
 	return p
 }
 
-// Lacks reports whether the index has no package for a platform.
-func (i Inspection) Lacks(platform provider.Platform) bool {
+// HasPlatform reports whether the index lists a package for the platform.
+func (i Inspection) HasPlatform(platform provider.Platform) bool {
 	_, listed := i.Index.Target(platform)
-	return !listed
+	return listed
 }
 
 // Exists reports whether there is such a tag.
@@ -127,16 +127,16 @@ func (i Inspection) Exists() bool { return i.Digest != "" }
 // error is that of a repository that did not answer. Below the index it looks at
 // the named platforms, without any at all of them.
 func Inspect(ctx context.Context, repo Reader, tag string, depth Depth, platforms ...provider.Platform) (Inspection, error) {
-	i := Inspection{Tag: tag, Platforms: map[provider.Platform]Found{}}
+	i := Inspection{Tag: tag, Platforms: map[provider.Platform]InspectedPackage{}}
 	if err := checkTraits(repo); err != nil {
 		return i, err
 	}
 	d, data, err := repo.Manifest(ctx, tag)
-	if lost, ok := errors.AsType[*LostError](err); ok {
-		i.Digest, i.Lost = lost.Index.Digest, true
+	if lost, ok := errors.AsType[*DanglingTagError](err); ok {
+		i.Digest, i.Dangling = lost.Index.Digest, true
 		return i, nil
 	}
-	if there, failure := isThere(err); !there {
+	if there, failure := exists(err); !there {
 		i.Absent = err
 		return i, failure
 	}
@@ -149,12 +149,12 @@ func Inspect(ctx context.Context, repo Reader, tag string, depth Depth, platform
 	if err != nil {
 		return i, err
 	}
-	return i.Deeper(ctx, repo, depth, platforms...)
+	return i.InspectMore(ctx, repo, depth, platforms...)
 }
 
 // Deeper looks further at what an inspection has found, and not again at what it
 // has seen. The inspection itself stays as it is.
-func (i Inspection) Deeper(ctx context.Context, repo Reader, depth Depth, platforms ...provider.Platform) (Inspection, error) {
+func (i Inspection) InspectMore(ctx context.Context, repo Reader, depth Depth, platforms ...provider.Platform) (Inspection, error) {
 	if depth <= DepthIndex {
 		return i, nil
 	}
@@ -168,16 +168,16 @@ func (i Inspection) Deeper(ctx context.Context, repo Reader, depth Depth, platfo
 			unseen = append(unseen, t)
 		}
 	}
-	found := make([]Found, len(unseen))
+	found := make([]InspectedPackage, len(unseen))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxQuestions)
-	blobs := &presence{repo: repo, read: depth >= DepthContent}
+	group.SetLimit(maxConcurrentRequests)
+	blobs := &blobChecker{repo: repo, read: depth >= DepthContent}
 	for _, seen := range i.Platforms {
 		blobs.manifests.Add(int64(len(seen.Bytes)))
 	}
 	for n, t := range unseen {
 		group.Go(func() (err error) {
-			found[n], err = look(ctx, repo, i.Platforms[t.Platform], t, depth, blobs)
+			found[n], err = inspectPackage(ctx, repo, i.Platforms[t.Platform], t, depth, blobs)
 			return err
 		})
 	}
@@ -192,7 +192,7 @@ func (i Inspection) Deeper(ctx context.Context, repo Reader, depth Depth, platfo
 }
 
 // look looks at one platform, of which something may be known.
-func look(ctx context.Context, repo Reader, f Found, t artifact.Target, depth Depth, blobs *presence) (Found, error) {
+func inspectPackage(ctx context.Context, repo Reader, f InspectedPackage, t artifact.Target, depth Depth, blobs *blobChecker) (InspectedPackage, error) {
 	if f.depth < DepthManifests {
 		f.Target = t
 		f.Bytes, f.Manifest, f.Err = readTarget(ctx, repo, t)
@@ -205,7 +205,7 @@ func look(ctx context.Context, repo Reader, f Found, t artifact.Target, depth De
 		}
 	}
 	f.depth = depth
-	if depth < DepthBlobs || !f.Whole() {
+	if depth < DepthBlobs || !f.IsIntact() {
 		return f, nil
 	}
 	for _, d := range f.Manifest.Blobs {
@@ -237,35 +237,35 @@ func readTarget(ctx context.Context, repo Reader, t artifact.Target) ([]byte, ar
 }
 
 // presence asks for each blob once, though manifests share most of them.
-type presence struct {
+type blobChecker struct {
 	repo Reader
 	// read tells to read each blob.
-	read  bool
-	asked memo.Memo[digest.Digest, bool]
+	read    bool
+	results memo.Memo[digest.Digest, bool]
 	// manifests counts the bytes of those that are kept.
 	manifests atomic.Int64
 }
 
 // has reports whether a blob is there in its full size.
-func (b *presence) has(ctx context.Context, d ocispec.Descriptor) (bool, error) {
-	return b.asked.Get(ctx, d.Digest, func(ctx context.Context) (bool, error) {
-		there, err := has(ctx, b.repo, d)
+func (b *blobChecker) has(ctx context.Context, d ocispec.Descriptor) (bool, error) {
+	return b.results.Get(ctx, d.Digest, func(ctx context.Context) (bool, error) {
+		there, err := hasBlob(ctx, b.repo, d)
 		if !there || err != nil || !b.read {
 			return there, err
 		}
-		return intact(ctx, b.repo, d)
+		return isBlobIntact(ctx, b.repo, d)
 	})
 }
 
 // has reports whether a blob is there in its full size.
-func has(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
+func hasBlob(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
 	size, err := repo.Stat(ctx, d.Digest)
-	there, err := isThere(err)
+	there, err := exists(err)
 	return there && size == d.Size, err
 }
 
 // intact reads a blob and tells whether it has its bytes.
-func intact(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
+func isBlobIntact(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
 	body, err := Verified(ctx, repo, d, "blob "+d.Digest.String())
 	if err == nil {
 		_, err = io.Copy(io.Discard, body)

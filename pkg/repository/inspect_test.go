@@ -60,17 +60,17 @@ func TestInspect(t *testing.T) {
 			"one that is not listed": {repository.DepthBlobs, []provider.Platform{{OS: "minix", Arch: "vax"}}, nil},
 		} {
 			i := e.inspect(t, test.depth, test.platforms...)
-			if i.Digest != index.Digest || i.Descriptor.Digest != index.Digest || i.Descriptor.Size != int64(len(i.Bytes)) || i.Lost || i.Absent != nil || i.Format != nil || !i.Exists() || i.Tag != tag {
+			if i.Digest != index.Digest || i.Descriptor.Digest != index.Digest || i.Descriptor.Size != int64(len(i.Bytes)) || i.Dangling || i.Absent != nil || i.Format != nil || !i.Exists() || i.Tag != tag {
 				t.Errorf("%s: %+v", name, i)
 			}
-			if !bytes.Equal(i.Bytes, packed.Index.Bytes) || i.Lacks(plan9) || !i.Lacks(provider.Platform{OS: "minix", Arch: "vax"}) {
+			if !bytes.Equal(i.Bytes, packed.Index.Bytes) || !i.HasPlatform(plan9) || i.HasPlatform(provider.Platform{OS: "minix", Arch: "vax"}) {
 				t.Errorf("%s: the index is %s", name, i.Bytes)
 			}
 			var looked []provider.Platform
 			for platform, f := range i.Platforms {
 				looked = append(looked, platform)
 				n := slices.Index([]provider.Platform{haiku, plan9}, platform)
-				if !f.Whole() || f.Err != nil || f.Missing != nil || !bytes.Equal(f.Bytes, packed.Manifests[n].Bytes) || f.Manifest.Zip.Digest != digest.FromString(twoZips[platform]) {
+				if !f.IsIntact() || f.Err != nil || f.Missing != nil || !bytes.Equal(f.Bytes, packed.Manifests[n].Bytes) || f.Manifest.Zip.Digest != digest.FromString(twoZips[platform]) {
 					t.Errorf("%s: %s is %+v", name, platform, f)
 				}
 			}
@@ -116,7 +116,7 @@ func TestInspectLostIndex(t *testing.T) {
 		e.push(t, twoZips)
 		harm(e)
 		i := e.inspect(t, repository.DepthBlobs)
-		if !i.Lost || !i.Exists() || i.Digest != packed.Index.Descriptor.Digest || i.Descriptor.Digest != "" || i.Absent != nil || len(i.Platforms) != 0 {
+		if !i.Dangling || !i.Exists() || i.Digest != packed.Index.Descriptor.Digest || i.Descriptor.Digest != "" || i.Absent != nil || len(i.Platforms) != 0 {
 			t.Errorf("%s: %+v", name, i)
 		}
 	}
@@ -159,7 +159,7 @@ func TestInspectFindings(t *testing.T) {
 				deep, shallow := e.inspect(t, repository.DepthBlobs), e.inspect(t, repository.DepthManifests)
 				for depth, i := range map[string]repository.Inspection{"blobs": deep, "manifests": shallow} {
 					f := i.Platforms[haiku]
-					if test.err == nil && f.Err != nil || test.err != nil && (!test.err(f.Err) || f.Whole()) {
+					if test.err == nil && f.Err != nil || test.err != nil && (!test.err(f.Err) || f.IsIntact()) {
 						t.Errorf("%s: %v", depth, f.Err)
 					}
 					if i.Platforms[plan9].Err != nil {
@@ -169,7 +169,7 @@ func TestInspectFindings(t *testing.T) {
 				if diff := cmp.Diff([][]digest.Digest{test.haiku, test.plan9}, [][]digest.Digest{deep.Platforms[haiku].Missing, deep.Platforms[plan9].Missing}); diff != "" {
 					t.Errorf("missing (-want +got):\n%s", diff)
 				}
-				if len(shallow.Platforms[haiku].Missing) > 0 || test.haiku != nil && deep.Platforms[haiku].Whole() {
+				if len(shallow.Platforms[haiku].Missing) > 0 || test.haiku != nil && deep.Platforms[haiku].IsIntact() {
 					t.Errorf("%+v, %+v", shallow.Platforms[haiku], deep.Platforms[haiku])
 				}
 			})
@@ -184,15 +184,15 @@ func TestInspectContent(t *testing.T) {
 	zip := blob(twoZips[haiku])
 	eachEnd(t, func(t *testing.T, e *end) {
 		e.push(t, twoZips)
-		if i := e.inspect(t, repository.DepthContent); !i.Platforms[haiku].Whole() || !i.Platforms[plan9].Whole() {
+		if i := e.inspect(t, repository.DepthContent); !i.Platforms[haiku].IsIntact() || !i.Platforms[plan9].IsIntact() {
 			t.Errorf("nothing is damaged yet: %+v", i.Platforms)
 		}
 		e.damage(t, zip, "")
-		if f := e.inspect(t, repository.DepthBlobs).Platforms[haiku]; e.registry != nil && !f.Whole() {
+		if f := e.inspect(t, repository.DepthBlobs).Platforms[haiku]; e.registry != nil && !f.IsIntact() {
 			t.Errorf("who asks only whether a blob is there found %+v", f.Missing)
 		}
 		i := e.inspect(t, repository.DepthContent)
-		if diff := cmp.Diff([]digest.Digest{zip.Descriptor.Digest}, i.Platforms[haiku].Missing); diff != "" || !i.Platforms[plan9].Whole() {
+		if diff := cmp.Diff([]digest.Digest{zip.Descriptor.Digest}, i.Platforms[haiku].Missing); diff != "" || !i.Platforms[plan9].IsIntact() {
 			t.Errorf("missing (-want +got):\n%s\nplan9: %+v", diff, i.Platforms[plan9])
 		}
 	})
@@ -205,11 +205,11 @@ func TestInspectOtherFormats(t *testing.T) {
 		d := e.edited(t, tag, func(index string) string { return strings.Replace(index, artifact.TypeProvider, "application/x", 1) })
 		i := e.inspect(t, repository.DepthBlobs)
 		wantFormat(t, i.Format, `an index of artifact type "application/x"`)
-		if i.Digest != d || i.Descriptor.Digest != d || !i.Exists() || i.Lost || len(i.Platforms) != 0 {
+		if i.Digest != d || i.Descriptor.Digest != d || !i.Exists() || i.Dangling || len(i.Platforms) != 0 {
 			t.Errorf("%+v", i)
 		}
 		a, _ := thing(t)
-		if _, ok := errors.AsType[*repository.ForeignError](i.CheckProvider(a)); !ok {
+		if _, ok := errors.AsType[*repository.ProviderMismatchError](i.CheckProvider(a)); !ok {
 			t.Errorf("%v", i.CheckProvider(a))
 		}
 		// An index of ours that names a manifest which is not.
@@ -224,7 +224,7 @@ func TestInspectOtherFormats(t *testing.T) {
 		pushTag(t, e.open(t), blobOf(t, index, ocispec.MediaTypeImageIndex), tag, d)
 		i = e.inspect(t, repository.DepthBlobs)
 		wantFormat(t, i.Platforms[haiku].Err, "has a manifest that is")
-		if i.Format != nil || i.Platforms[haiku].Whole() || !i.Platforms[plan9].Whole() || i.CheckProvider(a) != nil {
+		if i.Format != nil || i.Platforms[haiku].IsIntact() || !i.Platforms[plan9].IsIntact() || i.CheckProvider(a) != nil {
 			t.Errorf("%+v", i)
 		}
 	})
@@ -252,7 +252,7 @@ func TestInspectRequests(t *testing.T) {
 	deeper := func(depth repository.Depth, platforms ...provider.Platform) func() {
 		return func() {
 			was := len(i.Platforms)
-			next, err := i.Deeper(t.Context(), repo, depth, platforms...)
+			next, err := i.InspectMore(t.Context(), repo, depth, platforms...)
 			if err != nil || len(i.Platforms) != was {
 				t.Errorf("the inspection itself was changed, %v", err)
 			}

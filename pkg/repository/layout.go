@@ -33,16 +33,16 @@ type layout struct {
 	dir   string
 	swept atomicfile.Sweeper
 	// blobs remembers which blob files have the right bytes.
-	blobs  *layoutBlobs
-	settle time.Duration
+	blobs        *blobVerifier
+	confirmDelay time.Duration
 }
 
 // NewLayout returns access to the layout in a directory, which need not exist.
-func NewLayout(dir string) Repository { return newLayout(dir, defaultSettle) }
+func NewLayout(dir string) Repository { return newLayout(dir, defaultConfirmDelay) }
 
 func newLayout(dir string, settle time.Duration) *layout {
 	dir = filepath.Clean(filepath.FromSlash(dir))
-	return &layout{dir: dir, blobs: newLayoutBlobs(dir), settle: settle}
+	return &layout{dir: dir, blobs: newBlobVerifier(dir), confirmDelay: settle}
 }
 
 // String returns "oci-layout:DIR", with slashes everywhere, as templates have them.
@@ -71,11 +71,11 @@ func (l *layout) Tags(ctx context.Context) ([]string, error) {
 // Traits tell that tags move in one step, that they can be removed, and that blobs are
 // files.
 func (l *layout) Traits() Traits {
-	return Traits{AtomicTags: true, Settle: l.settle, Untag: l.untag, BlobPath: l.blobPath, Writable: l.writable}
+	return Traits{AtomicTags: true, ConfirmDelay: l.confirmDelay, DeleteTag: l.deleteTag, BlobPath: l.blobPath, Writable: l.writable}
 }
 
 // Manifest reads a manifest or index by tag or digest. Errors are also
-// *[LostError].
+// *[DanglingTagError].
 func (l *layout) Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
 	d, data, err := l.manifest(ctx, reference)
 	if err != nil {
@@ -98,7 +98,7 @@ func (l *layout) manifest(ctx context.Context, reference string) (ocispec.Descri
 	}
 	d, data, err := l.manifestOf(ctx, index.Manifests[at])
 	if _, damaged := errors.AsType[*sums.MismatchError](err); damaged || errors.Is(err, ErrNotFound) {
-		err = &LostError{Tag: reference, Index: index.Manifests[at], Err: err}
+		err = &DanglingTagError{Tag: reference, Index: index.Manifests[at], Err: err}
 	}
 	return d, data, err
 }
@@ -182,7 +182,7 @@ func (l *layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.
 		}
 		return fmt.Errorf("storing blob %s in %s: %w", d.Digest, l, err)
 	}
-	l.blobs.written(d.Digest, path)
+	l.blobs.stored(d.Digest, path)
 	return nil
 }
 

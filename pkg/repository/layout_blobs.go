@@ -23,24 +23,24 @@ const recordName = ".tofu-oci.blobs"
 // layoutBlobs knows which blob files of a layout have the right bytes. What this
 // program writes it notes; what it did not write it reads once. The record is
 // begun by writing: reading creates nothing.
-type layoutBlobs struct {
+type blobVerifier struct {
 	path   string
 	record *atomicfile.Record
 
 	mu sync.Mutex
 	// read are files that were found right before there was a record.
-	read map[digest.Digest]fs.FileInfo
+	verified map[digest.Digest]fs.FileInfo
 }
 
-func newLayoutBlobs(dir string) *layoutBlobs {
+func newBlobVerifier(dir string) *blobVerifier {
 	path := filepath.Join(dir, recordName)
-	return &layoutBlobs{path: path, record: atomicfile.NewRecord(path), read: map[digest.Digest]fs.FileInfo{}}
+	return &blobVerifier{path: path, record: atomicfile.NewRecord(path), verified: map[digest.Digest]fs.FileInfo{}}
 }
 
 // check reads a blob's file, unless it is known to be right. Errors are those of
 // reading, and [ErrNotFound] with a *[sums.MismatchError].
-func (b *layoutBlobs) check(ctx context.Context, d digest.Digest, path string, info fs.FileInfo) error {
-	if b.record.Has(d, info) || b.wasRead(d, info) {
+func (b *blobVerifier) check(ctx context.Context, d digest.Digest, path string, info fs.FileInfo) error {
+	if b.record.Has(d, info) || b.wasVerified(d, info) {
 		return nil
 	}
 	f, err := bounded.OpenFile(path)
@@ -55,12 +55,12 @@ func (b *layoutBlobs) check(ctx context.Context, d digest.Digest, path string, i
 	if err != nil {
 		return err
 	}
-	b.note(d, info)
+	b.remember(d, info)
 	return nil
 }
 
 // written notes a blob that was stored.
-func (b *layoutBlobs) written(d digest.Digest, path string) {
+func (b *blobVerifier) stored(d digest.Digest, path string) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return
@@ -68,27 +68,27 @@ func (b *layoutBlobs) written(d digest.Digest, path string) {
 	_ = b.record.Add(d, info) // without it the file is read again
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for d, info := range b.read {
+	for d, info := range b.verified {
 		_ = b.record.Add(d, info)
-		delete(b.read, d)
+		delete(b.verified, d)
 	}
 }
 
 // note keeps that a file is right: in the record if there is one, else until
 // something is written.
-func (b *layoutBlobs) note(d digest.Digest, info fs.FileInfo) {
+func (b *blobVerifier) remember(d digest.Digest, info fs.FileInfo) {
 	if _, err := os.Lstat(b.path); err == nil {
 		_ = b.record.Add(d, info)
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.read[d] = info
+	b.verified[d] = info
 }
 
-func (b *layoutBlobs) wasRead(d digest.Digest, info fs.FileInfo) bool {
+func (b *blobVerifier) wasVerified(d digest.Digest, info fs.FileInfo) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	was, known := b.read[d]
+	was, known := b.verified[d]
 	return known && os.SameFile(was, info) && was.Size() == info.Size() && was.ModTime().Equal(info.ModTime())
 }

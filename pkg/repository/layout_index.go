@@ -66,7 +66,7 @@ func (l *layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was d
 }
 
 // untag is the trait of that name. The files stay: other tags may need them.
-func (l *layout) untag(ctx context.Context, tag string, was digest.Digest) error {
+func (l *layout) deleteTag(ctx context.Context, tag string, was digest.Digest) error {
 	if _, err := os.Stat(l.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

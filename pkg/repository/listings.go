@@ -44,11 +44,13 @@ func (l *Listings) Tags(ctx context.Context, repo Reader) ([]string, error) {
 }
 
 // Reader returns repo with its Tags method replaced by these listings.
-func (l *Listings) Reader(repo Reader) Reader { return listed{repo, l} }
+func (l *Listings) Reader(repo Reader) Reader { return cachedReader{repo, l} }
 
-type listed struct {
+type cachedReader struct {
 	Reader
 	listings *Listings
 }
 
-func (l listed) Tags(ctx context.Context) ([]string, error) { return l.listings.Tags(ctx, l.Reader) }
+func (l cachedReader) Tags(ctx context.Context) ([]string, error) {
+	return l.listings.Tags(ctx, l.Reader)
+}

@@ -56,7 +56,7 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 		return now, false, err
 	}
 	// 3. The tag.
-	if packed.Index.Descriptor.Digest != was.Digest || was.Lost {
+	if packed.Index.Descriptor.Digest != was.Digest || was.Dangling {
 		if err := repo.PushTag(ctx, packed.Index, was.Tag, was.Digest); err != nil {
 			return now, false, err
 		}
@@ -73,10 +73,10 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 			return now, false, ErrTagMoved
 		}
 		if settled {
-			return now, took > traits.Settle, nil
+			return now, took > traits.ConfirmDelay, nil
 		}
 		took = time.Since(began)
-		if err := bounded.Pause(ctx, max(traits.Settle, 2*took)); err != nil {
+		if err := bounded.Pause(ctx, max(traits.ConfirmDelay, 2*took)); err != nil {
 			return now, false, err
 		}
 	}
@@ -124,13 +124,13 @@ func pushMissing(ctx context.Context, repo Repository, retrier transfer.Retrier,
 	push := func() error {
 		return retrier.Do(ctx, fmt.Sprintf("pushing blob %s", d.Digest), func() error {
 			err := pushDocument(ctx, repo, d)
-			return transfer.Renewing(err)
+			return transfer.MarkExpired(err)
 		})
 	}
-	if was.Misses(d.Digest) {
-		return Replace(ctx, repo, d.Digest, func() (int64, error) { return d.Size, push() })
+	if was.IsMissing(d.Digest) {
+		return ReplaceBlob(ctx, repo, d.Digest, func() (int64, error) { return d.Size, push() })
 	}
-	if there, err := has(ctx, repo, blob); there || err != nil {
+	if there, err := hasBlob(ctx, repo, blob); there || err != nil {
 		return err
 	}
 	return push()
@@ -149,24 +149,24 @@ func pushDocument(ctx context.Context, repo Repository, d provider.Document) err
 // each does something for all items, several at once.
 func each[T any](ctx context.Context, items []T, do func(context.Context, T) error) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxQuestions)
+	group.SetLimit(maxConcurrentRequests)
 	for _, item := range items {
 		group.Go(func() error { return do(ctx, item) })
 	}
 	return group.Wait()
 }
 
-// ErrKeptDamaged says that a registry took the right content of a blob or a manifest,
+// ErrCorruptRetained says that a registry took the right content of a blob or a manifest,
 // and kept the damaged one that it has. Distribution does, as it takes what has the
 // right name for the right content.
-var ErrKeptDamaged = provider.Errorf(provider.Unverified, "the registry took the content, and kept its own, which is damaged")
+var ErrCorruptRetained = provider.Errorf(provider.Unverified, "the registry took the content, and kept its own, which is damaged")
 
 // Replace pushes a blob that was found missing or damaged; push gives its size in bytes.
 // Where the repository has something in its place, it is read back. Errors are those of
-// push and of the repository, and [ErrKeptDamaged].
-func Replace(ctx context.Context, repo Reader, blob digest.Digest, push func() (int64, error)) error {
+// push and of the repository, and [ErrCorruptRetained].
+func ReplaceBlob(ctx context.Context, repo Reader, blob digest.Digest, push func() (int64, error)) error {
 	_, err := repo.Stat(ctx, blob)
-	there, err := isThere(err)
+	there, err := exists(err)
 	if err != nil {
 		return err
 	}
@@ -174,10 +174,10 @@ func Replace(ctx context.Context, repo Reader, blob digest.Digest, push func() (
 	if err != nil || !there {
 		return err
 	}
-	now := presence{repo: repo, read: true}
+	now := blobChecker{repo: repo, read: true}
 	whole, err := now.has(ctx, ocispec.Descriptor{Digest: blob, Size: size})
 	if err == nil && !whole {
-		err = fmt.Errorf("replacing %s in %s: %w", blob, repo, ErrKeptDamaged)
+		err = fmt.Errorf("replacing %s in %s: %w", blob, repo, ErrCorruptRetained)
 	}
 	return err
 }
@@ -190,7 +190,7 @@ func putManifest(ctx context.Context, repo Repository, m artifact.Blob, was Insp
 	}
 	_, _, err := repo.Manifest(ctx, d.String())
 	if err != nil && isFinding(err) {
-		err = fmt.Errorf("replacing %s in %s: %w", d, repo, ErrKeptDamaged)
+		err = fmt.Errorf("replacing %s in %s: %w", d, repo, ErrCorruptRetained)
 	}
 	return err
 }

@@ -69,7 +69,7 @@ func TestPushRepairs(t *testing.T) {
 			e.lose(t, d)
 		}
 		e.push(t, twoZips)
-		if i := e.inspect(t, repository.DepthBlobs); i.Lost || !i.Platforms[haiku].Whole() || !i.Platforms[plan9].Whole() {
+		if i := e.inspect(t, repository.DepthBlobs); i.Dangling || !i.Platforms[haiku].IsIntact() || !i.Platforms[plan9].IsIntact() {
 			t.Errorf("%+v", i)
 		}
 	})

@@ -68,7 +68,7 @@ func (p realmPolicy) checkScheme(realm *url.URL) error {
 	case realm.Scheme == "https", realm.Scheme == "http" && p.plain:
 		return nil
 	case realm.Scheme == "http":
-		return httpclient.Downgrade(realm)
+		return httpclient.NewDowngradeError(realm)
 	}
 	return fmt.Errorf("the registry names a token service with the scheme %q", realm.Scheme)
 }

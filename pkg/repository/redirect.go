@@ -17,7 +17,7 @@ import (
 // redirect is the trait of that name.
 func (r *remoteRepository) redirect(ctx context.Context, d ocispec.Descriptor) (string, error) {
 	at := r.blobURL(d)
-	ctx = auth.AppendRepositoryScope(context.WithValue(ctx, stayKey{}, at.String()), r.remote.Reference, auth.ActionPull)
+	ctx = auth.AppendRepositoryScope(context.WithValue(ctx, noRedirectKey{}, at.String()), r.remote.Reference, auth.ActionPull)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // a registry that sends the blob itself need not go on with it
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
@@ -37,7 +37,7 @@ func (r *remoteRepository) redirect(ctx context.Context, d ocispec.Descriptor) (
 	}
 	// What nobody else can follow is not handed on.
 	to, err := at.Parse(resp.Header.Get("Location"))
-	if err != nil || !signedElsewhere(at, to) {
+	if err != nil || !isSignedURL(at, to) {
 		return "", nil
 	}
 	return to.String(), nil
@@ -45,18 +45,18 @@ func (r *remoteRepository) redirect(ctx context.Context, d ocispec.Descriptor) (
 
 // signedElsewhere reports whether somebody without a login may be sent to a URL: it is at
 // another host than the registry's, which would want one, and has no login in it.
-func signedElsewhere(from, to *url.URL) bool {
+func isSignedURL(from, to *url.URL) bool {
 	return to.Scheme == "https" && to.Host != "" && to.User == nil && !strings.EqualFold(to.Host, from.Host)
 }
 
 // stayKey marks a context whose request for a URL is not sent on; one for a token may
 // be.
-type stayKey struct{}
+type noRedirectKey struct{}
 
 // isNotAsked is the policy for redirects of requests to a registry: requests that ask
 // where they are redirected stop there.
-func isNotAsked(req *http.Request, via []*http.Request) error {
-	if asked, marked := req.Context().Value(stayKey{}).(string); marked && via[0].URL.String() == asked {
+func stopAtRedirect(req *http.Request, via []*http.Request) error {
+	if asked, marked := req.Context().Value(noRedirectKey{}).(string); marked && via[0].URL.String() == asked {
 		return http.ErrUseLastResponse
 	}
 	return nil

@@ -20,10 +20,10 @@ import (
 // merged again.
 const maxMerges = 20
 
-// ErrSubject is GitLab's way: it resolves a tag "sha256-HEX" as that digest. A
+// ErrNoReferrersList is GitLab's way: it resolves a tag "sha256-HEX" as that digest. A
 // list of referrers that is written there takes the place of the artifact
 // itself, so none is.
-var ErrSubject = provider.Errorf(provider.Refused, "the registry resolves the referrers tag to the artifact itself, so it can hold no list of referrers")
+var ErrNoReferrersList = provider.Errorf(provider.Refused, "the registry resolves the referrers tag to the artifact itself, so it can hold no list of referrers")
 
 // referrers is what refers to a manifest, by the referrers API where there is
 // one, else by the referrers tag.
@@ -45,11 +45,11 @@ func readReferrers(ctx context.Context, repo Reader, subject digest.Digest) (ref
 		}
 	}
 	d, data, err := repo.Manifest(ctx, artifact.ReferrersTag(subject))
-	if there, err := isThere(err); !there {
+	if there, err := exists(err); !there {
 		return referrers{}, err
 	}
 	if d.Digest == subject {
-		return referrers{}, ErrSubject
+		return referrers{}, ErrNoReferrersList
 	}
 	entries, err := artifact.ParseReferrers(data)
 	list := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageIndex, Digest: d.Digest, Size: int64(len(data))}
@@ -82,7 +82,7 @@ func Documents(ctx context.Context, repo Reader, subject digest.Digest) ([]provi
 func CheckReferrers(ctx context.Context, repo Reader, subject digest.Digest) (lost []error, err error) {
 	documents, lost, err := readDocuments(ctx, repo, subject)
 	for _, d := range documents {
-		there, err := has(ctx, repo, ocispec.Descriptor{Digest: d.Digest, Size: d.Size})
+		there, err := hasBlob(ctx, repo, ocispec.Descriptor{Digest: d.Digest, Size: d.Size})
 		if err != nil {
 			return lost, err
 		}
@@ -98,7 +98,7 @@ func CheckReferrers(ctx context.Context, repo Reader, subject digest.Digest) (lo
 func readDocuments(ctx context.Context, repo Reader, subject digest.Digest) (documents []provider.Document, lost []error, err error) {
 	known, err := readReferrers(ctx, repo, subject)
 	switch {
-	case errors.Is(err, ErrSubject):
+	case errors.Is(err, ErrNoReferrersList):
 		return nil, nil, nil
 	case isFormat(err):
 		return nil, []error{err}, nil
@@ -198,7 +198,7 @@ func store(ctx context.Context, repo Repository, document provider.Document, sub
 		if d.Digest != referrer.Entry.Digest && (d.ArtifactType != document.MediaType || d.Annotations[ocispec.AnnotationTitle] != title) {
 			continue
 		}
-		if exists, err := holdsManifest(ctx, repo, d); exists || err != nil {
+		if exists, err := hasManifest(ctx, repo, d); exists || err != nil {
 			return entry, false, err
 		}
 	}
@@ -212,9 +212,9 @@ func store(ctx context.Context, repo Repository, document provider.Document, sub
 
 // holdsManifest reports whether the manifest of an entry exists: clean-up jobs delete
 // manifests that have no tag.
-func holdsManifest(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
+func hasManifest(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
 	_, _, err := repo.Manifest(ctx, d.Digest.String())
-	return isThere(err)
+	return exists(err)
 }
 
 // referrersList is the list of referrers that is kept under a tag.
@@ -247,7 +247,7 @@ func (l referrersList) add(ctx context.Context, entries []ocispec.Descriptor, kn
 		case settled:
 			return nil
 		default:
-			if err := bounded.Pause(ctx, l.repo.Traits().Settle); err != nil {
+			if err := bounded.Pause(ctx, l.repo.Traits().ConfirmDelay); err != nil {
 				return err
 			}
 			settled = true
@@ -274,7 +274,7 @@ func (l referrersList) next(ctx context.Context, entries, missing []ocispec.Desc
 func (l referrers) with(ctx context.Context, repo Reader, entries []ocispec.Descriptor) (artifact.Blob, error) {
 	var alive []ocispec.Descriptor
 	for _, d := range l.entries {
-		exists, err := holdsManifest(ctx, repo, d)
+		exists, err := hasManifest(ctx, repo, d)
 		if err != nil {
 			return artifact.Blob{}, err
 		}

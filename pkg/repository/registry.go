@@ -30,7 +30,7 @@ import (
 const maxTagPages = 1000
 
 // defaultSettle is the trait Settle.
-const defaultSettle = 500 * time.Millisecond
+const defaultConfirmDelay = 500 * time.Millisecond
 
 // Options say how registries are reached. The zero value reaches them
 // anonymously over https.
@@ -53,7 +53,7 @@ type Options struct {
 	// middle, which HTTP clients do not repeat.
 	Backoff func(failed int) time.Duration
 	// Settle is the trait of that name; 0 is half a second. Layouts have it too.
-	Settle time.Duration
+	ConfirmDelay time.Duration
 	// Progress is told of what is tried again.
 	Progress provider.Progress
 	// Buffers is the memory for parts of large blobs that arrive before they are read. If
@@ -72,16 +72,16 @@ type Credential struct {
 
 // remoteRepository is a repository of an OCI registry. It has a client of its own, so that tokens are never shared between repositories.
 type remoteRepository struct {
-	remote  *remote.Repository
-	retrier transfer.Retrier
-	login   *loginState
+	remote      *remote.Repository
+	retrier     transfer.Retrier
+	credentials *credentialState
 	// http sends all requests, below what knows of logins.
-	http    *http.Client
-	buffers *transfer.BufferPool
-	settle  time.Duration
+	http         *http.Client
+	buffers      *transfer.BufferPool
+	confirmDelay time.Duration
 	// refusals counts what speaks against reading blobs in parts, see [maxRefusals].
-	refusals atomic.Int32
-	uploads  uploads
+	rangeRefusals atomic.Int32
+	uploads       uploads
 }
 
 // newRegistry prepares access to a registry's repository; nothing is sent yet.
@@ -107,11 +107,11 @@ func newRegistry(ref template.Reference, o Options) (*remoteRepository, error) {
 	if err != nil {
 		return nil, err
 	}
-	login := &loginState{}
+	login := &credentialState{}
 	repo.Client = o.client(repo.Reference, login)
 	return &remoteRepository{
 		remote: repo, retrier: transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress},
-		http: o.HTTP, buffers: o.Buffers, login: login, settle: cmp.Or(o.Settle, defaultSettle),
+		http: o.HTTP, buffers: o.Buffers, credentials: login, confirmDelay: cmp.Or(o.ConfirmDelay, defaultConfirmDelay),
 	}, nil
 }
 
@@ -124,7 +124,7 @@ func (r *remoteRepository) String() string {
 func (r *remoteRepository) Traits() Traits {
 	return Traits{
 		Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
-		Settle: r.settle, Backoff: r.retrier.Backoff, Referrers: r.referrers, Mount: r.mount, Redirect: r.redirect, Untag: r.untag, Writable: r.writable,
+		ConfirmDelay: r.confirmDelay, Backoff: r.retrier.Backoff, Referrers: r.referrers, Mount: r.mount, Redirect: r.redirect, DeleteTag: r.deleteTag, Writable: r.writable,
 	}
 }
 
@@ -226,14 +226,14 @@ func (r *remoteRepository) PushManifest(ctx context.Context, m artifact.Blob) er
 // try looks again: between two of them another run has time for all of its own.
 func (r *remoteRepository) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
 	return r.retrier.Do(ctx, "tagging "+r.String()+":"+tag, func() error {
-		return r.lookAndTag(ctx, m, tag, was)
+		return r.checkAndTag(ctx, m, tag, was)
 	})
 }
 
-func (r *remoteRepository) lookAndTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
+func (r *remoteRepository) checkAndTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
 	d, err := r.remote.Manifests().Resolve(ctx, tag)
 	if err != nil {
-		if _, err := isThere(r.fail("looking for tag", tag, err)); err != nil {
+		if _, err := exists(r.fail("looking for tag", tag, err)); err != nil {
 			return err
 		}
 	}
@@ -244,7 +244,7 @@ func (r *remoteRepository) lookAndTag(ctx context.Context, m artifact.Blob, tag 
 	default:
 		return fmt.Errorf("tagging %s:%s: %w", r, tag, ErrTagMoved)
 	}
-	if err := r.remote.Manifests().PushReference(httpclient.Once(ctx), m.Descriptor, bytes.NewReader(m.Bytes), tag); err != nil {
+	if err := r.remote.Manifests().PushReference(httpclient.WithoutRetry(ctx), m.Descriptor, bytes.NewReader(m.Bytes), tag); err != nil {
 		return r.fail("tagging", tag, err)
 	}
 	return nil
@@ -252,8 +252,8 @@ func (r *remoteRepository) lookAndTag(ctx context.Context, m artifact.Blob, tag 
 
 // fail says what was done and puts the error into our words.
 func (r *remoteRepository) fail(doing, what string, err error) error {
-	return r.login.fail(Error{
-		Doing: doing, Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
+	return r.credentials.fail(Error{
+		Op: doing, Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
 		Reference: what, Writing: strings.HasPrefix(doing, "pushing") || doing == "tagging",
 	}, err)
 }

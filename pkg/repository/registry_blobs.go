@@ -24,15 +24,15 @@ func (r *remoteRepository) Blob(ctx context.Context, d ocispec.Descriptor) (io.R
 	if 0 <= d.Size && d.Size <= httpclient.MaxAhead {
 		return r.smallBlob(ctx, d)
 	}
-	if d.Size < transfer.MinRanged || r.refusals.Load() >= maxRefusals {
-		return r.wholeBlob(ctx, d)
+	if d.Size < transfer.MinRanged || r.rangeRefusals.Load() >= maxRangeRefusals {
+		return r.fetchBlob(ctx, d)
 	}
 	at := r.blobURL(d)
 	var version atomic.Pointer[transfer.Validator]
-	return transfer.NewRangeReader(ctx, transfer.Content{
+	return transfer.NewRangeReader(ctx, transfer.RangeSource{
 		Size: d.Size,
 		Open: func(ctx context.Context, part transfer.Range) (io.ReadCloser, error) {
-			resp, err := r.ask(ctx, at, part)
+			resp, err := r.requestRange(ctx, at, part)
 			if err != nil {
 				return nil, err
 			}
@@ -45,29 +45,29 @@ func (r *remoteRepository) Blob(ctx context.Context, d ocispec.Descriptor) (io.R
 			}
 			return resp.Body, nil
 		},
-		Whole: func(ctx context.Context) (io.ReadCloser, error) { return r.wholeBlob(ctx, d) },
+		Whole: func(ctx context.Context) (io.ReadCloser, error) { return r.fetchBlob(ctx, d) },
 		Pause: func(ctx context.Context, failed int, cause error) error {
 			return httpclient.Pause(ctx, r.http, at, failed, cause)
 		},
-		Refused: r.refused,
+		OnRefused: r.rangesRefused,
 	}, r.buffers)
 }
 
 // maxRefusals is how often a registry may be too busy for several connections. One
 // moment says little of the rest of a run.
-const maxRefusals = 3
+const maxRangeRefusals = 3
 
 // refused counts why a blob did not come in parts. What is no matter of the moment
 // counts for good.
-func (r *remoteRepository) refused(why error) {
+func (r *remoteRepository) rangesRefused(why error) {
 	if errors.Is(why, transfer.ErrLimited) {
-		r.refusals.Add(1)
+		r.rangeRefusals.Add(1)
 		return
 	}
-	r.refusals.Store(maxRefusals)
+	r.rangeRefusals.Store(maxRangeRefusals)
 }
 
-func (r *remoteRepository) wholeBlob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+func (r *remoteRepository) fetchBlob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
 	body, err := r.remote.Blobs().Fetch(ctx, d)
 	if err != nil {
 		return nil, r.fail("fetching blob", d.Digest.String(), err)
@@ -80,7 +80,7 @@ func (r *remoteRepository) wholeBlob(ctx context.Context, d ocispec.Descriptor) 
 func (r *remoteRepository) smallBlob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
 	var data []byte
 	err := r.retrier.Do(ctx, "fetching blob "+d.Digest.String(), func() error {
-		body, err := r.wholeBlob(ctx, d)
+		body, err := r.fetchBlob(ctx, d)
 		if err != nil {
 			return err
 		}
@@ -115,8 +115,8 @@ func (r *remoteRepository) url(path ...string) *url.URL {
 // ask asks once for a part of a blob, on a connection of its own. It is the
 // registry that is asked each time, not where it redirects to: it decides who may
 // read, and the URLs that it signs expire.
-func (r *remoteRepository) ask(ctx context.Context, at *url.URL, part transfer.Range) (*http.Response, error) {
-	ctx = auth.AppendRepositoryScope(httpclient.Apart(httpclient.Once(ctx)), r.remote.Reference, auth.ActionPull)
+func (r *remoteRepository) requestRange(ctx context.Context, at *url.URL, part transfer.Range) (*http.Response, error) {
+	ctx = auth.AppendRepositoryScope(httpclient.WithDedicatedConnection(httpclient.WithoutRetry(ctx)), r.remote.Reference, auth.ActionPull)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return nil, err
@@ -142,8 +142,8 @@ type partsReader struct {
 
 func (r *partsReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
-	if _, wrong := errors.AsType[*sums.MismatchError](err); wrong && r.parts.Wrong(err) {
-		return n, &httpclient.PassingError{Err: err}
+	if _, wrong := errors.AsType[*sums.MismatchError](err); wrong && r.parts.ReportMismatch(err) {
+		return n, &httpclient.RetryableError{Err: err}
 	}
 	return n, err
 }

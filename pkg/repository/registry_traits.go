@@ -30,7 +30,7 @@ func (r *remoteRepository) referrers(ctx context.Context, subject digest.Digest)
 	if errors.Is(err, errdef.ErrUnsupported) {
 		return nil, false, nil
 	}
-	if answer, ok := errors.AsType[*ResponseError](err); ok && slices.Contains(noSuchAPI, answer.Status) {
+	if answer, ok := errors.AsType[*ResponseError](err); ok && slices.Contains(unsupportedStatuses, answer.Status) {
 		return nil, false, nil
 	}
 	return nil, false, err
@@ -51,7 +51,7 @@ func (r *remoteRepository) listReferrers(ctx context.Context, subject digest.Dig
 }
 
 // noSuchAPI are the answers, beside 404, of registries that do not know the path.
-var noSuchAPI = []int{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotImplemented}
+var unsupportedStatuses = []int{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotImplemented}
 
 // errNotMounted ends an upload that a registry has begun instead of mounting.
 var errNotMounted = errors.New("not mounted")

@@ -26,7 +26,7 @@ import (
 
 // Reader is the reading half of a [Repository]. Content that is missing is
 // [ErrNotFound], a repository that is missing [ErrNoRepository], a refusal
-// [provider.ErrDenied]; a tag that leads to nothing is a *[LostError].
+// [provider.ErrDenied]; a tag that leads to nothing is a *[DanglingTagError].
 type Reader interface {
 	// String names the repository as people write it.
 	String() string
@@ -61,7 +61,7 @@ type Repository interface {
 // created yet.
 func Open(ref template.Reference, o Options) (Repository, error) {
 	if ref.IsLayout() {
-		return newLayout(ref.Layout, cmp.Or(o.Settle, defaultSettle)), nil
+		return newLayout(ref.Layout, cmp.Or(o.ConfirmDelay, defaultConfirmDelay)), nil
 	}
 	return newRegistry(ref, o)
 }
@@ -99,7 +99,7 @@ func readManifest(r io.Reader, d ocispec.Descriptor) ([]byte, error) {
 }
 
 // isThere turns "not found" into false.
-func isThere(err error) (bool, error) {
+func exists(err error) (bool, error) {
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrNoRepository) {
 		return false, nil
 	}

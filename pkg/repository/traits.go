@@ -21,15 +21,15 @@ type Traits struct {
 	AtomicTags bool
 	// Settle is longer than what lies between another run's look at a tag and its write,
 	// which are two requests: so long it takes until that run has seen what was written.
-	Settle time.Duration
+	ConfirmDelay time.Duration
 	// Backoff returns the pause after the given number of failed transfers. If nil, the
 	// pause starts at half a second and doubles.
 	Backoff func(failed int) time.Duration
 	// Untag removes a tag that still is at was, else the error is [ErrTagMoved]; what
 	// it names stays, for the registry's garbage collection to take. A tag that is
-	// gone already is no error. The error is [ErrTagStays] where the registry does not
+	// gone already is no error. The error is [ErrTagNotDeleted] where the registry does not
 	// do that, which only trying tells.
-	Untag func(ctx context.Context, tag string, was digest.Digest) error
+	DeleteTag func(ctx context.Context, tag string, was digest.Digest) error
 	// BlobPath gives the file of a blob, whether it is there or not, where blobs
 	// are local files.
 	BlobPath func(d digest.Digest) (string, error)

@@ -26,43 +26,43 @@ import (
 const (
 	// minResumed is the size, in bytes, from which an upload that broke off goes on
 	// where it was. Below, asking costs more than sending again.
-	minResumed = 16 << 20
+	minResumableSize = 16 << 20
 	// maxRefusal is how much of a refusal is read, in bytes.
-	maxRefusal = 8 << 10
+	maxErrorBody = 8 << 10
 )
 
 // upload is one that broke off.
 type upload struct {
 	// at is where the registry has it.
-	at *url.URL
+	location *url.URL
 	// sent is how many bytes the network took. The registry may have less.
 	sent int64
 }
 
 // uploads are those that broke off.
 type uploads struct {
-	mu     sync.Mutex
-	broken map[digest.Digest]upload
+	mu          sync.Mutex
+	interrupted map[digest.Digest]upload
 }
 
-func (u *uploads) keep(d digest.Digest, broken upload) {
-	if broken.at == nil || broken.sent == 0 {
+func (u *uploads) store(d digest.Digest, broken upload) {
+	if broken.location == nil || broken.sent == 0 {
 		return
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.broken == nil {
-		u.broken = map[digest.Digest]upload{}
+	if u.interrupted == nil {
+		u.interrupted = map[digest.Digest]upload{}
 	}
-	u.broken[d] = broken
+	u.interrupted[d] = broken
 }
 
 // take returns an upload once: it is kept again when it breaks off again.
 func (u *uploads) take(d digest.Digest) (broken upload, found bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	broken, found = u.broken[d]
-	delete(u.broken, d)
+	broken, found = u.interrupted[d]
+	delete(u.interrupted, d)
 	return broken, found
 }
 
@@ -71,10 +71,10 @@ func (u *uploads) take(d digest.Digest) (broken upload, found bool) {
 // blob, what has arrived by then is not sent again, where the registry tells. All of the
 // content is read even so: it is verified as a whole.
 func (r *remoteRepository) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
-	ctx = r.pushing(ctx)
+	ctx = r.pushContext(ctx)
 	if broken, found := r.uploads.take(d.Digest); found {
-		if p := r.arrived(ctx, broken); p.size > 0 && p.size <= d.Size {
-			return r.pushRest(ctx, d, content, p)
+		if p := r.uploadStatus(ctx, broken); p.size > 0 && p.size <= d.Size {
+			return r.resumeUpload(ctx, d, content, p)
 		}
 	}
 	if err := r.pushWhole(ctx, d, content); err != nil {
@@ -84,25 +84,25 @@ func (r *remoteRepository) PushBlob(ctx context.Context, d ocispec.Descriptor, c
 }
 
 func (r *remoteRepository) pushWhole(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
-	begun, err := r.begin(ctx) //nolint:bodyclose // begin has closed it
+	begun, err := r.startUpload(ctx) //nolint:bodyclose // begin has closed it
 	if err != nil {
 		return err
 	}
-	p, err := r.placeOf(begun)
+	p, err := r.uploadLocation(begun)
 	if err != nil {
 		return err
 	}
-	return r.put(ctx, d, content, p)
+	return r.finishUpload(ctx, d, content, p)
 }
 
 // pushing returns requests of the context the permission to push.
-func (r *remoteRepository) pushing(ctx context.Context) context.Context {
+func (r *remoteRepository) pushContext(ctx context.Context) context.Context {
 	return auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull, auth.ActionPush)
 }
 
 // begin starts an upload:
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-blobs
-func (r *remoteRepository) begin(ctx context.Context) (*http.Response, error) {
+func (r *remoteRepository) startUpload(ctx context.Context) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url("blobs", "uploads").String()+"/", nil)
 	if err != nil {
 		return nil, err
@@ -112,14 +112,14 @@ func (r *remoteRepository) begin(ctx context.Context) (*http.Response, error) {
 		return nil, err
 	}
 	if resp.StatusCode != http.StatusAccepted {
-		return nil, refusal(resp)
+		return nil, responseError(resp)
 	}
 	return resp, resp.Body.Close()
 }
 
 // placeOf returns where a registry wants the content of an upload that it has begun. That
 // is at the registry itself: content and login go nowhere else.
-func (r *remoteRepository) placeOf(begun *http.Response) (partial, error) {
+func (r *remoteRepository) uploadLocation(begun *http.Response) (partial, error) {
 	asked := r.url()
 	at, err := begun.Location()
 	if err != nil {
@@ -132,15 +132,15 @@ func (r *remoteRepository) placeOf(begun *http.Response) (partial, error) {
 	}
 	switch {
 	case asked.Scheme == "https" && at.Scheme != "https":
-		return partial{}, httpclient.Downgrade(at)
+		return partial{}, httpclient.NewDowngradeError(at)
 	case !httpclient.SameOrigin(at, asked):
 		return partial{}, fmt.Errorf("the registry wants the upload at another host, %s", at.Host)
 	}
-	return partial{at: at, authorization: begun.Request.Header.Get("Authorization")}, nil
+	return partial{location: at, authorization: begun.Request.Header.Get("Authorization")}, nil
 }
 
 // put sends the rest of a blob and ends its upload. Where it breaks off, it is kept.
-func (r *remoteRepository) put(ctx context.Context, d ocispec.Descriptor, rest io.Reader, p partial) error {
+func (r *remoteRepository) finishUpload(ctx context.Context, d ocispec.Descriptor, rest io.Reader, p partial) error {
 	sent := transfer.NewRecorder(rest)
 	req, err := p.request(ctx, d, sent)
 	if err != nil {
@@ -151,26 +151,26 @@ func (r *remoteRepository) put(ctx context.Context, d ocispec.Descriptor, rest i
 		return resp.Body.Close()
 	}
 	if err == nil {
-		err = refusal(resp)
+		err = responseError(resp)
 	}
-	if d.Size >= minResumed && (p.size == 0 || !startsOver(err)) {
-		r.uploads.keep(d.Digest, upload{at: p.at, sent: p.size + sent.N()})
+	if d.Size >= minResumableSize && (p.size == 0 || !isUploadRefused(err)) {
+		r.uploads.store(d.Digest, upload{location: p.location, sent: p.size + sent.N()})
 	}
 	return err
 }
 
 // partial is what a registry has of a blob.
 type partial struct {
-	at   *url.URL
-	size int64
+	location *url.URL
+	size     int64
 	// authorization is what the registry let us ask with.
 	authorization string
 }
 
 // arrived asks how much of an upload has arrived; the size is zero when that can't
 // be used, for whatever reason: https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-a-blob-in-chunks
-func (r *remoteRepository) arrived(ctx context.Context, u upload) partial {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.at.String(), nil)
+func (r *remoteRepository) uploadStatus(ctx context.Context, u upload) partial {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.location.String(), nil)
 	if err != nil {
 		return partial{}
 	}
@@ -179,12 +179,12 @@ func (r *remoteRepository) arrived(ctx context.Context, u upload) partial {
 		return partial{}
 	}
 	_ = resp.Body.Close()
-	p := partial{at: u.at, size: received(resp.Header), authorization: resp.Request.Header.Get("Authorization")}
+	p := partial{location: u.location, size: receivedBytes(resp.Header), authorization: resp.Request.Header.Get("Authorization")}
 	if to, err := resp.Location(); err == nil {
-		p.at = to
+		p.location = to
 	}
 	// The login goes nowhere else, and what was not sent can't have arrived.
-	isHere := resp.Request.URL.Host == u.at.Host && p.at.Host == u.at.Host && p.at.Scheme == u.at.Scheme
+	isHere := resp.Request.URL.Host == u.location.Host && p.location.Host == u.location.Host && p.location.Scheme == u.location.Scheme
 	if resp.StatusCode != http.StatusNoContent || !isHere || p.size > u.sent {
 		return partial{}
 	}
@@ -193,7 +193,7 @@ func (r *remoteRepository) arrived(ctx context.Context, u upload) partial {
 
 // received reads the header "Range: 0-99" of 100 bytes that have arrived. Of one
 // byte it says the same as of none.
-func received(h http.Header) int64 {
+func receivedBytes(h http.Header) int64 {
 	first, last, _ := strings.Cut(strings.TrimPrefix(h.Get("Range"), "bytes="), "-")
 	n, err := strconv.ParseInt(last, 10, 64)
 	if first != "0" || err != nil || n <= 0 {
@@ -205,33 +205,33 @@ func received(h http.Header) int64 {
 // pushRest leaves out what has arrived, and ends the upload with the rest. The
 // registry holds all of it against the digest. What it refuses is worth another try,
 // which begins anew.
-func (r *remoteRepository) pushRest(ctx context.Context, d ocispec.Descriptor, content io.Reader, p partial) error {
+func (r *remoteRepository) resumeUpload(ctx context.Context, d ocispec.Descriptor, content io.Reader, p partial) error {
 	if _, err := io.CopyN(io.Discard, bounded.Reader(ctx, content), p.size); err != nil {
 		return r.fail("pushing blob", d.Digest.String(), err)
 	}
-	err := r.put(ctx, d, content, p)
+	err := r.finishUpload(ctx, d, content, p)
 	if err == nil {
-		return r.whole(ctx, d)
+		return r.checkUploaded(ctx, d)
 	}
 	failure := r.fail("pushing the rest of blob", d.Digest.String(), err)
-	if startsOver(err) {
-		return &httpclient.PassingError{Err: failure}
+	if isUploadRefused(err) {
+		return &httpclient.RetryableError{Err: failure}
 	}
 	return failure
 }
 
 // startsOver reports whether a registry refuses the rest of an upload, and not the login.
-func startsOver(err error) bool {
+func isUploadRefused(err error) bool {
 	answer, refused := errors.AsType[*errcode.ErrorResponse](err)
 	return refused && answer.StatusCode != http.StatusUnauthorized && answer.StatusCode != http.StatusForbidden
 }
 
 // whole looks whether a registry has put both parts together.
-func (r *remoteRepository) whole(ctx context.Context, d ocispec.Descriptor) error {
+func (r *remoteRepository) checkUploaded(ctx context.Context, d ocispec.Descriptor) error {
 	size, err := r.Stat(ctx, d.Digest)
 	if err == nil && size != d.Size {
 		wrong := &sums.SizeError{Name: "the blob that went in two parts", Got: size, Want: d.Size}
-		return &httpclient.PassingError{Err: r.fail("pushing the rest of blob", d.Digest.String(), wrong)}
+		return &httpclient.RetryableError{Err: r.fail("pushing the rest of blob", d.Digest.String(), wrong)}
 	}
 	return err
 }
@@ -242,7 +242,7 @@ func (p partial) request(ctx context.Context, d ocispec.Descriptor, rest io.Read
 	if p.size == d.Size {
 		rest = http.NoBody
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPut, p.at.String(), rest)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, p.location.String(), rest)
 	if err != nil {
 		return nil, err
 	}
@@ -260,13 +260,13 @@ func (p partial) request(ctx context.Context, d ocispec.Descriptor, rest io.Read
 }
 
 // refusal is the library's error of an answer.
-func refusal(resp *http.Response) error {
+func responseError(resp *http.Response) error {
 	defer func() { _ = resp.Body.Close() }()
 	e := &errcode.ErrorResponse{Method: resp.Request.Method, URL: resp.Request.URL, StatusCode: resp.StatusCode}
 	var body struct {
 		Errors errcode.Errors `json:"errors"`
 	}
-	if json.NewDecoder(io.LimitReader(resp.Body, maxRefusal)).Decode(&body) == nil {
+	if json.NewDecoder(io.LimitReader(resp.Body, maxErrorBody)).Decode(&body) == nil {
 		e.Errors = body.Errors
 	}
 	return e

@@ -61,7 +61,7 @@ func (s *server) pushLarge(t *testing.T, content []byte) (sent int64, tries int,
 		tries++
 		d := largeDescriptor()
 		verified := sums.NewReadCloser(io.NopCloser(bytes.NewReader(content)), "thing.zip", d.Size, d.Digest)
-		moving := transfer.Begin(provider.Progress{}, provider.Package{}, d.Size, verified)
+		moving := transfer.Start(provider.Progress{}, provider.Package{}, d.Size, verified)
 		return moving.End(repo.PushBlob(t.Context(), d, moving))
 	})
 	return counting.bytes.Load(), tries, err

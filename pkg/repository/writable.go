@@ -13,7 +13,7 @@ import (
 // registry answers as it would to a push, and cancels it: nothing has been sent.
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-blobs
 func (r *remoteRepository) writable(ctx context.Context) error {
-	begun, err := r.begin(r.pushing(ctx))
+	begun, err := r.startUpload(r.pushContext(ctx))
 	if err != nil {
 		return r.fail("beginning an upload to", "", err)
 	}
@@ -23,11 +23,11 @@ func (r *remoteRepository) writable(ctx context.Context) error {
 
 // cancel ends an upload. A registry that can't do that forgets it after a while.
 func (r *remoteRepository) cancel(ctx context.Context, begun *http.Response) {
-	p, err := r.placeOf(begun)
+	p, err := r.uploadLocation(begun)
 	if err != nil {
 		return
 	}
-	req, err := http.NewRequestWithContext(r.pushing(ctx), http.MethodDelete, p.at.String(), nil)
+	req, err := http.NewRequestWithContext(r.pushContext(ctx), http.MethodDelete, p.location.String(), nil)
 	if err != nil {
 		return
 	}

@@ -102,7 +102,7 @@ func newCache[K comparable, V any](f freshness, name string, size int64, weigh f
 
 // isAnswer reports whether an error is the answer that something does not exist.
 func isDefinitive(err error) bool {
-	return isAbsent(err) || repository.IsUnknown(err) || errors.Is(err, api.ErrNoSBOM)
+	return isAbsent(err) || repository.IsUnknownProvider(err) || errors.Is(err, api.ErrNoSBOM)
 }
 
 // get returns the known answer, or that of ask.

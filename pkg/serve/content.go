@@ -102,7 +102,7 @@ func (s *Server) repositoryHas(ctx context.Context, t storedPackage) bool {
 // openBlob opens a blob that is verified and sent to a client. It uses a separate
 // connection, because an HTTP/2 client buffers up to 4 MiB of each unread body.
 func openBlob(ctx context.Context, repo repository.Reader, d ocispec.Descriptor, name string) (io.ReadCloser, error) {
-	return repository.Verified(httpclient.Apart(ctx), repo, d, name)
+	return repository.Verified(httpclient.WithDedicatedConnection(ctx), repo, d, name)
 }
 
 // stored reports whether the store has a zip.

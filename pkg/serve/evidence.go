@@ -46,7 +46,7 @@ func (e evidence) weight() int64 {
 
 // evidenceFor returns what is signed of a package.
 func (s *Server) evidenceFor(ctx context.Context, q providerQuery, i index, p provider.Platform) (evidence, error) {
-	if i.Lacks(p) {
+	if !i.HasPlatform(p) {
 		return evidence{}, &provider.PlatformError{Address: q.address, Version: i.version, Wanted: p, Have: i.Index.Platforms()}
 	}
 	fetch := func(ctx context.Context) (evidence, error) {
@@ -66,7 +66,7 @@ func (s *Server) evidenceFor(ctx context.Context, q providerQuery, i index, p pr
 // readEvidence reads what an artifact carries of a package, and holds it together.
 func (rc *repositoryCache) readEvidence(ctx context.Context, q providerQuery, i index, p provider.Platform) (evidence, error) {
 	// 1. The package and its documents. What is wrong with them does not pass.
-	deeper, err := i.Deeper(ctx, i.repo, repository.DepthManifests, p)
+	deeper, err := i.InspectMore(ctx, i.repo, repository.DepthManifests, p)
 	if err != nil {
 		return evidence{}, err
 	}

@@ -110,7 +110,7 @@ func TestMirrorOfOneHost(t *testing.T) {
 		if got := w.get(t, other+path); got.Code != http.StatusNotFound {
 			t.Errorf("%s: got %d %s", path, got.Code, got.Body)
 		}
-		var foreign *repository.ForeignError
+		var foreign *repository.ProviderMismatchError
 		if err := w.last().Err; !errors.As(err, &foreign) {
 			t.Errorf("%s: told %v", path, err)
 		}

@@ -140,14 +140,14 @@ func (rc *repositoryCache) decisions(ctx context.Context, q providerQuery, maxAg
 	}
 	for _, in := range candidates {
 		known, cacheEntry, err := rc.tags(ctx, in.repo, maxAge)
-		if repository.IsUnknown(err) && len(named) > 0 {
+		if repository.IsUnknownProvider(err) && len(named) > 0 {
 			known, cacheEntry, err = rc.decisionsByTag(ctx, in.repo, maxAge, named)
 		}
 		if err == nil && len(known.pending)+len(known.denied) > 0 {
 			_, err = rc.owner(ctx, q, listing{candidate: in, taggedVersions: known})
 		}
 		switch state = state.merge(cacheEntry); {
-		case repository.IsUnknown(err) || isForeign(err): // its decisions are about another provider
+		case repository.IsUnknownProvider(err) || isForeign(err): // its decisions are about another provider
 		case err != nil:
 			return taggedVersions{}, state, err
 		default:

@@ -36,7 +36,7 @@ func (v *view) unstated(t template.Template, ref template.Reference) provider.Ad
 }
 
 // ownerOf returns the address that a release is stored as, or zero if it is unknown. The
-// error is a *[repository.ForeignError] if the release must not be served for the address
+// error is a *[repository.ProviderMismatchError] if the release must not be served for the address
 // of the place.
 func (p providerQuery) ownerOf(found repository.Inspection, unstated provider.Address) (provider.Address, error) {
 	stated := found.Index.Annotations[artifact.AnnotationProvider]
@@ -116,13 +116,13 @@ func (p providerQuery) refusal(stored provider.Address) error {
 
 // isForeign reports whether an error is about another provider's release.
 func isForeign(err error) bool {
-	_, is := errors.AsType[*repository.ForeignError](err)
+	_, is := errors.AsType[*repository.ProviderMismatchError](err)
 	return is
 }
 
 // foreignTo returns the address of the other provider's release, or zero if unknown.
 func foreignTo(err error) (stored provider.Address) {
-	if foreign, is := errors.AsType[*repository.ForeignError](err); is {
+	if foreign, is := errors.AsType[*repository.ProviderMismatchError](err); is {
 		stored, _ = provider.ParseAddress(foreign.Provider)
 	}
 	return stored

@@ -187,7 +187,7 @@ func (t *through) whole(tb testing.TB, version string) {
 		tb.Fatalf("%s is not there: %v %v", version, found.Absent, err)
 	}
 	for _, p := range []provider.Platform{haiku, plan9} {
-		if !found.At(p).Whole() {
+		if !found.At(p).IsIntact() {
 			tb.Errorf("%s for %s is not whole: %+v", version, p, found.At(p))
 		}
 	}

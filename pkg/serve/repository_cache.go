@@ -141,7 +141,7 @@ func isFormat(err error) bool {
 
 // isUnreadable reports whether a tag exists but points to no release that can be read.
 func isUnreadable(err error) bool {
-	_, isLost := errors.AsType[*repository.LostError](err)
+	_, isLost := errors.AsType[*repository.DanglingTagError](err)
 	return isLost || isFormat(err)
 }
 
@@ -168,7 +168,7 @@ func (rc *repositoryCache) find(ctx context.Context, q providerQuery) (listing, 
 		known := listing{candidate: in}
 		var state cacheState
 		known.taggedVersions, state, err = rc.tags(ctx, in.repo, rc.listings.maxAge)
-		if repository.IsUnknown(err) {
+		if repository.IsUnknownProvider(err) {
 			continue // other errors are returned: the next repository must not stand in for this one
 		}
 		if err == nil {
@@ -246,8 +246,8 @@ func (rc *repositoryCache) read(ctx context.Context, repo repository.Reader, tag
 		switch {
 		case err != nil:
 			return index{}, err
-		case found.Lost:
-			return index{}, &repository.LostError{Tag: found.Tag, Index: ocispec.Descriptor{Digest: found.Digest}, Err: repository.ErrNotFound}
+		case found.Dangling:
+			return index{}, &repository.DanglingTagError{Tag: found.Tag, Index: ocispec.Descriptor{Digest: found.Digest}, Err: repository.ErrNotFound}
 		case !found.Exists():
 			return index{}, fmt.Errorf("%w: the tag %s: %w", provider.ErrVersionNotFound, tag, found.Absent)
 		case found.Format != nil:
@@ -262,11 +262,11 @@ func (rc *repositoryCache) read(ctx context.Context, repo repository.Reader, tag
 
 // target returns the package of a platform. Its manifest is read once.
 func (rc *repositoryCache) storedPackage(ctx context.Context, q providerQuery, i index, p provider.Platform) (storedPackage, error) {
-	if i.Lacks(p) {
+	if !i.HasPlatform(p) {
 		return storedPackage{}, &provider.PlatformError{Address: q.address, Version: i.version, Wanted: p, Have: i.Index.Platforms()}
 	}
 	t, _, err := rc.manifests.get(ctx, i.key(q, p), func(ctx context.Context) (storedPackage, error) {
-		deeper, err := i.Deeper(ctx, i.repo, repository.DepthManifests, p)
+		deeper, err := i.InspectMore(ctx, i.repo, repository.DepthManifests, p)
 		if err != nil {
 			return storedPackage{}, err
 		}

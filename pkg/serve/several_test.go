@@ -64,7 +64,7 @@ func TestSeveralRepositoriesOfOneName(t *testing.T) {
 		t.Errorf("after a denial: got %d from %q", got.Code, w.last().Repository)
 	}
 	// Nobody has it: the first is another host's, and so is the last.
-	var foreign *repository.ForeignError
+	var foreign *repository.ProviderMismatchError
 	if got := w.get(t, "/mirror/registry.example.com/acme/rocket/index.json"); got.Code != http.StatusNotFound || !errors.As(w.last().Err, &foreign) {
 		t.Errorf("got %d, told %v", got.Code, w.last().Err)
 	}

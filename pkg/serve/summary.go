@@ -39,7 +39,7 @@ func brokenSummary(v provider.Version, problem string) summary {
 // brokenBy says what is wrong with a tag whose index could not be used; empty where
 // that is no fault of the release.
 func brokenProblem(err error) string {
-	lost, isLost := errors.AsType[*repository.LostError](err)
+	lost, isLost := errors.AsType[*repository.DanglingTagError](err)
 	format, isFormat := errors.AsType[*artifact.FormatError](err)
 	switch {
 	case isForeign(err):
@@ -57,7 +57,7 @@ func brokenProblem(err error) string {
 // something was wrong with them, which may have been put right.
 func (rc *repositoryCache) summary(ctx context.Context, q providerQuery, i index) (summary, error) {
 	fetch := func(ctx context.Context) (summary, error) {
-		deeper, err := i.Deeper(ctx, i.repo, repository.DepthManifests)
+		deeper, err := i.InspectMore(ctx, i.repo, repository.DepthManifests)
 		if err != nil {
 			return summary{}, err
 		}
@@ -107,7 +107,7 @@ func notInstallable(platforms []string) string {
 }
 
 // add describes the package of a platform, and the evidence that its manifest names.
-func (s *summary) add(q providerQuery, v provider.Version, f repository.Found) api.Package {
+func (s *summary) add(q providerQuery, v provider.Version, f repository.InspectedPackage) api.Package {
 	pkg := f.Package(q.address, v)
 	p := api.Package{Platform: pkg.Platform.String(), Filename: pkg.Filename, H1: pkg.H1}
 	stated, has := f.Target.Digest()
@@ -234,7 +234,7 @@ func (rc *repositoryCache) pendingRef(ctx context.Context, q providerQuery, know
 			return summary{}, err
 		case !found.Exists():
 			return summary{}, fmt.Errorf("%w: %s %s does not wait any more", provider.ErrVersionNotFound, q.address, v)
-		case found.Lost:
+		case found.Dangling:
 			return brokenSummary(v, "its index is missing or damaged"), nil
 		case found.Format != nil:
 			return brokenSummary(v, clip(found.Format.Error(), longText)), nil //nolint:nilerr // it is what is wrong with the release

@@ -79,7 +79,7 @@ type stored struct{ io.ReadCloser }
 func (s *stored) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	if _, damaged := errors.AsType[*sums.MismatchError](err); damaged {
-		err = &httpclient.PassingError{Err: err}
+		err = &httpclient.RetryableError{Err: err}
 	}
 	return n, err
 }

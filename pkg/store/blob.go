@@ -32,7 +32,7 @@ func (s *Store) Blob(ctx context.Context, d digest.Digest) (b *Blob, ok bool) {
 	if s == nil {
 		return nil, false
 	}
-	path, ok := s.place(nameBlobs, d)
+	path, ok := s.entryPath(nameBlobs, d)
 	if !ok {
 		return nil, false
 	}
@@ -68,7 +68,7 @@ func (b *Blob) open(ctx context.Context, path string) (err error) {
 	if b.opened, err = b.file.Stat(); err != nil {
 		return err
 	}
-	record, _ := b.store.place(nameRecords, b.digest)
+	record, _ := b.store.entryPath(nameRecords, b.digest)
 	stamp := atomicfile.StampOf(b.opened)
 	if b.store.options.Recheck || !recorded(record, stamp) {
 		if err := b.hash(ctx); err != nil {
@@ -77,7 +77,7 @@ func (b *Blob) open(ctx context.Context, path string) (err error) {
 		// Where it can't be written the zip is hashed again the next time.
 		_ = b.store.write(record, []byte(stamp.String()))
 	}
-	use(record)
+	touch(record)
 	return nil
 }
 
@@ -110,7 +110,7 @@ func (b *Blob) Unchanged() error {
 	}
 	// To lose its name, to another process that removed or replaced it, changes a
 	// file too, but not its content.
-	path, _ := b.store.place(nameBlobs, b.digest)
+	path, _ := b.store.entryPath(nameBlobs, b.digest)
 	there, err := os.Lstat(path)
 	named := err == nil && os.SameFile(there, now)
 	if !named && now.Size() == b.opened.Size() && now.ModTime().Equal(b.opened.ModTime()) {
@@ -162,13 +162,13 @@ func (b *Blob) damaged(why error) {
 	if b.file != nil {
 		_ = b.file.Close()
 	}
-	path, _ := b.store.place(nameBlobs, b.digest)
+	path, _ := b.store.entryPath(nameBlobs, b.digest)
 	b.store.damaged(path, why, func() error { return b.store.removeBlob(b.digest) })
 }
 
 func (s *Store) removeBlob(d digest.Digest) error {
-	path, _ := s.place(nameBlobs, d)
-	record, _ := s.place(nameRecords, d)
+	path, _ := s.entryPath(nameBlobs, d)
+	record, _ := s.entryPath(nameRecords, d)
 	_ = os.Remove(record) // without its zip it is of no use
 	if err := os.Remove(path); err != nil {
 		return fmt.Errorf("removing the zip %s: %w", d, err)

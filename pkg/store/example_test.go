@@ -24,8 +24,8 @@ func Example() {
 	ctx := context.Background()
 
 	s, err := store.Open(filepath.Join(dir, "cache"), store.Options{
-		Damaged: func(path string, why error) { fmt.Println(path, why) },
-		Failed:  func(err error) { fmt.Println(err) },
+		OnDamaged: func(path string, why error) { fmt.Println(path, why) },
+		OnFailed:  func(err error) { fmt.Println(err) },
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -47,7 +47,7 @@ func (s *Store) Known(name string) []Known {
 // the caller. It saves asking a source which of many zips that is. That it may fail
 // is no matter.
 func (s *Store) Remember(name string, k Known) {
-	if !s.keeps() || s.begin() != nil {
+	if !s.isWritable() || s.initialize() != nil {
 		return
 	}
 	path := s.knownPath(name)
@@ -69,7 +69,7 @@ func (s *Store) Remember(name string, k Known) {
 }
 
 func (s *Store) knownPath(name string) string {
-	path, _ := s.place(nameKnown, digest.FromString(name))
+	path, _ := s.entryPath(nameKnown, digest.FromString(name))
 	return path
 }
 
@@ -83,13 +83,13 @@ func readKnown(path string) (all []Known) {
 
 // dropKnown removes what is remembered of zips that are gone, both packed and
 // unpacked.
-func (s *Store) dropKnown() {
+func (s *Store) pruneKnown() {
 	names, _ := os.ReadDir(s.folder(nameKnown))
 	for _, name := range names {
 		path := filepath.Join(s.folder(nameKnown), name.Name())
 		has := func(k Known) bool {
 			for _, kind := range []string{nameBlobs, nameUnpacked} {
-				at, ok := s.place(kind, k.Zip)
+				at, ok := s.entryPath(kind, k.Zip)
 				if _, err := os.Lstat(at); ok && !errors.Is(err, fs.ErrNotExist) {
 					return true
 				}

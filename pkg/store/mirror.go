@@ -51,13 +51,13 @@ type Mirror struct {
 	linked bool
 }
 
-// ErrAbsent says that the store has not, or no longer, what a mirror is to hold.
-var ErrAbsent = provider.Errorf(provider.NotFound, "not in the cache")
+// ErrNotCached says that the store has not, or no longer, what a mirror is to hold.
+var ErrNotCached = provider.Errorf(provider.NotFound, "not in the cache")
 
-func absent(p MirrorPackage) error { return fmt.Errorf("%s is %w: %s", p.Path, ErrAbsent, p.Zip) }
+func notCached(p MirrorPackage) error { return fmt.Errorf("%s is %w: %s", p.Path, ErrNotCached, p.Zip) }
 
 // Mirror makes the mirror of some packages, or finds it made. All that it links to
-// is right: what the store finds damaged, or does not have, is [ErrAbsent].
+// is right: what the store finds damaged, or does not have, is [ErrNotCached].
 func (s *Store) Mirror(ctx context.Context, packages []MirrorPackage) (m *Mirror, err error) {
 	packages = slices.Clone(packages)
 	slices.SortFunc(packages, func(a, b MirrorPackage) int { return strings.Compare(a.Path, b.Path) })
@@ -65,35 +65,35 @@ func (s *Store) Mirror(ctx context.Context, packages []MirrorPackage) (m *Mirror
 	if err != nil {
 		return nil, err
 	}
-	dir, _ := s.place(nameMirrors, digest.FromBytes(text))
+	dir, _ := s.entryPath(nameMirrors, digest.FromBytes(text))
 	m = &Mirror{store: s, dir: dir, trees: map[digest.Digest]*Tree{}, linked: true}
 	defer func() {
 		if err != nil {
 			_ = m.Close()
 		}
 	}()
-	if err := s.begin(); err != nil {
+	if err := s.initialize(); err != nil {
 		return m, err
 	}
 	// 1. Its unpacked packages, which stay from now on.
-	if err := m.holdTrees(ctx, packages); err != nil {
+	if err := m.openTrees(ctx, packages); err != nil {
 		return m, err
 	}
 	// 2. The directory, unless it is there.
-	if err := m.claim(ctx, text, packages); err != nil {
+	if err := m.openDir(ctx, text, packages); err != nil {
 		return m, fmt.Errorf("making the mirror %s: %w", dir, err)
 	}
 	// 3. Its zips, which stay as long as the directory is claimed.
-	if err := m.holdZips(ctx, packages); err != nil {
+	if err := m.checkZips(ctx, packages); err != nil {
 		return m, err
 	}
 	// 4. What others did to it is undone.
 	for _, p := range packages {
-		if err := m.put(ctx, m.dir, p); err != nil {
+		if err := m.addPackage(ctx, m.dir, p); err != nil {
 			return m, fmt.Errorf("linking %s to the cache: %w", p.Path, err)
 		}
 	}
-	use(filepath.Join(dir, nameRecord))
+	touch(filepath.Join(dir, nameRecord))
 	return m, nil
 }
 
@@ -122,7 +122,7 @@ func (m *Mirror) Close() error {
 }
 
 // holdTrees finds unpacked packages in the store.
-func (m *Mirror) holdTrees(ctx context.Context, packages []MirrorPackage) error {
+func (m *Mirror) openTrees(ctx context.Context, packages []MirrorPackage) error {
 	for _, p := range packages {
 		if !filepath.IsLocal(filepath.FromSlash(p.Path)) {
 			return fmt.Errorf("%q is no path in a mirror", p.Path)
@@ -132,7 +132,7 @@ func (m *Mirror) holdTrees(ctx context.Context, packages []MirrorPackage) error 
 		}
 		t, ok := m.store.Tree(ctx, p.Zip)
 		if !ok {
-			return errors.Join(ctx.Err(), absent(p))
+			return errors.Join(ctx.Err(), notCached(p))
 		}
 		m.trees[p.Zip] = t
 	}
@@ -140,7 +140,7 @@ func (m *Mirror) holdTrees(ctx context.Context, packages []MirrorPackage) error 
 }
 
 // holdZips finds zips in the store.
-func (m *Mirror) holdZips(ctx context.Context, packages []MirrorPackage) error {
+func (m *Mirror) checkZips(ctx context.Context, packages []MirrorPackage) error {
 	if !slices.ContainsFunc(packages, func(p MirrorPackage) bool { return p.Packed }) {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (m *Mirror) holdZips(ctx context.Context, packages []MirrorPackage) error {
 		}
 		zip, ok := m.store.Blob(ctx, p.Zip)
 		if !ok {
-			return errors.Join(ctx.Err(), absent(p))
+			return errors.Join(ctx.Err(), notCached(p))
 		}
 		_ = zip.Close()
 	}
@@ -166,7 +166,7 @@ func (s *Store) zipsLock() *flock.Flock {
 }
 
 // claim makes the directory where it is not there, and holds it.
-func (m *Mirror) claim(ctx context.Context, record []byte, packages []MirrorPackage) error {
+func (m *Mirror) openDir(ctx context.Context, record []byte, packages []MirrorPackage) error {
 	path := filepath.Join(m.dir, nameLock)
 	for {
 		before, err := os.Stat(path)
@@ -190,7 +190,7 @@ func (m *Mirror) claim(ctx context.Context, record []byte, packages []MirrorPack
 		case !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
-		err = m.make(ctx, record, packages)
+		err = m.createDir(ctx, record, packages)
 		if _, lost := os.Lstat(path); errors.Is(err, fs.ErrExist) && errors.Is(lost, fs.ErrNotExist) {
 			// It is there and has lost its lock, or it is going right now.
 			err = ignore(atomicfile.RemoveDir(m.dir), fs.ErrNotExist)
@@ -212,7 +212,7 @@ func ignore(err, target error) error {
 const lockPause = 20 * time.Millisecond
 
 // make makes the directory.
-func (m *Mirror) make(ctx context.Context, record []byte, packages []MirrorPackage) error {
+func (m *Mirror) createDir(ctx context.Context, record []byte, packages []MirrorPackage) error {
 	tmp, err := atomicfile.TempDir(filepath.Dir(m.dir))
 	if err != nil {
 		return err
@@ -222,7 +222,7 @@ func (m *Mirror) make(ctx context.Context, record []byte, packages []MirrorPacka
 	// made for nothing. While a name of a file is removed, Windows opens no other.
 	lock := m.store.zipsLock()
 	defer lock.Close()
-	if _, _ = lock.TryLockContext(ctx, lockPause); isThere(m.dir) {
+	if _, _ = lock.TryLockContext(ctx, lockPause); exists(m.dir) {
 		return &fs.PathError{Op: "mkdir", Path: m.dir, Err: fs.ErrExist}
 	}
 	for _, name := range []string{nameMirror, namePlugins} {
@@ -231,7 +231,7 @@ func (m *Mirror) make(ctx context.Context, record []byte, packages []MirrorPacka
 		}
 	}
 	for _, p := range packages {
-		if err := m.put(ctx, tmp, p); err != nil {
+		if err := m.addPackage(ctx, tmp, p); err != nil {
 			return err
 		}
 	}
@@ -241,7 +241,7 @@ func (m *Mirror) make(ctx context.Context, record []byte, packages []MirrorPacka
 	return atomicfile.CommitDir(tmp, m.dir)
 }
 
-func isThere(path string) bool {
+func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }

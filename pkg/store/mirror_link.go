@@ -15,24 +15,24 @@ import (
 // none, as files that are those of the store by another name. That is so on Windows
 // for users without the right to make links; a junction would be no help, since Go
 // programs don't take it for a directory.
-func (m *Mirror) put(ctx context.Context, dir string, p MirrorPackage) error {
-	target, _ := m.store.place(nameBlobs, p.Zip)
+func (m *Mirror) addPackage(ctx context.Context, dir string, p MirrorPackage) error {
+	target, _ := m.store.entryPath(nameBlobs, p.Zip)
 	if !p.Packed {
-		unpacked, _ := m.store.place(nameUnpacked, p.Zip)
+		unpacked, _ := m.store.entryPath(nameUnpacked, p.Zip)
 		target = filepath.Join(unpacked, nameFiles)
 	}
 	path := filepath.Join(dir, nameMirror, filepath.FromSlash(p.Path))
 	err := m.link(path, target)
-	if errors.Is(err, errNoLink) {
+	if errors.Is(err, errLinkUnsupported) {
 		m.linked = false
 		if p.Packed {
-			err := share(path, target, err)
-			if !isThere(target) && err != nil {
-				return absent(p) // a link would lead nowhere, a second name is not made
+			err := hardLink(path, target, err)
+			if !exists(target) && err != nil {
+				return notCached(p) // a link would lead nowhere, a second name is not made
 			}
 			return err
 		}
-		return m.shareTree(ctx, path, target, m.trees[p.Zip])
+		return m.hardLinkTree(ctx, path, target, m.trees[p.Zip])
 	}
 	if err != nil || p.Packed {
 		return err
@@ -45,7 +45,7 @@ func (m *Mirror) put(ctx context.Context, dir string, p MirrorPackage) error {
 }
 
 // errNoLink says that the system makes no link.
-var errNoLink = errors.New("making a link")
+var errLinkUnsupported = errors.New("making a link")
 
 // link has a link to a target of the store at path. It is relative, so that a store
 // can move; a mirror in the making lies as deep as it will.
@@ -64,7 +64,7 @@ func (m *Mirror) link(path, target string) error {
 	made := m.store.symlink(relative, path)
 	if !errors.Is(made, fs.ErrExist) {
 		if made != nil {
-			return fmt.Errorf("%w: %w", errNoLink, made)
+			return fmt.Errorf("%w: %w", errLinkUnsupported, made)
 		}
 		return nil
 	}
@@ -77,14 +77,14 @@ func (m *Mirror) link(path, target string) error {
 		return err
 	}
 	if err := m.store.symlink(relative, path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: %w", errNoLink, err)
+		return fmt.Errorf("%w: %w", errLinkUnsupported, err)
 	}
 	return nil
 }
 
 // shareTree has the files of an unpacked package in a directory of their own.
-func (m *Mirror) shareTree(ctx context.Context, dir, target string, t *Tree) error {
-	if isShared(dir, target, t.record.Files) {
+func (m *Mirror) hardLinkTree(ctx context.Context, dir, target string, t *Tree) error {
+	if isHardLinked(dir, target, t.record.Files) {
 		return nil
 	}
 	tmp, err := atomicfile.TempDir(filepath.Dir(dir))
@@ -101,12 +101,12 @@ func (m *Mirror) shareTree(ctx context.Context, dir, target string, t *Tree) err
 			if err := os.MkdirAll(filepath.Join(tmp, name), modeDirectory); err != nil {
 				return err
 			}
-		} else if err := share(filepath.Join(tmp, name), filepath.Join(target, name), nil); err != nil {
+		} else if err := hardLink(filepath.Join(tmp, name), filepath.Join(target, name), nil); err != nil {
 			return err
 		}
 	}
 	err = atomicfile.CommitDir(tmp, dir)
-	if errors.Is(err, fs.ErrExist) && !isShared(dir, target, t.record.Files) {
+	if errors.Is(err, fs.ErrExist) && !isHardLinked(dir, target, t.record.Files) {
 		// What is there is not what was put there once.
 		if err := atomicfile.RemoveDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -120,7 +120,7 @@ func (m *Mirror) shareTree(ctx context.Context, dir, target string, t *Tree) err
 }
 
 // isShared reports whether a directory has the files of a package, and no others.
-func isShared(dir, target string, files []atomicfile.Entry) bool {
+func isHardLinked(dir, target string, files []atomicfile.Entry) bool {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return false
@@ -149,7 +149,7 @@ func same(path, target string) bool {
 
 // share makes a second name of a file of the store. The first problem, that of making
 // a link, is told where that is not possible either.
-func share(path, target string, problem error) error {
+func hardLink(path, target string, problem error) error {
 	if err := os.MkdirAll(filepath.Dir(path), modeDirectory); err != nil {
 		return err
 	}

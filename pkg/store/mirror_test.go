@@ -115,7 +115,7 @@ func TestMirrorOfWhatIsNotThere(t *testing.T) {
 	absent := func(packages []store.MirrorPackage, want string) {
 		t.Helper()
 		m, err := s.Mirror(t.Context(), packages)
-		if !errors.Is(err, store.ErrAbsent) || !strings.Contains(err.Error(), want) || m == nil {
+		if !errors.Is(err, store.ErrNotCached) || !strings.Contains(err.Error(), want) || m == nil {
 			t.Errorf("error %v, want that %s is absent", err, want)
 		}
 	}
@@ -279,7 +279,7 @@ func TestMirrorAtOnce(t *testing.T) {
 			for i := range 20 {
 				packages := aMirror(t, s)
 				m, err := s.Mirror(t.Context(), packages)
-				if errors.Is(err, store.ErrAbsent) {
+				if errors.Is(err, store.ErrNotCached) {
 					continue // another pruned it in between
 				}
 				if err != nil {

@@ -49,8 +49,8 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	}
 	if !o.DryRun {
 		s.sweep()
-		s.dropRecords()
-		defer s.dropKnown()
+		s.pruneRecords()
+		defer s.pruneKnown()
 	}
 	var total int64
 	for _, e := range all {
@@ -82,7 +82,7 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 
 // dropRecords removes records of zips that are gone. A zip gets its name before its
 // record.
-func (s *Store) dropRecords() {
+func (s *Store) pruneRecords() {
 	names, _ := os.ReadDir(s.folder(nameRecords))
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(s.folder(nameBlobs), name.Name())); isEntry(name.Name()) && errors.Is(err, fs.ErrNotExist) {

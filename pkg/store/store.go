@@ -50,10 +50,10 @@ type Options struct {
 	Recheck bool
 	// Damaged is told that an entry was not what it should be, and is removed:
 	// what is wrong is at path. May be nil.
-	Damaged func(path string, why error)
+	OnDamaged func(path string, why error)
 	// Failed is told, once, that the store can't keep anything more, as on a full
 	// disk. What it has can still be used. May be nil.
-	Failed func(err error)
+	OnFailed func(err error)
 }
 
 // Store is a directory of verified zips and unpacked packages. It is safe for
@@ -82,7 +82,7 @@ var ErrNotCache = provider.Errorf(provider.Misuse, "no cache")
 
 // Open returns access to the store in a directory, which need not exist: it is made
 // when something is kept. The error is [ErrNotCache]. A directory that can't
-// be used for other reasons is told to [Options] Failed.
+// be used for other reasons is told to [Options.OnFailed].
 func Open(dir string, o Options) (*Store, error) {
 	if absolute, err := filepath.Abs(dir); err == nil {
 		dir = absolute
@@ -105,7 +105,7 @@ func Open(dir string, o Options) (*Store, error) {
 			foreign = name
 		}
 	}
-	if foreign != "" && !s.marked() {
+	if foreign != "" && !s.hasMarker() {
 		return nil, fmt.Errorf("%s is %w: it has a %s that tofu-oci did not make as a cache", dir, ErrNotCache, foreign)
 	}
 	return s, nil
@@ -115,30 +115,30 @@ func Open(dir string, o Options) (*Store, error) {
 func (s *Store) Dir() string { return s.dir }
 
 // marked reports whether the directory was made as a store.
-func (s *Store) marked() bool {
+func (s *Store) hasMarker() bool {
 	text, err := bounded.ReadFile(filepath.Join(s.dir, nameMarker), 4<<10)
 	return err == nil && strings.HasPrefix(string(text), marker)
 }
 
 // begin is called before something is kept.
-func (s *Store) begin() error {
+func (s *Store) initialize() error {
 	s.swept.Do(s.sweep)
-	if s.marked() {
+	if s.hasMarker() {
 		return nil
 	}
 	return s.write(filepath.Join(s.dir, nameMarker), []byte(marker+": see tofu-oci cache --help\n"))
 }
 
 // keeps reports whether anything is kept any more.
-func (s *Store) keeps() bool { return s != nil && !s.broken.Load() }
+func (s *Store) isWritable() bool { return s != nil && !s.broken.Load() }
 
 // fail ends the keeping. That a run was interrupted is no failure.
 func (s *Store) fail(err error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return
 	}
-	if !s.broken.Swap(true) && s.options.Failed != nil {
-		s.options.Failed(err)
+	if !s.broken.Swap(true) && s.options.OnFailed != nil {
+		s.options.OnFailed(err)
 	}
 }
 
@@ -147,8 +147,8 @@ func (s *Store) damaged(path string, why error, remove func() error) {
 	if err := remove(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		why = fmt.Errorf("%w; it can't be removed: %w", why, err)
 	}
-	if s.options.Damaged != nil {
-		s.options.Damaged(path, why)
+	if s.options.OnDamaged != nil {
+		s.options.OnDamaged(path, why)
 	}
 }
 
@@ -166,7 +166,7 @@ func (s *Store) write(path string, content []byte) error {
 }
 
 // place returns the path of something of a digest; false where a store has none.
-func (s *Store) place(kind string, d digest.Digest) (string, bool) {
+func (s *Store) entryPath(kind string, d digest.Digest) (string, bool) {
 	if d.Validate() != nil || d.Algorithm() != digest.SHA256 {
 		return "", false
 	}
@@ -187,14 +187,14 @@ func (s *Store) sweep() {
 
 // use notes that an entry was used now. In a directory that may only be read that
 // is not possible, and no matter.
-func use(record string) {
+func touch(record string) {
 	now := time.Now()
 	_ = os.Chtimes(record, now, now)
 }
 
 // space refuses to fill a disk: an output that lacks the space which the store took
 // would be worse than no store. So many times the size has to be free.
-func (s *Store) space(size, times int64) error {
+func (s *Store) checkSpace(size, times int64) error {
 	if err := atomicfile.CheckRoom(s.dir, min(size, math.MaxInt64/times)*times); err != nil {
 		return fmt.Errorf("keeping what is left of the disk for other things: %w", err)
 	}

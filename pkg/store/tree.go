@@ -65,7 +65,7 @@ func (s *Store) Tree(ctx context.Context, d digest.Digest) (t *Tree, ok bool) {
 	if s == nil {
 		return nil, false
 	}
-	dir, ok := s.place(nameUnpacked, d)
+	dir, ok := s.entryPath(nameUnpacked, d)
 	if !ok {
 		return nil, false
 	}
@@ -121,7 +121,7 @@ func (t *Tree) open() (err error) {
 			_ = t.store.write(record, text)
 		}
 	}
-	use(record)
+	touch(record)
 	return nil
 }
 

@@ -19,11 +19,11 @@ import (
 // verified, and tells their hashes. A package that is there stays. Nobody may write
 // to the files from then on.
 func (s *Store) Unpack(ctx context.Context, d digest.Digest, fill func(dir string) (Hashes, error)) error {
-	final, ok := s.place(nameUnpacked, d)
+	final, ok := s.entryPath(nameUnpacked, d)
 	if !ok {
 		return fmt.Errorf("%q is no digest of a zip", d)
 	}
-	if err := s.begin(); err != nil {
+	if err := s.initialize(); err != nil {
 		return err
 	}
 	err := s.addTree(final, fill)
@@ -34,13 +34,13 @@ func (s *Store) Unpack(ctx context.Context, d digest.Digest, fill func(dir strin
 }
 
 // PutTree keeps a copy of what the zip of a digest unpacked to, in a directory that
-// nobody else has to do with yet. That this fails is told to [Options] Failed. A
+// nobody else has to do with yet. That this fails is told to [Options.OnFailed]. A
 // package that is there stays.
 func (s *Store) PutTree(ctx context.Context, d digest.Digest, h Hashes, dir string) {
-	if !s.keeps() {
+	if !s.isWritable() {
 		return
 	}
-	final, ok := s.place(nameUnpacked, d)
+	final, ok := s.entryPath(nameUnpacked, d)
 	if !ok {
 		return
 	}
@@ -53,7 +53,7 @@ func (s *Store) PutTree(ctx context.Context, d digest.Digest, h Hashes, dir stri
 }
 
 func (s *Store) putTree(ctx context.Context, final string, h Hashes, dir string) error {
-	if err := s.begin(); err != nil {
+	if err := s.initialize(); err != nil {
 		return err
 	}
 	from, err := os.OpenRoot(dir)
@@ -70,7 +70,7 @@ func (s *Store) putTree(ctx context.Context, final string, h Hashes, dir string)
 		size += f.Stamp.Size()
 	}
 	// As much again is left for others.
-	if err := s.space(size, 2); err != nil {
+	if err := s.checkSpace(size, 2); err != nil {
 		return err
 	}
 	return s.addTree(final, func(dir string) (Hashes, error) {

@@ -40,12 +40,12 @@ func open(t *testing.T, dir string, recheck bool) (*store.Store, *told) {
 	said := &told{}
 	s, err := store.Open(dir, store.Options{
 		Recheck: recheck,
-		Damaged: func(path string, why error) {
+		OnDamaged: func(path string, why error) {
 			said.mu.Lock()
 			defer said.mu.Unlock()
 			said.damaged = append(said.damaged, fmt.Sprintf("%s: %v", path, why))
 		},
-		Failed: func(err error) {
+		OnFailed: func(err error) {
 			said.mu.Lock()
 			defer said.mu.Unlock()
 			said.failed = append(said.failed, err)

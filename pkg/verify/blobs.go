@@ -52,7 +52,7 @@ func (a *audit) blobs(ctx context.Context, found repository.Inspection) error {
 	return nil
 }
 
-func isLost(f repository.Found, d digest.Digest) bool {
+func isLost(f repository.InspectedPackage, d digest.Digest) bool {
 	return slices.Contains(f.Missing, d)
 }
 
@@ -114,7 +114,7 @@ func (a *audit) annotations(ctx context.Context, found repository.Inspection) er
 }
 
 // packageAnnotations holds the hashes of a package against its zip.
-func (a *audit) packageAnnotations(ctx context.Context, f repository.Found) error {
+func (a *audit) packageAnnotations(ctx context.Context, f repository.InspectedPackage) error {
 	s, zip := a.at(f.Target.Platform), f.Manifest.Zip.Digest
 	if stated, is := f.Target.StatedZH(); is {
 		if d, err := sums.ParseZH(stated); err != nil || d != zip {

@@ -77,7 +77,7 @@ func (a *audit) compareZips(found repository.Inspection, offered map[provider.Pl
 		want, isOffered := offered[platform]
 		f := found.Platforms[platform]
 		switch {
-		case found.Lacks(platform):
+		case !found.HasPlatform(platform):
 			s.warn("platform-missing", fmt.Sprintf("The origin offers a package for %s, which the repository does not have.", platform), finding.Remedy{Command: a.fetch(" --platform " + platform.String())})
 		case !isOffered:
 			s.warn("platform-withdrawn", fmt.Sprintf("The origin offers no package for %s any more.", platform), finding.Remedy{Hint: "ask the author why"})

@@ -157,7 +157,7 @@ func (a *audit) index(found repository.Inspection, err error) (usable bool, fail
 		return false, nil //nolint:nilerr // it is a finding
 	case err != nil && !isDamage(err):
 		return false, err
-	case err != nil || found.Lost || !found.Exists():
+	case err != nil || found.Dangling || !found.Exists():
 		s.bad("index-missing", fmt.Sprintf("The index that the tag %s names is missing or damaged.", tag), a.mirror(""))
 		return false, nil //nolint:nilerr // it is a finding
 	}
@@ -171,7 +171,7 @@ func (a *audit) index(found repository.Inspection, err error) (usable bool, fail
 }
 
 // manifest tells what is wrong with the manifest of a platform.
-func (a *audit) manifest(f repository.Found) {
+func (a *audit) manifest(f repository.InspectedPackage) {
 	s, platform := a.at(f.Target.Platform), f.Target.Platform
 	switch {
 	case f.Err == nil:

@@ -41,7 +41,7 @@ type Source struct {
 var _ provider.Capable = (*Source)(nil)
 
 // New makes a source of the repositories that open finds for an address. A release
-// that is annotated with another address is a *[repository.ForeignError], unless
+// that is annotated with another address is a *[repository.ProviderMismatchError], unless
 // one of the aliases allows it. Denied versions are not listed, and the release of one
 // is a *[repository.DeniedError]. The tags of each repository are listed once, so a
 // source is for one run.
@@ -123,7 +123,7 @@ func (s *Source) list(ctx context.Context, a provider.Address, versions func(art
 		return nil, err
 	}
 	tags, err := repo.Tags(ctx)
-	if repository.IsUnknown(err) {
+	if repository.IsUnknownProvider(err) {
 		return nil, unknownProvider(a, err)
 	}
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *Source) release(ctx context.Context, a provider.Address, v provider.Ver
 		return provider.Release{}, err
 	}
 	// 2. One manifest a platform.
-	if found, err = found.Deeper(ctx, repo, repository.DepthManifests, platforms...); err != nil {
+	if found, err = found.InspectMore(ctx, repo, repository.DepthManifests, platforms...); err != nil {
 		return provider.Release{}, err
 	}
 	// 3. The packages, compared with the evidence that they carry.
@@ -220,8 +220,8 @@ func (s *Source) documents(ctx context.Context, r provider.Release) ([]provider.
 // which a version may be missing.
 func (s *Source) usable(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version, found repository.Inspection) error {
 	switch {
-	case found.Lost:
-		return fmt.Errorf("the artifact is not whole: %w", &repository.LostError{
+	case found.Dangling:
+		return fmt.Errorf("the artifact is not whole: %w", &repository.DanglingTagError{
 			Tag: found.Tag, Index: ocispec.Descriptor{Digest: found.Digest}, Err: repository.ErrNotFound,
 		})
 	case !found.Exists():

@@ -83,7 +83,7 @@ func (s *Source) lasting(ctx context.Context, at *url.URL, resp *http.Response, 
 		End: size, Current: resp.Body,
 		Open: func(from int64) (io.ReadCloser, error) {
 			rest := transfer.Range{From: from, End: size, Size: size}
-			req, err := zipRequest(httpclient.Once(ctx), at)
+			req, err := zipRequest(httpclient.WithoutRetry(ctx), at)
 			if err != nil {
 				return nil, err
 			}
@@ -108,7 +108,7 @@ func (s *Source) lasting(ctx context.Context, at *url.URL, resp *http.Response, 
 
 func zipRequest(ctx context.Context, at *url.URL) (*http.Request, error) {
 	// Apart: zips would share a connection, and with it what may be under way.
-	req, err := http.NewRequestWithContext(httpclient.Apart(ctx), http.MethodGet, at.String(), nil)
+	req, err := http.NewRequestWithContext(httpclient.WithDedicatedConnection(ctx), http.MethodGet, at.String(), nil)
 	if err != nil {
 		return nil, httpclient.RedactError(err)
 	}

@@ -20,22 +20,24 @@ import (
 
 // worded returns err with a readable message, without the credentials of the request, because
 // net/http quotes malformed responses. The kind of the error stays the same.
-func worded(req *http.Request, err error) error { return SentWith(req).Error(inWords(req, err)) }
+func describe(req *http.Request, err error) error {
+	return SentWith(req).Error(describeProxy(req, err))
+}
 
-func inWords(req *http.Request, err error) error {
+func describeProxy(req *http.Request, err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "proxyconnect" {
-		return &provider.ProxyError{Proxy: proxyOf(req), Err: plain(op.Err)}
+		return &provider.ProxyError{Proxy: proxyOf(req), Err: describeError(op.Err)}
 	}
 	if proxy, ok := errors.AsType[*provider.ProxyError](err); ok {
 		proxy.Proxy = proxyOf(req)
-		proxy.HasLogin, proxy.Username = loginOf(req)
+		proxy.HasLogin, proxy.Username = proxyCredentials(req)
 		return proxy
 	}
-	return plain(err)
+	return describeError(err)
 }
 
 // plain puts an error of a connection into words.
-func plain(err error) error {
+func describeError(err error) error {
 	// net/http wraps our own plain words in its inner workings.
 	if idle, ok := errors.AsType[*idleError](err); ok {
 		return idle
@@ -43,18 +45,18 @@ func plain(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	if words := wordsFor(err); words != "" {
+	if words := errorText(err); words != "" {
 		return text.WithText(err, words)
 	}
 	return err
 }
 
 // wordsFor returns the words, "" where an error's own will do.
-func wordsFor(err error) string {
+func errorText(err error) string {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		return dnsWords(dns)
+		return dnsText(dns)
 	}
-	if words := certificateWords(err); words != "" {
+	if words := tlsText(err); words != "" {
 		return words
 	}
 	op, isOp := errors.AsType[*net.OpError](err)
@@ -80,7 +82,7 @@ func wordsFor(err error) string {
 	return ""
 }
 
-func dnsWords(e *net.DNSError) string {
+func dnsText(e *net.DNSError) string {
 	switch {
 	case e.IsNotFound:
 		return "there is no host named " + e.Name
@@ -102,7 +104,7 @@ func reason(op *net.OpError) string {
 }
 
 // certificateWords are those for what is wrong with TLS.
-func certificateWords(err error) string {
+func tlsText(err error) string {
 	if isHTTP, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		if string(isHTTP.RecordHeader[:]) == "HTTP/" {
 			return "the server speaks http, and https was asked for"
@@ -139,7 +141,7 @@ func proxyOf(req *http.Request) string {
 
 // loginOf reports whether the proxy's URL has a login, and whose it is. A name without a
 // password may be the secret itself: some proxies take a key there.
-func loginOf(req *http.Request) (has bool, username string) {
+func proxyCredentials(req *http.Request) (has bool, username string) {
 	proxy, err := http.ProxyFromEnvironment(req)
 	if err != nil || proxy == nil || proxy.User == nil {
 		return false, ""

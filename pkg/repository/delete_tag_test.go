@@ -22,7 +22,7 @@ func TestUntag(t *testing.T) {
 	eachRepository(t, func(t *testing.T, open func() repository.Repository) {
 		x, y := index(t, "a"), index(t, "b")
 		untag := func(tag string, was string) error {
-			return open().Traits().Untag(t.Context(), tag, map[string]digest.Digest{"x": x.Descriptor.Digest, "y": y.Descriptor.Digest}[was])
+			return open().Traits().DeleteTag(t.Context(), tag, map[string]digest.Digest{"x": x.Descriptor.Digest, "y": y.Descriptor.Digest}[was])
 		}
 		if err := untag("1.2.3", "x"); err != nil {
 			t.Errorf("of nothing: %v", err)
@@ -62,13 +62,13 @@ func TestUntagRefused(t *testing.T) {
 		times int
 		want  error
 	}{
-		"405":                 {registrytest.Refuse(http.StatusMethodNotAllowed, "UNSUPPORTED", "no"), -1, repository.ErrTagStays},
-		"400":                 {origintest.Status(http.StatusBadRequest), -1, repository.ErrTagStays},
-		"404 of everything":   {origintest.Status(http.StatusNotFound), -1, repository.ErrTagStays},
-		"501":                 {origintest.Status(http.StatusNotImplemented), -1, repository.ErrTagStays},
-		"a login without":     {origintest.Status(http.StatusForbidden), -1, repository.ErrTagStays},
+		"405":                 {registrytest.Refuse(http.StatusMethodNotAllowed, "UNSUPPORTED", "no"), -1, repository.ErrTagNotDeleted},
+		"400":                 {origintest.Status(http.StatusBadRequest), -1, repository.ErrTagNotDeleted},
+		"404 of everything":   {origintest.Status(http.StatusNotFound), -1, repository.ErrTagNotDeleted},
+		"501":                 {origintest.Status(http.StatusNotImplemented), -1, repository.ErrTagNotDeleted},
+		"a login without":     {origintest.Status(http.StatusForbidden), -1, repository.ErrTagNotDeleted},
 		"and says so":         {origintest.Status(http.StatusForbidden), -1, provider.ErrDenied},
-		"yes, and does not":   {swallow, -1, repository.ErrTagStays},
+		"yes, and does not":   {swallow, -1, repository.ErrTagNotDeleted},
 		"503 once":            {origintest.Status(http.StatusServiceUnavailable), 1, nil},
 		"reset once":          {origintest.Reset(0), 1, nil},
 		"500 again and again": {origintest.Status(http.StatusInternalServerError), -1, errTrouble},
@@ -79,9 +79,9 @@ func TestUntagRefused(t *testing.T) {
 			x := index(t, "a")
 			pushTag(t, s.open(t), x, "pending-1.2.3", "")
 			s.Misbehave(registrytest.ManifestDelete, test.fault, test.times)
-			err := s.open(t).Traits().Untag(t.Context(), "pending-1.2.3", x.Descriptor.Digest)
+			err := s.open(t).Traits().DeleteTag(t.Context(), "pending-1.2.3", x.Descriptor.Digest)
 			if errors.Is(test.want, errTrouble) {
-				if answer, ok := errors.AsType[*repository.ResponseError](err); !ok || answer.Status != http.StatusInternalServerError || errors.Is(err, repository.ErrTagStays) {
+				if answer, ok := errors.AsType[*repository.ResponseError](err); !ok || answer.Status != http.StatusInternalServerError || errors.Is(err, repository.ErrTagNotDeleted) {
 					t.Errorf("got %v", err)
 				}
 			} else if !errors.Is(err, test.want) {

@@ -13,11 +13,11 @@ import (
 )
 
 // loginState is what is known of a repository's login.
-type loginState struct {
+type credentialState struct {
 	// last is the login that was given last, nil before the first.
-	last atomic.Pointer[Credential]
+	lastUsed atomic.Pointer[Credential]
 	// basic tells that the registry asked for a name and a password.
-	basic atomic.Bool
+	isBasic atomic.Bool
 
 	mu sync.Mutex
 	// sent are the latest credentials that requests carried.
@@ -29,7 +29,7 @@ type loginState struct {
 const maxSent = 64
 
 // sends records the credentials of a request, because a response may repeat them.
-func (s *loginState) sends(credentials text.Secrets) {
+func (s *credentialState) record(credentials text.Secrets) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range credentials {
@@ -41,30 +41,30 @@ func (s *loginState) sends(credentials text.Secrets) {
 }
 
 // credentials returns the recorded credentials.
-func (s *loginState) credentials() text.Secrets {
+func (s *credentialState) recorded() text.Secrets {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.sent)
 }
 
 // errNoName is what registries with basic authentication make of a token.
-var errNoName = fmt.Errorf("%w: the registry takes a user name and a password only, and no token", provider.ErrDenied)
+var errTokenUnsupported = fmt.Errorf("%w: the registry takes a user name and a password only, and no token", provider.ErrDenied)
 
 // isLogin reports whether there is anything to log in with.
-func (c Credential) isLogin() bool { return c.Password+c.RefreshToken+c.AccessToken != "" }
+func (c Credential) hasSecret() bool { return c.Password+c.RefreshToken+c.AccessToken != "" }
 
 // fail completes an error about the repository, and puts its cause into our words.
-func (s *loginState) fail(about Error, err error) error {
+func (s *credentialState) fail(about Error, err error) error {
 	about.Err = s.translate(err)
-	about.Login = s.refused(about.Err)
+	about.Credentials = s.refused(about.Err)
 	return &about
 }
 
 // refused describes the login that an error refuses.
-func (s *loginState) refused(err error) string {
+func (s *credentialState) refused(err error) string {
 	answer, isAnswer := errors.AsType[*ResponseError](err)
-	login := s.last.Load()
-	refuses := errors.Is(err, errNoName) || isAnswer && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden)
+	login := s.lastUsed.Load()
+	refuses := errors.Is(err, errTokenUnsupported) || isAnswer && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden)
 	if login == nil || !refuses {
 		return ""
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ForeignError says that a tag holds another provider than the one that is wanted,
+// ProviderMismatchError says that a tag holds another provider than the one that is wanted,
 // or no provider at all.
-type ForeignError struct {
+type ProviderMismatchError struct {
 	Tag string
 	// Wanted is the provider that the tag was looked at for.
 	Wanted provider.Address
@@ -24,7 +24,7 @@ type ForeignError struct {
 	Format error
 }
 
-func (e *ForeignError) Error() string {
+func (e *ProviderMismatchError) Error() string {
 	switch {
 	case e.Format != nil:
 		return fmt.Sprintf("the tag %s holds something else: %v", e.Tag, e.Format)
@@ -39,14 +39,14 @@ func (e *ForeignError) Error() string {
 }
 
 // Kind is [provider.Conflict].
-func (e *ForeignError) Kind() provider.ErrorKind { return provider.Conflict }
+func (e *ProviderMismatchError) Kind() provider.ErrorKind { return provider.Conflict }
 
 // Unwrap returns the *[artifact.FormatError], if there is one.
-func (e *ForeignError) Unwrap() error { return e.Format }
+func (e *ProviderMismatchError) Unwrap() error { return e.Format }
 
 // Alias returns the alias with which the tag would be taken; ok is false when none
 // allows that.
-func (e *ForeignError) Alias() (alias provider.Alias, ok bool) {
+func (e *ProviderMismatchError) Alias() (alias provider.Alias, ok bool) {
 	stored, err := provider.ParseAddress(e.Provider)
 	if err != nil {
 		return provider.Alias{}, false
@@ -56,12 +56,12 @@ func (e *ForeignError) Alias() (alias provider.Alias, ok bool) {
 }
 
 // CheckProvider refuses what is not of a provider, and not of one that an alias
-// allows in its place: errors are *[ForeignError]. A tag that is not there, is
+// allows in its place: errors are *[ProviderMismatchError]. A tag that is not there, is
 // lost, or says nothing of its provider passes. OpenTofu goes by the repository
 // alone and does not read the annotation.
 func (i Inspection) CheckProvider(a provider.Address, aliases ...provider.Alias) error {
 	if i.Format != nil {
-		return &ForeignError{Tag: i.Tag, Wanted: a, Format: i.Format}
+		return &ProviderMismatchError{Tag: i.Tag, Wanted: a, Format: i.Format}
 	}
 	stated := i.Index.Annotations[artifact.AnnotationProvider]
 	if stated == "" {
@@ -71,14 +71,14 @@ func (i Inspection) CheckProvider(a provider.Address, aliases ...provider.Alias)
 	if err == nil && provider.Aliases(aliases).Allow(a, stored) {
 		return nil
 	}
-	return &ForeignError{Tag: i.Tag, Wanted: a, Provider: stated}
+	return &ProviderMismatchError{Tag: i.Tag, Wanted: a, Provider: stated}
 }
 
 // CheckOwner refuses a repository whose newest release is of another provider:
 // two in one repository would overwrite each other's versions, and each is
 // installed for the other. It goes by the annotation, without one by the name of a
 // package. Where there is no release, one that waits for approval tells it. Errors are
-// *[ForeignError], and those of the repository. One that does not list its tags is
+// *[ProviderMismatchError], and those of the repository. One that does not list its tags is
 // taken at the word of whoever names it.
 func CheckOwner(ctx context.Context, repo Reader, a provider.Address, aliases ...provider.Alias) error {
 	tags, err := repo.Tags(ctx)
@@ -103,12 +103,12 @@ func CheckOwner(ctx context.Context, repo Reader, a provider.Address, aliases ..
 		return nil
 	}
 	platform := i.Index.Targets[0].Platform
-	if i, err = i.Deeper(ctx, repo, DepthManifests, platform); err != nil || i.Platforms[platform].Err != nil {
+	if i, err = i.InspectMore(ctx, repo, DepthManifests, platform); err != nil || i.Platforms[platform].Err != nil {
 		return err
 	}
 	named, wrong := errors.AsType[*provider.IdentityError](i.Platforms[platform].Package(a, versions[0]).CheckIdentity())
 	if wrong && named.Type != a.Type {
-		return &ForeignError{Tag: i.Tag, Wanted: a, Title: named.Name}
+		return &ProviderMismatchError{Tag: i.Tag, Wanted: a, Title: named.Name}
 	}
 	return nil
 }

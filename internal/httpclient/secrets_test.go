@@ -47,7 +47,7 @@ func TestEchoedCredentials(t *testing.T) {
 			var log told
 			var retried strings.Builder
 			client, err := httpclient.New(httpclient.Options{
-				FirstWait: time.Millisecond, Trace: log.trace(), Retried: func(r httpclient.Retry) { fmt.Fprintf(&retried, "%+v %v\n", r, r.Cause) },
+				FirstWait: time.Millisecond, Trace: log.trace(), OnRetry: func(r httpclient.Retry) { fmt.Fprintf(&retried, "%+v %v\n", r, r.Cause) },
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -139,7 +139,7 @@ func TestEchoInRedirect(t *testing.T) {
 		var retried strings.Builder
 		ctx, cancel := context.WithCancel(t.Context())
 		t.Cleanup(cancel)
-		client, err := httpclient.New(httpclient.Options{FirstWait: time.Millisecond, Retried: func(r httpclient.Retry) {
+		client, err := httpclient.New(httpclient.Options{FirstWait: time.Millisecond, OnRetry: func(r httpclient.Retry) {
 			fmt.Fprintf(&retried, "%+v %v\n", r, r.Cause)
 			cancel() // there is no need to wait for the next try
 		}})

@@ -14,30 +14,30 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
 
-// CheckLogin asks a registry, "host" or "host:port", whether it takes the login of
+// CheckCredentials asks a registry, "host" or "host:port", whether it takes the login of
 // [Options.Credential]: by /v2/, where registries ask for one. A login that is refused
 // is the Login of an *[Error]. Asked tells whether the registry wanted it; one that lets
 // everybody in takes any.
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#determining-support
-func CheckLogin(ctx context.Context, host string, o Options) (asked bool, err error) {
+func CheckCredentials(ctx context.Context, host string, o Options) (asked bool, err error) {
 	if o, err = o.complete(); err != nil {
 		return false, err
 	}
-	login := &loginState{}
+	login := &credentialState{}
 	at := registry.Reference{Registry: host}
 	client := o.client(at, login)
 	asking := &remote.Registry{RepositoryOptions: remote.RepositoryOptions{
 		Reference: at, Client: client, PlainHTTP: slices.Contains(o.PlainHTTP, host), MaxMetadataBytes: artifact.MaxManifestSize,
 	}}
 	err = asking.Ping(ctx)
-	asked = login.last.Load() != nil
+	asked = login.lastUsed.Load() != nil
 	if err == nil && !asked && o.Credential != nil {
-		asked, err = unasked(ctx, asking, client)
+		asked, err = sendUnrequested(ctx, asking, client)
 	}
 	if err == nil {
 		return asked, nil
 	}
-	failure := login.fail(Error{Doing: "logging in to", Registry: host}, err)
+	failure := login.fail(Error{Op: "logging in to", Registry: host}, err)
 	if errors.Is(failure, ErrNotFound) {
 		return asked, fmt.Errorf("there is no /v2/, which every OCI registry has: %w", failure)
 	}
@@ -46,7 +46,7 @@ func CheckLogin(ctx context.Context, host string, o Options) (asked bool, err er
 
 // unasked sends the login to a registry that asks nobody for one: some let everybody
 // read, and look at a login all the same.
-func unasked(ctx context.Context, at *remote.Registry, client *authenticator) (asked bool, err error) {
+func sendUnrequested(ctx context.Context, at *remote.Registry, client *authenticator) (asked bool, err error) {
 	scheme := "https"
 	if at.PlainHTTP {
 		scheme = "http"
@@ -69,7 +69,7 @@ func unasked(ctx context.Context, at *remote.Registry, client *authenticator) (a
 	}
 	wanted, _, _ := strings.Cut(resp.Header.Get("Www-Authenticate"), " ")
 	if resp.StatusCode == http.StatusUnauthorized && !strings.EqualFold(wanted, "bearer") {
-		return true, refusal(resp)
+		return true, responseError(resp)
 	}
 	return false, resp.Body.Close()
 }

@@ -13,41 +13,41 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ErrTagStays says that a registry does not remove tags, or not for this login.
-var ErrTagStays = provider.Errorf(provider.Refused, "the registry leaves the tag where it is")
+// ErrTagNotDeleted says that a registry does not remove tags, or not for this login.
+var ErrTagNotDeleted = provider.Errorf(provider.Refused, "the registry leaves the tag where it is")
 
 // untag is the trait of that name.
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#deleting-tags
-func (r *remoteRepository) untag(ctx context.Context, tag string, was digest.Digest) error {
+func (r *remoteRepository) deleteTag(ctx context.Context, tag string, was digest.Digest) error {
 	return r.retrier.Do(ctx, "removing the tag "+r.String()+":"+tag, func() error {
-		there, err := r.tagged(ctx, tag)
+		there, err := r.resolveTag(ctx, tag)
 		switch {
 		case err != nil || there == "":
 			return err
 		case there != was:
 			return fmt.Errorf("removing the tag %s:%s: %w", r, tag, ErrTagMoved)
 		}
-		refused := r.deleteTag(ctx, tag)
-		if refused != nil && !meansNo(refused) {
+		refused := r.sendDelete(ctx, tag)
+		if refused != nil && !isPermanent(refused) {
 			return refused
 		}
 		// What the answer means, only another look tells: some answer 404 to all
 		// that would delete, and some say yes and do nothing.
-		if there, err = r.tagged(ctx, tag); err != nil || there == "" {
+		if there, err = r.resolveTag(ctx, tag); err != nil || there == "" {
 			return err
 		}
 		if refused == nil {
-			return r.fail("removing the tag", tag, ErrTagStays)
+			return r.fail("removing the tag", tag, ErrTagNotDeleted)
 		}
-		return fmt.Errorf("%w: %w", ErrTagStays, refused)
+		return fmt.Errorf("%w: %w", ErrTagNotDeleted, refused)
 	})
 }
 
 // tagged returns the digest that a tag names, empty where there is no such tag.
-func (r *remoteRepository) tagged(ctx context.Context, tag string) (digest.Digest, error) {
+func (r *remoteRepository) resolveTag(ctx context.Context, tag string) (digest.Digest, error) {
 	d, err := r.remote.Manifests().Resolve(ctx, tag)
 	if err != nil {
-		_, err = isThere(r.fail("looking for tag", tag, err))
+		_, err = exists(r.fail("looking for tag", tag, err))
 		return "", err
 	}
 	return d.Digest, nil
@@ -55,7 +55,7 @@ func (r *remoteRepository) tagged(ctx context.Context, tag string) (digest.Diges
 
 // deleteTag asks for the tag to be deleted, by its name: by its digest, all other
 // tags of the manifest would go too.
-func (r *remoteRepository) deleteTag(ctx context.Context, tag string) error {
+func (r *remoteRepository) sendDelete(ctx context.Context, tag string) error {
 	ctx = auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull, auth.ActionDelete)
 	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, r.url("manifests", tag).String(), nil)
 	if err != nil {
@@ -68,11 +68,11 @@ func (r *remoteRepository) deleteTag(ctx context.Context, tag string) error {
 	if resp.StatusCode < http.StatusMultipleChoices {
 		return resp.Body.Close()
 	}
-	return r.fail("removing the tag", tag, refusal(resp))
+	return r.fail("removing the tag", tag, responseError(resp))
 }
 
 // meansNo knows answers that mean no, in contrast to trouble that may pass.
-func meansNo(err error) bool {
+func isPermanent(err error) bool {
 	answer, ok := errors.AsType[*ResponseError](err)
 	if ok && answer.Status < http.StatusInternalServerError && answer.Status != http.StatusTooManyRequests {
 		return true

@@ -34,10 +34,38 @@ const (
 	maxTitle = 64 << 10
 )
 
+// checkResponses is the layer of a registry's client that sees each request as it is sent,
+// and each response first.
+func checkResponses(next http.RoundTripper, login *credentialState) http.RoundTripper {
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		login.record(httpclient.SentWith(req))
+		req = req.WithContext(req.Context()) // a copy, as is the header
+		req.Header = req.Header.Clone()
+		// Go would request gzip by itself, and then know no length.
+		req.Header.Set("Accept-Encoding", "identity")
+		resp, err := next.RoundTrip(req)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkResponse(req, resp); err != nil {
+			_ = resp.Body.Close()
+			return nil, err
+		}
+		return resp, nil
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
 // checkAnswer looks at a good answer before the library does: that it is a
 // registry's, that a list is whole and has no more in it than is decoded, and that
 // a blob was stored as what it is.
-func checkAnswer(req *http.Request, resp *http.Response) error {
+func checkResponse(req *http.Request, resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusCreated:
 		return checkStored(req, resp)

@@ -7,8 +7,8 @@ import (
 
 // piece is a part of a content that arrives in memory before it is its turn. It
 // may be read while it arrives.
-type piece struct {
-	share  *share
+type chunk struct {
+	pool   *poolHandle
 	blocks [][]byte
 	size   int
 
@@ -21,15 +21,15 @@ type piece struct {
 }
 
 // newPiece is about to hold size bytes in blocks.
-func newPiece(s *share, blocks [][]byte, size int) *piece {
-	p := &piece{share: s, blocks: blocks, size: size}
+func newChunk(s *poolHandle, blocks [][]byte, size int) *chunk {
+	p := &chunk{pool: s, blocks: blocks, size: size}
 	p.arrived.L = &p.mu
 	return p
 }
 
 // fill reads the piece from its body, and has ended when that is closed. The body
 // ends with a context, and filling with it.
-func (p *piece) fill(body io.ReadCloser) {
+func (p *chunk) fill(body io.ReadCloser) {
 	err := p.readFrom(body)
 	_ = body.Close()
 	p.mu.Lock()
@@ -38,7 +38,7 @@ func (p *piece) fill(body io.ReadCloser) {
 	p.arrived.Signal()
 }
 
-func (p *piece) readFrom(body io.Reader) error {
+func (p *chunk) readFrom(body io.Reader) error {
 	for at := 0; at < p.size; {
 		block := p.blocks[at/blockSize][at%blockSize:]
 		n, err := body.Read(block[:min(len(block), p.size-at)])
@@ -55,7 +55,7 @@ func (p *piece) readFrom(body io.Reader) error {
 	return io.EOF
 }
 
-func (p *piece) add(n int) {
+func (p *chunk) add(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.filled += n
@@ -63,7 +63,7 @@ func (p *piece) add(n int) {
 }
 
 // Read returns what has arrived, and each block back that was read.
-func (p *piece) Read(b []byte) (int, error) {
+func (p *chunk) Read(b []byte) (int, error) {
 	filled, err := p.wait()
 	if p.read == filled {
 		return 0, err
@@ -73,13 +73,13 @@ func (p *piece) Read(b []byte) (int, error) {
 	n := copy(b, block[from:min(from+filled-p.read, blockSize)])
 	p.read += n
 	if p.read%blockSize == 0 {
-		p.giveUpTo(p.read / blockSize)
+		p.release(p.read / blockSize)
 	}
 	return n, nil
 }
 
 // wait tells how much there is to read, or how filling ended.
-func (p *piece) wait() (int, error) {
+func (p *chunk) wait() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.filled == p.read && p.err == nil {
@@ -89,14 +89,14 @@ func (p *piece) wait() (int, error) {
 }
 
 // failed reports whether filling has ended before its end.
-func (p *piece) failed() bool {
+func (p *chunk) failed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err != nil && p.err != io.EOF
 }
 
 // end waits until filling has ended.
-func (p *piece) end() {
+func (p *chunk) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.err == nil {
@@ -105,17 +105,17 @@ func (p *piece) end() {
 }
 
 // Close waits until filling has ended, and gives all blocks back.
-func (p *piece) Close() error {
+func (p *chunk) Close() error {
 	p.end()
-	p.giveUpTo(len(p.blocks))
+	p.release(len(p.blocks))
 	return nil
 }
 
-func (p *piece) giveUpTo(n int) {
+func (p *chunk) release(n int) {
 	for i, block := range p.blocks[:n] {
 		if block != nil {
 			p.blocks[i] = nil
-			p.share.give(block)
+			p.pool.release(block)
 		}
 	}
 }

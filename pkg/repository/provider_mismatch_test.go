@@ -103,7 +103,7 @@ func checkForeign(t *testing.T, err error, want, offer string) {
 		}
 		return
 	}
-	foreign, ok := errors.AsType[*repository.ForeignError](err)
+	foreign, ok := errors.AsType[*repository.ProviderMismatchError](err)
 	if !ok || err.Error() != want {
 		t.Fatalf("got %v\nwant %s", err, want)
 	}
@@ -164,11 +164,11 @@ func TestOwnerOfPending(t *testing.T) {
 			t.Fatal(err)
 		}
 		pushTag(t, open(), artifact.Blob{Descriptor: d, Bytes: data}, "pending-1.0.0", "")
-		if err := open().Traits().Untag(t.Context(), "1.0.0", d.Digest); err != nil {
+		if err := open().Traits().DeleteTag(t.Context(), "1.0.0", d.Digest); err != nil {
 			t.Fatal(err)
 		}
 		err = repository.CheckOwner(t.Context(), open(), nouns.Address(t, "acme/thing"))
-		if foreign, ok := errors.AsType[*repository.ForeignError](err); !ok || foreign.Tag != "pending-1.0.0" {
+		if foreign, ok := errors.AsType[*repository.ProviderMismatchError](err); !ok || foreign.Tag != "pending-1.0.0" {
 			t.Errorf("got %v", err)
 		}
 		put(t, open(), "0.9.0", "registry.opentofu.org/acme/thing", "")

@@ -12,7 +12,7 @@ import (
 const authVariable = "DOCKER_AUTH_CONFIG"
 
 // place is where a file with logins may be.
-type place struct {
+type fileSpec struct {
 	path string
 	// text is the content where it is in a variable, which path names then.
 	text string
@@ -21,14 +21,14 @@ type place struct {
 	// rank is the file's turn in OpenTofu, from 1.
 	rank int
 	// unread says why OpenTofu does not read the file, "" when it does.
-	unread string
+	skipped string
 }
 
 // listed are the places of files that the configuration names.
-func listed(paths []string) []place {
-	places := make([]place, len(paths))
+func configuredFiles(paths []string) []fileSpec {
+	places := make([]fileSpec, len(paths))
 	for i, path := range paths {
-		places[i] = place{path: path, rank: i + 1}
+		places[i] = fileSpec{path: path, rank: i + 1}
 	}
 	return places
 }
@@ -37,16 +37,16 @@ func listed(paths []string) []place {
 // some, then the files that variables name, then the others in OpenTofu's order. Podman's are those of
 // https://github.com/containers/image/blob/main/docs/containers-auth.json.5.md,
 // and ~/.docker counts also where $DOCKER_CONFIG is set, as for OpenTofu.
-func (e Environment) places() []place {
-	var l placeList
+func (e Environment) files() []fileSpec {
+	var l fileSpecs
 	if text := e.Getenv(authVariable); text != "" {
-		l.add(place{path: "$" + authVariable, text: text, unread: "OpenTofu does not read $" + authVariable})
+		l.add(fileSpec{path: "$" + authVariable, text: text, skipped: "OpenTofu does not read $" + authVariable})
 	}
 	if path := e.Getenv("REGISTRY_AUTH_FILE"); path != "" {
-		l.add(place{path: path, unread: "OpenTofu does not read $REGISTRY_AUTH_FILE"})
+		l.add(fileSpec{path: path, skipped: "OpenTofu does not read $REGISTRY_AUTH_FILE"})
 	}
 	if dir := e.Getenv("DOCKER_CONFIG"); dir != "" {
-		l.add(place{path: filepath.Join(dir, "config.json"), unread: "OpenTofu does not read $DOCKER_CONFIG"})
+		l.add(fileSpec{path: filepath.Join(dir, "config.json"), skipped: "OpenTofu does not read $DOCKER_CONFIG"})
 	}
 
 	runtimeDir := e.Getenv("XDG_RUNTIME_DIR")
@@ -54,55 +54,55 @@ func (e Environment) places() []place {
 	case e.OS == "windows" || e.OS == "darwin":
 		l.addHome(e, ".config", "containers", "auth.json")
 	case runtimeDir == "":
-		l.add(place{
-			path:   filepath.Join(string(filepath.Separator), "run", "containers", strconv.Itoa(e.UID), "auth.json"),
-			unread: "OpenTofu does not look below /run/containers",
+		l.add(fileSpec{
+			path:    filepath.Join(string(filepath.Separator), "run", "containers", strconv.Itoa(e.UID), "auth.json"),
+			skipped: "OpenTofu does not look below /run/containers",
 		})
 	case e.OS == "linux":
-		l.add(place{path: filepath.Join(runtimeDir, "containers", "auth.json")})
+		l.add(fileSpec{path: filepath.Join(runtimeDir, "containers", "auth.json")})
 	default:
-		l.add(place{path: filepath.Join(runtimeDir, "containers", "auth.json"), unread: "OpenTofu reads $XDG_RUNTIME_DIR on Linux only"})
+		l.add(fileSpec{path: filepath.Join(runtimeDir, "containers", "auth.json"), skipped: "OpenTofu reads $XDG_RUNTIME_DIR on Linux only"})
 	}
 
 	if dir := e.Getenv("XDG_CONFIG_HOME"); dir != "" {
-		l.add(place{path: filepath.Join(dir, "containers", "auth.json")})
+		l.add(fileSpec{path: filepath.Join(dir, "containers", "auth.json")})
 	} else {
 		l.addHome(e, ".config", "containers", "auth.json")
 	}
 	l.addHome(e, ".docker", "config.json")
 	if e.Home != "" {
-		l.add(place{path: filepath.Join(e.Home, ".dockercfg"), legacy: true})
+		l.add(fileSpec{path: filepath.Join(e.Home, ".dockercfg"), legacy: true})
 	}
-	return l.places
+	return l.specs
 }
 
 // placeList is a list of places without duplicates.
-type placeList struct {
-	places []place
-	rank   int
+type fileSpecs struct {
+	specs []fileSpec
+	rank  int
 }
 
-func (l *placeList) addHome(e Environment, elements ...string) {
+func (l *fileSpecs) addHome(e Environment, elements ...string) {
 	if e.Home != "" {
-		l.add(place{path: filepath.Join(append([]string{e.Home}, elements...)...)})
+		l.add(fileSpec{path: filepath.Join(append([]string{e.Home}, elements...)...)})
 	}
 }
 
 // add adds a place, unless it is there: then what OpenTofu does with it is
 // noted.
-func (l *placeList) add(p place) {
-	if p.unread == "" {
+func (l *fileSpecs) add(p fileSpec) {
+	if p.skipped == "" {
 		l.rank++
 		p.rank = l.rank
 	}
-	i := slices.IndexFunc(l.places, func(other place) bool { return filepath.Clean(other.path) == filepath.Clean(p.path) })
+	i := slices.IndexFunc(l.specs, func(other fileSpec) bool { return filepath.Clean(other.path) == filepath.Clean(p.path) })
 	if i < 0 {
-		l.places = append(l.places, p)
+		l.specs = append(l.specs, p)
 		return
 	}
-	if p.unread == "" {
-		l.places[i].unread = ""
-		l.places[i].rank = cmp.Or(l.places[i].rank, p.rank)
+	if p.skipped == "" {
+		l.specs[i].skipped = ""
+		l.specs[i].rank = cmp.Or(l.specs[i].rank, p.rank)
 	}
 }
 
@@ -126,8 +126,8 @@ type File struct {
 func (r *Resolver) Files() []File {
 	var places []File
 	for _, file := range r.files() {
-		p := File{Path: file.path, Variable: file.text != "", Exists: file.exists, Err: file.err, OpenTofu: file.unread == "", Why: file.unread}
-		if r.named() {
+		p := File{Path: file.path, Variable: file.text != "", Exists: file.exists, Err: file.err, OpenTofu: file.skipped == "", Why: file.skipped}
+		if r.hasConfiguredFiles() {
 			p.Err = file.unusable()
 		}
 		places = append(places, p)

@@ -56,9 +56,9 @@ func TestCheckLogin(t *testing.T) {
 				o.Credential = func(context.Context, string) (repository.Credential, error) {
 					return repository.Credential{Username: user, Password: given}, nil
 				}
-				asked, err := repository.CheckLogin(t.Context(), s.host, o)
+				asked, err := repository.CheckCredentials(t.Context(), s.host, o)
 				refused, ok := errors.AsType[*repository.Error](err)
-				if want := given != password && test.refusesWrong; ok != want || ok && (refused.Login != "that of "+user || !errors.Is(err, provider.ErrDenied)) {
+				if want := given != password && test.refusesWrong; ok != want || ok && (refused.Credentials != "that of "+user || !errors.Is(err, provider.ErrDenied)) {
 					t.Errorf("%s: %v", given, err)
 				}
 				if !ok && asked != test.asked {
@@ -74,15 +74,15 @@ func TestCheckLoginElsewhere(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})
 	s.Misbehave(registrytest.Other, origintest.Status(http.StatusNotFound), 1)
-	if _, err := repository.CheckLogin(t.Context(), s.host, s.options); !errors.Is(err, repository.ErrNotFound) {
+	if _, err := repository.CheckCredentials(t.Context(), s.host, s.options); !errors.Is(err, repository.ErrNotFound) {
 		t.Errorf("404: %v", err)
 	}
 	s.Misbehave(registrytest.Other, origintest.HTML("Please log in"), 1)
-	_, err := repository.CheckLogin(t.Context(), s.host, s.options)
+	_, err := repository.CheckCredentials(t.Context(), s.host, s.options)
 	if !errors.Is(err, repository.ErrPage) {
 		t.Errorf("a page: %v", err)
 	}
-	if asked, err := repository.CheckLogin(t.Context(), s.host, s.options); asked || err != nil {
+	if asked, err := repository.CheckCredentials(t.Context(), s.host, s.options); asked || err != nil {
 		t.Errorf("without a login: %t, %v", asked, err)
 	}
 	// A token is not sent as a name and a password that are empty.
@@ -96,7 +96,7 @@ func TestCheckLoginElsewhere(t *testing.T) {
 	s.options.Credential = func(context.Context, string) (repository.Credential, error) {
 		return repository.Credential{RefreshToken: "token"}, nil
 	}
-	if asked, err := repository.CheckLogin(t.Context(), s.host, s.options); asked || err != nil {
+	if asked, err := repository.CheckCredentials(t.Context(), s.host, s.options); asked || err != nil {
 		t.Errorf("with a token that nobody asks for: %t, %v", asked, err)
 	}
 }

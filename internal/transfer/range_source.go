@@ -8,9 +8,9 @@ import (
 )
 
 // Content is what is read in pieces.
-type Content struct {
+type RangeSource struct {
 	Size int64
-	// Open asks once for a range; its errors are [ErrUnlike], and what the
+	// Open asks once for a range; its errors are [ErrRangeMismatch], and what the
 	// client says, statuses as *[provider.StatusError].
 	Open func(ctx context.Context, r Range) (io.ReadCloser, error)
 	// Whole asks for all of it in one stream.
@@ -20,15 +20,15 @@ type Content struct {
 	// Refused is told when the server turned out to know no ranges, gave wrong bytes,
 	// or had enough of connections, which is [ErrLimited] and may pass: the next
 	// content of it may be read better in one stream.
-	Refused func(why error)
+	OnRefused func(why error)
 }
 
 // body reads a part with tries of its own.
-func (c Content) body(ctx context.Context, part Range, judge func(error) error) *ResumedBody {
+func (c RangeSource) openPart(ctx context.Context, part Range, judge func(error) error) *ResumedBody {
 	return &ResumedBody{At: part.From, End: part.End, Open: c.opener(ctx, part, judge), Pause: c.pauser(ctx)}
 }
 
-func (c Content) opener(ctx context.Context, part Range, judge func(error) error) func(int64) (io.ReadCloser, error) {
+func (c RangeSource) opener(ctx context.Context, part Range, judge func(error) error) func(int64) (io.ReadCloser, error) {
 	return func(at int64) (io.ReadCloser, error) {
 		body, err := c.Open(ctx, Range{From: at, End: part.End, Size: part.Size})
 		if err != nil && judge != nil {
@@ -38,13 +38,13 @@ func (c Content) opener(ctx context.Context, part Range, judge func(error) error
 	}
 }
 
-func (c Content) pauser(ctx context.Context) func(int, error) error {
+func (c RangeSource) pauser(ctx context.Context) func(int, error) error {
 	return func(failed int, cause error) error { return c.Pause(ctx, failed, cause) }
 }
 
 // limited makes [ErrLimited] of what says so: the try that follows is for the
 // one who is alone.
-func limited(err error) error {
+func asLimit(err error) error {
 	if httpclient.IsLimit(err) {
 		return ErrLimited
 	}

@@ -26,13 +26,13 @@ func SentWith(req *http.Request) text.Secrets {
 	var all text.Secrets
 	for req != nil {
 		for _, value := range req.Header["Authorization"] {
-			all = append(append(all, value), ofHeader(value)...)
+			all = append(append(all, value), headerSecrets(value)...)
 		}
-		all = append(all, ofLogin(req.URL.User)...)
-		all = append(all, ofValues(req.URL.Query())...)
-		all = append(all, ofValues(formOf(req))...)
+		all = append(all, userinfoSecrets(req.URL.User)...)
+		all = append(all, valueSecrets(req.URL.Query())...)
+		all = append(all, valueSecrets(formOf(req))...)
 		if proxy, err := http.ProxyFromEnvironment(req); err == nil && proxy != nil {
-			all = append(all, ofLogin(proxy.User)...)
+			all = append(all, userinfoSecrets(proxy.User)...)
 		}
 		if req.Response == nil {
 			break
@@ -43,19 +43,19 @@ func SentWith(req *http.Request) text.Secrets {
 }
 
 // ofHeader returns the credentials of an Authorization header.
-func ofHeader(value string) text.Secrets {
+func headerSecrets(value string) text.Secrets {
 	scheme, credential, _ := strings.Cut(value, " ")
 	pair, err := base64.StdEncoding.DecodeString(credential)
 	if !strings.EqualFold(scheme, "basic") || err != nil {
 		return text.Secrets{credential}
 	}
 	username, password, _ := strings.Cut(string(pair), ":")
-	return ofLogin(url.UserPassword(username, password))
+	return userinfoSecrets(url.UserPassword(username, password))
 }
 
 // ofLogin returns the password, and the user name with the password. Without a password,
 // the user name is the secret.
-func ofLogin(login *url.Userinfo) text.Secrets {
+func userinfoSecrets(login *url.Userinfo) text.Secrets {
 	if login == nil {
 		return nil
 	}
@@ -70,7 +70,7 @@ func ofLogin(login *url.Userinfo) text.Secrets {
 }
 
 // ofValues returns the credentials in a query or a form.
-func ofValues(values url.Values) (all text.Secrets) {
+func valueSecrets(values url.Values) (all text.Secrets) {
 	for name, texts := range values {
 		for _, text := range texts {
 			if secretName.MatchString(name) || isSecret(text) {
