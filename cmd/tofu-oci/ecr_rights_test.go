@@ -103,7 +103,7 @@ func rightsOfRequests(page string) map[string][]string {
 	rights := map[string][]string{}
 	for line := range strings.Lines(page) {
 		cells := strings.Split(line, "|")
-		if len(cells) != 5 {
+		if len(cells) != 4 {
 			continue
 		}
 		for span := range strings.SplitSeq(cells[2], "`") {
