@@ -59,8 +59,8 @@ func TestDeployParses(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || started != 2 {
-		t.Errorf("%d commands, want 2: one of Kubernetes, one of systemd; %v", started, err)
+	if err != nil || started != 3 {
+		t.Errorf("%d commands, want 3: two for Kubernetes, one for systemd; %v", started, err)
 	}
 }
 
@@ -101,25 +101,25 @@ func execStart(t *testing.T, unit string) string {
 	return ""
 }
 
-// checkFlags holds a command line to the flags of serve.
+// checkFlags checks that the command of a line exists and has the line's flags.
 func checkFlags(t *testing.T, path, line string) {
 	t.Helper()
+	words := strings.Fields(line)
+	if len(words) < 3 || words[0] != "tofu-oci" {
+		t.Fatalf("%s starts %q", path, line)
+	}
 	known := map[string]bool{}
 	for _, command := range main.NewApp(io.Discard, io.Discard).Commands {
-		if command.Name == "serve" {
+		if command.Name == words[1] {
 			for _, flag := range command.Flags {
 				known[flag.Names()[0]] = true
 			}
 		}
 	}
-	words := strings.Fields(line)
-	if len(words) < 3 || words[0] != "tofu-oci" || words[1] != "serve" {
-		t.Fatalf("%s starts %q", path, line)
-	}
 	for _, word := range words[2:] {
 		name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
 		if !strings.HasPrefix(word, "--") || !known[name] {
-			t.Errorf("%s: serve has no %s", path, word)
+			t.Errorf("%s: %s has no %s", path, words[1], word)
 		}
 	}
 }

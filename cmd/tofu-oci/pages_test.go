@@ -27,20 +27,21 @@ func TestPages(t *testing.T) {
 		// commands are how many the page has, so that none gets lost.
 		commands int
 	}{
-		"../README.md":  {"registry\nrelease hashicorp/random 3.6.0 $HERE darwin_arm64 signed=good\nenv PATH=$WORK/clients${:}$PATH", 4},
-		"concepts.md":   {"registry", 5},
-		"install.md":    {"registry", 2},
-		"goreleaser.md": {"registry\nkeys\ncp keys/good.asc acme.pub", 7},
-		"ghcr.md":       {"registry no-referrers=404", 4},
-		"ecr.md":        {"registry no-create immutable", 3},
-		"ci.md":         {locked, 4},
-		"approval.md":   {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc\nenv RELEASE=hashicorp/null@3.2.4", 9},
-		"operations.md": {locked, 8},
-		"serve.md":      {"registry", 7},
-		"lock.md":       {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
-		"airgap.md":     {airGap, 14},
-		"trust.md":      {locked + "\ncp keys/good.asc acme.pub", 3},
-		"exec.md":       {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 16},
+		"../README.md":                     {"registry\nrelease hashicorp/random 3.6.0 $HERE darwin_arm64 signed=good\nenv PATH=$WORK/clients${:}$PATH", 4},
+		"concepts.md":                      {"registry", 5},
+		"install.md":                       {"registry", 2},
+		"goreleaser.md":                    {"registry\nkeys\ncp keys/good.asc acme.pub", 7},
+		"ghcr.md":                          {"registry no-referrers=404", 4},
+		"ecr.md":                           {"registry no-create immutable", 3},
+		"ci.md":                            {locked, 4},
+		"approval.md":                      {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc\nenv RELEASE=hashicorp/null@3.2.4", 9},
+		"operations.md":                    {locked, 7},
+		"../deploy/kubernetes/mirror.yaml": {locked, 1},
+		"serve.md":                         {"registry", 7},
+		"lock.md":                          {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
+		"airgap.md":                        {airGap, 14},
+		"trust.md":                         {locked + "\ncp keys/good.asc acme.pub", 3},
+		"exec.md":                          {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 16},
 	} {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()
@@ -49,6 +50,9 @@ func TestPages(t *testing.T) {
 				t.Fatal(err)
 			}
 			blocks := codeBlocks(strings.ReplaceAll(string(text), "\r\n", "\n"))
+			if filepath.Ext(page) == ".yaml" {
+				blocks = []codeBlock{{"yaml", string(text)}}
+			}
 			commands := commandsIn(t, blocks)
 			if len(commands) != test.commands {
 				t.Fatalf("%d commands, not %d: %q", len(commands), test.commands, commands)
