@@ -53,11 +53,11 @@ func TestLoginCommand(t *testing.T) {
 			u.login(t, "wrong-"+loginSecret, 6)
 			u.check(t, 6, "")
 			said := u.login(t, loginSecret, 0)
-			if !strings.Contains(said, "tofu-oci, tofu, docker and oras will find it") {
+			if !strings.Contains(said, "found by tofu-oci, tofu, docker, and oras") {
 				t.Errorf("login says %s", said)
 			}
 			u.check(t, 0, fixture.TimeVersion)
-			if said, code := u.runs(t, "logout", u.host); code != 0 || !strings.Contains(said, "removed the login for "+u.host) {
+			if said, code := u.runs(t, "logout", u.host); code != 0 || !strings.Contains(said, "removed the credentials for "+u.host) {
 				t.Errorf("logout: exit code %d\n%s", code, said)
 			}
 			u.check(t, 6, "")

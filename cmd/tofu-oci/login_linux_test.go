@@ -25,7 +25,7 @@ func TestLoginAtTerminal(t *testing.T) {
 	s.shows(t, "Password of jane for ")
 	s.waitsHidden(t)
 	s.types(t, "canary-password\n")
-	s.shows(t, "tofu-oci, tofu, docker and oras will find it")
+	s.shows(t, "found by tofu-oci, tofu, docker, and oras")
 	if err := s.cmd.Wait(); err != nil {
 		t.Error(err)
 	}

@@ -37,7 +37,7 @@ type serving struct {
 var listeningAt = regexp.MustCompile(`url"?[=:]"?(https?://[0-9.:]+)`)
 
 // metricsAt finds where it says that its metrics are.
-var metricsAt = regexp.MustCompile(`answering /metrics.*address"?[=:]"?([0-9.:]+)`)
+var metricsAt = regexp.MustCompile(`serving /metrics.*address"?[=:]"?([0-9.:]+)`)
 
 // server start ARG... starts tofu-oci serve on a free port and waits until it says
 // where it is, which is $SERVER then; server stop presses Ctrl-C, wants exit code 0, and leaves what it

@@ -34,7 +34,7 @@ func TestUntagHints(t *testing.T) {
 			}
 			w.registry.Misbehave(registrytest.ManifestDelete, origintest.Status(http.StatusMethodNotAllowed), -1)
 			code, stdout, stderr := w.run(t, "deny", "hashicorp/null@3.2.4", "--reason", "x", "--to", to)
-			if code != 3 || !strings.Contains(stdout, "  the tag 3.2.4 stays, so a plain tofu init can still install the version: ") {
+			if code != 3 || !strings.Contains(stdout, "  the tag 3.2.4 was not deleted, so tofu init can still install the version: ") {
 				t.Errorf("exit code %d\n%s", code, stdout)
 			}
 			if !strings.Contains(stderr, "is denied, and a plain tofu init can still install it: ") || !strings.Contains(stderr, hint) {

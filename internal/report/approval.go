@@ -14,13 +14,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// What became of a release that was to be staged, beside being denied.
+// Values of Item.Staged.
 const (
 	stagedPending  = string(publish.Pending)
 	stagedReleased = "released"
 )
 
-// DenialItem is a denial as --output json shows it.
+// DenialItem is the denial of a version.
 type DenialItem struct {
 	Reason string `json:"reason"`
 	By     string `json:"by,omitempty"`
@@ -33,7 +33,7 @@ func describeDenial(r *repository.DenialRecord) *DenialItem {
 	return &DenialItem{Reason: r.Reason, By: r.By}
 }
 
-// Decided reports what promote or deny has done.
+// Decided reports the result of promote or deny.
 func (o *Report) Decided(repo string, r approval.Result) {
 	i := Item{
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
@@ -44,7 +44,7 @@ func (o *Report) Decided(repo string, r approval.Result) {
 		status = "would be " + status
 	}
 	for _, p := range r.Packages {
-		i.Packages = append(i.Packages, describe(p, ""))
+		i.Packages = append(i.Packages, describePackage(p, ""))
 	}
 	text := fmt.Sprintf("%s %s %s %s:%s@%s\n%s", r.Address, r.Version, status, repo, r.Tag, r.Digest, o.verdict(r.Address, i.Version, r.Verdict))
 	if r.Status != publish.Denied && (r.Status != publish.Unchanged || o.Verbose) {
@@ -55,23 +55,24 @@ func (o *Report) Decided(repo string, r approval.Result) {
 	case r.Record != nil && r.Status == publish.Denied:
 		details = append(details, "denied: "+r.Record.String())
 	case r.Record != nil:
-		details = append(details, "it was denied before: "+r.Record.String())
+		details = append(details, "previously denied: "+r.Record.String())
 	}
 	if r.Approval != nil {
 		details = append(details, "approved: "+r.Approval.String())
 	}
 	if r.Stays != nil {
 		i.PendingTagError = r.Stays.Error()
-		details = append(details, stays(r))
+		details = append(details, pendingTagNote(r))
 	}
 	if r.Live != nil {
 		i.VersionTagError = r.Live.Error()
-		details = append(details, fmt.Sprintf("the tag %s stays, so a plain tofu init can still install the version: %v", artifact.Tag(r.Version), r.Live))
+		details = append(details, fmt.Sprintf("the tag %s was not deleted, so tofu init can still install the version: %v", artifact.Tag(r.Version), r.Live))
 	}
 	o.done(i, text+detailed(details))
 }
 
-// Skipped reports a denied version that was not named exactly.
+// Skipped reports a denied version that promote skipped because no requirement specifies it
+// exactly.
 func (o *Report) Skipped(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version) error {
 	record, _, err := repository.ReadDenial(ctx, repo, v)
 	if err != nil {
@@ -81,16 +82,16 @@ func (o *Report) Skipped(ctx context.Context, repo repository.Reader, a provider
 	return nil
 }
 
-// stays says why a pending tag is still there, and what that means.
-func stays(r approval.Result) string {
+// pendingTagNote explains why a pending tag was not deleted, and what that means.
+func pendingTagNote(r approval.Result) string {
 	tag := artifact.PendingTag(r.Version)
 	switch {
 	case errors.Is(r.Stays, repository.ErrTagMoved):
-		return fmt.Sprintf("the tag %s stays: more was staged meanwhile, promote it too", tag)
+		return fmt.Sprintf("the tag %s was kept because another release was staged; promote it, too", tag)
 	case r.Status == publish.Denied:
-		return fmt.Sprintf("the tag %s stays, and names the denial: %v", tag, r.Stays)
+		return fmt.Sprintf("the tag %s was not deleted and points to the denial: %v", tag, r.Stays)
 	}
-	return fmt.Sprintf("the tag %s stays, which does no harm: OpenTofu does not see it; delete it in the registry's own way: %v", tag, r.Stays)
+	return fmt.Sprintf("the tag %s was not deleted, but OpenTofu ignores it; delete it with a tool for your registry: %v", tag, r.Stays)
 }
 
 // PendingItem is an item of list --pending.
@@ -148,7 +149,7 @@ func pendingItem(a provider.Address, e approval.Entry) PendingItem {
 	case e.State == publish.Promoted:
 		remark = "only the tag " + e.Tag + " is left"
 	case e.Record != nil && e.State == publish.Pending:
-		remark = "denied before: " + e.Record.String()
+		remark = "previously denied: " + e.Record.String()
 	case e.Record != nil:
 		remark = e.Record.String()
 	}

@@ -14,20 +14,21 @@ import (
 )
 
 const (
-	// minBar is the size, in bytes, below which a zip has no bar: many of those move at
-	// once, and each is gone before it could be read.
+	// minBar is the minimum size of a zip that gets a progress bar, in bytes. Smaller zips
+	// are transferred too quickly.
 	minBar = 1 << 20
-	// barWidth is what a bar has of a line where there is room.
+	// barWidth is the maximum width of a bar, in columns.
 	barWidth = 40
-	// shownFrom is how long something without bytes goes on before it is shown.
+	// shownFrom is the minimum duration of an activity without transfers before it is
+	// shown.
 	shownFrom = time.Second
-	// perRelease is the length of a release in the bar of the whole run, which also
-	// advances with the bytes of unfinished releases.
+	// perRelease is the length of a release in the bar of the run, which also advances
+	// while the release is being transferred.
 	perRelease = 1000
 )
 
-// canDraw reports whether a file is a terminal that bars can be drawn on: not one of
-// an editor or a test whose kind, $TERM, is dumb, or that has no columns.
+// canDraw reports whether a file is a terminal that supports bars: kind, the value of
+// $TERM, is not "dumb", and the terminal has a size.
 func canDraw(f *os.File, kind string) bool {
 	fd := int(f.Fd())
 	if !term.IsTerminal(fd) || kind == "dumb" {
@@ -37,14 +38,14 @@ func canDraw(f *os.File, kind string) bool {
 	return err == nil && columns > 0 && rows > 0
 }
 
-// bars draws a bar for each large zip under way, a line for each step, and one about the
-// whole run. It reads what is under way whenever it draws.
+// bars draws a bar for each transfer of a large zip, a line for each step, and a bar for
+// the run.
 type bars struct {
 	*mpb.Progress
 	run *run
 
 	mu sync.Mutex
-	// drawn are the bars of transfers and the lines of steps.
+	// drawn contains the bars of transfers and the lines of steps.
 	drawn map[any]*mpb.Bar
 }
 
@@ -52,15 +53,15 @@ func newBars(terminal *os.File, r *run) *bars {
 	return &bars{Progress: mpb.New(mpb.WithOutput(terminal), mpb.WithWidth(barWidth)), run: r, drawn: map[any]*mpb.Bar{}}
 }
 
-func (b *bars) hear(happened any) {
+func (b *bars) handle(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch e := happened.(type) {
+	switch e := event.(type) {
 	case *runPlanned:
 		b.drawn[b.run] = b.drawRun()
 	case stepStarted:
-		b.drawn[e.step] = b.New(1, mpb.NopStyle(), mpb.PrependDecorators(beside(func(int) string {
-			return e.step.name + ": " + lasted(time.Since(e.step.began))
+		b.drawn[e.step] = b.New(1, mpb.NopStyle(), mpb.PrependDecorators(decorate(func(int) string {
+			return e.step.name + ": " + formatDuration(time.Since(e.step.started))
 		})))
 	case stepFinished:
 		b.erase(e.step)
@@ -85,18 +86,19 @@ func (b *bars) erase(drawn any) {
 	}
 }
 
-// drawRun draws the bar of the whole run, which never goes back.
+// drawRun draws the bar of the run, which never moves backward.
 func (b *bars) drawRun() *mpb.Bar {
 	var reached int64
 	return b.MustAdd(1, b.filledTo(func() (current, total int64) {
-		current = int64(b.run.ended) * perRelease
-		for _, w := range b.run.works {
-			// Only its end completes a release, however many bytes have moved.
+		current = int64(b.run.finished) * perRelease
+		for _, w := range b.run.activities {
+			// A release is complete only when it is finished, not when all bytes are
+			// transferred.
 			current += int64(float64(min(w.moved, w.total)) / float64(max(w.total, 1)) * (perRelease - 1))
 		}
 		reached = max(reached, current)
 		return reached, int64(b.run.planned) * perRelease
-	}), mpb.BarPriority(math.MaxInt), mpb.PrependDecorators(decor.Name("releases", decor.WCSyncSpaceR)), mpb.AppendDecorators(beside(func(int) string {
+	}), mpb.BarPriority(math.MaxInt), mpb.PrependDecorators(decor.Name("releases", decor.WCSyncSpaceR)), mpb.AppendDecorators(decorate(func(int) string {
 		b.run.mu.Lock()
 		defer b.run.mu.Unlock()
 		return b.run.state(time.Now())
@@ -105,10 +107,10 @@ func (b *bars) drawRun() *mpb.Bar {
 
 func (b *bars) drawTransfer(t *transfer) *mpb.Bar {
 	return b.MustAdd(1, b.filledTo(func() (current, total int64) { return t.moved, t.total }),
-		mpb.PrependDecorators(beside(func(columns int) string {
+		mpb.PrependDecorators(decorate(func(columns int) string {
 			return shortened(fmt.Sprintf("%s %s %s", t.Address.Type, t.Version, t.Platform), columns/2)
 		}, decor.WCSyncSpaceR)),
-		mpb.AppendDecorators(beside(func(columns int) string {
+		mpb.AppendDecorators(decorate(func(columns int) string {
 			b.run.mu.Lock()
 			defer b.run.mu.Unlock()
 			return fitting(t.state(time.Now()), columns)
@@ -116,7 +118,8 @@ func (b *bars) drawTransfer(t *transfer) *mpb.Bar {
 	)
 }
 
-// filledTo draws a bar by what is true when it is drawn; at is called while run is locked.
+// filledTo returns a filler for a bar with the values of at, which is called with b.run
+// locked.
 func (b *bars) filledTo(at func() (current, total int64)) mpb.BarFiller {
 	bar := mpb.BarStyle().Build()
 	return mpb.BarFillerFunc(func(w io.Writer, s decor.Statistics) error {
@@ -127,17 +130,17 @@ func (b *bars) filledTo(at func() (current, total int64)) mpb.BarFiller {
 	})
 }
 
-// beside shows a text that may use a number of columns.
-func beside(of func(columns int) string, c ...decor.WC) decor.Decorator {
+// decorate shows a text of at most the given number of columns.
+func decorate(of func(columns int) string, c ...decor.WC) decor.Decorator {
 	return decor.Any(func(s decor.Statistics) string { return of(s.AvailableWidth) }, c...)
 }
 
-// state says what the run has moved, how fast it is, and what it does without bytes. r is
-// locked.
+// state describes the progress and the rate of the run, and its activities without
+// transfers. The caller must hold r.mu.
 func (r *run) state(now time.Time) string {
-	text := fmt.Sprintf("%d / %d", r.ended, r.planned)
+	text := fmt.Sprintf("%d / %d", r.finished, r.planned)
 	if r.moved > 0 {
-		text += fmt.Sprintf("  %s  %s/s", Size(r.moved), Size(r.pace.rate(now, r.moved)))
+		text += fmt.Sprintf("  %s  %s/s", Size(r.moved), Size(r.meter.rate(now, r.moved)))
 	}
 	under := r.lasting(now, shownFrom)
 	if len(under) > 0 {
@@ -154,14 +157,14 @@ func (r *run) state(now time.Time) string {
 // how long the registry has been processing the upload.
 func (t *transfer) state(now time.Time) []string {
 	if !t.full.IsZero() {
-		finishing := "finishing: " + lasted(now.Sub(t.full))
+		finishing := "finishing: " + formatDuration(now.Sub(t.full))
 		return []string{Size(t.total) + ", " + finishing, finishing}
 	}
 	text := Size(t.moved)
 	if t.total > 0 {
 		text += " / " + Size(t.total)
 	}
-	rate := t.pace.rate(now, t.moved)
+	rate := t.meter.rate(now, t.moved)
 	if rate == 0 {
 		return []string{text, Size(t.moved)}
 	}
@@ -169,7 +172,7 @@ func (t *transfer) state(now time.Time) []string {
 	if t.total <= 0 {
 		return []string{text + speed, Size(t.moved)}
 	}
-	rest := left(t.total-t.moved, rate) + " left"
+	rest := remaining(t.total-t.moved, rate) + " left"
 	return []string{text + speed + "  " + rest, text + "  " + rest, rest}
 }
 

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestCanDraw: bars are for terminals that have room for them and understand them.
+// TestCanDraw checks which terminals support bars.
 func TestCanDraw(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -38,8 +38,8 @@ func TestCanDraw(t *testing.T) {
 	}
 }
 
-// TestBarsNarrow draws on a terminal of 60 columns: no line is longer, or it would be
-// two, and the screen would fill with them. The time left is there nevertheless.
+// TestBarsNarrow checks that lines fit on a terminal of 60 columns and still contain the
+// remaining time. Longer lines would wrap, and the screen would fill with them.
 func TestBarsNarrow(t *testing.T) {
 	t.Parallel()
 	const columns = 60
@@ -60,7 +60,7 @@ func TestBarsNarrow(t *testing.T) {
 	shown += readUntil(t, screen, "finishing")
 	progress.End(p, nil)
 	done()
-	r.tell(displayClosed{})
+	r.notify(displayClosed{})
 	for line := range strings.Lines(escapes.ReplaceAllString(shown, "\n")) {
 		if line = strings.TrimRight(line, "\r\n"); utf8.RuneCountInString(line) > columns {
 			t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
@@ -68,8 +68,8 @@ func TestBarsNarrow(t *testing.T) {
 	}
 }
 
-// TestBarOfTheRun: the line about the whole run moves with the bytes of a release under
-// way, never back, and to its end with the release.
+// TestBarOfTheRun checks that the bar of the run advances with the bytes of an unfinished
+// release, never moves backward, and is full when the release is finished.
 func TestBarOfTheRun(t *testing.T) {
 	t.Parallel()
 	screen, terminal := openTerminal(t, 80, 20)
@@ -91,12 +91,12 @@ func TestBarOfTheRun(t *testing.T) {
 	if shown := readUntil(t, screen, "1 / 2"); regexp.MustCompile(`releases +\[-`).MatchString(shown) {
 		t.Errorf("it went back: %q", shown)
 	}
-	r.tell(displayClosed{})
+	r.notify(displayClosed{})
 }
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
 
-// readUntil reads what is on the screen, until a text is.
+// readUntil reads the screen until it contains a text.
 func readUntil(t *testing.T, screen io.Reader, text string) string {
 	t.Helper()
 	var shown strings.Builder
@@ -110,7 +110,7 @@ func readUntil(t *testing.T, screen io.Reader, text string) string {
 	return shown.String()
 }
 
-// openTerminal returns both sides of a terminal of a size.
+// openTerminal returns both ends of a pseudo-terminal with the given size.
 func openTerminal(t *testing.T, columns, rows uint16) (screen, terminal *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

@@ -8,7 +8,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// amount is how many entries there are, and how large they are together.
+// amount is the number and the total size of cache entries.
 type amount struct {
 	Count int   `json:"count"`
 	Bytes int64 `json:"bytes"`
@@ -24,7 +24,7 @@ func amountOf(entries []store.Entry) (a amount) {
 
 func (a amount) String() string { return fmt.Sprintf("%d, %s", a.Count, Size(a.Bytes)) }
 
-// cacheDescription is what a cache holds.
+// cacheDescription is the item of cache info.
 type cacheDescription struct {
 	Location string `json:"location"`
 	amount
@@ -43,7 +43,7 @@ type pruneSummary struct {
 	Kept     amount `json:"kept"`
 }
 
-// cachedItem is an entry of a cache as --output json shows it.
+// cachedItem is an item of cache prune.
 type cachedItem struct {
 	Kind   string `json:"kind"`
 	Digest string `json:"digest"`
@@ -52,10 +52,10 @@ type cachedItem struct {
 	InUse  bool   `json:"in_use,omitempty"`
 }
 
-// instant writes a time, in UTC, to the second.
+// instant formats a time in UTC, to the second.
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// CacheInfo prints what a cache holds; entries are sorted by use.
+// CacheInfo prints the contents of a cache. entries are sorted by last use.
 func (o *Report) CacheInfo(dir string, entries []store.Entry) error {
 	of := func(kind string) amount {
 		return amountOf(slices.DeleteFunc(slices.Clone(entries), func(e store.Entry) bool { return e.Kind != kind }))
@@ -72,7 +72,7 @@ func (o *Report) CacheInfo(dir string, entries []store.Entry) error {
 	return printItems(o, "cache", []cacheDescription{d}, none{}, table(rows))
 }
 
-// CachePruned prints what was removed from a cache.
+// CachePruned prints the entries that were removed from a cache.
 func (o *Report) CachePruned(dir string, p store.Pruned) error {
 	summary := pruneSummary{Location: dir, DryRun: o.DryRun, Removed: amountOf(p.Removed), Kept: amountOf(slices.Concat(p.InUse, p.Kept))}
 	var items []cachedItem

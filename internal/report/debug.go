@@ -13,39 +13,37 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 )
 
-// Debug writes what --debug shows, a line at a time. A nil one writes nothing. None
-// of its lines has a login, a token or the query of a URL: what tells it of requests
-// has taken them out, and nothing else tells it of values.
+// Debug writes the log of --debug. All methods of a nil Debug do nothing. The log contains
+// no credentials, tokens, or URL queries, because httpclient removes them from the requests
+// that it reports.
 type Debug struct {
 	log *slog.Logger
-	// to is where its lines go: stderr, until the run has an output that lets them go
-	// beside its progress.
-	to io.Writer
-	// began is when the run did.
-	began time.Time
-	// told are the lines that are written once.
-	told sync.Map
+	// to is stderr, or a writer that doesn't interfere with the progress display.
+	to      io.Writer
+	started time.Time
+	// logged contains the lines of Once.
+	logged sync.Map
 }
 
-// NewDebug writes lines to w, or JSON.
+// NewDebug returns a Debug that writes text or JSON to w.
 func NewDebug(w io.Writer, json bool) *Debug {
-	d := &Debug{to: w, began: time.Now()}
+	d := &Debug{to: w, started: time.Now()}
 	d.log = newLogger(d, json, slog.LevelDebug)
 	return d
 }
 
-// Write writes a line to where they go now.
+// Write writes a line to the current output.
 func (d *Debug) Write(line []byte) (int, error) { return d.to.Write(line) }
 
-// beside lets lines go elsewhere from now on.
-func (d *Debug) beside(w io.Writer) {
+// setOutput changes the output.
+func (d *Debug) setOutput(w io.Writer) {
 	if d != nil {
 		d.to = w
 	}
 }
 
-// Log writes a line: what happened, and names with values; those without a value
-// are left out.
+// Log writes a line with a message and pairs of names and values. Pairs with an empty value
+// are omitted.
 func (d *Debug) Log(what string, pairs ...any) {
 	if d == nil {
 		return
@@ -56,21 +54,21 @@ func (d *Debug) Log(what string, pairs ...any) {
 // Ended writes the last line.
 func (d *Debug) Ended(code int) {
 	if d != nil {
-		d.Log("ended", "exit_code", code, "ms", time.Since(d.began))
+		d.Log("ended", "exit_code", code, "ms", time.Since(d.started))
 	}
 }
 
-// Once writes a line unless it has written the same before.
+// Once writes a line unless the same line was written before.
 func (d *Debug) Once(what string, pairs ...any) {
 	if d == nil {
 		return
 	}
-	if _, again := d.told.LoadOrStore(fmt.Sprintf("%s %q", what, pairs), true); !again {
+	if _, again := d.logged.LoadOrStore(fmt.Sprintf("%s %q", what, pairs), true); !again {
 		d.Log(what, pairs...)
 	}
 }
 
-// Trace tells of requests; nil where nothing is to be told.
+// Trace returns a trace that logs requests, or nil if d is nil.
 func (d *Debug) Trace() *httpclient.Trace {
 	if d == nil {
 		return nil
@@ -91,7 +89,7 @@ func (d *Debug) Trace() *httpclient.Trace {
 		},
 		OnResponse: func(a httpclient.ResponseEvent) {
 			if a.Err != nil {
-				d.Log("no answer", "request", a.Number, "ms", a.After, "error", a.Err)
+				d.Log("no response", "request", a.Number, "ms", a.After, "error", a.Err)
 				return
 			}
 			line := []any{
@@ -104,7 +102,7 @@ func (d *Debug) Trace() *httpclient.Trace {
 			if a.Size >= 0 {
 				line = append(line, "bytes", a.Size)
 			}
-			d.Log("answer", line...)
+			d.Log("response", line...)
 		},
 		OnBody: func(r httpclient.BodyEvent) {
 			d.Log("body", "request", r.Number, "bytes", r.Bytes, "ms", r.After, "error", r.Err)
@@ -112,30 +110,30 @@ func (d *Debug) Trace() *httpclient.Trace {
 	}
 }
 
-// retried tells of a try that will be repeated, or of a host that has a pause.
+// retried logs a retry, or the pause of a host.
 func (d *Debug) retried(r httpclient.Retry) {
 	if r.Host != "" {
-		d.Log("pause", "host", r.Host, "wait_ms", r.Wait, "why", r.Cause)
+		d.Log("pause", "host", r.Host, "wait_ms", r.Wait, "reason", r.Cause)
 		return
 	}
-	d.Log("retry", "method", r.Method, "url", r.URL, "failed", r.Attempt, "of", r.Of, "wait_ms", r.Wait, "why", r.Cause)
+	d.Log("retry", "method", r.Method, "url", r.URL, "failed", r.Attempt, "of", r.Of, "wait_ms", r.Wait, "reason", r.Cause)
 }
 
-// Programs lets it be told of programs that are run with the context.
+// Programs returns a context that logs the programs that are run with it.
 func (d *Debug) Programs(ctx context.Context) context.Context {
 	if d == nil {
 		return ctx
 	}
 	return extprog.WithTrace(ctx, func(path string) func(error) {
-		began := time.Now()
+		started := time.Now()
 		d.Log("program", "path", path)
 		return func(err error) {
-			d.Log("program ended", "path", path, "ms", time.Since(began), "error", err)
+			d.Log("program ended", "path", path, "ms", time.Since(started), "error", err)
 		}
 	})
 }
 
-// Configuration tells which files the CLI configuration is read from.
+// Configuration logs the files of the CLI configuration.
 func (d *Debug) Configuration(files cliconfig.Files) {
 	for _, path := range files.Chosen() {
 		d.Log("CLI configuration", "file", path)

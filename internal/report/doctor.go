@@ -7,8 +7,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 )
 
-// Doctor prints a report. It ends in an error, which says nothing more, when a
-// finding is one.
+// Doctor prints a report. If a finding is an error, Doctor returns an error that prints
+// nothing further.
 func (o *Report) Doctor(r doctor.Report) error {
 	f := found{findings: r.Findings}
 	err := printItems(o, "doctor", []doctor.Report{r}, countFindings(r.Findings), reportText(r)+f.text()+noFindings(r.Findings))
@@ -36,13 +36,13 @@ func reportText(r doctor.Report) string {
 		login = l.Source
 		switch {
 		case l.Found && l.OpenTofu:
-			login += ", which OpenTofu finds too"
+			login += ", which OpenTofu also finds"
 		case l.Found:
-			login += ", which OpenTofu does not find"
+			login += ", which OpenTofu doesn't find"
 		}
 	}
 	if r.Referrers != nil {
-		referrers = map[bool]string{true: "the registry has the referrers API", false: "the registry has no referrers API; a tag stands for it"}[*r.Referrers]
+		referrers = map[bool]string{true: "the registry supports the referrers API", false: "the registry does not support the referrers API; a tag replaces it"}[*r.Referrers]
 	}
 	return fields(11, append(rows, [][]string{
 		{"platform", r.Platform}, {"registry", r.Registry}, {"repository", r.Repository}, {"login", login}, {"response", r.Response},

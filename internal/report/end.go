@@ -13,8 +13,8 @@ type errorSummary struct {
 	Error *ErrorItem `json:"error"`
 }
 
-// End says what a run came to: to people, to those who read its events, and
-// in the summary of a job. code is the exit code, and err what the command failed with.
+// End prints the summary of a run, writes the last event, and adds the summary to the job.
+// code is the exit code. If err is not nil, the command failed with it.
 func (o *Report) End(err error, code int) {
 	if o.plan == nil && len(o.results) > 1 && code != explain.ExitInterrupted {
 		o.Note("%s", o.line())
@@ -24,24 +24,24 @@ func (o *Report) End(err error, code int) {
 	if _, reported := errors.AsType[*explain.ExitError](err); err != nil && !reported && code != explain.ExitInterrupted {
 		whole = describeError(err)
 	}
-	o.run.tell(&runFinished{
-		event: event{Event: "run_finished"}, Statuses: counts(o.results), Bytes: o.run.moved, Seconds: seconds(time.Since(o.run.began)), ExitCode: code, Error: whole,
+	o.run.notify(&runFinished{
+		event: event{Event: "run_finished"}, Statuses: counts(o.results), Bytes: o.run.moved, Seconds: seconds(time.Since(o.run.started)), ExitCode: code, Error: whole,
 	})
 	if o.Summary != "" {
-		text := markdownOf(o.heading(code), o.results, whole)
+		text := newMarkdown(o.heading(code), o.results, whole)
 		if o.lockCheck.done {
 			text = o.lockCheck.markdown(o.heading(code))
 		}
 		if err := text.appendTo(o.Summary); err != nil {
-			o.Warn("the summary in $GITHUB_STEP_SUMMARY: %v", err)
+			o.Warn("writing the job summary to $GITHUB_STEP_SUMMARY: %v", err)
 		}
 	}
 }
 
-// line says what the run came to.
-func (o *Report) line() string { return line(o.results, o.run.moved, time.Since(o.run.began)) }
+// line returns the summary of the run in one line.
+func (o *Report) line() string { return line(o.results, o.run.moved, time.Since(o.run.started)) }
 
-// heading is the summary's.
+// heading returns the heading of the job summary.
 func (o *Report) heading(code int) string {
 	text := "tofu-oci " + o.Command
 	switch {

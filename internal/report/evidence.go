@@ -7,16 +7,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// EvidenceItem is a document beside the zips.
+// EvidenceItem is a document of a release.
 type EvidenceItem struct {
 	Name      string `json:"name"`
 	Kind      string `json:"kind"`
 	MediaType string `json:"media_type"`
 	Size      int64  `json:"size"`
-	// Platform is empty for evidence about the whole release.
+	// Platform is empty if the document is about the whole release.
 	Platform string `json:"platform,omitempty"`
-	// Referrer tells that the document is stored beside the release and refers
-	// to its index.
+	// Referrer reports whether the document is a referrer of the release's index.
 	Referrer bool `json:"referrer,omitempty"`
 }
 
@@ -24,7 +23,7 @@ func evidenceItem(d provider.Document) EvidenceItem {
 	return EvidenceItem{Name: d.Name, Kind: string(d.Kind), MediaType: d.MediaType, Size: d.Size}
 }
 
-// evidence describes the documents about a release and those about its packages.
+// evidence returns the items of documents about a release and about its packages.
 func evidence(release []provider.Document, packages []provider.Package) []EvidenceItem {
 	all := []EvidenceItem{}
 	for _, d := range release {
@@ -40,8 +39,8 @@ func evidence(release []provider.Document, packages []provider.Package) []Eviden
 	return all
 }
 
-// evidenceNames are those of each kind: of one document about the release, of one
-// about a package, and of several of those.
+// evidenceNames has the texts for each kind of document: for a document about the release,
+// for one document about a package, and for several.
 var evidenceNames = []struct {
 	kind             provider.DocumentKind
 	release, one, of string
@@ -55,8 +54,8 @@ var evidenceNames = []struct {
 	{provider.KindOther, "another document", "document about a package", "documents about packages"},
 }
 
-// describeEvidence is the line for people: "with SHA256SUMS, signature, 2 SBOMs
-// of packages". It is empty where there is none.
+// describeEvidence returns a line such as "with SHA256SUMS, signature, 2 SBOMs of
+// packages", or an empty string if there are no documents.
 func describeEvidence(all []EvidenceItem) string {
 	var parts []string
 	add := func(n int, one, more string) {

@@ -13,16 +13,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
-// found is what a command found, in any format.
+// found is the result of a command that reports findings, independent of the output format.
 type found struct {
 	rules    []finding.Rule
 	findings []finding.Finding
-	// more counts the findings that are left out.
+	// more is the number of omitted findings.
 	more   int
 	failed []failure
 }
 
-// failure is something that could not be looked at.
+// failure is the subject and the message of a check that failed.
 type failure struct {
 	finding.Subject
 	message string
@@ -81,7 +81,7 @@ func countFindings(findings []finding.Finding) (c findingCounts) {
 	return c
 }
 
-// findingsResult ends a run in an error, which says nothing more, when a finding is one.
+// findingsResult returns an error that prints nothing further if a finding is an error.
 func findingsResult(findings []finding.Finding) error {
 	if doctor.Failed(findings) {
 		return &explain.ExitError{Code: explain.ExitFailed}
@@ -96,11 +96,11 @@ func noFindings(findings []finding.Finding) string {
 	return ""
 }
 
-// text has a line for each finding, with its remedy indented below.
+// text returns a line for each finding, followed by its indented remedy.
 func (f found) text() string {
 	var b strings.Builder
 	for _, one := range f.findings {
-		about := words(one.Subject.Provider, one.Subject.Version, one.Subject.Platform)
+		about := joinWords(one.Subject.Provider, one.Subject.Version, one.Subject.Platform)
 		if one.Subject.File != "" {
 			about = fmt.Sprintf("%s:%d", one.Subject.File, one.Subject.Line)
 		}
@@ -123,19 +123,21 @@ func remedyText(r finding.Remedy) string {
 	return r.Hint + "\n" + r.Command
 }
 
-// indented sets the lines of a remedy apart.
+// indented indents all lines of a text.
 func indented(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }
 
-// words joins those that are not empty.
-func words(all ...string) string { return strings.Join(strings.Fields(strings.Join(all, " ")), " ") }
+// joinWords joins the values that are not empty.
+func joinWords(all ...string) string {
+	return strings.Join(strings.Fields(strings.Join(all, " ")), " ")
+}
 
-// object is one of JSON.
+// object is a JSON object.
 type object map[string]any
 
-// sarif returns findings as SARIF 2.1.0, for code-scanning pages. They want a file; a finding
-// in a repository names what it is about as one.
+// sarif returns findings as SARIF 2.1.0 for code-scanning pages. Because these require a
+// file, the location of a finding about a repository is its subject.
 // https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 func (f found) sarif(version string) object {
 	rules, results, notifications := []object{}, []object{}, []object{}
@@ -152,15 +154,15 @@ func (f found) sarif(version string) object {
 		results = append(results, object{
 			"ruleId": one.Code, "level": one.Severity, "message": object{"text": one.Message + "\n\n" + remedyText(one.Remedy)},
 			"locations": []object{{"physicalLocation": at, "logicalLocations": []object{{"fullyQualifiedName": about}}}},
-			// A page recognizes a finding of an earlier run by it.
+			// Code-scanning pages use fingerprints to match findings of different runs.
 			"partialFingerprints": object{"tofu-oci/v1": one.Code + " " + about},
 		})
 	}
 	if f.more > 0 {
-		notifications = append(notifications, object{"level": "warning", "message": object{"text": fmt.Sprintf("%d more findings are left out", f.more)}})
+		notifications = append(notifications, object{"level": "warning", "message": object{"text": fmt.Sprintf("%d more findings are omitted", f.more)}})
 	}
 	for _, one := range f.failed {
-		text := words(one.File, one.Provider, one.Version) + ": " + one.message
+		text := joinWords(one.File, one.Provider, one.Version) + ": " + one.message
 		notifications = append(notifications, object{"level": "error", "message": object{"text": text}})
 	}
 	invocation := object{"executionSuccessful": len(f.failed) == 0}
@@ -174,8 +176,8 @@ func (f found) sarif(version string) object {
 	}
 }
 
-// annotations are the commands by which a job on GitHub shows findings at the lines
-// of a change.
+// annotations returns workflow commands, so that a job on GitHub shows findings in the
+// changed files.
 // https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
 func (f found) annotations() string {
 	var b strings.Builder
@@ -183,7 +185,7 @@ func (f found) annotations() string {
 		fmt.Fprintf(&b, "::error file=%s,line=%d,title=%s::%s\n", forGitHub(filepath.ToSlash(one.Subject.File), true), one.Subject.Line, one.Code, forGitHub(one.Message+"\n"+remedyText(one.Remedy), false))
 	}
 	for _, one := range f.failed {
-		about := words(one.Provider, one.Version)
+		about := joinWords(one.Provider, one.Version)
 		if about != "" {
 			about += ": "
 		}
@@ -192,8 +194,8 @@ func (f found) annotations() string {
 	return b.String()
 }
 
-// forGitHub escapes the text of a command, or of one of its properties, so that it
-// ends neither of them, and begins no other.
+// forGitHub escapes the message or a property of a workflow command, so that it cannot end
+// the command or start another one.
 func forGitHub(text string, property bool) string {
 	text = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(Printable(text))
 	if property {

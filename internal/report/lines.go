@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// every is how often lines describe what is under way.
+	// every is the interval between progress lines.
 	every = 10 * time.Second
-	// notable is the size, in bytes, from which a transfer has lines of its own
-	// however quick it is. Many small zips are described by the line about all.
+	// notable is the minimum size of a zip that gets its own progress lines, in bytes.
+	// Smaller zips get them only if their transfer is slow.
 	notable = 16 << 20
 )
 
-// lines shows progress without a terminal: every ten seconds large or slow transfers, what
-// takes long without bytes and the whole run, and each large transfer when it has ended. A
-// quick run of small ones has none of it.
+// lines prints progress without a terminal. Every ten seconds, it prints large or slow
+// transfers, long activities without transfers, and the progress of the run. It also prints
+// each large transfer that is complete. A quick run of small transfers prints nothing.
 type lines struct {
 	note func(format string, args ...any)
 	run  *run
 
 	begin sync.Once
-	// end ends the goroutine, and waits for it.
+	// end stops the goroutine and waits for it.
 	end func()
 }
 
@@ -32,13 +32,13 @@ func newLines(note func(string, ...any), r *run) *lines {
 	return &lines{note: note, run: r, end: func() {}}
 }
 
-func (l *lines) hear(happened any) {
-	switch e := happened.(type) {
+func (l *lines) handle(event any) {
+	switch e := event.(type) {
 	case *runPlanned, stepStarted:
 		l.begin.Do(l.start)
 	case *transferFinished:
-		if took := time.Since(e.transfer.began); e.Error == nil && e.Bytes >= notable {
-			l.note("transferred %s: %s in %s, %s/s", e.Filename, Size(e.Bytes), lasted(took), Size(perSecond(e.Bytes, took)))
+		if took := time.Since(e.transfer.started); e.Error == nil && e.Bytes >= notable {
+			l.note("transferred %s: %s in %s, %s/s", e.Filename, Size(e.Bytes), formatDuration(took), Size(perSecond(e.Bytes, took)))
 		}
 	case displayClosed:
 		l.begin.Do(func() {})
@@ -69,40 +69,40 @@ func (l *lines) start() {
 	}()
 }
 
-// at describes a moment.
+// at returns the lines for a point in time.
 func (l *lines) at(now time.Time) []string {
 	r := l.run
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all []string
 	for _, t := range r.transfers {
-		if t.total < 0 || t.total >= notable || now.Sub(t.began) >= every {
+		if t.total < 0 || t.total >= notable || now.Sub(t.started) >= every {
 			all = append(all, t.line(now))
 		}
 	}
 	slices.Sort(all)
 	all = append(all, r.lasting(now, every)...)
-	rate := r.pace.rate(now, r.moved)
+	rate := r.meter.rate(now, r.moved)
 	if r.planned > 1 || r.planned == 1 && len(all) == 0 {
-		all = append(all, fmt.Sprintf("%d of %s done, %s moved, %s/s", r.ended, Counted(r.planned, "release"), Size(r.moved), Size(rate)))
+		all = append(all, fmt.Sprintf("%d of %s done, %s transferred, %s/s", r.finished, Counted(r.planned, "release"), Size(r.moved), Size(rate)))
 	}
 	return all
 }
 
-// line says how far a transfer is, at the pace since its last line.
+// line describes the progress of a transfer, at its rate since the previous line.
 func (t *transfer) line(now time.Time) string {
 	if !t.full.IsZero() {
-		return fmt.Sprintf("finishing %s: %s moved, %s ago", t.Filename, Size(t.moved), lasted(now.Sub(t.full)))
+		return fmt.Sprintf("finishing %s: %s transferred %s ago", t.Filename, Size(t.moved), formatDuration(now.Sub(t.full)))
 	}
 	var b strings.Builder
-	rate := t.pace.rate(now, t.moved)
+	rate := t.meter.rate(now, t.moved)
 	fmt.Fprintf(&b, "transferring %s: %s", t.Filename, Size(t.moved))
 	if t.total > 0 {
 		fmt.Fprintf(&b, " of %s", Size(t.total))
 	}
 	fmt.Fprintf(&b, ", %s/s", Size(rate))
 	if t.total > t.moved && rate > 0 {
-		fmt.Fprintf(&b, ", %s left", left(t.total-t.moved, rate))
+		fmt.Fprintf(&b, ", %s left", remaining(t.total-t.moved, rate))
 	}
 	return b.String()
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestLines runs transfers by a clock of its own.
+// TestLines checks the progress lines of transfers, with a fake clock.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	const mb = 1000 * 1000
 	large, small := lineOf(t, "hashicorp/large"), lineOf(t, "hashicorp/small")
-	// pace moves bytes each second, for some seconds.
-	pace := func(o provider.Progress, p provider.Package, n, seconds int) {
+	// transfer transfers n bytes each second, for the given number of seconds.
+	transfer := func(o provider.Progress, p provider.Package, n, seconds int) {
 		for range seconds {
 			time.Sleep(time.Second)
 			o.Advance(p, n)
@@ -32,16 +32,16 @@ func TestLines(t *testing.T) {
 	}{
 		"quick": {2, func(o provider.Progress, ended func()) {
 			o.Begin(small, 8*mb)
-			pace(o, small, mb, 8)
+			transfer(o, small, mb, 8)
 			o.End(small, nil)
 			ended()
 			ended()
 		}, nil},
 		"one large": {1, func(o provider.Progress, ended func()) {
 			o.Begin(large, 300*mb)
-			pace(o, large, 10*mb, 15)
+			transfer(o, large, 10*mb, 15)
 			time.Sleep(8 * time.Second)
-			pace(o, large, 25*mb, 6)
+			transfer(o, large, 25*mb, 6)
 			o.End(large, nil)
 			ended()
 		}, []string{
@@ -51,7 +51,7 @@ func TestLines(t *testing.T) {
 		}},
 		"stalled": {1, func(o provider.Progress, _ func()) {
 			o.Begin(large, -1)
-			pace(o, large, mb, 2)
+			transfer(o, large, mb, 2)
 			time.Sleep(20 * time.Second)
 			o.End(large, errors.New("reset"))
 		}, []string{
@@ -60,24 +60,24 @@ func TestLines(t *testing.T) {
 		}},
 		"finishing": {1, func(o provider.Progress, ended func()) {
 			o.Begin(large, 20*mb)
-			pace(o, large, 10*mb, 2)
+			transfer(o, large, 10*mb, 2)
 			time.Sleep(20 * time.Second)
 			o.End(large, nil)
 			ended()
 		}, []string{
-			"finishing large.zip: 20.0 MB moved, 7.5 s ago",
-			"finishing large.zip: 20.0 MB moved, 18 s ago",
+			"finishing large.zip: 20.0 MB transferred 7.5 s ago",
+			"finishing large.zip: 20.0 MB transferred 18 s ago",
 			"transferred large.zip: 20.0 MB in 22 s, 909.1 kB/s",
 		}},
 		"many": {3, func(o provider.Progress, ended func()) {
 			for range 3 {
 				o.Begin(small, 6*mb)
-				pace(o, small, mb, 6)
+				transfer(o, small, mb, 6)
 				o.End(small, nil)
 				ended()
 			}
 		}, []string{
-			"1 of 3 releases done, 9.0 MB moved, 900.0 kB/s",
+			"1 of 3 releases done, 9.0 MB transferred, 900.0 kB/s",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,11 +93,11 @@ func TestLines(t *testing.T) {
 				}, r)
 				r.listeners = []listener{l}
 				r.plan(test.releases)
-				// Ticks are between the whole seconds, so that their order is certain.
+				// Ticks are between full seconds, so that their order is defined.
 				time.Sleep(500 * time.Millisecond)
 				test.run(r.progress(), func() { r.itemFinished(large.Address, large.Version, Item{}) })
-				r.tell(displayClosed{})
-				r.tell(displayClosed{})
+				r.notify(displayClosed{})
+				r.notify(displayClosed{})
 				if diff := cmp.Diff(test.want, said); diff != "" {
 					t.Errorf("(-want +got)\n%s", diff)
 				}
@@ -115,7 +115,7 @@ func lineOf(t *testing.T, address string) provider.Package {
 	return provider.Package{Address: a, Filename: a.Type + ".zip"}
 }
 
-// TestLine: what there is has its count, in one order.
+// TestLine checks that the summary line counts each status, in a fixed order.
 func TestLine(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -144,9 +144,8 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestWorks: what takes long without bytes is told of, by its name, while nothing of
-// it moves.
-func TestWorks(t *testing.T) {
+// TestActivities checks that long activities are described while they transfer nothing.
+func TestActivities(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var said []string
@@ -165,7 +164,7 @@ func TestWorks(t *testing.T) {
 		progress.End(p, nil)
 		time.Sleep(18 * time.Second)
 		r.itemFinished(p.Address, p.Version, Item{})
-		r.tell(displayClosed{})
+		r.notify(displayClosed{})
 		want := []string{
 			"checking acme/widget: 10 s",
 			"working on hashicorp/large 0.0.0: 18 s",
@@ -178,10 +177,10 @@ func TestWorks(t *testing.T) {
 	})
 }
 
-// TestPace: a rate is that of the last ten seconds.
-func TestPace(t *testing.T) {
+// TestRate checks that the rate is that of the last ten seconds.
+func TestRate(t *testing.T) {
 	t.Parallel()
-	var p pace
+	var p rateMeter
 	at, moved := time.Now(), int64(0)
 	var got []int64
 	for _, step := range []struct {

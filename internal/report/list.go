@@ -51,10 +51,10 @@ func (o *Report) ListVersions(a provider.Address, versions []provider.Version) e
 		items = append(items, versionItem{Provider: a.String(), Version: v.String()})
 		lines = append(lines, v.String())
 	}
-	return printItems(o, "list-versions", items, listSummary{}, oneEach(lines))
+	return printItems(o, "list-versions", items, listSummary{}, joinLines(lines))
 }
 
-// ListStatuses prints versions, and what is wrong with them.
+// ListStatuses prints the status of each version, with its findings.
 func (o *Report) ListStatuses(a provider.Address, found []verify.ReleaseStatus) error {
 	var items []versionItem
 	var summary findingCounts
@@ -85,7 +85,7 @@ func (o *Report) ListStatuses(a provider.Address, found []verify.ReleaseStatus) 
 	return explain.Items(len(found)-len(failed), failed)
 }
 
-// line is for people. The first finding is shown, and how many more there are.
+// line returns the status of the version and the message of its first finding.
 func (v versionItem) line() string {
 	text := v.Version + "  " + v.Status
 	switch more := len(v.Findings) - 1; {
@@ -102,18 +102,17 @@ func (v versionItem) line() string {
 
 // releaseItem is the item of list with a PROVIDER and an exact version.
 type releaseItem struct {
-	Provider   string         `json:"provider"`
-	Version    string         `json:"version"`
-	Repository string         `json:"repository,omitempty"`
-	Tag        string         `json:"tag"`
-	Digest     string         `json:"digest,omitempty"`
-	Published  string         `json:"published,omitempty"`
-	Protocols  []string       `json:"protocols,omitempty"`
-	Packages   []PackageItem  `json:"packages"`
-	Evidence   []EvidenceItem `json:"evidence"`
-	Signature  *SignatureItem `json:"signature,omitempty"`
-	// Approvals are the approvals that promote recorded.
-	Approvals []artifact.Approval `json:"approvals,omitempty"`
+	Provider   string              `json:"provider"`
+	Version    string              `json:"version"`
+	Repository string              `json:"repository,omitempty"`
+	Tag        string              `json:"tag"`
+	Digest     string              `json:"digest,omitempty"`
+	Published  string              `json:"published,omitempty"`
+	Protocols  []string            `json:"protocols,omitempty"`
+	Packages   []PackageItem       `json:"packages"`
+	Evidence   []EvidenceItem      `json:"evidence"`
+	Signature  *SignatureItem      `json:"signature,omitempty"`
+	Approvals  []artifact.Approval `json:"approvals,omitempty"`
 	// Status, Problem, Findings, and Lock are set only with --server. Lock is the block of
 	// the provider in a lock file.
 	Status   string            `json:"status,omitempty"`
@@ -133,7 +132,7 @@ func (o *Report) ListRelease(r provider.Release, referrers []provider.Document, 
 		Approvals: approvals, verdict: v.String(),
 	}
 	for _, p := range r.Packages {
-		i.Packages = append(i.Packages, describe(p, ""))
+		i.Packages = append(i.Packages, describePackage(p, ""))
 	}
 	for _, document := range referrers {
 		e := evidenceItem(document)
@@ -152,7 +151,7 @@ func (o *Report) printRelease(i releaseItem) error {
 		lines = append(lines, "published "+i.Published)
 	}
 	if _, pending := artifact.ParsePending(i.Tag); pending {
-		lines = append(lines, "waits for approval under the tag "+i.Tag)
+		lines = append(lines, "needs approval, under the tag "+i.Tag)
 	}
 	if len(i.Protocols) > 0 {
 		lines = append(lines, "protocols "+strings.Join(i.Protocols, ", "))
@@ -181,7 +180,7 @@ func (o *Report) printRelease(i releaseItem) error {
 	for _, f := range i.Findings {
 		rows = append(rows, cells(string(f.Severity), f.Code, "", f.Message, f.Platform))
 	}
-	return printItems(o, "list-release", []releaseItem{i}, none{}, oneEach(lines)+table(rows))
+	return printItems(o, "list-release", []releaseItem{i}, none{}, joinLines(lines)+table(rows))
 }
 
 // ProviderItem is an item of list without a PROVIDER.
@@ -206,7 +205,7 @@ func (o *Report) ListProviders(t template.Template, l catalog.Listing) error {
 	}
 	unknown := o.Unknown(l)
 	if len(items) == 0 {
-		o.Note("there is no provider in the repositories of %s", t.Redacted())
+		o.Note("no providers in the repositories of %s", t.Redacted())
 	}
 	return o.PrintProviders(items, unknown)
 }
@@ -217,7 +216,7 @@ func (o *Report) PrintProviders(items []ProviderItem, unknown []string) error {
 	for _, i := range items {
 		names = append(names, i.Provider)
 	}
-	return printItems(o, "list-providers", items, repositorySummary{unknown}, oneEach(names))
+	return printItems(o, "list-providers", items, repositorySummary{unknown}, joinLines(names))
 }
 
 // Unknown prints a note about the repositories whose provider is unknown, and returns them.
@@ -231,7 +230,7 @@ func (o *Report) Unknown(l catalog.Listing) []string {
 		if more := len(unknown) - maxNamed; more > 0 {
 			some += fmt.Sprintf(" and %d more", more)
 		}
-		o.Note("not listed, since nothing in them says whose they are: %s", some)
+		o.Note("not listed, because their provider is unknown: %s", some)
 	}
 	return unknown
 }

@@ -26,14 +26,14 @@ func (o *Report) ListServedVersions(a provider.Address, versions []api.VersionRe
 		}
 		lines = append(lines, line)
 	}
-	return printItems(o, "list-versions", items, listSummary{}, oneEach(lines))
+	return printItems(o, "list-versions", items, listSummary{}, joinLines(lines))
 }
 
 // ListServed prints a release as a server describes it.
 func (o *Report) ListServed(r api.Version) error {
 	i := releaseItem{
 		Provider: r.Provider.Address, Version: r.Version, Repository: r.Provider.Repository, Tag: r.Tag, Digest: r.Digest, Protocols: r.Protocols,
-		Evidence: []EvidenceItem{}, Status: r.Status, Problem: r.Problem, Findings: r.Findings, Lock: r.Lock, verdict: "not judged: " + r.Unverified,
+		Evidence: []EvidenceItem{}, Status: r.Status, Problem: r.Problem, Findings: r.Findings, Lock: r.Lock, verdict: "not verified: " + r.Unverified,
 	}
 	if r.Published != nil {
 		i.Published = dateText(*r.Published)

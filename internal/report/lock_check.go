@@ -58,7 +58,7 @@ func (o *Report) CheckedLock(path string, checked []lock.Checked, err error) {
 		i.Error = describeError(err)
 		r.items, o.errors = append(r.items, i), append(o.errors, err)
 		r.summary.Failed++
-		o.sayError(inFile(i.File, err))
+		o.printError(inFile(i.File, err))
 	}
 	if err != nil {
 		fail(lockCheckItem{File: path}, err)
@@ -119,10 +119,10 @@ func (o *Report) LockChecked(platforms []provider.Platform) error {
 func (r *lockCheck) text() string {
 	text := r.line() + "\n"
 	if r.summary.UnknownHashes > 0 {
-		text += fmt.Sprintf("hashes that the repository knows nothing of: %d\n", r.summary.UnknownHashes)
+		text += fmt.Sprintf("hashes unknown to the repository: %d\n", r.summary.UnknownHashes)
 	}
 	if r.summary.UncheckedZips > 0 {
-		text += fmt.Sprintf("zips at origin registries, not checked: %d\n", r.summary.UncheckedZips)
+		text += fmt.Sprintf("unchecked zips in origin registries: %d\n", r.summary.UncheckedZips)
 	}
 	return text
 }
@@ -135,11 +135,11 @@ func (r *lockCheck) line() string {
 	case s.Errors > 0:
 		return line + Counted(s.Errors, "finding")
 	case s.Failed > 0:
-		return line + fmt.Sprintf("%d could not be looked at", s.Failed)
+		return line + fmt.Sprintf("%d could not be checked", s.Failed)
 	case s.UncheckedZips > 0:
-		return line + "nothing is missing in the metadata"
+		return line + "the metadata is complete"
 	}
-	return line + "all can be installed"
+	return line + "all providers can be installed"
 }
 
 // markdown returns the summary for a job.

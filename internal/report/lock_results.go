@@ -19,17 +19,17 @@ type lockSummary struct {
 	Statuses map[string]int `json:"statuses"`
 }
 
-// lockedFile is what became of a lock file.
+// lockedFile is the result for a lock file.
 type lockedFile struct {
 	File string `json:"file"`
-	// Status is written, planned, unchanged or failed.
+	// Status is written, planned, unchanged, or failed.
 	Status    string           `json:"status"`
 	Providers []lockedProvider `json:"providers,omitempty"`
-	// Removed are the providers that the configuration no longer requires.
+	// Removed lists the providers that the configuration no longer requires.
 	Removed []string `json:"removed,omitempty"`
 	// Unresolved lists the modules whose requirements are unknown.
 	Unresolved []string `json:"unresolved_modules,omitempty"`
-	// Diff is the change in unified form.
+	// Diff is the change as a unified diff.
 	Diff  string     `json:"diff,omitempty"`
 	Error *ErrorItem `json:"error,omitempty"`
 
@@ -46,7 +46,8 @@ type lockedProvider struct {
 	Error       *ErrorItem      `json:"error,omitempty"`
 }
 
-// Locked prints what became of a lock file. failure is why the file was not written.
+// Locked prints the result for a lock file. If failure is not nil, the file was not
+// written.
 func (o *Report) Locked(c lock.Change, failure error) error {
 	f := lockedFile{File: c.Path, Unresolved: c.Unread}
 	var lines []string
@@ -75,19 +76,19 @@ func (o *Report) Locked(c lock.Change, failure error) error {
 	o.lockedStatus(&f, c, failure)
 	o.lockFiles = append(o.lockFiles, f)
 	for _, module := range f.Unresolved {
-		o.Warn("%s: what this module requires is not known: %s; tofu init, or tofu get, brings it", f.File, module)
+		o.Warn("%s: the requirements of module %s are unknown; run tofu init or tofu get to install it", f.File, module)
 	}
 	for _, err := range f.errors {
-		o.sayError(inFile(f.File, err))
+		o.printError(inFile(f.File, err))
 	}
 	if o.json {
 		return nil
 	}
-	_, err := io.WriteString(o.above(), Printable(f.File+" "+f.Status+"\n"+strings.Join(lines, "")+f.Diff))
+	_, err := io.WriteString(o.resultWriter(), Printable(f.File+" "+f.Status+"\n"+strings.Join(lines, "")+f.Diff))
 	return err
 }
 
-// lockedStatus says whether the file was written, and what failed about it as a whole.
+// lockedStatus sets the status of f, its diff, and the error of the whole file.
 func (o *Report) lockedStatus(f *lockedFile, c lock.Change, err error) {
 	failed := err != nil || len(f.errors) > 0
 	f.Diff = UnifiedDiff(f.File, c.Old, c.New)
@@ -102,7 +103,7 @@ func (o *Report) lockedStatus(f *lockedFile, c lock.Change, err error) {
 		f.Status = "written"
 	}
 	if c.Incomplete && !failed {
-		err = fmt.Errorf("locked versions were kept, and no others were selected: %w", lock.ErrIncomplete)
+		err = fmt.Errorf("locked versions were kept and no others were selected: %w", lock.ErrIncomplete)
 	}
 	if err != nil {
 		f.Error = describeError(err)
@@ -110,7 +111,7 @@ func (o *Report) lockedStatus(f *lockedFile, c lock.Change, err error) {
 	}
 }
 
-// inFile says which file an error is about, unless it does so itself.
+// inFile adds the path of a file to an error that doesn't contain it.
 func inFile(path string, err error) error {
 	if strings.Contains(err.Error(), path) {
 		return err
@@ -118,7 +119,7 @@ func inFile(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// countHashes says how many hashes of each scheme there are.
+// countHashes returns the number of hashes of each scheme.
 func countHashes(hashes []lockfile.Hash) string {
 	var parts []string
 	for i := 0; i < len(hashes); {
@@ -131,7 +132,7 @@ func countHashes(hashes []lockfile.Hash) string {
 	return strings.Join(parts, ", ")
 }
 
-// LockedAll ends the run over all files.
+// LockedAll prints the JSON document of lock, and returns the error of the run.
 func (o *Report) LockedAll() error {
 	o.EndProgress()
 	summary := lockSummary{map[string]int{}}
@@ -147,14 +148,15 @@ func (o *Report) LockedAll() error {
 	var failed []error
 	for _, f := range o.lockFiles {
 		failed = append(failed, f.errors...)
-		if f.Status != "failed" { // incomplete files are done, and have errors
+		if f.Status != "failed" { // incomplete files are written, and have errors
 			done++
 		}
 	}
 	return explain.Items(done, failed)
 }
 
-// Warning shows a verdict's warning if there is no result to show it with, once for a release.
+// Warning returns a function that calls judge and prints the warning of its verdict, once
+// per release. It is for commands whose results don't contain verdicts.
 func (o *Report) Warning(judge func(context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, provider.Release) (provider.Verdict, error) {
 	var judged sync.Map
 	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {

@@ -8,82 +8,86 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/credentials"
 )
 
-// LoggedIn is what login prints.
+// LoggedIn is the result of login.
 type LoggedIn struct {
 	Registry string `json:"registry"`
 	Username string `json:"username"`
-	// File has the login, or names the helper that has it.
+	// File is the path of the credentials file, which contains the credentials or the name
+	// of the helper that stores them.
 	File   string `json:"file"`
 	Helper string `json:"helper,omitempty"`
-	// Encrypted is false for a login in the file itself.
+	// Encrypted is false if the file contains the credentials.
 	Encrypted bool `json:"encrypted"`
-	// Checked reports whether the registry looked at the login.
+	// Checked reports whether the registry accepted the credentials.
 	Checked bool `json:"checked"`
-	// FoundBy are the programs that come to this login.
+	// FoundBy lists the programs that find these credentials.
 	FoundBy []string `json:"found_by"`
-	// Problems say why others don't.
+	// Problems explains why other programs don't find them.
 	Problems []string `json:"problems,omitempty"`
 }
 
-// LoggedIn says where the login is and who finds it.
+// LoggedIn prints where the credentials are stored, and which programs find them.
 func (o *Report) LoggedIn(l LoggedIn) error {
 	for _, problem := range l.Problems {
 		o.Warn("%s", problem)
 	}
-	where := fmt.Sprintf("the login is in %s, not encrypted, for its owner only", l.File)
+	where := fmt.Sprintf("credentials saved unencrypted in %s, readable only by you", l.File)
 	if l.Helper != "" {
-		where = fmt.Sprintf("docker-credential-%s has the login, as %s says", l.Helper, l.File)
+		where = fmt.Sprintf("credentials saved with docker-credential-%s, as configured in %s", l.Helper, l.File)
 	}
 	text := fmt.Sprintf("logged in to %s as %s\n%s\n", l.Registry, l.Username, where)
 	if len(l.FoundBy) > 0 {
-		text += fmt.Sprintf("%s will find it\n", enumerated(l.FoundBy))
+		text += fmt.Sprintf("found by %s\n", joinList(l.FoundBy))
 	}
 	return printItems(o, "login", []LoggedIn{l}, none{}, text)
 }
 
-// enumerated joins words: "a, b and c".
-func enumerated(words []string) string {
+// joinList joins values with commas and "and": "a, b, and c".
+func joinList(words []string) string {
 	last := len(words) - 1
-	if last == 0 {
+	switch last {
+	case 0:
 		return words[0]
+	case 1:
+		return words[0] + " and " + words[1]
 	}
-	return strings.Join(words[:last], ", ") + " and " + words[last]
+	return strings.Join(words[:last], ", ") + ", and " + words[last]
 }
 
-// loggedOut is what logout prints.
+// loggedOut is the result of logout.
 type loggedOut struct {
 	Registry string `json:"registry"`
-	// Removed are the places that the login was in.
+	// Removed lists the locations of the removed credentials.
 	Removed []removedLogin `json:"removed"`
-	// Problems are logins that stay.
+	// Problems lists credentials that could not be removed.
 	Problems []string `json:"problems,omitempty"`
 }
 
-// removedLogin is where a login was: in auths of the file, or with the helper that
-// the file names.
+// removedLogin is the location of removed credentials: a credentials file, or the helper
+// that it configures.
 type removedLogin struct {
 	File   string   `json:"file"`
 	Helper string   `json:"helper,omitempty"`
 	Keys   []string `json:"keys"`
 }
 
-// LoggedOut prints from where a login was removed, and what is left of it. failed is why not
-// all of it could be removed, which LoggedOut returns.
+// LoggedOut prints the locations of the removed credentials, and those that are left. It
+// returns failed, the reason why some could not be removed.
 func (o *Report) LoggedOut(target credentials.Prefix, removed []credentials.Location, files, left []string, failed error) error {
 	l := loggedOut{Registry: target.String(), Removed: []removedLogin{}, Problems: left}
 	text := ""
 	for _, kept := range removed {
 		l.Removed = append(l.Removed, removedLogin(kept))
-		text += fmt.Sprintf("removed the login for %s from %s\n", target, kept)
+		text += fmt.Sprintf("removed the credentials for %s from %s\n", target, kept)
 	}
 	for _, problem := range left {
 		o.Warn("%s", problem)
 	}
 	switch {
-	case failed != nil && o.json: // the document is that of the error
+	case failed != nil && o.json: // the document of the error is printed instead
 		return failed
 	case failed == nil && len(removed) == 0:
-		text = fmt.Sprintf("there was no login for %s in %s\n", target, strings.Join(files, ", "))
+		text = fmt.Sprintf("no credentials for %s in %s\n", target, strings.Join(files, ", "))
 	}
 	return cmp.Or(failed, printItems(o, "logout", []loggedOut{l}, none{}, text))
 }

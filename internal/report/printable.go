@@ -8,13 +8,12 @@ import (
 	"unicode/utf16"
 )
 
-// Printable keeps text of others, which may be in errors and results, from
-// steering the terminal, and the runner of a pipeline: control characters and
-// those that change the direction of writing become replacement characters, and
-// no line is a workflow command. Lines may end as on Windows, and then end as here.
+// Printable makes text from other sources safe for terminals and CI runners. It replaces
+// control characters and characters that change the writing direction, and disables
+// workflow commands. It converts Windows line endings.
 //
-// GitHub's runner takes "::command::" at the beginning of a line, white space
-// aside, and "##[command]" anywhere in one:
+// GitHub's runner recognizes "::command::" at the start of a line, ignoring leading white
+// space, and "##[command]" anywhere:
 // https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
 func Printable(s string) string {
 	s = strings.Map(func(r rune) rune {
@@ -36,12 +35,13 @@ func Printable(s string) string {
 	return strings.Join(lines, "")
 }
 
-// isHarmless reports whether a character only shows itself.
+// isHarmless reports whether a character has no effect on the display of others.
 func isHarmless(r rune) bool {
 	return !unicode.IsControl(r) && !unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// OneLine keeps text of others within the line, and the cell, that it stands in.
+// OneLine is [Printable] for a text that must not contain line breaks or tabs, such as a
+// table cell.
 func OneLine(s string) string {
 	return Printable(strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -51,13 +51,12 @@ func OneLine(s string) string {
 	}, s))
 }
 
-// Continued indents all lines of a text but the first: what an error quotes from
-// elsewhere must not pass for a line of ours.
+// Continued indents all lines of a text except the first, so that quoted text can't be
+// mistaken for our own.
 func Continued(s string) string { return strings.ReplaceAll(s, "\n", "\n  ") }
 
-// printableJSON does for a JSON document what printable does for text, without
-// changing what it says: such characters stand in strings only, and are escaped
-// there.
+// printableJSON escapes the characters of a JSON document that [Printable] replaces. They
+// occur only in strings, so the values stay the same.
 func printableJSON(document string) string {
 	document = strings.ReplaceAll(document, "##[", `##\u005b`)
 	var b strings.Builder
@@ -75,8 +74,8 @@ func printableJSON(document string) string {
 	return b.String()
 }
 
-// oneEach puts each text on a line of its own.
-func oneEach(texts []string) string {
+// joinLines returns the texts, each on its own line.
+func joinLines(texts []string) string {
 	var b strings.Builder
 	for _, text := range texts {
 		b.WriteString(OneLine(text) + "\n")
@@ -84,7 +83,8 @@ func oneEach(texts []string) string {
 	return b.String()
 }
 
-// cells joins a table's row; empty cells at its end would be trailing spaces.
+// cells joins the cells of a table row. Empty cells at the end are omitted, because they
+// would be trailing spaces.
 func cells(values ...string) string {
 	for i, value := range values {
 		values[i] = OneLine(value)
@@ -92,7 +92,7 @@ func cells(values ...string) string {
 	return strings.TrimRight(strings.Join(values, "\t"), "\t")
 }
 
-// table lays out rows of cells.
+// table aligns the columns of rows.
 func table(rows []string) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -103,7 +103,8 @@ func table(rows []string) string {
 	return b.String()
 }
 
-// fields has a line for each pair of a name and a value that is not empty. Names have a width.
+// fields returns a line for each pair of a name and a value that is not empty. Names are
+// padded to the width.
 func fields(width int, pairs ...[]string) string {
 	var b strings.Builder
 	for _, pair := range pairs {

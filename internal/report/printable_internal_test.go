@@ -27,7 +27,7 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// FuzzPrintable: whatever a text holds, no line of it is a command.
+// FuzzPrintable checks that no line is a workflow command.
 func FuzzPrintable(f *testing.F) {
 	for _, seed := range []string{"::error::x", "\n\u00a0::set-output::", "####[x]", "#\u200b#[x", "\u202e::x", "a\n\n::\n", "\xff::x"} {
 		f.Add(seed)

@@ -1,6 +1,6 @@
-// Package report shows what commands do and found: results and documents on stdout, and
-// progress, warnings and errors on stderr, as text, bars on a terminal, JSON, JSON lines,
-// SARIF or annotations of GitHub.
+// Package report prints the results of commands: results and documents on stdout, and
+// progress, warnings, and errors on stderr. Formats are text, progress bars, JSON, JSON
+// lines, SARIF, and GitHub annotations.
 package report
 
 import (
@@ -23,36 +23,36 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Formats of results.
+// Output formats.
 const (
 	Text = "text"
 	JSON = "json"
-	// SARIF is for findings, which code-scanning pages show.
+	// SARIF is a format of findings for code-scanning pages.
 	SARIF = "sarif"
-	// GitHub is for findings, which a job on GitHub shows beside a change.
+	// GitHub is a format of findings for jobs on GitHub, which show them in the changed
+	// files.
 	GitHub = "github"
 )
 
-// Options say what a report is about and how it is shown.
+// Options configures a [Report].
 type Options struct {
 	Stdout, Stderr io.Writer
-	// Command is the name of the command.
-	Command string
-	// Version is that of the program.
+	Command        string
+	// Version is the version of tofu-oci.
 	Version string
-	// Format is that of the result: Text by default.
+	// Format is the output format. If empty, it is Text.
 	Format         string
 	Quiet, Verbose bool
 	DryRun         bool
-	// Events and DigestFile are the files of --events and --digest-file.
+	// Events and DigestFile are the values of --events and --digest-file.
 	Events, DigestFile string
-	// Summary is the file that a summary in Markdown is added to; empty for none.
+	// Summary is the file of the job summary in Markdown. If empty, no summary is written.
 	Summary string
 	// Debug is nil without --debug.
 	Debug *Debug
 }
 
-// Report prints: results on stdout, everything else on stderr.
+// Report prints results on stdout and everything else on stderr.
 type Report struct {
 	Options
 	stdout, stderr io.Writer
@@ -61,30 +61,31 @@ type Report struct {
 	mu      sync.Mutex
 	results []Item
 	errors  []error
-	// hinted are the hints that were said: what twenty items need is said once.
-	hinted map[string]bool
-	run    *run
-	// bars show the progress on a terminal, nil on any other.
+	// printedHints contains the hints that were printed, because each hint is printed only
+	// once.
+	printedHints map[string]bool
+	run          *run
+	// bars is nil if stderr is not a terminal.
 	bars *bars
-	// digests are those of the indexes so far.
+	// digests contains the digests of the indexes so far.
 	digests []string
-	// several reports that the run has more than one release, so that unchanged ones are
-	// only counted.
-	several bool
+	// manyReleases reports whether the run has more than one release. If so, unchanged
+	// releases are only counted.
+	manyReleases bool
 	// plan is nil unless the run is a dry run.
 	plan *dryRunPlan
 	// skipped lists the pre-releases that --all skipped.
 	skipped []skippedItem
-	// Unchecked marks what is published without a look into the zips.
+	// Unchecked is set if publish doesn't check the zips.
 	Unchecked bool
 	// lockCheck is the result of lock --check so far.
 	lockCheck lockCheck
 	lockFiles []lockedFile
 }
 
-// New begins the report of a command. Its errors are about --events.
+// New returns the report of a command. Its errors are about the file for events.
 func New(options Options) (*Report, error) {
-	o := &Report{Options: options, stdout: options.Stdout, stderr: options.Stderr, json: options.Format == JSON, hinted: map[string]bool{}, run: newRun()}
+	o := &Report{Options: options, stdout: options.Stdout, stderr: options.Stderr, json: options.Format == JSON, printedHints: map[string]bool{}, run: newRun()}
 	if o.Events != "" {
 		events, err := openEvents(o.Events, o)
 		if err != nil {
@@ -102,8 +103,8 @@ func New(options Options) (*Report, error) {
 	default:
 		o.run.listeners = append(o.run.listeners, newLines(o.Note, o.run))
 	}
-	o.Debug.beside(besideProgress{o})
-	o.run.tell(&runStarted{event: event{Event: "run_started"}, Schema: eventsSchema, Program: "tofu-oci", ProgramVersion: o.Version, Command: o.Command, DryRun: o.DryRun})
+	o.Debug.setOutput(progressWriter{o})
+	o.run.notify(&runStarted{event: event{Event: "run_started"}, Schema: eventsSchema, Program: "tofu-oci", ProgramVersion: o.Version, Command: o.Command, DryRun: o.DryRun})
 	return o, nil
 }
 
@@ -117,8 +118,7 @@ type runSummary struct {
 	Skipped []skippedItem `json:"skipped_pre_releases,omitempty"`
 }
 
-// Item is one result or error as --output json shows it; docs/cli.md documents
-// the fields.
+// Item is the result for a release. docs/cli.md documents the fields.
 type Item struct {
 	Provider   string `json:"provider"`
 	Version    string `json:"version,omitempty"`
@@ -128,30 +128,30 @@ type Item struct {
 	Repository string `json:"repository,omitempty"`
 	Tag        string `json:"tag,omitempty"`
 	Digest     string `json:"digest,omitempty"`
-	// SourceDigest is that of the source's index, where a copy left another one.
+	// SourceDigest is the digest of the source's index, if copy kept a different one.
 	SourceDigest string        `json:"source_digest,omitempty"`
 	Packages     []PackageItem `json:"packages,omitempty"`
-	// Evidence are the documents that go along with what is sent.
+	// Evidence lists the documents that are pushed with the release.
 	Evidence []EvidenceItem `json:"evidence,omitempty"`
-	// Dropped are the platforms that --force left out.
+	// Dropped lists the platforms that --force removed.
 	Dropped []string `json:"dropped,omitempty"`
-	// Slow: writing took so long that jobs at the same time may have overwritten
-	// each other.
+	// Slow reports that writing the tag took so long that concurrent jobs might have
+	// overwritten each other.
 	Slow bool `json:"slow,omitempty"`
-	// Added are the documents that came to packages which were there.
+	// Added lists the documents that were added to existing packages.
 	Added []string `json:"added,omitempty"`
-	// Attached are the documents about all platforms that were attached.
+	// Attached lists the documents about all platforms that were attached.
 	Attached []string `json:"attached,omitempty"`
-	// AnnotationsKept: other annotations were asked for than the tag has.
+	// AnnotationsKept reports that the tag keeps annotations that differ from the specified
+	// ones.
 	AnnotationsKept bool `json:"annotations_kept,omitempty"`
-	// Published and Eligible are the dates of a release that is held back: when it was
-	// published, and from when on it is old enough.
+	// Published and Eligible are set for releases that are held back: the publication date,
+	// and the date from which the release is old enough.
 	Published string `json:"published,omitempty"`
 	Eligible  string `json:"eligible,omitempty"`
-	// Staged is the state of a release to be staged: "pending", or "released" if it
-	// already is.
+	// Staged is "pending", or "released" if the version already has the release.
 	Staged string `json:"staged,omitempty"`
-	// Denial is why it is not to be used.
+	// Denial is set if the version is denied.
 	Denial *DenialItem `json:"denial,omitempty"`
 	// Approval is the approval that promote recorded.
 	Approval *artifact.Approval `json:"approval,omitempty"`
@@ -160,36 +160,36 @@ type Item struct {
 	// VersionTagError is why the tag of a denied version was not deleted. A plain tofu init
 	// can still install the version.
 	VersionTagError string `json:"version_tag_error,omitempty"`
-	// Signature is what the release's signature proves, where it was judged.
+	// Signature is nil if the signature was not verified.
 	Signature *SignatureItem `json:"signature,omitempty"`
 	Error     *ErrorItem     `json:"error,omitempty"`
 }
 
-// PackageItem is a package of a release, as --output json shows it.
+// PackageItem is a package of a release.
 type PackageItem struct {
 	Platform string `json:"platform"`
 	Filename string `json:"filename"`
-	// Digest and Size are left out where nobody tells before the zip is read, and
-	// the size also where no more than the index was looked at.
+	// Digest and Size are empty if the source doesn't state them. Size is also empty if
+	// only the index was inspected.
 	Digest string `json:"digest,omitempty"`
 	Size   int64  `json:"size,omitempty"`
 	H1     string `json:"h1,omitempty"`
-	// Action is what was done: "pushed", "mounted", "present", "pulled", "kept";
-	// empty in lists.
+	// Action is "pushed", "mounted", "present", "pulled", or "kept". It is empty in lists
+	// and dry runs.
 	Action string `json:"action,omitempty"`
 	// Problem is why a server cannot serve the package.
 	Problem string `json:"problem,omitempty"`
-	// Path is where a pulled package is.
+	// Path is the path of a pulled package.
 	Path string `json:"path,omitempty"`
-	// Evidence are the paths of the documents that were written beside it.
+	// Evidence lists the paths of the documents that were written with the package.
 	Evidence []string `json:"evidence,omitempty"`
-	// Skipped are documents that are not named like evidence of the provider.
+	// Skipped lists the documents that were not written because of their names.
 	Skipped []string `json:"skipped,omitempty"`
 	// Checksum reports whether a SHA256SUMS document lists the zip.
 	Checksum *bool `json:"checksum_verified,omitempty"`
 }
 
-// ErrorItem is an error as --output json shows it.
+// ErrorItem is an error.
 type ErrorItem struct {
 	Message  string             `json:"message"`
 	Hint     string             `json:"hint,omitempty"`
@@ -201,54 +201,57 @@ func describeError(err error) *ErrorItem {
 	return &ErrorItem{Message: err.Error(), Hint: explain.Hint(err), Class: provider.KindOf(err), ExitCode: explain.ItemCode(err)}
 }
 
-// Failed reports what failed and goes on; repository is empty if it is not known.
+// Failed reports that a requirement or version failed. repository is empty if it is
+// unknown.
 func (o *Report) Failed(r provider.Requirement, v provider.Version, repository string, err error) {
 	o.failed(failedItem(r, v, repository, err), err)
 }
 
-// failed reports the error of an item. An interruption is reported once, at the end.
+// failed reports the error of an item. If the run was interrupted, it only records the
+// error, because the interruption is printed once at the end.
 func (o *Report) failed(i Item, err error) {
 	o.mu.Lock()
 	o.errors = append(o.errors, err)
 	o.results = append(o.results, i)
 	o.mu.Unlock()
 	if !errors.Is(err, context.Canceled) {
-		o.sayError(err)
+		o.printError(err)
 	}
 }
 
-// sayError prints an error, without a hint that was said before.
-func (o *Report) sayError(err error) {
+// printError prints an error, and its hint unless it was printed before.
+func (o *Report) printError(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	h := explain.Hint(err)
-	if o.hinted[h] {
+	if o.printedHints[h] {
 		h = ""
 	}
-	o.hinted[h] = true
+	o.printedHints[h] = true
 	_, _ = io.WriteString(o.stderr, Printable(explain.Text(err, h)))
 }
 
-// done reports an item that succeeded; text is its form for people.
+// done reports an item that succeeded, in text format as the given text.
 func (o *Report) done(i Item, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.results = append(o.results, i)
 	if !o.json {
-		_, _ = io.WriteString(o.above(), Printable(text))
+		_, _ = io.WriteString(o.resultWriter(), Printable(text))
 	}
 }
 
-// above is where results go while progress bars may be on the screen.
-func (o *Report) above() io.Writer {
+// resultWriter returns the writer for results. If stdout is the terminal with the progress
+// bars, results are printed above them.
+func (o *Report) resultWriter() io.Writer {
 	if f, ok := o.stdout.(*os.File); ok && o.bars != nil && term.IsTerminal(int(f.Fd())) {
 		return o.bars
 	}
 	return o.stdout
 }
 
-// Finish ends the progress display, prints the JSON object, and gives the error
-// of the whole run.
+// Finish ends the progress display, prints the JSON document, and returns the error of the
+// run.
 func (o *Report) Finish() error {
 	o.EndProgress()
 	if err := o.writeDigests(); err != nil {
@@ -264,14 +267,14 @@ func (o *Report) Finish() error {
 	return explain.Items(len(o.results)-len(o.errors)-counts(o.results)[statusHeld], o.errors)
 }
 
-// writeDigests writes --digest-file, when there is a digest to write.
+// writeDigests writes --digest-file if there is a digest.
 func (o *Report) writeDigests() error {
 	if o.DigestFile == "" || len(o.digests) == 0 {
 		return nil
 	}
 	text := strings.Join(o.digests, "\n") + "\n"
 	if info, err := os.Stat(o.DigestFile); err == nil && !info.Mode().IsRegular() {
-		// A pipe or /dev/stdout is written to and not replaced.
+		// A pipe or /dev/stdout must not be replaced.
 		return os.WriteFile(o.DigestFile, []byte(text), 0o644)
 	}
 	return atomicfile.Write(o.DigestFile, 0o644, func(w io.Writer) error {
@@ -280,14 +283,14 @@ func (o *Report) writeDigests() error {
 	})
 }
 
-// Warn prints a line that has to be seen, also with --quiet.
+// Warn prints a warning, even with --quiet.
 func (o *Report) Warn(format string, args ...any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	_, _ = io.WriteString(o.stderr, Printable(Continued(fmt.Sprintf("warning: "+format, args...)))+"\n")
 }
 
-// Note prints a line of progress.
+// Note prints a line unless --quiet is set.
 func (o *Report) Note(format string, args ...any) {
 	if !o.Quiet {
 		o.mu.Lock()
@@ -296,13 +299,12 @@ func (o *Report) Note(format string, args ...any) {
 	}
 }
 
-// Retried shows that a request is sent again, and why: a slow mirror run has to
-// explain itself.
+// Retried reports a retry and its reason, or the pause of a host.
 func (o *Report) Retried(r httpclient.Retry) {
 	o.Debug.retried(r)
 	if r.Host != "" {
-		o.Note("no requests to %s for %s, then fewer at once: %v", r.Host, r.Wait.Round(time.Millisecond), r.Cause)
-		o.run.tell(&paused{event: event{Event: "pause"}, Host: r.Host, Reason: r.Cause.Error(), Wait: seconds(r.Wait)})
+		o.Note("pausing requests to %s for %s, then sending fewer at once: %v", r.Host, r.Wait.Round(time.Millisecond), r.Cause)
+		o.run.notify(&paused{event: event{Event: "pause"}, Host: r.Host, Reason: r.Cause.Error(), Wait: seconds(r.Wait)})
 		return
 	}
 	e := &retried{
@@ -313,37 +315,38 @@ func (o *Report) Retried(r httpclient.Retry) {
 		e.Host = u.Host
 	}
 	o.Note("retrying %s in %s (try %d of %d): %s", e.What, r.Wait.Round(time.Millisecond), e.Try, e.Of, e.Reason)
-	o.run.tell(e)
+	o.run.notify(e)
 }
 
-// Progress counts and shows transfers.
+// Progress returns callbacks that count and show transfers.
 func (o *Report) Progress() provider.Progress {
 	p := o.run.progress()
 	p.Retry = func(what string, err error) {
-		o.Note("%s broke off, trying again: %v", what, err)
-		o.run.tell(&retried{event: event{Event: "retry"}, What: what, Reason: err.Error()})
+		o.Note("%s was interrupted, retrying: %v", what, err)
+		o.run.notify(&retried{event: event{Event: "retry"}, What: what, Reason: err.Error()})
 	}
 	return p
 }
 
-// Step shows something that moves no bytes, until done is called.
+// Step shows an activity without transfers until done is called.
 func (o *Report) Step(format string, args ...any) (done func()) {
 	return o.run.step(OneLine(fmt.Sprintf(format, args...)))
 }
 
-// EndProgress takes the progress off the screen.
+// EndProgress removes the progress display.
 func (o *Report) EndProgress() {
-	o.run.tell(displayClosed{})
+	o.run.notify(displayClosed{})
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.stderr = o.Stderr
 }
 
-// FinishRun ends a run over several releases, and tells how many of them --fail-fast
-// left out; err is that of a context which ended.
+// FinishRun finishes a run over several releases. With --fail-fast, it prints how many of
+// them were not started. It returns the error of the run joined with err, the error of a
+// canceled context.
 func (o *Report) FinishRun(err error) error {
 	if n := o.run.planned - len(o.results); err == nil && n > 0 {
-		o.Note("%d of %d were not begun, as --fail-fast says", n, o.run.planned)
+		o.Note("%d of %d releases were not started because of --fail-fast", n, o.run.planned)
 	}
 	return errors.Join(o.Finish(), err)
 }

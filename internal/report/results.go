@@ -15,12 +15,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// WatchMirror returns the options of a run that is reported as it goes.
+// WatchMirror returns m with callbacks that report the run.
 func (o *Report) WatchMirror(m mirror.Options) mirror.Options {
 	m.Planned = func(items []mirror.Item) {
 		o.run.plan(len(items))
 		held := slices.DeleteFunc(slices.Clone(items), func(i mirror.Item) bool { return i.Held == nil })
-		o.several = len(items)-len(held) > 1
+		o.manyReleases = len(items)-len(held) > 1
 	}
 	m.LeftOut = func(all []mirror.LeftOut) {
 		for _, one := range all {
@@ -38,7 +38,7 @@ func (o *Report) WatchMirror(m mirror.Options) mirror.Options {
 		case young != nil:
 			how := ""
 			if young.Published.IsZero() {
-				how = "; to take it all the same, name it: " + young.Address.String() + "@" + young.Version.String()
+				how = "; to mirror it anyway, give its exact version: " + young.Address.String() + "@" + young.Version.String()
 			}
 			o.Note("%v%s", young, how)
 			o.done(o.releasedItem(r), "")
@@ -49,7 +49,7 @@ func (o *Report) WatchMirror(m mirror.Options) mirror.Options {
 	return m
 }
 
-// releasedItem is the result of a release that was to go to a repository.
+// releasedItem returns the item of a release that mirror, copy, or publish processed.
 func (o *Report) releasedItem(r mirror.Result) Item {
 	if r.Err != nil {
 		i := failedItem(r.Item.Requirement, r.Item.Version, r.Repository, r.Err)
@@ -65,7 +65,8 @@ func (o *Report) releasedItem(r mirror.Result) Item {
 	return o.mirroredItem(r.Repository, r.Published)
 }
 
-// failedItem is the result of what failed; repository is empty where it is not known.
+// failedItem returns the item of a requirement or version that failed. repository is empty
+// if it is unknown.
 func failedItem(r provider.Requirement, v provider.Version, repository string, err error) Item {
 	i := Item{Provider: r.Address.String(), Version: r.Constraint.String(), Status: statusFailed, Repository: repository, Error: describeError(err)}
 	if v != (provider.Version{}) {
@@ -80,7 +81,7 @@ func failedItem(r provider.Requirement, v provider.Version, repository string, e
 	return i
 }
 
-// mirroredItem is the result of a release that is in the repository.
+// mirroredItem returns the item of a release that is in the repository.
 func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 	i := Item{
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
@@ -96,7 +97,7 @@ func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 	var packages []provider.Package
 	for _, p := range r.Packages {
 		packages = append(packages, p.Package)
-		var action string // a dry run does nothing, and does not ask what each zip would need
+		var action string // a dry run doesn't determine what it would do with each zip
 		switch {
 		case o.DryRun:
 		case p.Sent:
@@ -106,7 +107,7 @@ func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 		default:
 			action = "present"
 		}
-		i.Packages = append(i.Packages, describe(p.Package, action))
+		i.Packages = append(i.Packages, describePackage(p.Package, action))
 	}
 	if r.Status != publish.Unchanged {
 		i.Evidence = evidence(r.Documents, packages)
@@ -135,10 +136,10 @@ func (o *Report) mirrored(repository string, r publish.Result) {
 		text += "@" + r.Digest.String()
 	}
 	if i.Staged == stagedReleased {
-		text += " (released already)"
+		text += " (already released)"
 	}
 	if r.Moved > 0 {
-		text += fmt.Sprintf(" (merged with another run's work %d times)", r.Moved)
+		text += fmt.Sprintf(" (merged %d times with concurrent runs)", r.Moved)
 	}
 	signed, about := o.verdict(r.Address, i.Version, r.Verdict), ""
 	if r.Status != publish.Unchanged || o.Verbose {
@@ -148,18 +149,18 @@ func (o *Report) mirrored(repository string, r publish.Result) {
 		o.digests = append(o.digests, r.Digest.String())
 	}
 	about += detailed(i.details(r))
-	if r.Status == publish.Unchanged && about == "" && o.several && !o.Verbose {
-		o.done(i, "") // the last line of the run counts it
+	if r.Status == publish.Unchanged && about == "" && o.manyReleases && !o.Verbose {
+		o.done(i, "") // the summary line of the run counts it
 		return
 	}
 	o.done(i, text+"\n"+about)
 }
 
-// details says what else happened to a release.
+// details returns lines about special cases of a release.
 func (i Item) details(r publish.Result) []string {
 	var details []string
 	for _, platform := range i.Dropped {
-		details = append(details, "dropped "+platform+", by force")
+		details = append(details, "dropped "+platform+" because of --force")
 	}
 	for _, name := range r.Added {
 		details = append(details, "added "+name)
@@ -169,33 +170,33 @@ func (i Item) details(r publish.Result) []string {
 	}
 	switch {
 	case i.Staged == stagedPending && i.DryRun && r.Status != publish.Unchanged:
-		details = append(details, "would wait for approval")
+		details = append(details, "would need approval")
 	case i.Staged == stagedPending:
-		details = append(details, "waits for approval")
+		details = append(details, "needs approval")
 	case r.Denial != nil:
 		details = append(details, "denied: "+r.Denial.String())
 	}
 	if r.Slow {
-		details = append(details, "writing the tag took long: if other jobs published this version at the same time, run all of them again")
+		details = append(details, "writing the tag took long; if other jobs published this version at the same time, rerun all of them")
 	}
 	if r.Source != "" {
-		details = append(details, fmt.Sprintf("the source has the same zips under %s: --force takes it over", r.Source))
+		details = append(details, fmt.Sprintf("the source has the same zips in the index %s; to copy that index, use --force", r.Source))
 	}
 	if r.AnnotationsKept {
-		details = append(details, "the annotations differ, which alone does not write a tag again")
+		details = append(details, "the annotations were not updated because nothing else changed")
 	}
 	return details
 }
 
-// detailed puts each text on an indented line.
+// detailed returns the texts, each on an indented line.
 func detailed(texts []string) string {
 	if len(texts) == 0 {
 		return ""
 	}
-	return indented(oneEach(texts))
+	return indented(joinLines(texts))
 }
 
-// packageTable has a row for each package.
+// packageTable returns a table of packages.
 func packageTable(packages []PackageItem) string {
 	var rows []string
 	for _, p := range packages {
@@ -208,9 +209,8 @@ func packageTable(packages []PackageItem) string {
 	return table(rows)
 }
 
-// WatchPull returns the options of a pull that is reported as it goes, of n requirements. at
-// returns the repository that a provider is looked for in, or "", and explained adds what to
-// do to an error.
+// WatchPull returns m with callbacks that report the pull of n requirements. at returns the
+// repository of a provider, or "" if it is unknown, and explained adds a hint to an error.
 func (o *Report) WatchPull(n int, at func(provider.Address) string, explained func(error) error, m pull.ManyOptions) pull.ManyOptions {
 	o.run.plan(n)
 	m.Begun = func(r provider.Requirement, v provider.Version) { o.run.itemStarted(r.Address, v) }
@@ -230,8 +230,7 @@ func (o *Report) WatchPull(n int, at func(provider.Address) string, explained fu
 	return m
 }
 
-// pulledItem is the result of a requirement; repository is where it was looked for,
-// empty where only the source knows.
+// pulledItem returns the item of a requirement. repository is empty if it is unknown.
 func (o *Report) pulledItem(p pull.Pulled, repository string) Item {
 	if p.Err != nil {
 		return failedItem(p.Requirement, p.Version, repository, p.Err)
@@ -242,7 +241,7 @@ func (o *Report) pulledItem(p pull.Pulled, repository string) Item {
 		if r.Kept {
 			action = "kept"
 		}
-		one := describe(r.Package, action)
+		one := describePackage(r.Package, action)
 		one.Path, one.Checksum, one.Evidence, one.Skipped = r.Path, &r.Sums, r.Evidence, r.Skipped
 		i.Packages = append(i.Packages, one)
 		i.Signature = describeVerdict(r.Verdict)
@@ -251,7 +250,7 @@ func (o *Report) pulledItem(p pull.Pulled, repository string) Item {
 	return i
 }
 
-// pulled reports the packages of a release that are in the directory.
+// pulled reports the packages that were written.
 func (o *Report) pulled(p pull.Pulled) {
 	i := o.pulledItem(p, "")
 	var rows []string
@@ -275,13 +274,13 @@ func (o *Report) pulled(p pull.Pulled) {
 	o.done(i, fmt.Sprintf("%s %s\n%s%s", i.Provider, i.Version, signed, table(rows)))
 }
 
-func describe(p provider.Package, action string) PackageItem {
+func describePackage(p provider.Package, action string) PackageItem {
 	return PackageItem{
 		Platform: p.Platform.String(), Filename: p.Filename, Digest: p.Digest.String(), Size: max(p.Size, 0), H1: p.H1, Action: action,
 	}
 }
 
-// size is for people.
+// size returns the size as text.
 func (p PackageItem) size() string {
 	if p.Size == 0 {
 		return "size unknown"
@@ -289,7 +288,7 @@ func (p PackageItem) size() string {
 	return Size(p.Size)
 }
 
-// Size writes a number of bytes for people.
+// Size formats a number of bytes.
 func Size(n int64) string {
 	if n < 1000 {
 		return fmt.Sprintf("%d B", n)
@@ -301,7 +300,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.1f %s", size, units[0])
 }
 
-// dateText writes a version's date in RFC 3339; nothing for none.
+// dateText formats the date of a version in RFC 3339. For the zero time, it returns "".
 func dateText(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -9,127 +9,128 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// listener is told what happens in a run, by several goroutines at once. What happens is
-// one of the forms of --events, or stepStarted, stepFinished or displayClosed.
-type listener interface{ hear(happened any) }
+// listener handles the events of a run: those of --events, stepStarted, stepFinished, and
+// displayClosed. It is called concurrently.
+type listener interface{ handle(event any) }
 
 type (
-	stepStarted  struct{ step *work }
-	stepFinished struct{ step *work }
-	// displayClosed ends what is shown of the progress. More of them change nothing.
+	stepStarted  struct{ step *activity }
+	stepFinished struct{ step *activity }
+	// displayClosed ends the progress display. It can be sent more than once.
 	displayClosed struct{}
 )
 
-// run counts what happens, and tells its listeners. Nothing else counts.
+// run counts the releases and transfers of a run, and notifies its listeners.
 type run struct {
 	listeners []listener
-	began     time.Time
+	started   time.Time
 
 	mu sync.Mutex
-	// planned and ended count releases.
-	planned, ended int
-	// moved are bytes of zips, those of transfers that broke off too.
-	moved     int64
-	pace      pace
-	transfers map[packageKey]*transfer
-	works     map[packageKey]*work
+	// planned and finished are numbers of releases.
+	planned, finished int
+	// moved is the number of transferred bytes of zips, including failed transfers.
+	moved      int64
+	meter      rateMeter
+	transfers  map[packageKey]*transfer
+	activities map[packageKey]*activity
 }
 
-// packageKey identifies a package; without a platform, a release. It is not a text, because
-// each read of a transfer needs it.
+// packageKey identifies a package or, without a platform, a release. It is not a string,
+// because it is created for each read of a transfer.
 type packageKey struct {
 	address  provider.Address
 	version  provider.Version
 	platform provider.Platform
-	// step is the name of a step, which is about no release.
+	// step is the name of a step, which is not about a release.
 	step string
 }
 
-// transfer is a zip that moves.
+// transfer is the transfer of a zip.
 type transfer struct {
 	provider.Package
-	began time.Time
+	started time.Time
 	// total is -1 if it is unknown.
 	total, moved int64
-	pace         pace
-	// full is when all of its bytes had moved, zero before.
+	meter        rateMeter
+	// full is the time when the last byte was transferred, or zero before.
 	full time.Time
 }
 
-// work is something that is done without bytes, at least in part, such as hashing, unpacking
-// and waiting: a release, or a step that has a name.
-type work struct {
-	name  string
-	began time.Time
-	// idle is since when nothing of it has moved.
+// activity is a release or a named step in progress. It can include work without transfers,
+// such as hashing, unpacking, and waiting.
+type activity struct {
+	name    string
+	started time.Time
+	// idle is the time when the last transfer ended.
 	idle time.Time
-	// transfers are under way; moved and total are the bytes of all of its transfers.
+	// transfers is the number of transfers in progress. moved and total are the bytes of
+	// all transfers.
 	transfers    int
 	moved, total int64
 }
 
 func newRun() *run {
-	r := &run{began: time.Now(), transfers: map[packageKey]*transfer{}, works: map[packageKey]*work{}}
-	r.pace.rate(r.began, 0)
+	r := &run{started: time.Now(), transfers: map[packageKey]*transfer{}, activities: map[packageKey]*activity{}}
+	r.meter.rate(r.started, 0)
 	return r
 }
 
-func (r *run) tell(happened any) {
+func (r *run) notify(event any) {
 	for _, l := range r.listeners {
-		l.hear(happened)
+		l.handle(event)
 	}
 }
 
-// plan begins to tell about a run's n releases.
+// plan sets the number of releases.
 func (r *run) plan(n int) {
 	r.mu.Lock()
 	r.planned = n
 	r.mu.Unlock()
-	r.tell(&runPlanned{event: event{Event: "run_planned"}, Items: n})
+	r.notify(&runPlanned{event: event{Event: "run_planned"}, Items: n})
 }
 
-// step begins something that moves no bytes, until done is called.
+// step starts an activity without transfers, which ends when done is called.
 func (r *run) step(name string) (done func()) {
 	key := packageKey{step: name}
 	w := r.begin(key, name)
-	r.tell(stepStarted{w})
+	r.notify(stepStarted{w})
 	return func() {
 		r.end(key)
-		r.tell(stepFinished{w})
+		r.notify(stepFinished{w})
 	}
 }
 
 func (r *run) itemStarted(a provider.Address, v provider.Version) {
 	r.begin(packageKey{address: a, version: v}, "working on "+a.Namespace+"/"+a.Type+" "+v.String())
-	r.tell(&itemStarted{event: event{Event: "item_started"}, Provider: a.String(), Version: v.String()})
+	r.notify(&itemStarted{event: event{Event: "item_started"}, Provider: a.String(), Version: v.String()})
 }
 
-// itemFinished ends work on a release, in any order; results are reported in theirs.
+// itemFinished ends a release. Releases end in any order.
 func (r *run) itemFinished(a provider.Address, v provider.Version, i Item) {
 	e := &itemFinished{event: event{Event: "item_finished"}, Item: i}
 	if w := r.end(packageKey{address: a, version: v}); w != nil {
-		e.Seconds = new(seconds(time.Since(w.began)))
+		e.Seconds = new(seconds(time.Since(w.started)))
 	}
 	r.mu.Lock()
-	r.ended++
+	r.finished++
 	r.mu.Unlock()
-	r.tell(e)
+	r.notify(e)
 }
 
-func (r *run) begin(key packageKey, name string) *work {
+func (r *run) begin(key packageKey, name string) *activity {
 	now := time.Now()
-	w := &work{name: name, began: now, idle: now}
+	w := &activity{name: name, started: now, idle: now}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.works[key] = w
+	r.activities[key] = w
 	return w
 }
 
-func (r *run) end(key packageKey) *work {
+func (r *run) end(key packageKey) *activity {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	w := r.works[key]
-	delete(r.works, key)
+	w := r.activities[key]
+	delete(r.activities, key)
 	return w
 }
 
@@ -138,23 +139,23 @@ func (r *run) progress() provider.Progress {
 }
 
 func (r *run) transferStarted(p provider.Package, total int64) {
-	t := &transfer{Package: p, began: time.Now(), total: total}
-	t.pace.rate(t.began, 0)
+	t := &transfer{Package: p, started: time.Now(), total: total}
+	t.meter.rate(t.started, 0)
 	r.mu.Lock()
 	r.transfers[keyOf(p)] = t
-	if w := r.works[releaseOf(p)]; w != nil {
+	if w := r.activities[releaseOf(p)]; w != nil {
 		w.transfers++
 		w.total += max(total, 0)
 	}
 	r.mu.Unlock()
-	r.tell(&transferStarted{event: event{Event: "transfer_started"}, transferOf: ofPackage(p), Size: max(total, 0), transfer: t})
+	r.notify(&transferStarted{event: event{Event: "transfer_started"}, transferOf: ofPackage(p), Size: max(total, 0), transfer: t})
 }
 
 func (r *run) advance(p provider.Package, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.moved += int64(n)
-	if w := r.works[releaseOf(p)]; w != nil {
+	if w := r.activities[releaseOf(p)]; w != nil {
 		w.moved += int64(n)
 	}
 	if t := r.transfers[keyOf(p)]; t != nil {
@@ -169,7 +170,7 @@ func (r *run) transferFinished(p provider.Package, err error) {
 	r.mu.Lock()
 	t := r.transfers[keyOf(p)]
 	delete(r.transfers, keyOf(p))
-	if w := r.works[releaseOf(p)]; w != nil && t != nil {
+	if w := r.activities[releaseOf(p)]; w != nil && t != nil {
 		w.transfers--
 		w.idle = now
 	}
@@ -177,11 +178,11 @@ func (r *run) transferFinished(p provider.Package, err error) {
 	if t == nil {
 		return
 	}
-	e := &transferFinished{event: event{Event: "transfer_finished"}, transferOf: ofPackage(p), Bytes: t.moved, Seconds: seconds(now.Sub(t.began)), transfer: t}
+	e := &transferFinished{event: event{Event: "transfer_finished"}, transferOf: ofPackage(p), Bytes: t.moved, Seconds: seconds(now.Sub(t.started)), transfer: t}
 	if err != nil {
 		e.Error = describeError(err)
 	}
-	r.tell(e)
+	r.notify(e)
 }
 
 func keyOf(p provider.Package) packageKey {
@@ -192,19 +193,19 @@ func releaseOf(p provider.Package) packageKey {
 	return packageKey{address: p.Address, version: p.Version}
 }
 
-// lasting describes works without bytes for that long at least, the oldest first:
-// "working on hashicorp/aws 5.64.0: 12 s". r is locked.
+// lasting describes the activities that had no transfers for at least the given duration,
+// oldest first: "working on hashicorp/aws 5.64.0: 12 s". The caller must hold r.mu.
 func (r *run) lasting(now time.Time, atLeast time.Duration) []string {
-	var idle []*work
-	for _, w := range r.works {
+	var idle []*activity
+	for _, w := range r.activities {
 		if w.transfers == 0 && now.Sub(w.idle) >= atLeast {
 			idle = append(idle, w)
 		}
 	}
-	slices.SortFunc(idle, func(a, b *work) int { return cmp.Or(a.idle.Compare(b.idle), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(idle, func(a, b *activity) int { return cmp.Or(a.idle.Compare(b.idle), cmp.Compare(a.name, b.name)) })
 	var texts []string
 	for _, w := range idle {
-		texts = append(texts, w.name+": "+lasted(now.Sub(w.idle)))
+		texts = append(texts, w.name+": "+formatDuration(now.Sub(w.idle)))
 	}
 	return texts
 }

@@ -19,23 +19,23 @@ import (
 // ServerLog logs and counts what a server does. It writes one line per response to
 // stdout and everything else to stderr.
 type ServerLog struct {
-	answers, rest *slog.Logger
-	counted       *metrics.Server
+	access, rest *slog.Logger
+	counted      *metrics.Server
 }
 
-// NewServerLog returns the log of a server, which goes where the report goes.
+// NewServerLog returns a log that writes to the outputs of the report.
 func NewServerLog(out *Report) *ServerLog {
 	level := slog.LevelInfo
 	if out.Quiet {
 		level = slog.LevelWarn
 	}
 	return &ServerLog{
-		answers: newLogger(out.stdout, out.json, slog.LevelInfo), rest: newLogger(out.stderr, out.json, level),
+		access: newLogger(out.stdout, out.json, slog.LevelInfo), rest: newLogger(out.stderr, out.json, level),
 		counted: metrics.New(out.Version),
 	}
 }
 
-// newLogger writes lines of names and values, or of JSON.
+// newLogger returns a logger that writes text or JSON.
 func newLogger(w io.Writer, json bool, level slog.Level) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: loggedValue}
 	if json {
@@ -44,8 +44,8 @@ func newLogger(w io.Writer, json bool, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(escaped{w, Printable}, options))
 }
 
-// loggedValue leaves out a value that is empty, writes durations in milliseconds, and errors
-// without secrets.
+// loggedValue omits empty values, formats durations in milliseconds, and removes secrets
+// from errors.
 func loggedValue(_ []string, a slog.Attr) slog.Attr {
 	switch value := a.Value.Any().(type) {
 	case nil:
@@ -62,8 +62,8 @@ func loggedValue(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// escaped keeps text of others from steering what shows it. Handlers write a line at a
-// time, and one after the other.
+// escaped makes text from other sources safe for terminals and CI runners. Each call of
+// Write is one line.
 type escaped struct {
 	io.Writer
 	escape func(string) string
@@ -76,17 +76,17 @@ func (e escaped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Events are logged and counted.
+// Events returns callbacks that log and count events.
 func (l *ServerLog) Events() serve.Events {
 	return l.counted.Watch(serve.Events{
 		OnRequest: l.answered, OnPull: l.pulled,
 		OnOmitted: func(a provider.Address, v provider.Version, why string) {
-			l.rest.Warn("left out of the registry protocol", "provider", a.String(), "version", v.String(), "why", why)
+			l.rest.Warn("omitted from the registry protocol", "provider", a.String(), "version", v.String(), "reason", why)
 		},
 	})
 }
 
-// answered writes a request and its answer.
+// answered logs a request and its response.
 func (l *ServerLog) answered(a serve.RequestEvent) {
 	line := []any{
 		"route", a.Route, "method", a.Method, "path", a.Path, "status", a.Status, "bytes", a.Bytes,
@@ -96,10 +96,10 @@ func (l *ServerLog) answered(a serve.RequestEvent) {
 		line = append(line, "age", int(a.Age.Seconds()))
 	}
 	line = append(line, "stale", a.Stale, "error", a.Err)
-	l.answers.Info("answered", line...)
+	l.access.Info("served", line...)
 }
 
-// pulled writes what became of a release that was to be brought from its origin.
+// pulled logs the mirroring of a release on request.
 func (l *ServerLog) pulled(e pullthrough.Event) {
 	line := []any{"provider", e.Address.String(), "version", e.Version.String(), "repository", e.Repository}
 	if e.Verdict.Trust != "" {
@@ -107,13 +107,13 @@ func (l *ServerLog) pulled(e pullthrough.Event) {
 	}
 	switch e.Stage {
 	case pullthrough.StageStarted:
-		l.rest.Info("bringing a release from its origin", line...)
+		l.rest.Info("mirroring a release from its origin registry", line...)
 	case pullthrough.StageDone:
-		l.rest.Info("brought a release from its origin", append(line, "status", string(e.Status), "bytes", e.Bytes, "ms", e.Duration.Milliseconds())...)
+		l.rest.Info("mirrored a release from its origin registry", append(line, "status", string(e.Status), "bytes", e.Bytes, "ms", e.Duration.Milliseconds())...)
 	case pullthrough.StageRefused:
-		l.rest.Warn("a release of an origin is refused", append(line, "why", e.Err.Error())...)
+		l.rest.Warn("refused a release from its origin registry", append(line, "reason", e.Err.Error())...)
 	default:
-		l.rest.Error("a release could not be brought from its origin", append(line, "error", e.Err.Error(), "ms", e.Duration.Milliseconds())...)
+		l.rest.Error("mirroring a release from its origin registry failed", append(line, "error", e.Err.Error(), "ms", e.Duration.Milliseconds())...)
 	}
 }
 
@@ -128,28 +128,28 @@ func (l *ServerLog) Listening(at net.Addr, secure bool) {
 
 // Metrics logs the address of the metrics.
 func (l *ServerLog) Metrics(at net.Addr) {
-	l.rest.Info("answering /metrics", "address", at.String())
+	l.rest.Info("serving /metrics", "address", at.String())
 }
 
-// Trouble is what clients do wrong below HTTP.
+// Trouble logs a connection error of a client.
 func (l *ServerLog) Trouble(text string) {
-	l.rest.Info("a client's connection failed", "why", strings.TrimSpace(text))
+	l.rest.Info("client connection failed", "reason", strings.TrimSpace(text))
 }
 
-// Certificate reports that a changed certificate is not used.
+// Certificate logs that the changed certificate could not be read.
 func (l *ServerLog) Certificate(err error) {
-	l.rest.Warn("the certificate has changed and cannot be read, the older one is used", "error", err.Error())
+	l.rest.Warn("reading the changed certificate failed; still using the previous one", "error", err.Error())
 }
 
-// Reloaded reports that the file of rules has changed.
+// Reloaded logs that the file of rules has changed.
 func (l *ServerLog) Reloaded(err error) {
 	l.counted.Reloaded(err)
 	if err != nil {
-		l.rest.Error("--serve-config has changed and was refused, the previous rules stay in force", "error", err.Error())
+		l.rest.Error("reloading --serve-config failed; still using the previous rules", "error", err.Error())
 		return
 	}
-	l.rest.Info("--serve-config was reloaded")
+	l.rest.Info("reloaded --serve-config")
 }
 
-// Handler answers scrapes of the metrics.
+// Handler returns the HTTP handler of the metrics.
 func (l *ServerLog) Handler() http.Handler { return l.counted.Handler() }

@@ -6,20 +6,20 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// SignatureItem is a verdict as --output json shows it.
+// SignatureItem is a verdict.
 type SignatureItem struct {
 	Verdict     string `json:"verdict"`
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// Expired is when the key or the signature did, a day.
+	// Expired is the date when the key or the signature expired.
 	Expired string `json:"expired,omitempty"`
 	Reason  string `json:"reason,omitempty"`
-	// Warning says what is wrong with it, though it was let pass.
+	// Warning is a problem for which the policy does not refuse the release.
 	Warning string `json:"warning,omitempty"`
-	// Refused says why it would not be let pass, in lists.
+	// Refused is why pull would refuse the release. It is set only in lists.
 	Refused string `json:"refused,omitempty"`
 }
 
-// describeVerdict returns nil when nobody has judged.
+// describeVerdict returns nil if the signature was not verified.
 func describeVerdict(v provider.Verdict) *SignatureItem {
 	if v.Trust == "" {
 		return nil
@@ -31,23 +31,23 @@ func describeVerdict(v provider.Verdict) *SignatureItem {
 	return item
 }
 
-// verdict shows what was judged of a release, and warns where it says so.
+// verdict returns the line of a verdict, and prints its warning.
 func (o *Report) verdict(a provider.Address, version string, v provider.Verdict) (line string) {
 	if v.Trust == "" {
 		return ""
 	}
 	if advice := ""; v.Warning != "" {
 		if v.Trust == provider.TrustUnknown {
-			advice = ": give it with --keyring FILE"
+			advice = "; specify it with --keyring FILE"
 		}
 		o.Warn("%s %s: %s: %s%s", a, version, v, v.Warning, advice)
 	}
 	return "  " + OneLine(v.String()) + "\n"
 }
 
-// Judged reports a verdict, in words of its own or others.
+// Judged reports a verdict, described by a text.
 func (o *Report) Judged(a provider.Address, v provider.Version, verdict provider.Verdict, said string) {
 	i := Item{Provider: a.String(), Version: v.String(), Status: statusChecked, Signature: describeVerdict(verdict)}
-	o.verdict(a, i.Version, verdict) // which warns
+	o.verdict(a, i.Version, verdict) // prints the warning
 	o.done(i, fmt.Sprintf("%s %s %s\n", a, v, OneLine(said)))
 }

@@ -9,21 +9,21 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// Statuses beside those of package publish.
+// Statuses in addition to those of package publish.
 const (
 	statusPulled  = "pulled"
-	statusChecked = "checked" // of trust, which transfers nothing
+	statusChecked = "checked" // by trust, which transfers nothing
 	statusFailed  = "failed"
 	statusHeld    = "held"
 )
 
-// statuses are all of them, in the order that they are counted in.
+// statuses lists all statuses of releases, in the order of the summary line.
 var statuses = []string{
 	string(publish.Created), string(publish.Extended), string(publish.Repaired), string(publish.Replaced), string(publish.Promoted), statusPulled,
 	string(publish.Denied), string(publish.Unchanged), statusHeld, statusFailed,
 }
 
-// counts returns how many results there are of each status.
+// counts returns the number of results by status.
 func counts(results []Item) map[string]int {
 	of := map[string]int{}
 	for _, r := range results {
@@ -32,7 +32,8 @@ func counts(results []Item) map[string]int {
 	return of
 }
 
-// line says what a run came to: 5 created, 12 unchanged, 1 failed · 212.0 MB sent · 41 s.
+// line returns the summary of a run: "5 created, 12 unchanged, 1 failed · 212.0 MB sent ·
+// 41 s".
 func line(results []Item, moved int64, took time.Duration) string {
 	of, parts := counts(results), []string{}
 	for _, status := range append(slices.Clone(statuses), statusChecked) {
@@ -51,11 +52,11 @@ func line(results []Item, moved int64, took time.Duration) string {
 		}
 		text += fmt.Sprintf(" · %s %s", Size(moved), verb)
 	}
-	return text + " · " + lasted(took)
+	return text + " · " + formatDuration(took)
 }
 
-// lasted writes a duration for people.
-func lasted(d time.Duration) string {
+// formatDuration formats a duration.
+func formatDuration(d time.Duration) string {
 	s := int(d.Round(time.Second).Seconds())
 	switch {
 	case d < 10*time.Second:

@@ -9,24 +9,25 @@ import (
 )
 
 const (
-	// maxSummary is what GitHub takes as a step's summary, in bytes:
+	// maxSummary is GitHub's limit for the summary of a step, in bytes:
 	// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#step-isolation-and-limits
 	maxSummary = 1 << 20
-	// maxMessage bounds an error in a summary, in characters.
+	// maxMessage limits the length of an error in a summary, in characters.
 	maxMessage = 1000
-	// leftOut is for the lines that say what did not fit.
-	leftOut = 200
+	// truncationReserve is the number of bytes that are reserved for lines about omitted
+	// rows.
+	truncationReserve = 200
 )
 
-// markdown is what a summary consists of: failures and rows are lines, columns are the
-// head of the table.
+// markdown is a job summary. failures and rows are lines, and columns is the header of the
+// table.
 type markdown struct {
 	heading, columns string
 	failures, rows   []string
 }
 
-// markdownOf is the summary of a run with results.
-func markdownOf(heading string, results []Item, whole *ErrorItem) markdown {
+// newMarkdown returns the summary of a run with results.
+func newMarkdown(heading string, results []Item, whole *ErrorItem) markdown {
 	m := markdown{heading: heading, columns: "| provider | version | status | platforms | moved |\n|---|---|---|---|---|\n"}
 	if whole != nil {
 		m.failures = append(m.failures, fmt.Sprintf("- %s\n", asCode(whole.Message)))
@@ -40,8 +41,7 @@ func markdownOf(heading string, results []Item, whole *ErrorItem) markdown {
 	return m
 }
 
-// appendTo adds the summary to a file, as GitHub's runner names one to each step of a
-// job.
+// appendTo appends the summary to the file of a step.
 func (m markdown) appendTo(path string) error {
 	left := maxSummary
 	if info, err := os.Stat(path); err == nil {
@@ -61,12 +61,12 @@ func (m markdown) appendTo(path string) error {
 	return errors.Join(err, file.Close())
 }
 
-// text is the summary in at most limit bytes. Failures come first, so that they are the
-// last to be cut.
+// text returns the summary in at most limit bytes. Failures come first, so that they are
+// omitted last.
 func (m markdown) text(limit int) (string, error) {
 	var b strings.Builder
-	left := limit - leftOut
-	add := func(text string) bool { // whole texts only, and none after one that did not fit
+	left := limit - truncationReserve
+	add := func(text string) bool { // adds complete texts, and none after one that doesn't fit
 		if left -= len(text); left >= 0 {
 			b.WriteString(text)
 		}
@@ -84,14 +84,14 @@ func (m markdown) text(limit int) (string, error) {
 		}
 	}
 	if !add("### " + m.heading + "\n") {
-		return "", errors.New("the file is full: a summary may have 1 MiB")
+		return "", errors.New("job summary exceeds 1 MiB")
 	}
 	all("\n", m.failures, "- and %d more failures\n")
-	all("\n"+m.columns, m.rows, "\n%d more rows are left out.\n")
+	all("\n"+m.columns, m.rows, "\n%d more rows are omitted.\n")
 	return b.String() + "\n", nil
 }
 
-// row is an item's in the table.
+// row returns the table row of an item.
 func (i Item) row() string {
 	var platforms []string
 	var moved int64
@@ -108,8 +108,8 @@ func (i Item) row() string {
 	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", asCode(i.Provider), asCode(i.Version), status, strings.Join(platforms, " "), Size(moved))
 }
 
-// asCode writes text of others as a code span, where Markdown, HTML and links are only
-// text. What would end the span, or the table's cell, is replaced.
+// asCode formats text from other sources as a code span, in which Markdown, HTML, and links
+// have no effect. It replaces characters that would end the span or the table cell.
 func asCode(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if runes := []rune(s); len(runes) > maxMessage {

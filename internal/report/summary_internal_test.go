@@ -8,17 +8,17 @@ import (
 	"testing"
 )
 
-// hostile is a text that would be a link, HTML, another cell and another row.
+// hostile is a text with a link, HTML, and the ends of a cell and a row.
 const hostile = "a `b` |c| [d](https://example.com) <script>e</script> \\| @f\n| g | ::error::h ##[i]\u202e"
 
-// TestSummaryOfHostileText: text of others stays in its cell, as text.
+// TestSummaryOfHostileText checks that text from other sources stays in its cell.
 func TestSummaryOfHostileText(t *testing.T) {
 	t.Parallel()
 	results := []Item{{
 		Provider: hostile, Version: hostile, Status: statusFailed, Packages: []PackageItem{{Platform: hostile, Size: -1}},
 		Error: &ErrorItem{Message: hostile},
 	}}
-	text, err := markdownOf("tofu-oci mirror", results, &ErrorItem{Message: hostile}).text(maxSummary)
+	text, err := newMarkdown("tofu-oci mirror", results, &ErrorItem{Message: hostile}).text(maxSummary)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,8 +31,8 @@ func TestSummaryOfHostileText(t *testing.T) {
 	}
 }
 
-// TestSummaryIsBounded: what does not fit is counted, and what others wrote into
-// the file counts.
+// TestSummaryIsBounded checks that the summary respects the limit, and counts omitted lines
+// and the existing content of the file.
 func TestSummaryIsBounded(t *testing.T) {
 	t.Parallel()
 	var results []Item
@@ -45,13 +45,13 @@ func TestSummaryIsBounded(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "summary.md")
 	for n, test := range map[int]struct{ failures, rows, left string }{
-		0:                {"rocket 1.19900.0`", "| `1.9000.0` |", "more rows are left out.\n"},
-		maxSummary - 2e5: {"rocket 1.10000.0`", "", "20000 more rows are left out.\n"},
+		0:                {"rocket 1.19900.0`", "| `1.9000.0` |", "more rows are omitted.\n"},
+		maxSummary - 2e5: {"rocket 1.10000.0`", "", "20000 more rows are omitted.\n"},
 	} {
 		if err := os.WriteFile(path, []byte(strings.Repeat(" ", n)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := markdownOf("many", results, nil).appendTo(path); err != nil {
+		if err := newMarkdown("many", results, nil).appendTo(path); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(path)
@@ -70,7 +70,7 @@ func TestSummaryIsBounded(t *testing.T) {
 	if err := os.WriteFile(path, make([]byte, maxSummary), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := markdownOf("many", results, nil).appendTo(path); err == nil || !strings.Contains(err.Error(), "the file is full") {
+	if err := newMarkdown("many", results, nil).appendTo(path); err == nil || !strings.Contains(err.Error(), "exceeds 1 MiB") {
 		t.Errorf("got %v", err)
 	}
 }

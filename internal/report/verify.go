@@ -117,7 +117,7 @@ func (o *Report) Verified(reports []verify.Report, unknown []string) error {
 func (s verifySummary) String() string {
 	failed := ""
 	if s.Failed > 0 {
-		failed = fmt.Sprintf(", %d of which could not be looked at", s.Failed)
+		failed = fmt.Sprintf(", %d of which could not be checked", s.Failed)
 	}
 	return fmt.Sprintf("%s%s: %s, %s, %s\n", Counted(s.Releases, "release"), failed, Counted(s.Errors, "error"), Counted(s.Warnings, "warning"), Counted(s.Notes, "note"))
 }

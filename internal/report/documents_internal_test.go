@@ -45,7 +45,7 @@ var documents = map[string]struct {
 	"logout":         {document[loggedOut, none]{}, "logout"},
 }
 
-// patterns are those of texts that have a form, by the name of their field.
+// patterns has the patterns of strings by the name of their field.
 var patterns = map[string]string{
 	"digest": "^sha256:[0-9a-f]{64}$", "source_digest": "^sha256:[0-9a-f]{64}$", "zip": "^sha256:[0-9a-f]{64}$", "h1": "^h1:",
 	"published": datePattern, "eligible": datePattern, "date": datePattern, "last_used": datePattern, "oldest_use": datePattern, "newest_use": datePattern,
@@ -55,7 +55,7 @@ const datePattern = `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`
 
 var update = flag.Bool("update", false, "write docs/schema again")
 
-// kinds are the kinds of errors.
+// kinds lists the kinds of errors.
 var kinds = func() (all []string) {
 	for kind := range explain.ExitCodes {
 		all = append(all, string(kind))
@@ -64,8 +64,8 @@ var kinds = func() (all []string) {
 	return all
 }()
 
-// TestDocuments holds the schemas of docs/schema to what is printed: -update writes
-// them again. That what is printed keeps to them is seen in every run of a script.
+// TestDocuments compares the schemas in docs/schema with the Go types. -update writes them.
+// The scripts of cmd/tofu-oci validate their documents.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	for name, document := range documents {
@@ -93,7 +93,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// schemaFor describes a document.
+// schemaFor returns the schema of a document.
 func schemaFor(name string, form any, of string) map[string]any {
 	parts := map[string]any{}
 	whole := objectSchema(reflect.TypeOf(form), parts)
@@ -109,7 +109,8 @@ func schemaFor(name string, form any, of string) map[string]any {
 	return whole
 }
 
-// objectSchema describes a struct; structs in it become parts.
+// objectSchema returns the schema of a struct. The schemas of structs in it are added to
+// parts.
 func objectSchema(of reflect.Type, parts map[string]any) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for _, f := range reflect.VisibleFields(of) {
@@ -142,7 +143,7 @@ func valueSchema(in reflect.Type, name string, of reflect.Type, parts map[string
 		}
 		part := strings.ToLower(of.Name()[:1]) + of.Name()[1:]
 		if _, known := parts[part]; !known {
-			parts[part] = nil // it may be in itself
+			parts[part] = nil // in case it contains itself
 			parts[part] = objectSchema(of, parts)
 		}
 		return map[string]any{"$ref": "#/$defs/" + part}
@@ -161,7 +162,7 @@ func valueSchema(in reflect.Type, name string, of reflect.Type, parts map[string
 	return text
 }
 
-// enums are the words that a field has.
+// enums returns the values of a field, or nil if any value is allowed.
 func enums(in reflect.Type, field string) []string {
 	switch strings.ToLower(in.Name()[:1]) + in.Name()[1:] + "." + field {
 	case "item.status":

@@ -11,14 +11,14 @@ import (
 // its meaning, and stays if fields or events are added.
 const eventsSchema = 2
 
-// event is what all events begin with.
+// event contains the fields of all events.
 type event struct {
 	// Time is RFC 3339 in UTC.
 	Time  string `json:"time"`
 	Event string `json:"event"`
 }
 
-func (e *event) happened(at time.Time) { e.Time = at.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+func (e *event) setTime(t time.Time) { e.Time = t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 // runStarted is the first event.
 type runStarted struct {
@@ -41,15 +41,15 @@ type itemStarted struct {
 	Version  string `json:"version"`
 }
 
-// itemFinished has the fields that --output json has for the item.
+// itemFinished has the fields of an item of --output json.
 type itemFinished struct {
 	event
 	Item
-	// Seconds is nil where nothing was begun.
+	// Seconds is nil if the item was not started.
 	Seconds *float64 `json:"seconds,omitempty"`
 }
 
-// transferOf says which zip moves.
+// transferOf identifies the zip of a transfer.
 type transferOf struct {
 	Provider string `json:"provider"`
 	Version  string `json:"version"`
@@ -64,7 +64,7 @@ func ofPackage(p provider.Package) transferOf {
 type transferStarted struct {
 	event
 	transferOf
-	// Size is left out where it is not known.
+	// Size is zero if it is unknown.
 	Size int64 `json:"size,omitempty"`
 
 	transfer *transfer
@@ -80,8 +80,8 @@ type transferFinished struct {
 	transfer *transfer
 }
 
-// retried has host, wait and tries only of a request: a transfer that is begun
-// again has several.
+// retried reports a retry. Host, Wait, Try, and Of are set only for a request, because
+// restarting a transfer can take several requests.
 type retried struct {
 	event
 	What   string  `json:"what"`
@@ -92,7 +92,7 @@ type retried struct {
 	Of     int     `json:"of,omitempty"`
 }
 
-// paused is of a host that has enough of requests: none goes there for a while.
+// paused reports that a host throttles requests, and that none are sent to it for a while.
 type paused struct {
 	event
 	Host   string  `json:"host"`

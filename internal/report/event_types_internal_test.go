@@ -18,17 +18,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
 
-// forms has every event, and what is in them.
+// forms has the type of each event and of its parts.
 var forms = map[string]any{
 	"run_started": runStarted{}, "run_planned": runPlanned{}, "item_started": itemStarted{}, "item_finished": itemFinished{},
 	"transfer_started": transferStarted{}, "transfer_finished": transferFinished{}, "retry": retried{}, "pause": paused{}, "run_finished": runFinished{},
 	"package": PackageItem{}, "evidence": EvidenceItem{}, "signature": SignatureItem{}, "denial": DenialItem{}, "approval": artifact.Approval{}, "error": ErrorItem{},
 }
 
-// parts are those that are no events themselves.
+// parts lists the forms that are not events.
 var parts = []string{"package", "evidence", "signature", "denial", "approval", "error"}
 
-// schemaOf is what the tests need of docs/schema/v2/events.schema.json.
+// schemaOf is the part of docs/schema/v2/events.schema.json that the tests use.
 type schemaOf struct {
 	OneOf []map[string]string `json:"oneOf"`
 	Defs  map[string]struct {
@@ -51,8 +51,8 @@ func readSchema(t *testing.T) schemaOf {
 	return s
 }
 
-// TestEventsSchema: the schema has each event's fields, no others, and as required
-// those that are always written.
+// TestEventsSchema checks that the schema has exactly the fields of each event, and
+// requires those that are always written.
 func TestEventsSchema(t *testing.T) {
 	t.Parallel()
 	schema := readSchema(t)
@@ -94,8 +94,8 @@ var (
 	codeSpan = regexp.MustCompile("`([a-z_0-9]+)`")
 )
 
-// TestOperationsPage holds the tables of docs/operations.md to the program: fields of
-// events.
+// TestOperationsPage compares the tables of docs/operations.md with the fields of events
+// and the exit codes.
 func TestOperationsPage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
@@ -130,7 +130,7 @@ func TestOperationsPage(t *testing.T) {
 		}
 		written[name], _ = fieldsOf(reflect.TypeOf(form))
 		for _, field := range written[name] {
-			// cli.md has the fields of items.
+			// docs/cli.md documents the fields of items.
 			if !explained[field] && name != "item_finished" && field != "event" {
 				t.Errorf("the page does not say what %s is", field)
 			}
@@ -153,8 +153,8 @@ func TestOperationsPage(t *testing.T) {
 	}
 }
 
-// fieldsOf returns the names of a struct's fields in JSON, and of those that are
-// always there, sorted.
+// fieldsOf returns the JSON names of a struct's fields, and of those that are always
+// written, sorted.
 func fieldsOf(of reflect.Type) (all, always []string) {
 	for _, f := range reflect.VisibleFields(of) {
 		if f.Anonymous || !f.IsExported() {
