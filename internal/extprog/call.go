@@ -7,37 +7,37 @@ import (
 )
 
 const (
-	// DefaultTimeout lets an SBOM maker unpack and search a provider of 1 GiB.
+	// DefaultTimeout is sufficient to generate an SBOM of a 1 GiB provider.
 	DefaultTimeout = 5 * time.Minute
-	// DefaultMaxOutput is several times the SBOM of a large provider.
+	// DefaultMaxOutput is several times the size of the SBOM of a large provider.
 	DefaultMaxOutput = 32 << 20
 )
 
-// Call is what one run of a program is given. Its zero value is a run with
-// nothing on stdin, in the current directory, within the default limits.
+// Call configures a run of a program. The zero value runs it without stdin, in the
+// current directory, with the default limits.
 type Call struct {
-	// Replace has values for placeholders, by their names without braces: "zip"
-	// stands for {zip}. They are put into the words after splitting, so whatever
-	// a value holds it stays within its word. All other braces are literal.
+	// Replace maps placeholder names to values. For example, the value of "zip"
+	// replaces {zip}. Values are inserted after the command line is split into words,
+	// so each value stays within its word. All other braces are literal.
 	Replace map[string]string
-	// Stdin is sent to the program. Nil is no stdin at all.
+	// Stdin is sent to the program. If nil, the program has no stdin.
 	Stdin []byte
-	// Dir is the working directory, by default our own. A program that was named
-	// by a relative path is still found from ours.
+	// Dir is the working directory. If empty, it is the current one. A relative path of
+	// the program is always resolved against the current directory.
 	Dir string
-	// Env is added to our own environment, as "name=value".
+	// Env is added to the environment, as "name=value".
 	Env []string
-	// MayBeSilent allows the program to print nothing.
+	// MayBeSilent allows empty output.
 	MayBeSilent bool
-	// Private keeps stdout, which may hold secrets, out of errors. What goes to
-	// stderr is for people and is told all the same.
+	// Private omits stdout, which can contain secrets, from errors. Stderr is still
+	// included.
 	Private bool
-	// Refusal reads what a program printed that ended with another status than 0,
-	// where its answer is there. An error that it gives takes the place of [Exited].
+	// Refusal, if not nil, parses stdout after a nonzero exit status. If it returns an
+	// error, the run fails with that error instead of [Exited].
 	Refusal func(stdout []byte) error
-	// Timeout bounds the run, 0 is [DefaultTimeout].
+	// Timeout limits the duration of the run. If 0, it is [DefaultTimeout].
 	Timeout time.Duration
-	// MaxOutput bounds the bytes of stdout, 0 is [DefaultMaxOutput].
+	// MaxOutput limits the size of stdout in bytes. If 0, it is [DefaultMaxOutput].
 	MaxOutput int
 }
 
@@ -45,7 +45,7 @@ func (c Call) timeout() time.Duration { return cmp.Or(c.Timeout, DefaultTimeout)
 
 func (c Call) maxOutput() int { return cmp.Or(c.MaxOutput, DefaultMaxOutput) }
 
-// fill puts values into words. What is put in is not searched again.
+// fill replaces placeholders. Inserted values are not searched for placeholders.
 func (c Call) fill(words []string) []string {
 	var pairs []string
 	for name, value := range c.Replace {

@@ -10,14 +10,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 )
 
-// childAttributes lets a child leave the process group when its parent was
-// asked for that.
+// childAttributes starts a child outside the process group if args require it.
 func childAttributes(args []string) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: slices.Contains(args, "leave")}
 }
 
-// TestRunIgnoresWhoLeft has a child that no signal to the group reaches. It holds
-// stdout open for as long as the test has the connection.
+// TestRunIgnoresWhoLeft covers a child process outside the process group, which no
+// signal to the group reaches. It keeps stdout open until the test closes the
+// connection.
 func TestRunIgnoresWhoLeft(t *testing.T) {
 	t.Parallel()
 	children := listen(t)

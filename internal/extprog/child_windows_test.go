@@ -2,5 +2,5 @@ package extprog_test
 
 import "syscall"
 
-// childAttributes are none: a job is not left.
+// childAttributes returns nil, because processes cannot leave a job object.
 func childAttributes([]string) *syscall.SysProcAttr { return nil }

@@ -11,10 +11,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 )
 
-// patience is the time that a hanging test has; a passing one doesn't wait.
+// patience is the time limit of a hanging test. A passing test does not wait.
 const patience = 30 * time.Second
 
-// children is where the children of helpers let themselves be known.
+// children is the listener to which child processes of helpers connect.
 type children struct{ net.Listener }
 
 func listen(t *testing.T) children {
@@ -31,7 +31,7 @@ func (c children) env(as string) []string {
 	return append(actAs(as), addressVariable+"="+c.Addr().String())
 }
 
-// accept waits for a child. It ends with the connection.
+// accept waits for a child. The child exits when the connection is closed.
 func (c children) accept(t *testing.T) net.Conn {
 	t.Helper()
 	conn, err := c.Accept()
@@ -42,7 +42,7 @@ func (c children) accept(t *testing.T) net.Conn {
 	return conn
 }
 
-// checkEnded wants a child to be gone: nothing else ends its connection.
+// checkEnded checks that a child has exited, which closes its connection.
 func checkEnded(t *testing.T, child net.Conn) {
 	t.Helper()
 	if err := child.SetReadDeadline(time.Now().Add(patience)); err != nil {

@@ -13,36 +13,38 @@ import (
 )
 
 const (
-	// maxStderr is how much of the end of stderr is shown: the error itself and
-	// some lines before it.
+	// maxStderr is the maximum size of the end of stderr in errors, in bytes. It is
+	// enough for the error message and the lines before it.
 	maxStderr = 2 << 10
-	// maxBeginning is how much of an unwanted answer is shown.
+	// maxBeginning is the maximum size of the start of unexpected output in errors, in
+	// bytes.
 	maxBeginning = 200
 )
 
-// Failure is a kind of [Error].
+// Failure is the kind of an [Error].
 type Failure string
 
 // The kinds of failures.
 const (
-	NotFound    Failure = "not found"    // the program is not in PATH, or not at its path
-	Exited      Failure = "exited"       // with another status than 0, or by a signal
-	OverLimit   Failure = "over limit"   // the program was ended for exceeding a limit
-	WrongOutput Failure = "wrong output" // the program did not print one JSON object
+	NotFound    Failure = "not found" // the program is not in PATH, or does not exist
+	Exited      Failure = "exited" // the program exited with a nonzero status, or was killed by a signal
+	OverLimit   Failure = "over limit" // the program was killed because it exceeded a limit
+	WrongOutput Failure = "wrong output" // the program did not print a single JSON object
 )
 
 // Error describes why a run failed.
 type Error struct {
 	Failure Failure
-	// Problem is a sentence without its full stop.
+	// Problem describes the problem, without a final period.
 	Problem string
-	// Stderr is the end of what the program wrote there, at most 2 KiB on one
-	// line without control characters.
+	// Stderr is the end of the program's stderr: at most 2 KiB on one line, without
+	// control characters.
 	Stderr string
 	err    error
 }
 
-// ErrNotFound is the error about a program that does not exist. It wraps [exec.ErrNotFound].
+// ErrNotFound is the error for a program that does not exist. It wraps
+// [exec.ErrNotFound].
 var ErrNotFound error = &Error{Failure: NotFound, Problem: "there is no such program in PATH", err: exec.ErrNotFound}
 
 func (e *Error) Error() string {
@@ -55,13 +57,13 @@ func (e *Error) Error() string {
 // Unwrap returns [exec.ErrNotFound] if the program was not found.
 func (e *Error) Unwrap() error { return e.err }
 
-// IsFailure reports whether an error is of a kind.
+// IsFailure reports whether err is an *[Error] of kind f.
 func IsFailure(err error, f Failure) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Failure == f
 }
 
-// object checks that out is one JSON object, or nothing when that is allowed.
+// object checks that out is a single JSON object, or empty if that is allowed.
 func object(out []byte, call Call) ([]byte, error) {
 	trimmed := bytes.TrimSpace(out)
 	var problem string
@@ -86,7 +88,7 @@ func object(out []byte, call Call) ([]byte, error) {
 	return nil, &Error{Failure: WrongOutput, Problem: problem}
 }
 
-// notStarted leaves out the package name of os/exec, which is no program.
+// notStarted removes the prefix of package os/exec from an error.
 func notStarted(err error) error {
 	if errors.Is(err, exec.ErrNotFound) {
 		return ErrNotFound
@@ -97,7 +99,7 @@ func notStarted(err error) error {
 	return err
 }
 
-// OneLine joins words by single spaces and drops what could steer a terminal.
+// OneLine joins words with single spaces and removes control characters.
 func OneLine(text []byte) string {
 	words := strings.FieldsFunc(strings.ToValidUTF8(string(text), "\uFFFD"), func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r)

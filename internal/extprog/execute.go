@@ -6,9 +6,10 @@ import (
 	"sync"
 )
 
-// execute starts a process in a group of its own, waits for it, ends the group,
-// and takes what was printed. The pipes are ours, since those of os/exec end with
-// the process, and lose output, or with the last that holds them, and hang.
+// execute starts a process in its own process group, waits for it, kills the group, and
+// reads the remaining output. It creates the pipes itself, because os/exec either
+// closes its pipes when the process exits, which loses output, or waits for all
+// processes that have them open.
 func execute(cmd *exec.Cmd, input []byte, stdout, stderr io.Writer) error {
 	out, err := newStream(stdout)
 	if err != nil {
@@ -38,13 +39,14 @@ func execute(cmd *exec.Cmd, input []byte, stdout, stderr io.Writer) error {
 	}
 	g.Add(cmd.Process)
 	sending.Go(send)
-	// Before the pipes are drained, which children could hold open.
+	// The group is killed before the pipes are drained, because child processes can
+	// keep them open.
 	defer g.Kill()
 	return cmd.Wait()
 }
 
-// sender returns what writes to stdin once the process runs. A program need not
-// read its input, so how far that gets doesn't matter: Wait closes the pipe.
+// sender returns a function that writes input to stdin. The program does not have to
+// read its input: Wait closes the pipe.
 func sender(cmd *exec.Cmd, input []byte) (func(), error) {
 	if input == nil {
 		return func() {}, nil

@@ -1,7 +1,7 @@
 package extprog
 
-// Words returns the words of a command line, placeholders still in them.
+// Words returns the words of a command line with their placeholders.
 func (p Program) Words() []string { return p.words }
 
-// Split is split.
+// Split exports split for tests.
 var Split = split

@@ -8,22 +8,24 @@ import (
 	"syscall"
 )
 
-// Group is a process and its descendants, those aside that leave it by setsid or
+// Group is a process and its descendants, except those that leave it with setsid or
 // setpgid.
 type Group struct {
-	// leader is the process that the group is named after, 0 before it started.
+	// leader is the process ID of the group's leader. It is 0 before the process
+	// starts.
 	leader int
 }
 
-// NewGroup makes the process of cmd the first of a group, which the context of
-// cmd, which was made with one, ends as a whole. It is in the background of our terminal then: the kernel
-// stops a program that asks for a password there, until the time is over.
+// NewGroup makes the process of cmd the leader of a new process group. When the context
+// of cmd is canceled, the whole group is killed. The group runs in the background of
+// the terminal, so the kernel stops a program that reads a password from it until the
+// timeout expires.
 func NewGroup(cmd *exec.Cmd) (*Group, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
 		if err := killGroup(cmd.Process.Pid); err != nil {
-			// macOS refuses a group of zombies with EPERM; this one tells
-			// os.ErrProcessDone then.
+			// If all processes of the group are zombies, macOS returns EPERM, and this
+			// call returns os.ErrProcessDone.
 			return cmd.Process.Kill()
 		}
 		return nil
@@ -31,19 +33,19 @@ func NewGroup(cmd *exec.Cmd) (*Group, error) {
 	return &Group{}, nil
 }
 
-// Add says which process it is, once that has started.
+// Add records the leader after it has started.
 func (g *Group) Add(p *os.Process) { g.leader = p.Pid }
 
-// Others reports whether there are more processes than the first, which was waited
-// for. One that has ended counts too until somebody waits for it.
+// Others reports whether the group has processes other than its leader, for which the
+// caller has waited. Zombies are included.
 func (g *Group) Others() bool { return syscall.Kill(-g.leader, 0) == nil }
 
-// Kill ends who is left. The leader is waited for by then: as long as one other
-// process is in the group no new process can get its number, and the numbers go
-// round before it is used again.
+// Kill kills the remaining processes. The caller has waited for the leader. While the
+// group has another process, no new process gets its number. Otherwise the number is
+// not reused for a long time.
 func (g *Group) Kill() { _ = killGroup(g.leader) }
 
-// Close returns back what the system holds for the group.
+// Close releases the resources of the group.
 func (*Group) Close() {}
 
 func killGroup(leader int) error { return syscall.Kill(-leader, syscall.SIGKILL) }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Group is a process and its descendants: a job object.
+// Group is a process and its descendants, in a job object.
 type Group struct{ job windows.Handle }
 
 // accounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION.
@@ -17,11 +17,11 @@ type accounting struct {
 	TotalPageFaultCount, TotalProcesses, ActiveProcesses, TotalTerminatedProcesses     uint32
 }
 
-// killedStatus is the exit status of processes that were ended.
+// killedStatus is the exit status of killed processes.
 const killedStatus = 1
 
-// NewGroup makes a group for the process of cmd, which the context of cmd, which
-// was made with one, ends as a whole.
+// NewGroup creates a group for the process of cmd. When the context of cmd is canceled,
+// the whole group is killed.
 func NewGroup(cmd *exec.Cmd) (*Group, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -30,43 +30,43 @@ func NewGroup(cmd *exec.Cmd) (*Group, error) {
 	g := &Group{job: job}
 	cmd.Cancel = func() error {
 		g.Kill()
-		// It may not be in the job yet.
+		// The process might not have been added to the job.
 		return cmd.Process.Kill()
 	}
 	return g, nil
 }
 
-// Add puts a process into the group. What it starts before that is not in it;
-// to start it suspended needs its first thread, which os/exec doesn't give.
-// Failing means that the process has ended already, or that its user forbids
-// jobs: then only the process itself can be ended.
+// Add adds a process to the group. Processes that it started earlier are not added. To
+// prevent that, the process would have to be started suspended, and os/exec does not
+// provide the thread handle to resume it. If adding fails, the process has exited, or
+// the user must not create jobs. Then only the process itself can be killed.
 func (g *Group) Add(p *os.Process) {
 	_ = p.WithHandle(func(handle uintptr) {
 		_ = windows.AssignProcessToJobObject(g.job, windows.Handle(handle))
 	})
 }
 
-// Others reports whether there are more processes than the first, which was waited
-// for.
+// Others reports whether the group has processes other than the first one, for which
+// the caller has waited.
 func (g *Group) Others() bool {
 	var counted accounting
-	err := windows.QueryInformationJobObject(g.job, windows.JobObjectBasicAccountingInformation, uintptr(unsafe.Pointer(&counted)), uint32(unsafe.Sizeof(counted)), nil) //nolint:gosec // the call takes a pointer and a size
+	err := windows.QueryInformationJobObject(g.job, windows.JobObjectBasicAccountingInformation, uintptr(unsafe.Pointer(&counted)), uint32(unsafe.Sizeof(counted)), nil) //nolint:gosec // the call requires a pointer and a size
 	return err == nil && counted.ActiveProcesses > 0
 }
 
-// PeakMemory is the most that the first process has had so far, in bytes, or 0
-// where the system does not tell.
+// PeakMemory returns the peak memory of the first process in bytes, or 0 if it is
+// unknown.
 func (g *Group) PeakMemory() int64 {
 	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
-	err := windows.QueryInformationJobObject(g.job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)), nil) //nolint:gosec // the call takes a pointer and a size
+	err := windows.QueryInformationJobObject(g.job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)), nil) //nolint:gosec // the call requires a pointer and a size
 	if err != nil {
 		return 0
 	}
-	return int64(limits.PeakProcessMemoryUsed) //nolint:gosec // no machine has that much
+	return int64(limits.PeakProcessMemoryUsed) //nolint:gosec // cannot overflow
 }
 
-// Kill ends who is left.
+// Kill kills the remaining processes.
 func (g *Group) Kill() { _ = windows.TerminateJobObject(g.job, killedStatus) }
 
-// Close returns back what the system holds for the group.
+// Close releases the resources of the group.
 func (g *Group) Close() { _ = windows.CloseHandle(g.job) }

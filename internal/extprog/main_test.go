@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// asVariable makes the test program one of the helpers below.
+	// asVariable makes the test program run as one of the helpers below.
 	asVariable = "EXTPROG_TEST_AS"
-	// addressVariable is where a child lets itself be known.
+	// addressVariable is the address to which a child connects.
 	addressVariable = "EXTPROG_TEST_ADDRESS"
 )
 
-// TestMain lets the test program stand in for external programs, so that the
-// tests need none and run on every system.
+// TestMain lets the test program act as external programs, so that the tests run on
+// every system.
 func TestMain(m *testing.M) {
 	as := os.Getenv(asVariable)
 	if as == "" {
@@ -49,8 +49,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// actAs is the environment in which the test program is a helper. The race
-// detector would let each of them sleep for a second before it ends.
+// actAs returns the environment in which the test program acts as a helper. It disables
+// the sleep of one second that the race detector adds at exit.
 func actAs(helper string) []string {
 	return []string{asVariable + "=" + helper, "GORACE=atexit_sleep_ms=0"}
 }
@@ -71,7 +71,7 @@ func printArguments() error {
 	})
 }
 
-// flood prints until nobody reads any more.
+// flood prints until its output is closed.
 func flood() error {
 	line := strings.Repeat("x", 1<<16)
 	for {
@@ -87,7 +87,7 @@ func fail() error {
 	return nil
 }
 
-// refuse says on stdout why there is no answer, as credential helpers do.
+// refuse prints the reason for a failure to stdout, like credential helpers do.
 func refuse() error {
 	fmt.Print(os.Args[1])
 	os.Exit(3)
@@ -100,7 +100,7 @@ func hang() error {
 	return nil
 }
 
-// withChild starts a child that keeps stdout open, and goes on once it runs.
+// withChild starts a child that keeps stdout open, and calls then when the child runs.
 func withChild(then func() error) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -123,7 +123,7 @@ func withChild(then func() error) error {
 	return then()
 }
 
-// child lives as long as the test keeps the connection.
+// child runs until the test closes the connection.
 func child() error {
 	conn, err := net.Dial("tcp", os.Getenv(addressVariable))
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// PeakMemory is the most that the first process has had resident so far, in bytes,
-// or 0 where the system does not tell. It has to be asked while the process runs:
-// what is told of one that has ended counts what its parent had when it started it.
+// PeakMemory returns the peak resident memory of the first process in bytes, or 0 if it
+// is unknown. It must be called while the process runs: the value for a process that
+// has exited includes the memory of its parent at the time of the fork.
 func (g *Group) PeakMemory() int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.leader))
 	if err != nil {

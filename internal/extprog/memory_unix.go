@@ -2,6 +2,6 @@
 
 package extprog
 
-// PeakMemory would be the most that the first process has had so far: these systems
-// do not tell it of a process that runs.
+// PeakMemory returns 0, because these systems do not report the peak memory of a
+// running process.
 func (*Group) PeakMemory() int64 { return 0 }

@@ -1,8 +1,8 @@
-// Package extprog runs external programs: makers of SBOMs, creators of
-// repositories. The gateway to them is a small one. A program gets words, an
-// environment and perhaps a JSON object of strings on stdin; it answers with one
-// JSON object on stdout, and with exit status 0 when all went well. Whatever it
-// does, it is limited in time and output, and no process of it stays behind.
+// Package extprog runs external programs, such as SBOM generators and programs that
+// create repositories. A program receives arguments, an environment, and optionally a
+// JSON object of strings on stdin. It prints a JSON object to stdout and exits with
+// status 0 on success. Its running time and output are limited, and all its processes
+// are killed at the end.
 package extprog
 
 import (
@@ -19,19 +19,18 @@ import (
 // Program is a program and its arguments. The zero value runs nothing.
 type Program struct{ words []string }
 
-// New returns the program of some words, of which the first is its name or path.
+// New returns a program. The first word is its name or path.
 func New(words ...string) Program { return Program{words} }
 
-// placeholder is a word in braces, which stands for something or is mistyped.
+// placeholder matches a word in braces.
 var placeholder = regexp.MustCompile(`\{([a-zA-Z_-]+)\}`)
 
-// Parse reads a command line: words as a POSIX shell splits and quotes them
-// (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_02).
-// But no shell is run: $, `, * and ~ stand for themselves, and what only a shell
-// can act on is refused unless quoted. On Windows too a backslash quotes, so a
-// path with backslashes goes between single quotes. A {word} that is none of the
-// placeholders is refused; braces around anything else stand for themselves. Errors are
-// *[provider.SyntaxError].
+// Parse parses a command line. Words are split and quoted like in a POSIX shell
+// (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_02),
+// but no shell is run: $, `, *, and ~ are literal, and unquoted shell operators are
+// rejected. A backslash is a quote on Windows as well, so paths with backslashes must
+// be in single quotes. A {word} that is not a placeholder is rejected. Other braces are
+// literal. Parse returns errors of type *[provider.SyntaxError].
 func Parse(commandLine string, placeholders ...string) (Program, error) {
 	words, err := split(commandLine)
 	if err != nil {
@@ -51,8 +50,8 @@ func Parse(commandLine string, placeholders ...string) (Program, error) {
 	return New(words...), nil
 }
 
-// Name returns the program's file name, without directories and arguments, which may be
-// secrets.
+// Name returns the program's file name, without directories and without arguments,
+// which can contain secrets.
 func (p Program) Name() string {
 	if len(p.words) == 0 {
 		return ""

@@ -111,7 +111,7 @@ func parse(tb testing.TB, line string) extprog.Program {
 	return p
 }
 
-// quoted writes words so that they are words again.
+// quoted quotes words for a command line.
 func quoted(words ...string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
@@ -139,7 +139,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q: the words differ once each is quoted:\n%s", line, diff)
 		}
 		if !strings.ContainsAny(line, `'"\`) {
-			// Without quotes nothing but blanks can divide.
+			// Without quotes, only spaces and tabs separate words.
 			plain := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' })
 			if diff := cmp.Diff(plain, words); diff != "" {
 				t.Fatalf("%q (-blanks +words):\n%s", line, diff)

@@ -8,16 +8,16 @@ import (
 	"path/filepath"
 )
 
-// What ended a run, as causes of its context.
+// Causes of a context that ended a run.
 var (
 	errTime   = errors.New("over the time limit")
 	errOutput = errors.New("over the output limit")
 )
 
-// Run runs the program and gives the JSON object that it printed, byte for byte,
-// or nil when it printed nothing and may. Every process of its group is ended by
-// then. Errors are those of the context, *[Error], or say why the program did not
-// start. None of them tells what was sent to it.
+// Run runs the program and returns the JSON object that it printed, byte for byte, or
+// nil if it printed nothing and call allows that. All processes of its group are killed
+// before Run returns. Run returns the error of the context, an *[Error], or the error
+// of starting the program. Errors never contain the input of the program.
 func (p Program) Run(ctx context.Context, call Call) ([]byte, error) {
 	out, err := p.run(ctx, call)
 	if err != nil {
@@ -27,26 +27,26 @@ func (p Program) Run(ctx context.Context, call Call) ([]byte, error) {
 }
 
 func (p Program) run(ctx context.Context, call Call) ([]byte, error) {
-	// 1. The time starts, and with the context it ends.
+	// 1. Start the timeout.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	ctx, stop := context.WithTimeoutCause(ctx, call.timeout(), errTime)
 	defer stop()
 
-	// 2. The words find their program.
+	// 2. Find the program.
 	cmd, err := p.command(ctx, call)
 	if err != nil {
 		return nil, err
 	}
 
-	// 3. It runs, and what it prints is kept within bounds.
+	// 3. Run it with limited output.
 	stdout := &capped{max: call.maxOutput(), over: func() { cancel(errOutput) }}
 	stderr := &Tail{}
 	tell := started(ctx, cmd.Path)
 	err = execute(cmd, call.Stdin, stdout, stderr)
 	tell(err)
 
-	// 4. What came back is judged.
+	// 4. Check the result.
 	cause := context.Cause(ctx)
 	var exit *exec.ExitError
 	switch {
@@ -65,7 +65,7 @@ func (p Program) run(ctx context.Context, call Call) ([]byte, error) {
 	return object(stdout.data, call)
 }
 
-// ended says why a run was ended from outside.
+// ended returns the error for a run that was killed.
 func ended(cause error, call Call, stderr string) error {
 	switch {
 	case errors.Is(cause, errTime):
@@ -76,7 +76,7 @@ func ended(cause error, call Call, stderr string) error {
 	return cause
 }
 
-// command finds the program and fills in the placeholders.
+// command finds the program and replaces the placeholders.
 func (p Program) command(ctx context.Context, call Call) (*exec.Cmd, error) {
 	if len(p.words) == 0 {
 		return nil, errors.New("there is no program to run")
@@ -86,7 +86,7 @@ func (p Program) command(ctx context.Context, call Call) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, notStarted(err)
 	}
-	// Else it would be looked for below call.Dir.
+	// A relative path would be resolved against call.Dir.
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 )
 
-// self is the test program's path, quoted.
+// self returns the test program's path, quoted.
 func self(tb testing.TB) string {
 	tb.Helper()
 	path, err := os.Executable()
@@ -69,7 +69,7 @@ func TestRunMayIgnoreStdin(t *testing.T) {
 	}
 }
 
-// told is what the helper "args" prints.
+// told is the output of the helper "args".
 type told struct {
 	Args              []string
 	Dir, Stdin, Added string
@@ -202,7 +202,8 @@ func TestRunFindsTheProgram(t *testing.T) {
 	}
 }
 
-// TestRunFindsRelativePaths: a relative path is the user's, not the call's.
+// TestRunFindsRelativePaths checks that a relative path is resolved against the current
+// directory, not against the directory of the call.
 func TestRunFindsRelativePaths(t *testing.T) {
 	t.Parallel()
 	here, err := os.Getwd()
@@ -215,7 +216,7 @@ func TestRunFindsRelativePaths(t *testing.T) {
 	}
 	relative, err := filepath.Rel(here, path)
 	if err != nil {
-		return // Windows: the test program is on another drive, and has no such path
+		return // on Windows, the test program can be on another drive
 	}
 	call := extprog.Call{Dir: t.TempDir(), Env: actAs("deaf")}
 	if out, err := parse(t, quoted(relative)).Run(t.Context(), call); err != nil || string(out) != "{}" {

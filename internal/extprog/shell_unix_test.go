@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestParseLikeTheShell compares with the system's shell where nothing is
-// expanded.
+// TestParseLikeTheShell compares Parse with the system's shell for words without
+// expansions.
 func TestParseLikeTheShell(t *testing.T) {
 	t.Parallel()
 	for _, arguments := range []string{

@@ -8,26 +8,27 @@ import (
 )
 
 const (
-	// operators are the characters that end a word in a shell and mean something
-	// by themselves: section 2.10.2 of POSIX' shell language, and the newline.
+	// operators are the characters that end a word and are operators in a shell:
+	// section 2.10.2 of the POSIX shell language, and the newline.
 	operators = "|&;<>()\n"
-	// escapable are those before which a backslash is a quote within double
-	// quotes: section 2.2.3.
+	// escapable are the characters that a backslash quotes within double quotes:
+	// section 2.2.3.
 	escapable = "$`\"\\\n"
 )
 
-// split returns a command line's words, at least one and the first not empty.
+// split returns the words of a command line: at least one, and the first one is not
+// empty.
 func split(line string) ([]string, error) {
 	fail := func(offset int, problem string) ([]string, error) {
 		return nil, &provider.SyntaxError{What: "command line", Input: line, Offset: offset, Problem: problem}
 	}
-	// Arguments end with a NUL where they are handed over.
+	// Arguments cannot contain NUL.
 	if i := strings.IndexByte(line, 0); i >= 0 {
 		return fail(i, "has a NUL byte, which no argument can hold")
 	}
 	var words []string
 	var word []byte
-	inWord := false // also in an empty one: two quotes with nothing between them
+	inWord := false // set for empty words as well: two quotes with nothing between them
 	for i := 0; i < len(line); i++ {
 		switch c := line[i]; {
 		case c == ' ' || c == '\t':
@@ -52,7 +53,7 @@ func split(line string) ([]string, error) {
 			i += length
 		case c == '\\' && i+1 == len(line):
 			return fail(i, "ends in a backslash, which quotes nothing")
-		case c == '\\' && line[i+1] == '\n': // a line that goes on
+		case c == '\\' && line[i+1] == '\n': // line continuation
 			i++
 			continue
 		case c == '\\':
@@ -76,7 +77,7 @@ func split(line string) ([]string, error) {
 	return words, nil
 }
 
-// doubleQuoted reads a text up to the next double quote. length includes that.
+// doubleQuoted parses a text up to the next double quote. length includes the quote.
 func doubleQuoted(text string) (quoted []byte, length int, closed bool) {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -86,7 +87,7 @@ func doubleQuoted(text string) (quoted []byte, length int, closed bool) {
 		if c == '\\' && i+1 < len(text) && strings.IndexByte(escapable, text[i+1]) >= 0 {
 			i++
 			if c = text[i]; c == '\n' {
-				continue // a line that goes on
+				continue // line continuation
 			}
 		}
 		quoted = append(quoted, c)

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// strayDelay is how long output is still awaited when the process group has
-// ended. Only a process that left the group can hold the pipe open by then, and
-// its output is nobody's answer.
+// strayDelay is how long Run waits for output after the process group was killed. After
+// that, only a process that has left the group can keep the pipe open, and its output
+// is not used.
 const strayDelay = time.Second
 
 // stream is a pipe from a process to a writer.
 type stream struct {
 	read, write *os.File
-	// done is closed when everything is copied.
+	// done is closed when all output is copied.
 	done chan struct{}
 }
 
@@ -26,15 +26,15 @@ func newStream(w io.Writer) (*stream, error) {
 	s := &stream{read: read, write: write, done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
-		// The writers take everything, and reading ends with the pipe.
+		// The writers never fail, and reading stops at the end of the pipe.
 		_, _ = io.Copy(w, read)
 	}()
 	return s, nil
 }
 
-// end waits for the rest of the output. The writer is the caller's again.
+// end waits for the rest of the output. Afterwards, the caller can use the writer.
 func (s *stream) end() {
-	// The process has its own copy of this end, if it was started at all.
+	// If the process was started, it has its own copy of this end.
 	_ = s.write.Close()
 	timer := time.NewTimer(strayDelay)
 	defer timer.Stop()
@@ -46,12 +46,12 @@ func (s *stream) end() {
 	<-s.done
 }
 
-// capped keeps what is written to it, up to a number of bytes. It takes more,
-// so that the process doesn't block, and forgets it.
+// capped stores the bytes that are written to it, up to a limit. It discards the rest,
+// so that the process does not block.
 type capped struct {
 	max  int
 	data []byte
-	// isOver tells that there was more, over is called each time.
+	// isOver is set if output was discarded. over is called for each such write.
 	isOver bool
 	over   func()
 }
@@ -66,15 +66,15 @@ func (b *capped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Tail keeps the last 2 KiB of what is written to it. Its zero value is empty.
+// Tail stores the last 2 KiB that are written to it. The zero value is empty.
 type Tail struct{ data []byte }
 
-// Write takes all of p.
+// Write always writes all of p.
 func (t *Tail) Write(p []byte) (int, error) {
 	t.data = append(t.data, p[max(len(p)-maxStderr, 0):]...)
 	t.data = append(t.data[:0], t.data[max(len(t.data)-maxStderr, 0):]...)
 	return len(p), nil
 }
 
-// Text returns what was kept as [OneLine].
+// Text returns the stored text, formatted by [OneLine].
 func (t *Tail) Text() string { return OneLine(t.data) }

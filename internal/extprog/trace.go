@@ -2,19 +2,19 @@ package extprog
 
 import "context"
 
-// Trace is told of a program that is started, by its path, and gives what is told of
-// its end: nil, or how it failed, with nothing of what it was told or printed. It is
-// called concurrently.
+// Trace is called with the path of each program that is started. The returned function
+// is called when the program has exited, with nil or an error that contains neither
+// input nor output. Trace is called concurrently.
 type Trace func(path string) (ended func(error))
 
 type traceKey struct{}
 
-// WithTrace lets a trace be told of all that runs with the context, or one made of it.
+// WithTrace returns a context whose runs call t.
 func WithTrace(ctx context.Context, t Trace) context.Context {
 	return context.WithValue(ctx, traceKey{}, t)
 }
 
-// started tells the context's trace, if there is one.
+// started calls the context's trace, if it has one.
 func started(ctx context.Context, path string) (ended func(error)) {
 	if t, ok := ctx.Value(traceKey{}).(Trace); ok && t != nil {
 		return t(path)

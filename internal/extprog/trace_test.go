@@ -8,8 +8,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 )
 
-// TestTrace: a program is told by its path, and how it ended, with nothing of what it
-// was told or said.
+// TestTrace checks that a trace receives the path and the error of a program, without
+// its input and output.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	var paths, ends []string

@@ -1,13 +1,13 @@
-// Package launch starts a provider as OpenTofu does, asks it for its schema, and
-// ends it: the proof that a package works on this machine.
+// Package launch starts a provider like OpenTofu does, requests its schema, and stops
+// it, to check that a package works on this machine.
 //
 //	Package → unpack → process → handshake → schema → Report
 //
-// It runs code of others with the rights of its caller: use it only where that is
-// wanted. The provider gets an environment of its own, an empty working directory,
-// and limits of time and output; when [Start] returns its whole process group has
-// ended. It is no sandbox: network, files and processor are as open to it as they
-// are to every program of the user.
+// It runs third-party code with the permissions of its caller, so call it only with the
+// user's consent. The provider gets a separate environment, an empty working directory,
+// and limits for time and output. When [Start] returns, all processes of its process
+// group have exited. This is not a sandbox: the provider can use the network, files,
+// and the processor like any program of the user.
 package launch
 
 import (
@@ -17,24 +17,26 @@ import (
 )
 
 const (
-	// DefaultTimeout is what OpenTofu gives a provider to start in. Here it is for
-	// the schema too, which takes the largest providers some seconds.
+	// DefaultTimeout is the time that OpenTofu allows for starting a provider. Here it
+	// includes requesting the schema, which takes seconds for the largest providers.
 	DefaultTimeout = time.Minute
-	// DefaultMaxOutput is far more than providers write into their logs until they
-	// have told their schema.
+	// DefaultMaxOutput far exceeds the log output of providers before they have sent
+	// their schema.
 	DefaultMaxOutput = 16 << 20
-	// maxSchema is what OpenTofu takes.
+	// maxSchema is the limit of OpenTofu.
 	maxSchema = 64 << 20
 )
 
-// Options of [Start] and [Package]. The zero value has the default limits.
+// Options configures [Start] and [Package]. The zero value has the default limits.
 type Options struct {
-	// Timeout bounds everything up to the schema; 0 is [DefaultTimeout].
+	// Timeout limits the time until the schema is received. If 0, it is
+	// [DefaultTimeout].
 	Timeout time.Duration
-	// MaxOutput bounds what the provider prints, in bytes; 0 is [DefaultMaxOutput].
+	// MaxOutput limits the output of the provider in bytes. If 0, it is
+	// [DefaultMaxOutput].
 	MaxOutput int64
-	// TempDir is where packages are unpacked and the provider has its working
-	// directory. Empty is the system's.
+	// TempDir is the directory for unpacked packages and the provider's working
+	// directory. If empty, it is the system's directory for temporary files.
 	TempDir string
 }
 
@@ -42,21 +44,20 @@ func (o Options) timeout() time.Duration { return cmp.Or(o.Timeout, DefaultTimeo
 
 func (o Options) maxOutput() int64 { return cmp.Or(o.MaxOutput, DefaultMaxOutput) }
 
-// Report is what became known of a provider that works.
+// Report describes a provider that works.
 type Report struct {
-	// Protocol is the version of the plugin protocol that OpenTofu would speak with
-	// it: 5 or 6.
+	// Protocol is the version of the plugin protocol that OpenTofu would use: 5 or 6.
 	Protocol int
-	// What its schema lists.
+	// The numbers of objects in the schema.
 	Resources, DataSources, Functions, EphemeralResources int
-	// Started is how long the provider took from its start to the handshake.
+	// Started is the time from the start of the provider to the handshake.
 	Started time.Duration
-	// Memory is the most that the process had resident until it had told its schema,
-	// in bytes; 0 where the system does not tell, as macOS.
+	// Memory is the peak resident memory of the process until it has sent its schema,
+	// in bytes. If it is unknown, as on macOS, it is 0.
 	Memory int64
 }
 
-// String returns the report as one line.
+// String returns the report on one line.
 func (r Report) String() string {
 	text := fmt.Sprintf("protocol %d, %d resources, %d data sources, %d functions, %d ephemeral resources, started in %s",
 		r.Protocol, r.Resources, r.DataSources, r.Functions, r.EphemeralResources, r.Started.Round(time.Millisecond))

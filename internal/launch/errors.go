@@ -8,40 +8,42 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Fault is what a provider did in place of what it should.
+// Fault is the kind of an [Error].
 type Fault string
 
-// The faults of [Error].
+// The kinds of errors.
 const (
-	// NotStarted: the system refused to start it, or there is nothing to start.
+	// NotStarted means that the system could not start the provider, or that the
+	// package has no executable.
 	NotStarted Fault = "not started"
-	// Message: it printed something else than a handshake. OpenTofu shows that as
-	// an "unrecognized remote plugin message"; it is how providers say what they miss.
+	// Message means that the provider printed something other than a handshake, which
+	// OpenTofu reports as an "unrecognized remote plugin message". Providers print
+	// missing requirements in this way.
 	Message Fault = "message"
-	// Handshake: the line of its handshake is cut short, or can't be used.
+	// Handshake means that the line of the handshake is incomplete or invalid.
 	Handshake Fault = "handshake"
-	// OtherProtocol: it speaks a protocol that OpenTofu does not.
+	// OtherProtocol means that OpenTofu does not support the provider's protocol.
 	OtherProtocol Fault = "other protocol"
-	// Ended: it ended by itself before it had told its schema.
+	// Ended means that the provider exited before it sent its schema.
 	Ended Fault = "ended"
-	// Hung: the time was over.
+	// Hung means that the timeout expired.
 	Hung Fault = "hung"
-	// Flooded: it printed more than it may.
+	// Flooded means that the output exceeded its limit.
 	Flooded Fault = "flooded"
-	// Schema: it could not tell its schema.
+	// Schema means that the provider could not send its schema.
 	Schema Fault = "schema"
-	// Children: it told all, ended when it was asked to, and left processes behind.
-	// They were ended.
+	// Children means that the provider worked and exited when requested, but left child
+	// processes running. They were killed.
 	Children Fault = "children"
 )
 
-// Error says that a provider does not work, or not well. None of its texts has
-// more than one line, nor control characters.
+// Error describes a provider that does not work correctly. Its texts are single lines
+// without control characters.
 type Error struct {
 	Fault Fault
-	// Problem is a sentence without its full stop.
+	// Problem describes the problem, without a final period.
 	Problem string
-	// Stderr is the end of what it wrote there, at most 2 KiB.
+	// Stderr is the end of the provider's stderr, at most 2 KiB.
 	Stderr string
 }
 
@@ -57,25 +59,25 @@ func fail(f Fault, format string, args ...any) *Error {
 	return &Error{Fault: f, Problem: fmt.Sprintf(format, args...)}
 }
 
-// Kind is [provider.Unverified].
+// Kind returns [provider.Unverified].
 func (e *Error) Kind() provider.ErrorKind { return provider.Unverified }
 
-// Hint says how to see more of the problem.
+// Hint returns instructions for showing more details.
 func (e *Error) Hint() string {
 	return "OpenTofu is likely to meet the same; run the executable by hand to see what it says, with an environment as clean as that of --launch: env -i PATH=\"$PATH\""
 }
 
-// maxText is how many bytes of a provider's text an error shows.
+// maxText is the maximum length of a provider's text in an error, in bytes.
 const maxText = 200
 
-// short makes one line of a text, and no long one.
+// short returns a text as one line of limited length.
 func short(text string) string {
 	return extprog.OneLine([]byte(text[:min(len(text), maxText)]))
 }
 
-// handshakeProblem says what is wrong with the first line of a provider's stdout,
-// where it was the provider that did something wrong there. The form of the line
-// stands in go-plugin's docs/internals.md.
+// handshakeProblem returns an error if the first line of the provider's stdout is
+// invalid, and otherwise nil. The format of the line is described in go-plugin's
+// docs/internals.md.
 func handshakeProblem(line string) *Error {
 	parts := strings.Split(strings.TrimSpace(line), "|")
 	said := short(line)

@@ -10,13 +10,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/launch"
 )
 
-// What this machine cannot start is told apart from what starts and does not work.
+// A provider that this machine cannot start has its own kind of error.
 func ExampleStart() {
 	if err := example(); err != nil {
 		fmt.Println(err)
 	}
-	// Output:
-	// not started
+	// Output: not started
 }
 
 func example() error {

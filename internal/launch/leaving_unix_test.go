@@ -4,5 +4,5 @@ package launch_test
 
 import "syscall"
 
-// leaving lets a child leave the group of its parent.
+// leaving starts a child outside the process group of its parent.
 func leaving() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -2,5 +2,5 @@ package launch_test
 
 import "syscall"
 
-// leaving is not possible: a job is not left.
+// leaving returns nil, because processes cannot leave a job object.
 func leaving() *syscall.SysProcAttr { return nil }

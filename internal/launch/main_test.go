@@ -23,8 +23,8 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// TestMain lets the test program be each of the providers below, by the name that it
-// is started under: a provider gets neither arguments nor an environment of ours.
+// TestMain lets the test program act as each of the providers below, selected by its
+// file name, because a provider gets neither arguments nor our environment.
 func TestMain(m *testing.M) {
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	name, _, _ = strings.Cut(strings.TrimPrefix(name, "terraform-provider-"), "_")
@@ -67,8 +67,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// serve is a provider of go-plugin's, whose schema is what answer gives; nil answers
-// nothing.
+// serve runs a provider with go-plugin whose schema is the result of answer. If answer
+// is nil, the provider never responds.
 func serve(protocol int, answer func() ([]byte, error)) error {
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
@@ -82,7 +82,7 @@ func serve(protocol int, answer func() ([]byte, error)) error {
 	return nil
 }
 
-// fake has one method of the provider's service.
+// fake implements one method of the provider's service.
 type fake struct {
 	plugin.NetRPCUnsupportedPlugin
 	protocol int
@@ -101,7 +101,7 @@ func (f *fake) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
 			MethodName: method,
 			Handler: func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
 				content, err := f.answer()
-				message := &emptypb.Empty{} // fields that it does not know are sent as they are
+				message := &emptypb.Empty{} // unknown fields are sent unchanged
 				message.ProtoReflect().SetUnknown(content)
 				return message, err
 			},
@@ -122,8 +122,8 @@ func field(number protowire.Number, content []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), content)
 }
 
-// tellSchema lists 4 resources, 3 data sources, 2 functions and 1 ephemeral resource,
-// among other things and a warning.
+// tellSchema returns a schema with 4 resources, 3 data sources, 2 functions, 1
+// ephemeral resource, other fields, and a warning.
 func tellSchema() ([]byte, error) {
 	var schema []byte
 	for number, times := range map[protowire.Number]int{1: 1, 2: 4, 3: 3, 5: 1, 7: 2, 8: 1, 9: 7, 11: 5} {
@@ -162,7 +162,7 @@ func hangs() error {
 	return nil
 }
 
-// stubborn ignores what asks it to end, and has a child.
+// stubborn ignores requests to exit, and has a child.
 func stubborn() error {
 	signal.Ignore(syscall.SIGTERM, os.Interrupt)
 	return withChild(nil, hangs)
@@ -196,7 +196,7 @@ func closes() error {
 	return hangs()
 }
 
-// prints is a provider that prints a line and stays.
+// prints returns a provider that prints a line and keeps running.
 func prints(line string) func() error {
 	return func() error {
 		fmt.Println(line)
@@ -204,7 +204,7 @@ func prints(line string) func() error {
 	}
 }
 
-// plain speaks gRPC without TLS.
+// plain uses gRPC without TLS.
 func plain() error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -218,8 +218,7 @@ func plain() error {
 	return server.Serve(listener)
 }
 
-// chatty prints without an end to the stdout that go-plugin replaces, while it does all
-// else right.
+// chatty works correctly, but prints without end to the stdout that go-plugin replaces.
 func chatty() error {
 	stdout := os.Stdout
 	return serve(6, func() ([]byte, error) {
@@ -231,7 +230,7 @@ func chatty() error {
 	})
 }
 
-// surroundings writes down what a provider is given.
+// surroundings records the environment of a provider.
 func surroundings() error {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -260,28 +259,29 @@ type given struct {
 	Stdin       string
 }
 
-// beside names a file next to the provider, where tests and providers meet.
+// beside returns the path of a file next to the provider, for communication with the
+// tests.
 func beside(name string) string { return filepath.Join(filepath.Dir(os.Args[0]), name) }
 
-// withChild starts a child that holds stdout and stderr open, and goes on once the
-// child is known to the test.
+// withChild starts a child that keeps stdout and stderr open, and calls then when the
+// child has connected to the test.
 func withChild(attributes *syscall.SysProcAttr, then func() error) error {
 	cmd := &exec.Cmd{Path: os.Args[0], Args: []string{beside("child")}, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: attributes}
-	ready, err := cmd.StdinPipe() // which the child closes
+	ready, err := cmd.StdinPipe() // closed by the child
 	if err != nil {
 		return err
 	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	for { // a closed pipe is an error, and so no wait for a time
+	for { // ends when the pipe is closed
 		if _, err := ready.Write(make([]byte, 1<<10)); err != nil {
 			return then()
 		}
 	}
 }
 
-// child lives as long as the test keeps the connection.
+// child runs until the test closes the connection.
 func child() error {
 	address, err := os.ReadFile(beside("address"))
 	if err != nil {

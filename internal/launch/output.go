@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 )
 
-// maxLine is how long go-plugin lets the line of a handshake be.
+// maxLine is the maximum length of a handshake line in go-plugin, in bytes.
 const maxLine = 64 << 10
 
-// meter counts what a provider prints, on any way.
+// meter counts all output of a provider.
 type meter struct {
 	left atomic.Int64
 	over func()
@@ -23,7 +23,7 @@ func newMeter(limit int64, over func()) *meter {
 	return m
 }
 
-// Write forgets p.
+// Write counts and discards p.
 func (m *meter) Write(p []byte) (int, error) {
 	if m.left.Add(-int64(len(p))) < 0 {
 		m.over()
@@ -31,7 +31,8 @@ func (m *meter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// pipe is an output of a provider. What is read from it is counted, and observed.
+// pipe is an output of a provider. Bytes read from it are counted and passed to an
+// observer.
 type pipe struct {
 	file  *os.File
 	meter *meter
@@ -52,10 +53,10 @@ func (p *pipe) Read(b []byte) (int, error) {
 // Close closes the pipe.
 func (p *pipe) Close() error { return p.file.Close() }
 
-// firstLine keeps the first line of what is written to it.
+// firstLine stores the first line that is written to it.
 type firstLine struct {
 	text []byte
-	// whole reports that the line has ended.
+	// whole reports whether the line is complete.
 	whole bool
 }
 
@@ -68,14 +69,14 @@ func (l *firstLine) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// firstLine returns the first line on stdout, as far as it was read.
+// firstLine returns the first line of stdout that was read so far.
 func (p *process) firstLine() (text string, whole bool) {
 	p.stdout.mu.Lock()
 	defer p.stdout.mu.Unlock()
 	return string(p.first.text), p.first.whole
 }
 
-// lastWords returns the end of stderr, as one line.
+// lastWords returns the end of stderr as one line.
 func (p *process) lastWords() string {
 	p.stderr.mu.Lock()
 	defer p.stderr.mu.Unlock()

@@ -14,10 +14,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 )
 
-// Package unpacks a package of a source into a temporary directory and starts the
-// executable that OpenTofu would. The package has to be for this machine's
-// platform, else the error is a *[provider.PlatformError]. The others are those of
-// [Start], of the source, and of the archive.
+// Package unpacks a package to a temporary directory and starts its executable like
+// OpenTofu does. If the package is for another platform, it returns a
+// *[provider.PlatformError]. Otherwise it returns errors of [Start], of the source, and
+// of reading the archive.
 func Package(ctx context.Context, src provider.Source, p provider.Package, o Options) (report Report, err error) {
 	defer func() {
 		if err != nil {
@@ -50,7 +50,8 @@ func Package(ctx context.Context, src provider.Source, p provider.Package, o Opt
 	return Start(ctx, filepath.Join(unpacked, name), o)
 }
 
-// executable names the file that OpenTofu starts of a package's directory.
+// executable returns the path of the executable that OpenTofu starts in a package's
+// directory.
 func executable(dir, typ string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 )
 
-// packaged returns a source with a package for this machine, which holds the test program
-// under a name, and a description of it.
+// packaged returns a source with a package for the current platform that contains the
+// test program under the given name, and its description.
 func packaged(t *testing.T, typ, executable string) (provider.Source, provider.Package) {
 	t.Helper()
 	a, err := provider.ParseAddress("registry.example/acme/" + typ)

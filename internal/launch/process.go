@@ -19,37 +19,41 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 )
 
-// strayDelay is how long output is still awaited, and the end of a process whose
-// connection broke off. Only a process that left the group can hold the pipes open
-// after the group has ended.
+// strayDelay is how long to wait for output, and for the exit of a process whose
+// connection was closed. After the group was killed, only a process that has left the
+// group can keep the pipes open.
 const strayDelay = time.Second
 
-// process is a provider while it runs: what go-plugin calls a runner. Its own would
-// end the process and none of its children, and wait for all that hold its pipes.
+// process is a running provider. It implements the runner interface of go-plugin, whose
+// own implementation does not kill child processes and waits for all processes that
+// keep the pipes open.
 type process struct {
 	cmd   *exec.Cmd
 	group *extprog.Group
-	// dir has the working directory and the provider's temporary files.
+	// dir contains the working directory and the provider's temporary files.
 	dir string
-	// cancel ends the provider, and says why; cancelled tells whether it was called.
+	// cancel stops the provider with a cause. cancelled reports whether it was called.
 	cancel    context.CancelCauseFunc
 	cancelled func() bool
 	meter     *meter
-	// Of stdout the first line is kept, and of stderr the end.
+	// The first line of stdout and the end of stderr are stored.
 	stdout, stderr pipe
 	first          firstLine
 	tail           extprog.Tail
 
-	// started tells that there was a process, refused why the system made none.
+	// started is set after the process has started. refused is the error of starting
+	// it.
 	started bool
 	refused error
-	// met tells that the handshake was right, died that the process ended where it
-	// should have answered.
+	// met is set after a valid handshake. died is set if the process exited before it
+	// responded.
 	met, died bool
-	// ended is closed when the process has ended. What follows is known then.
+	// ended is closed when the process has exited. The following fields are valid
+	// afterwards.
 	ended chan struct{}
 	err   error
-	// alone tells that nobody ended it, left that others remained when it had ended.
+	// alone is set if the process exited by itself, and left if other processes of its
+	// group remained.
 	alone, left bool
 }
 
@@ -61,8 +65,8 @@ func newProcess(ctx context.Context, executable, dir string, maxOutput int64, ca
 	return p
 }
 
-// prepare sets the environment of the process, to which the handshake's variables
-// belong, and its directories.
+// prepare creates the directories, and sets the environment, which includes the
+// variables of the handshake.
 func (p *process) prepare(handshake []string) error {
 	work, temporary := filepath.Join(p.dir, "w"), p.home()
 	for _, dir := range []string{work, temporary} {
@@ -70,7 +74,8 @@ func (p *process) prepare(handshake []string) error {
 			return err
 		}
 	}
-	// OpenTofu gives no directory for sockets: they are temporary files then.
+	// Like OpenTofu, do not set a directory for sockets. Sockets are then created as
+	// temporary files.
 	handshake = slices.DeleteFunc(slices.Clone(handshake), func(v string) bool {
 		return strings.HasPrefix(v, plugin.EnvUnixSocketDir+"=")
 	})
@@ -82,11 +87,11 @@ func (p *process) prepare(handshake []string) error {
 	return nil
 }
 
-// home is where the provider may write. Its sockets are there, whose paths may not
-// be long.
+// home is the directory that the provider can write to. It contains sockets, whose
+// paths must be short.
 func (p *process) home() string { return filepath.Join(p.dir, "t") }
 
-// Start starts the process in a group of its own.
+// Start starts the process in its own process group.
 func (p *process) Start(context.Context) error {
 	out, outWrite, err := os.Pipe()
 	if err != nil {
@@ -122,7 +127,7 @@ func (p *process) begin() (err error) {
 	return nil
 }
 
-// await waits for the process and ends what it leaves.
+// await waits for the process and kills the processes that remain.
 func (p *process) await() {
 	p.err = p.cmd.Wait()
 	p.alone = !p.cancelled()
@@ -137,8 +142,8 @@ func (p *process) await() {
 	time.AfterFunc(strayDelay, p.closePipes)
 }
 
-// leaves reports whether the process has left others behind. Those that end with
-// their parent have a moment for it, as has the system to forget them.
+// leaves reports whether the process left child processes. It waits briefly, because
+// children can exit with their parent and the system needs time to remove them.
 func (p *process) leaves() bool {
 	const step = 10 * time.Millisecond
 	for waited := time.Duration(0); p.group.Others(); waited += step {
@@ -155,8 +160,8 @@ func (p *process) closePipes() {
 	_ = p.stderr.Close()
 }
 
-// settle lets a process that is about to end do so, and tells whether it did: its
-// pipes and its connection break off a little earlier.
+// settle waits briefly for the process to exit, and reports whether it has. Its pipes
+// and its connection are closed slightly earlier.
 func (p *process) settle() bool {
 	timer := time.NewTimer(strayDelay)
 	defer timer.Stop()
@@ -168,31 +173,31 @@ func (p *process) settle() bool {
 	}
 }
 
-// Wait waits for the end of the process.
+// Wait waits for the process to exit.
 func (p *process) Wait(context.Context) error {
 	<-p.ended
 	return p.err
 }
 
-// Kill ends the whole group.
+// Kill kills the process group.
 func (p *process) Kill(context.Context) error {
 	if p.started {
-		p.settle() // else one that has just ended by itself could not be told from it
+		p.settle() // a process that is exiting by itself must not be reported as killed
 	}
 	p.cancel(errStopped)
 	return nil
 }
 
-// Stdout is what the process prints.
+// Stdout returns the output of the process.
 func (p *process) Stdout() io.ReadCloser { return &p.stdout }
 
-// Stderr is what the process writes there.
+// Stderr returns the error output of the process.
 func (p *process) Stderr() io.ReadCloser { return &p.stderr }
 
-// Name is for go-plugin's log, which nobody reads.
+// Name returns the name for go-plugin's log, which is discarded.
 func (p *process) Name() string { return p.cmd.Path }
 
-// ID is the number of the process; go-plugin ends nothing that has none.
+// ID returns the process ID. go-plugin does not stop a process without an ID.
 func (p *process) ID() string {
 	if p.cmd.Process == nil {
 		return "-"
@@ -200,11 +205,11 @@ func (p *process) ID() string {
 	return strconv.Itoa(p.cmd.Process.Pid)
 }
 
-// Diagnose would add guesses to an error of go-plugin that is judged here.
+// Diagnose returns nothing, because the caller diagnoses errors itself.
 func (*process) Diagnose(context.Context) string { return "" }
 
-// PluginToHost lets a provider name addresses of this machine only: else it would
-// decide whom we connect to.
+// PluginToHost accepts only addresses on this machine. Otherwise the provider could
+// choose the host to which we connect.
 func (*process) PluginToHost(network, address string) (string, string, error) {
 	if network != "tcp" {
 		return network, address, nil
@@ -219,7 +224,7 @@ func (*process) PluginToHost(network, address string) (string, string, error) {
 	return network, address, nil
 }
 
-// HostToPlugin is for servers of ours that a provider calls, of which there are none.
+// HostToPlugin is for servers that providers connect to. We have none.
 func (*process) HostToPlugin(string, string) (string, string, error) {
 	return "", "", errors.ErrUnsupported
 }

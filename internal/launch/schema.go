@@ -12,14 +12,15 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// methods are the calls for a schema, by the protocol. What they answer has the same
-// fields in both: GetProviderSchema.Response of tfplugin5.proto and tfplugin6.proto.
+// methods maps the protocol version to the method that returns the schema. The
+// responses have the same fields: GetProviderSchema.Response in tfplugin5.proto and
+// tfplugin6.proto.
 var methods = map[int]string{
 	5: "/tfplugin5.Provider/GetSchema",
 	6: "/tfplugin6.Provider/GetProviderSchema",
 }
 
-// Fields of GetProviderSchema.Response, and of the Diagnostic in it.
+// Field numbers of GetProviderSchema.Response and of Diagnostic.
 const (
 	fieldResources          = 2
 	fieldDataSources        = 3
@@ -33,9 +34,9 @@ const (
 	severityError = 1
 )
 
-// askSchema asks for the schema, and counts what it lists.
+// askSchema requests the schema and counts its objects.
 func askSchema(ctx context.Context, conn grpc.ClientConnInterface, r *Report) error {
-	// To the empty message all fields are unknown, and so are kept as they are.
+	// An empty message keeps all fields as unknown fields.
 	var response emptypb.Empty
 	if err := conn.Invoke(ctx, methods[r.Protocol], &emptypb.Empty{}, &response); err != nil {
 		return err
@@ -57,7 +58,7 @@ func askSchema(ctx context.Context, conn grpc.ClientConnInterface, r *Report) er
 	})
 }
 
-// diagnose returns an error for a diagnostic that is one.
+// diagnose returns an error if the diagnostic is an error.
 func diagnose(diagnostic []byte) error {
 	var severity uint64
 	var texts []string
@@ -78,8 +79,8 @@ func diagnose(diagnostic []byte) error {
 	return fail(Schema, "it can't tell its schema, it says %s", strings.Join(texts, ": "))
 }
 
-// eachField calls a function with the fields of a message in turn: the content of those that have a
-// length, the encoded value of others.
+// eachField calls visit for each field of a message with its number and, for
+// length-delimited fields, its content. For other fields, it passes the encoded value.
 func eachField(message []byte, visit func(protowire.Number, []byte) error) error {
 	for len(message) > 0 {
 		number, kind, length := protowire.ConsumeTag(message)
@@ -102,7 +103,7 @@ func eachField(message []byte, visit func(protowire.Number, []byte) error) error
 	return nil
 }
 
-// schemaProblem says why there is no schema.
+// schemaProblem returns the error for a missing schema.
 func schemaProblem(err error) *Error {
 	if said, ok := errors.AsType[*Error](err); ok {
 		return said

@@ -20,44 +20,44 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// stopping is how long a provider has to end after it was asked to. go-plugin waits
+// stopping is the time that a provider has to exit after the request. go-plugin waits
 // two seconds of it.
 const stopping = 3 * time.Second
 
-// What ended a provider before it had told all, as causes of its context.
+// Causes of a context that stopped a provider before it sent its schema.
 var (
 	errTime    = errors.New("over the time limit")
 	errOutput  = errors.New("over the output limit")
 	errStopped = errors.New("stopped")
 )
 
-// Start starts a provider, an executable file of this machine's platform, performs
-// the handshake over mutual TLS as OpenTofu does, asks for the schema, and ends it
-// with all processes of its group. Errors are those of the context, *[Error], or of
-// this machine's files.
+// Start starts a provider, performs the handshake over mutual TLS like OpenTofu,
+// requests the schema, and stops the provider with all processes of its group.
+// executable must be a file for the current platform. Start returns the error of the
+// context, an *[Error], or an error of local files.
 func Start(ctx context.Context, executable string, o Options) (report Report, err error) {
 	if executable, err = filepath.Abs(executable); err != nil {
 		return Report{}, err
 	}
-	// 1. An empty place, which goes when the provider has gone.
+	// 1. Create an empty directory, which is removed at the end.
 	dir, err := atomicfile.NewScratchDir(o.TempDir)
 	if err != nil {
 		return Report{}, err
 	}
-	if dir, err = filepath.Abs(dir); err != nil { // the provider sees it from elsewhere
+	if dir, err = filepath.Abs(dir); err != nil { // the provider has another working directory
 		return Report{}, err
 	}
 	defer func() { err = cmp.Or(err, os.RemoveAll(dir)) }()
-	// 2. The time starts, and with the context the provider ends.
+	// 2. Start the timeout. Canceling ctx kills the provider.
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout(), errTime)
 	defer cancel()
 	p := newProcess(ctx, executable, dir, o.maxOutput(), stop)
 	client := p.client(dir)
-	// 3. What it tells of itself.
+	// 3. Request the schema.
 	report, problem := p.interview(ctx, client)
-	// 4. Its end.
+	// 4. Stop the provider.
 	cause := context.Cause(ctx)
 	forced := time.AfterFunc(stopping, func() { stop(errStopped) })
 	defer forced.Stop()
@@ -71,10 +71,10 @@ func Start(ctx context.Context, executable string, o Options) (report Report, er
 	return report, nil
 }
 
-// client is go-plugin's side of the handshake.
+// client returns the client of go-plugin.
 func (p *process) client(dir string) *plugin.Client {
 	return plugin.NewClient(&plugin.ClientConfig{
-		// What OpenTofu and every provider agree on, since Terraform 0.10.
+		// OpenTofu and all providers use these values since Terraform 0.10.
 		HandshakeConfig: plugin.HandshakeConfig{
 			MagicCookieKey:   "TF_PLUGIN_MAGIC_COOKIE",
 			MagicCookieValue: "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2",
@@ -83,7 +83,7 @@ func (p *process) client(dir string) *plugin.Client {
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		AutoMTLS:         true,
 		SkipHostEnv:      true,
-		// Ours ends a provider sooner.
+		// Our own timeout is shorter.
 		StartTimeout: time.Hour,
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
 			err := p.prepare(cmd.Env)
@@ -97,7 +97,7 @@ func (p *process) client(dir string) *plugin.Client {
 	})
 }
 
-// interview performs the handshake and asks for the schema.
+// interview performs the handshake and requests the schema.
 func (p *process) interview(ctx context.Context, client *plugin.Client) (report Report, err error) {
 	defer func() {
 		if err != nil && p.started {
@@ -116,7 +116,7 @@ func (p *process) interview(ctx context.Context, client *plugin.Client) (report 
 	}
 	spoken, ok := protocol.(*plugin.GRPCClient)
 	if !ok {
-		return Report{}, fmt.Errorf("it speaks %T", protocol) // AllowedProtocols lets nothing else through
+		return Report{}, fmt.Errorf("it speaks %T", protocol) // AllowedProtocols excludes other protocols
 	}
 	if err := askSchema(ctx, spoken.Conn, &report); err != nil {
 		return Report{}, err
@@ -125,8 +125,8 @@ func (p *process) interview(ctx context.Context, client *plugin.Client) (report 
 	return report, nil
 }
 
-// judge says what a provider did wrong, after its end. Err is how it was noticed,
-// and cause what had ended it by then, nil when nothing had.
+// judge returns the error for a provider that has exited. err is the observed error,
+// and cause the cause of the cancellation, or nil.
 func (p *process) judge(err, cause error, o Options) error {
 	problem := p.problem(err, cause, o)
 	if e, ok := errors.AsType[*Error](problem); ok && e.Stderr == "" {
@@ -151,7 +151,7 @@ func (p *process) problem(err, cause error, o Options) error {
 	case p.refused != nil:
 		return fail(NotStarted, "the system does not start it: %s", short(reason(p.refused)))
 	case !p.started:
-		return err // of our own files
+		return err // error of a local file
 	case p.met && p.died:
 		return fail(Ended, "it ended before it had told its schema, %s", p.cmd.ProcessState)
 	case p.met:
@@ -169,7 +169,7 @@ func (p *process) problem(err, cause error, o Options) error {
 	return fail(Handshake, "its handshake can't be used: %s", short(err.Error()))
 }
 
-// reason leaves out where the provider was unpacked.
+// reason removes the path of the unpacked provider from an error.
 func reason(err error) string {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err

@@ -21,15 +21,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
-// startLimit is the time that a hanging test has; a passing one doesn't wait.
+// startLimit is the time limit of a hanging test. A passing test does not wait.
 const startLimit = time.Minute
 
-// soon is a time limit that a provider runs into which has begun to do what it should:
-// a busy machine takes some seconds to start one with the race detector.
+// soon is a time limit for providers that hang after they have started. A busy machine
+// takes seconds to start one with the race detector.
 const soon = 10 * time.Second
 
-// as returns the test program under the name of one of the providers of TestMain, in a
-// directory of its own.
+// as returns the path of the test program under the name of one of the providers in
+// TestMain, in a new directory.
 func as(t *testing.T, name string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -38,7 +38,7 @@ func as(t *testing.T, name string) string {
 	}
 	path := filepath.Join(t.TempDir(), name)
 	if runtime.GOOS == "windows" {
-		path += ".exe" // and it removes no name of a program that runs
+		path += ".exe" // Windows cannot remove a running program
 	} else if os.Link(self, path) == nil {
 		return path
 	}
@@ -52,10 +52,10 @@ func as(t *testing.T, name string) string {
 	return path
 }
 
-// place is a directory that has to be empty again at the end.
+// place returns a directory that must be empty at the end of the test.
 func place(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "l") //nolint:usetesting // the path of a socket may not be long
+	dir, err := os.MkdirTemp("", "l") //nolint:usetesting // socket paths must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestStartRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		options launch.Options
 		kind    launch.Fault
-		// says is a part of the error.
+		// says is contained in the error.
 		says string
 	}{
 		"message":        {kind: launch.Message, says: `in place of the handshake: "libfrob.so.3 is missing: [31m install it"`},
@@ -153,8 +153,8 @@ func TestStartOfWhatDoesNot(t *testing.T) {
 	}
 }
 
-// TestStartLeavesNoProcessBehind has providers with a child, which is known by its
-// connection and holds their output open.
+// TestStartLeavesNoProcessBehind runs providers with a child that keeps their output
+// open and is connected to the test.
 func TestStartLeavesNoProcessBehind(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -163,7 +163,7 @@ func TestStartLeavesNoProcessBehind(t *testing.T) {
 		timeout time.Duration
 	}{"stubborn": {launch.Hung, soon}, "leaves": {launch.Children, startLimit}, "daemon": {launch.Children, startLimit}} {
 		if name == "daemon" && runtime.GOOS != "linux" && runtime.GOOS != "windows" {
-			continue // where those who leave the group can't be found
+			continue // processes outside the group cannot be found on this system
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -202,7 +202,7 @@ func TestStartIsInterrupted(t *testing.T) {
 	checkGone(t, child)
 }
 
-// listen tells the children of the provider at path where to let themselves be known.
+// listen returns the listener to which children of the provider at path connect.
 func listen(t *testing.T, path string) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -217,7 +217,7 @@ func listen(t *testing.T, path string) net.Listener {
 	return listener
 }
 
-// checkEnded wants the child that has connected to be gone.
+// checkEnded checks that the connected child has exited.
 func checkEnded(t *testing.T, children net.Listener) {
 	t.Helper()
 	if err := children.(*net.TCPListener).SetDeadline(time.Now().Add(startLimit)); err != nil {
@@ -241,7 +241,7 @@ func checkGone(t *testing.T, child net.Conn) {
 	}
 }
 
-// TestSurroundings: a provider sees nothing of ours but PATH.
+// TestSurroundings checks that a provider inherits no environment variable except PATH.
 func TestSurroundings(t *testing.T) {
 	t.Parallel()
 	path, dir := as(t, "surroundings"), place(t)
@@ -266,7 +266,7 @@ func TestSurroundings(t *testing.T) {
 	}
 	var names []string
 	for _, variable := range got.Environment {
-		if name, _, _ := strings.Cut(variable, "="); !strings.EqualFold(name, "SYSTEMROOT") { // Windows needs it
+		if name, _, _ := strings.Cut(variable, "="); !strings.EqualFold(name, "SYSTEMROOT") { // required on Windows
 			names = append(names, name)
 		}
 	}

@@ -7,13 +7,13 @@ import (
 	"strconv"
 )
 
-// maxRounds is how often processes are looked for: one may start another while it is
-// looked at.
+// maxRounds is the maximum number of searches. A process can start another one during a
+// search.
 const maxRounds = 10
 
-// killStrays ends the processes that have left the group of a provider, and tells
-// whether there were any. They are known by the home directory in their environment,
-// which is that of one provider alone.
+// killStrays kills the processes that have left the group of a provider, and reports
+// whether it found any. It identifies them by the home directory in their environment,
+// which is unique to the provider.
 func killStrays(home string) (found bool) {
 	mark := []byte("\x00HOME=" + home + "\x00")
 	for range maxRounds {
@@ -30,19 +30,19 @@ func killStrays(home string) (found bool) {
 	return found
 }
 
-// killMarked ends a process whose environment has a mark.
+// killMarked kills a process if its environment contains mark.
 func killMarked(environment string, mark []byte) bool {
 	pid, err := strconv.Atoi(filepath.Base(filepath.Dir(environment)))
 	if err != nil {
 		return false
 	}
-	// Held before it is read: the number may be another's soon.
+	// Open the process before reading its environment, because its ID can be reused.
 	process, err := os.FindProcess(pid)
 	if err != nil {
 		return false
 	}
 	defer func() { _ = process.Release() }()
-	content, err := os.ReadFile(environment) // as bounded as the arguments of a process
+	content, err := os.ReadFile(environment) // the kernel limits its size
 	if err != nil || !bytes.Contains(append([]byte{0}, content...), mark) {
 		return false
 	}

@@ -2,6 +2,6 @@
 
 package launch
 
-// killStrays would end processes that have left the group of a provider. Windows lets
-// none leave; on other systems they can't be told from those of the user.
+// killStrays returns false. On Windows, processes cannot leave the group. On other
+// systems, they cannot be distinguished from other processes of the user.
 func killStrays(string) bool { return false }
