@@ -26,9 +26,9 @@ type Failure string
 
 // The kinds of failures.
 const (
-	NotFound    Failure = "not found" // the program is not in PATH, or does not exist
-	Exited      Failure = "exited" // the program exited with a nonzero status, or was killed by a signal
-	OverLimit   Failure = "over limit" // the program was killed because it exceeded a limit
+	NotFound    Failure = "not found"    // the program is not in PATH, or does not exist
+	Exited      Failure = "exited"       // the program exited with a nonzero status, or was killed by a signal
+	OverLimit   Failure = "over limit"   // the program was killed because it exceeded a limit
 	WrongOutput Failure = "wrong output" // the program did not print a single JSON object
 )
 
