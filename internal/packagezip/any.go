@@ -11,12 +11,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
-// Opener gives an archive from its start, each time anew.
+// Opener opens an archive for reading from its start. It can be called several times.
 type Opener func(ctx context.Context) (io.ReadCloser, error)
 
-// HashAny hashes an archive of so many bytes, -1 when that is not known, as it
-// comes; one that can't be read so is kept in a temporary file in spool, and read
-// again. Errors are those of open, of [HashStream] and of [Open].
+// HashAny hashes an archive of size bytes, or of unknown size if size is -1, as a
+// stream. If the archive cannot be streamed, HashAny opens it again, copies it to a
+// temporary file in spool, and hashes that. It returns the errors of open,
+// [HashStream], and [Open].
 func HashAny(ctx context.Context, open Opener, size int64, spool string) (Contents, error) {
 	contents, err := streamed(ctx, open, func(body io.Reader) (Contents, error) { return HashStream(ctx, body) })
 	if _, again := errors.AsType[*NotStreamableError](err); !again {
@@ -25,13 +26,13 @@ func HashAny(ctx context.Context, open Opener, size int64, spool string) (Conten
 	return HashSpooled(ctx, open, size, spool)
 }
 
-// HashSpooled hashes an archive that is kept in a temporary file in spool.
+// HashSpooled copies an archive to a temporary file in spool and hashes it.
 func HashSpooled(ctx context.Context, open Opener, size int64, spool string) (Contents, error) {
 	return spooled(ctx, open, size, spool, func(archive *Reader) (Contents, error) { return archive.Contents(ctx) })
 }
 
-// UnpackAny unpacks an archive into dir, an existing empty directory, as [HashAny]
-// hashes one.
+// UnpackAny unpacks an archive to dir, an existing empty directory. It reads the
+// archive like [HashAny].
 func UnpackAny(ctx context.Context, open Opener, size int64, dir, spool string) (Contents, error) {
 	contents, err := streamed(ctx, open, func(body io.Reader) (Contents, error) { return UnpackStream(ctx, body, dir) })
 	if _, again := errors.AsType[*NotStreamableError](err); !again {
@@ -45,7 +46,7 @@ func UnpackAny(ctx context.Context, open Opener, size int64, dir, spool string) 
 	})
 }
 
-// streamed reads an archive while it arrives.
+// streamed reads an archive as a stream.
 func streamed(ctx context.Context, open Opener, read func(io.Reader) (Contents, error)) (Contents, error) {
 	body, err := open(ctx)
 	if err != nil {
@@ -55,7 +56,7 @@ func streamed(ctx context.Context, open Opener, read func(io.Reader) (Contents, 
 	return read(bounded.Reader(ctx, body))
 }
 
-// spooled reads an archive out of a temporary file.
+// spooled reads an archive from a temporary file.
 func spooled(ctx context.Context, open Opener, size int64, dir string, read func(*Reader) (Contents, error)) (Contents, error) {
 	file, err := atomicfile.NewScratchFile(dir, size)
 	if err != nil {
@@ -77,7 +78,7 @@ func spooled(ctx context.Context, open Opener, size int64, dir string, read func
 	return read(archive)
 }
 
-// Empty removes what is in a directory.
+// Empty removes the content of a directory.
 func Empty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 )
 
-// entry is one entry of an archive in the making.
+// entry is an entry to be written to an archive.
 type entry struct {
 	name    string
 	content string
-	// header changes what the archive says about the entry.
+	// header, if not nil, changes the header of the entry.
 	header func(h *zip.FileHeader)
 }
 
@@ -26,7 +26,7 @@ func mode(m fs.FileMode) func(*zip.FileHeader) {
 	return func(h *zip.FileHeader) { h.SetMode(m) }
 }
 
-// archive writes entries as they are, uncompressed, however wrong they may be.
+// archive writes uncompressed entries without validating them.
 func archive(tb testing.TB, entries ...entry) []byte {
 	tb.Helper()
 	var buf bytes.Buffer
@@ -56,7 +56,7 @@ func archive(tb testing.TB, entries ...entry) []byte {
 	return buf.Bytes()
 }
 
-// deflated writes entries as an archiver does.
+// deflated writes compressed entries.
 func deflated(tb testing.TB, entries ...entry) []byte {
 	tb.Helper()
 	var buf bytes.Buffer
@@ -98,8 +98,8 @@ func mustOpenAt(t *testing.T, src io.ReaderAt, size int64) *packagezip.Reader {
 	return r
 }
 
-// contents maps every file below dir to what it holds; a directory's name ends
-// in a slash.
+// contents maps every file below dir to its content. The names of directories end in a
+// slash.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}

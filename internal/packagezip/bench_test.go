@@ -17,8 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// realistic is a package of about 100 MB that unpacks to about 2.5 times as
-// much, as Go programs do: a large executable and some documents.
+// realistic returns a package of about 100 MB that unpacks to about 2.5 times its size,
+// with a large executable and some documents, like a typical Go program.
 func realistic(b *testing.B) []byte {
 	b.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -31,7 +31,7 @@ func realistic(b *testing.B) []byte {
 	}
 	program := make([]byte, 0, 240<<20)
 	for len(program) < 240<<20 {
-		// A few words are common and most are rare.
+		// A small part of the words is frequent, and most are rare.
 		at := int(r.ExpFloat64()*600) % len(words)
 		program = append(program, words[at]...)
 		program = append(program, byte(r.UintN(64)))
@@ -43,14 +43,14 @@ func realistic(b *testing.B) []byte {
 	return deflated(b, entries...)
 }
 
-// verified is the archive as it comes from a registry.
+// verified returns a reader of the archive that verifies its digest, as for downloads.
 func verified(data []byte, d digest.Digest) io.Reader {
 	return sums.NewReader(bytes.NewReader(data), "x.zip", int64(len(data)), d)
 }
 
-// BenchmarkPackage compares reading an archive in one pass with what has to be
-// done otherwise: spool it, and inflate it once for each question. Bytes are the
-// archive's.
+// BenchmarkPackage compares reading an archive in one pass with the alternative:
+// copying it to a file and decompressing it once for each result. Throughput is in
+// bytes of the archive.
 func BenchmarkPackage(b *testing.B) {
 	data := realistic(b)
 	d := digest.FromBytes(data)
@@ -113,7 +113,7 @@ func BenchmarkPackage(b *testing.B) {
 	}
 }
 
-// spool writes the archive to a file, as it has to be for random access.
+// spool writes the archive to a file for random access.
 func spool(b *testing.B, data []byte, d digest.Digest) (*os.File, int64) {
 	b.Helper()
 	f, err := os.Create(filepath.Join(b.TempDir(), "spool"))

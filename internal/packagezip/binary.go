@@ -18,7 +18,7 @@ const (
 
 const windows = "windows"
 
-// formats is what operating systems start, by Go's names for them.
+// formats maps GOOS to the binary format of the operating system.
 var formats = map[string]format{
 	"android": elfFormat, "dragonfly": elfFormat, "freebsd": elfFormat, "illumos": elfFormat, "linux": elfFormat,
 	"netbsd": elfFormat, "openbsd": elfFormat, "solaris": elfFormat,
@@ -26,17 +26,18 @@ var formats = map[string]format{
 	windows: peFormat,
 }
 
-// program is what the header of a binary tells. The packages of the standard
-// library want the whole file at hand, ELF's section headers stand at its end;
-// of them only the constants are used.
+// program is the content of a binary's header. Only constants of the debug packages in
+// the standard library are used, because these packages require the complete file: ELF
+// section headers are at its end.
 type program struct {
 	format format
-	// archs are the architectures in Go's words, or in the format's where Go has
-	// none. A universal binary has several.
+	// archs are the architectures as GOARCH or, if Go does not support them, by their
+	// names in the format. A universal binary has several.
 	archs []string
-	// systems are the operating systems that it is for, empty when it doesn't say.
+	// systems are the operating systems as GOOS. It is empty if the binary does not
+	// specify any.
 	systems []string
-	// defect says why no system starts it.
+	// defect is the reason why no operating system can start the binary, or empty.
 	defect string
 }
 
@@ -47,7 +48,7 @@ func (b program) String() string {
 	return string(b.format) + " for " + strings.Join(b.archs, " and ")
 }
 
-// identify reads the header of a binary.
+// identify parses the header of a binary.
 func identify(start []byte) (found program, isBinary bool) {
 	switch {
 	case bytes.HasPrefix(start, []byte(elfMagic)):
@@ -58,7 +59,7 @@ func identify(start []byte) (found program, isBinary bool) {
 	return readMacho(start)
 }
 
-// knownArchs are the architectures of a format that have a name in Go.
+// knownArchs returns the architectures of a format that Go supports.
 func knownArchs(f format) []string {
 	var known []string
 	switch f {
@@ -74,7 +75,7 @@ func knownArchs(f format) []string {
 	return known
 }
 
-// part returns a piece of start, nil when it reaches beyond.
+// part returns length bytes of start from offset, or nil if they exceed start.
 func part(start []byte, offset, length uint64) []byte {
 	if size := uint64(len(start)); offset > size || length > size-offset {
 		return nil

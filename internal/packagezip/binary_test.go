@@ -15,7 +15,7 @@ const (
 	msb = elf.ELFDATA2MSB
 )
 
-// natives has a binary for every platform whose binaries are known.
+// natives returns a binary for every platform whose binaries can be identified.
 func natives() map[string]string {
 	linux := map[string]string{
 		"386":      elf32(elf.EM_386, lsb),
@@ -55,14 +55,14 @@ func natives() map[string]string {
 	return all
 }
 
-// named returns a package whose executable has a name that fits every system.
+// named returns a package whose executable has a name that is valid on every system.
 func named(t *testing.T, content string) []byte {
 	t.Helper()
 	return packageOf(t, file{name: "terraform-provider-x.exe", content: content})
 }
 
-// TestEveryPlatformTakesItsOwn wants of the binaries for all architectures of
-// one system that each is right for one of them, and for no other format.
+// TestEveryPlatformTakesItsOwn checks that each binary for the architectures of one
+// system is accepted for exactly one of them, and for no other format.
 func TestEveryPlatformTakesItsOwn(t *testing.T) {
 	t.Parallel()
 	all := natives()
@@ -94,7 +94,7 @@ func format(os string) string {
 	return "ELF"
 }
 
-// family are the systems that a binary can't be told apart from.
+// family returns the systems whose binaries cannot be distinguished from those of os.
 func family(os string) []string {
 	for _, related := range [][]string{{"darwin", "ios"}, {"freebsd", "dragonfly"}, {"solaris", "illumos"}} {
 		if slices.Contains(related, os) {

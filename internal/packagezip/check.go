@@ -7,12 +7,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Report is what was found in a package.
+// Report is the result of checking a package.
 type Report struct {
-	// Executable is the file that OpenTofu would launch, empty without any.
+	// Executable is the file that OpenTofu would start. It is empty if the package has
+	// none.
 	Executable string
-	// Warnings are what looks wrong and may be meant so, each a sentence without
-	// its full stop.
+	// Warnings are potential problems, each without a final period.
 	Warnings []string
 }
 
@@ -20,18 +20,18 @@ func (r *Report) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// Check reports whether a provider package would work: whether its archive keeps the
-// rules, OpenTofu finds an executable in it, and that is made for the platform.
+// Check checks a provider package for a provider type and a platform: whether the
+// archive follows the rules, contains an executable that OpenTofu recognizes, and the
+// executable is built for the platform.
 //
-// Check looks at a package for a provider type and a platform: size bytes of
-// zip. Of the executable only the start is read, so contents are not compared
-// with their CRC-32. The error is an *[CheckError] with every problem at once, beside
-// which the report holds too, or tells that zip could not be read.
+// zip has size bytes. Only the start of the executable is read, so contents are not
+// compared with their CRC-32. Check returns an *[CheckError] with all problems,
+// together with a valid report, or an error of reading zip.
 func Check(zip io.ReaderAt, size int64, typ string, p provider.Platform) (Report, error) {
 	src := &source{ReaderAt: zip}
-	// What an archive says of offsets may lead anywhere.
+	// Offsets in an archive can be out of range.
 	section := io.NewSectionReader(src, 0, size)
-	// 1. The archive as a whole.
+	// 1. Check the archive.
 	archive, err := Open(section, size)
 	if err != nil {
 		return Report{}, src.blame(err)
@@ -41,7 +41,7 @@ func Check(zip io.ReaderAt, size int64, typ string, p provider.Platform) (Report
 		return Report{}, src.blame(err)
 	}
 
-	// 2. The file that OpenTofu takes.
+	// 2. Find the executable.
 	name, others := archive.Executable(typ)
 	if name == "" {
 		return Report{}, &CheckError{Problems: []string{missing(typ, files)}}
@@ -51,7 +51,7 @@ func Check(zip io.ReaderAt, size int64, typ string, p provider.Platform) (Report
 		report.warn("OpenTofu launches %q, the first in lexical order, and never %s", name, enumerate(others))
 	}
 
-	// 3. Whether it starts on the platform.
+	// 3. Check the executable.
 	file := find(files, name)
 	start, err := startOf(file)
 	if err != nil {

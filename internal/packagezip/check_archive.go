@@ -8,13 +8,13 @@ import (
 	"github.com/klauspost/compress/zip"
 )
 
-// maxStart is how much of an executable is read. ELF and Mach-O headers are
-// within the first few kB; that of a Windows program is where its DOS stub ends,
-// which linkers keep below 1 kB.
+// maxStart is the number of bytes that are read from an executable. ELF and Mach-O
+// headers are within the first few kB. The header of a Windows program follows its DOS
+// stub, for which linkers use less than 1 kB.
 const maxStart = 64 << 10
 
-// list returns the files of an archive that [packagezip.Open] accepted: it is
-// bounded in entries and sizes, and no name is insecure.
+// list returns the files of an archive that [Open] has accepted, so its entries and
+// sizes are within the limits and all names are safe.
 func list(src io.ReaderAt, size int64) ([]*zip.File, error) {
 	z, err := zip.NewReader(src, size)
 	if err != nil {
@@ -23,12 +23,12 @@ func list(src io.ReaderAt, size int64) ([]*zip.File, error) {
 	return slices.DeleteFunc(z.File, func(f *zip.File) bool { return strings.HasSuffix(f.Name, "/") }), nil
 }
 
-// find returns the file of a name that is there.
+// find returns the file with an existing name.
 func find(files []*zip.File, name string) *zip.File {
 	return files[slices.IndexFunc(files, func(f *zip.File) bool { return f.Name == name })]
 }
 
-// startOf reads the beginning of a file.
+// startOf reads the start of a file.
 func startOf(file *zip.File) ([]byte, error) {
 	content, err := file.Open()
 	if err != nil {

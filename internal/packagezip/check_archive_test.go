@@ -10,11 +10,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// file is a file of an archive in the making.
+// file is a file to be written to an archive.
 type file struct {
 	name    string
 	content string
-	// header changes what the archive says about it, by default that it is
+	// header, if not nil, changes the header of the file. By default, the file is
 	// executable.
 	header func(*zip.FileHeader)
 }
@@ -43,7 +43,7 @@ func packageOf(tb testing.TB, files ...file) []byte {
 	return buf.Bytes()
 }
 
-// made lets an archiver of another system have made the file.
+// made sets the header fields as an archiver on another system does.
 func made(system uint16, attrs uint32) func(*zip.FileHeader) {
 	return func(h *zip.FileHeader) {
 		h.CreatorVersion = system<<8 | 20
@@ -60,7 +60,7 @@ func platform(tb testing.TB, text string) provider.Platform {
 	return p
 }
 
-// checkPackage looks at a package of provider type x.
+// checkPackage checks a package of provider type x.
 func checkPackage(tb testing.TB, data []byte, p string) (packagezip.Report, error) {
 	tb.Helper()
 	return packagezip.Check(bytes.NewReader(data), int64(len(data)), "x", platform(tb, p))

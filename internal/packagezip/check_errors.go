@@ -7,17 +7,15 @@ import (
 	"strings"
 )
 
-// CheckError says why a package must not be published.
+// CheckError lists the reasons why a package must not be published.
 type CheckError struct {
-	// Problems are all that were found, at least one, each a sentence without
-	// its full stop.
+	// Problems has at least one problem, each without a final period.
 	Problems []string
 }
 
 func (e *CheckError) Error() string { return strings.Join(e.Problems, "\n") }
 
-// source remembers whether reading went wrong, which tells a broken disk from a
-// broken archive.
+// source records read errors, to distinguish a broken disk from a broken archive.
 type source struct {
 	io.ReaderAt
 	err error
@@ -31,7 +29,8 @@ func (s *source) ReadAt(p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// blame makes err the package's problem, or returns it when it is the source's.
+// blame returns the read error of the source, if any, or err as a problem of the
+// package.
 func (s *source) blame(err error) error {
 	if s.err != nil {
 		return err
@@ -55,10 +54,10 @@ func lines(err error) []string {
 	return texts
 }
 
-// maxEnumerated is how many names one sentence takes.
+// maxEnumerated is the maximum number of names in a message.
 const maxEnumerated = 5
 
-// enumerate quotes names, up to a number of them.
+// enumerate quotes and joins names, up to maxEnumerated.
 func enumerate(names []string) string {
 	shown := make([]string, 0, maxEnumerated+1)
 	for _, name := range names[:min(len(names), maxEnumerated)] {

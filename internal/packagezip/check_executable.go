@@ -12,12 +12,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// candidate is the file that OpenTofu launches, while it is checked.
+// candidate is the file that OpenTofu would start.
 type candidate struct {
 	name     string
 	platform provider.Platform
 	problems []string
-	// report takes the warnings.
+	// report receives the warnings.
 	report *Report
 }
 
@@ -29,12 +29,12 @@ func (e *candidate) warn(format string, args ...any) {
 	e.report.warn("%q "+format, slices.Insert(args, 0, any(e.name))...)
 }
 
-// checkMode wants a mode with which the file can be started: OpenTofu gives it
-// the one in the archive, and where there is none the zip library's 0666.
+// checkMode checks that the file's mode is executable. OpenTofu sets the mode in the
+// archive or, if the archive has none, the default 0666 of the zip library.
 func (e *candidate) checkMode(file *zip.File) {
 	switch {
 	case e.platform.OS == windows:
-		// There the name decides.
+		// Without a Unix mode, the name decides.
 	case !hasUnixMode(file.CreatorVersion, file.ExternalAttrs):
 		e.warn("has no Unix mode, the archive may be made on Windows; OpenTofu installs it as a file that is not executable")
 	case file.Mode()&0o111 == 0:
@@ -42,9 +42,9 @@ func (e *candidate) checkMode(file *zip.File) {
 	}
 }
 
-// checkContent goes by the first bytes of the file.
+// checkContent checks the first bytes of the file.
 func (e *candidate) checkContent(start []byte) {
-	// Unix starts both, Windows reads the name.
+	// On Unix, both kinds of scripts can be started. On Windows, the extension matters.
 	isBatch := e.platform.OS == windows && slices.Contains([]string{".bat", ".cmd"}, strings.ToLower(path.Ext(e.name)))
 	if e.platform.OS == windows && !isBatch && !strings.EqualFold(path.Ext(e.name), ".exe") {
 		e.warn("does not end in .exe, and Windows starts no program without that")
@@ -73,7 +73,7 @@ func (e *candidate) checkScript(start []byte) {
 	}
 }
 
-// checkBinary compares what a binary is made for with the platform.
+// checkBinary compares a binary with the platform.
 func (e *candidate) checkBinary(found program) {
 	want, isKnown := formats[e.platform.OS]
 	switch {
@@ -92,7 +92,7 @@ func (e *candidate) checkBinary(found program) {
 	}
 	switch {
 	case slices.Contains(found.archs, e.platform.Arch):
-	case e.platform.Arch == "all": // goreleaser's word for universal binaries
+	case e.platform.Arch == "all": // used by goreleaser for universal binaries
 		e.warn("is %s, but no client uses the platform %s; publish the zip once for each architecture, such as %s_arm64", found, e.platform, e.platform.OS)
 	case !slices.Contains(knownArchs(want), e.platform.Arch):
 		e.warn("is %s; what binaries for %s look like is not known here", found, e.platform)

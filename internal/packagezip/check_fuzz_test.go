@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// FuzzCheck holds that no archive makes Check panic, and that it either names an
-// executable or says what is wrong.
+// FuzzCheck checks that Check never panics, and either returns an executable or an
+// error.
 func FuzzCheck(f *testing.F) {
 	for p, header := range natives() {
 		f.Add(packageOf(f, file{name: "terraform-provider-x", content: header}), p)
@@ -34,7 +34,8 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// FuzzCheckExecutable has the bytes where no checksum keeps them from being read.
+// FuzzCheckExecutable varies the content of the executable, whose checksum is not
+// verified.
 func FuzzCheckExecutable(f *testing.F) {
 	for p, header := range natives() {
 		f.Add(header, p)

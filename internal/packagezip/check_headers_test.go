@@ -7,7 +7,7 @@ import (
 	"encoding/binary"
 )
 
-// encode lays out a header as the standard library declares it.
+// encode encodes a header with the types of the standard library.
 func encode(order binary.ByteOrder, header any) string {
 	b, err := binary.Append(nil, order, header)
 	if err != nil {
@@ -16,7 +16,7 @@ func encode(order binary.ByteOrder, header any) string {
 	return string(b)
 }
 
-// elfFile describes an ELF file, by default an executable for linux_amd64.
+// elfFile describes an ELF file. By default, it is an executable for linux_amd64.
 type elfFile struct {
 	machine elf.Machine
 	class   elf.Class
@@ -59,7 +59,7 @@ func macho64(cpu macho.Cpu) string {
 	return machoFile(binary.LittleEndian, macho.Magic64, cpu, macho.TypeExec)
 }
 
-// fatFile has the header of a universal binary, for count architectures.
+// fatFile returns the header of a universal binary for count architectures.
 func fatFile(count uint32, cpus ...macho.Cpu) string {
 	text := encode(binary.BigEndian, []uint32{macho.MagicFat, count})
 	for _, cpu := range cpus {
@@ -68,7 +68,7 @@ func fatFile(count uint32, cpus ...macho.Cpu) string {
 	return text
 }
 
-// peFile has its PE header at an offset.
+// peFile returns a file with its PE header at an offset.
 func peFile(machine, flags uint16, offset int) string {
 	dos := make([]byte, max(64, offset))
 	copy(dos, "MZ")

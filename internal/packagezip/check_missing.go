@@ -8,7 +8,8 @@ import (
 	"github.com/klauspost/compress/zip"
 )
 
-// missing says that OpenTofu finds no executable, and which files come near.
+// missing returns the problem that OpenTofu finds no executable, with the files that
+// have similar names.
 func missing(typ string, files []*zip.File) string {
 	var near []string
 	for _, file := range files {
@@ -21,12 +22,13 @@ func missing(typ string, files []*zip.File) string {
 		strings.Join(near, "")
 }
 
-// nearMiss says why a file is not the executable though it could be meant so.
+// nearMiss returns the reason why a file is not recognized as the executable, or an
+// empty string.
 func nearMiss(typ, name string) string {
 	base := path.Base(name)
 	switch {
 	case isNamed(typ, base):
-		// At the top it would have been found.
+		// At the top level, it would be recognized.
 		return "is in a directory"
 	case isNamed(strings.ToLower(typ), strings.ToLower(base)):
 		return "differs in upper and lower case"

@@ -14,7 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 )
 
-// TestModesAgreeWithUnpack holds the two places that judge modes to each other.
+// TestModesAgreeWithUnpack checks that Check and Unpack interpret modes in the same
+// way.
 func TestModesAgreeWithUnpack(t *testing.T) {
 	t.Parallel()
 	for _, header := range []func(*zip.FileHeader){

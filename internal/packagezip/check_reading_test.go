@@ -15,7 +15,7 @@ func TestCheckRefusesArchives(t *testing.T) {
 	t.Parallel()
 	good := packageOf(t, file{name: "terraform-provider-x", content: elfFile{}.String()})
 	corrupt := bytes.Clone(good)
-	// The first entry's name ends at 50, the rest of it is its content.
+	// The content of the first entry starts at offset 50.
 	corrupt[50] ^= 0x06
 	tests := []struct {
 		test string
@@ -37,7 +37,7 @@ func TestCheckRefusesArchives(t *testing.T) {
 	}
 }
 
-// failing is a disk with a bad block.
+// failing is a file on a disk with a bad block.
 type failing struct {
 	io.ReaderAt
 	from, to int64
@@ -52,7 +52,8 @@ func (f failing) ReadAt(p []byte, offset int64) (int, error) {
 	return f.ReaderAt.ReadAt(p, offset)
 }
 
-// TestCheckTellsUnreadableFiles: what can't be read is not the package's fault.
+// TestCheckTellsUnreadableFiles checks that a read error is not reported as a problem
+// of the package.
 func TestCheckTellsUnreadableFiles(t *testing.T) {
 	t.Parallel()
 	data := packageOf(t, file{name: "terraform-provider-x", content: elfFile{}.String()})
@@ -67,8 +68,7 @@ func TestCheckTellsUnreadableFiles(t *testing.T) {
 	}
 }
 
-// TestCheckReadsLittle has an executable that inflates to much more than its
-// header.
+// TestCheckReadsLittle checks a large compressed executable.
 func TestCheckReadsLittle(t *testing.T) {
 	t.Parallel()
 	noise := make([]byte, 4<<20)

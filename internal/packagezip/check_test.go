@@ -16,7 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// compare wants of a package what each sentence is about, no more and no less.
+// compare checks that got has exactly one sentence for each string in want, and
+// contains it.
 func compare(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -102,7 +103,7 @@ func TestCheckFindsNoExecutable(t *testing.T) {
 	tests := []struct {
 		test  string
 		names []string
-		near  string // what follows the rule
+		near  string // follows the rule
 	}{
 		{"unrelated files", []string{"README.md", "x", "terraform-provider/x"}, ""},
 		{"in a directory", []string{"bin/terraform-provider-x_v1"}, `; "bin/terraform-provider-x_v1" is in a directory`},
@@ -133,7 +134,8 @@ func TestCheckFindsNoExecutable(t *testing.T) {
 	}
 }
 
-// TestCheckAcceptsRealBinary has the one binary that is at hand on every system.
+// TestCheckAcceptsRealBinary checks the test binary, which is available on every
+// system.
 func TestCheckAcceptsRealBinary(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

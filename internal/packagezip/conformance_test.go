@@ -19,29 +19,31 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// verdict is what the two readers make of an archive.
+// verdict is the result of reading an archive in both ways.
 type verdict string
 
 const (
-	// both read it, and alike.
+	// both ways succeed with the same result.
 	both verdict = "both accept it"
-	// neither reads it, and both say so.
+	// neither way succeeds, and both report an error.
 	neither verdict = "both refuse it"
-	// randomOnly: it can't be streamed, and random access accepts it.
+	// randomOnly means that the archive cannot be streamed, but random access accepts
+	// it.
 	randomOnly verdict = "random access accepts it"
-	// fallbackRefuses: it can't be streamed, and random access refuses it.
+	// fallbackRefuses means that the archive cannot be streamed, and random access
+	// rejects it.
 	fallbackRefuses verdict = "random access refuses it"
 )
 
-// outcome is what unpacking left behind.
+// outcome is the result of unpacking.
 type outcome struct {
 	Contents packagezip.Contents
 	Bytes    map[string]string
 	Modes    map[string]fs.FileMode
 }
 
-// judge reads and unpacks an archive in all ways, and fails where they differ in
-// what they are not allowed to differ in.
+// judge hashes and unpacks an archive in all ways, and fails the test if the results
+// are inconsistent.
 func judge(t *testing.T, data []byte) (verdict, error) {
 	t.Helper()
 	got, err := agree(t, data)
@@ -61,7 +63,7 @@ func judge(t *testing.T, data []byte) (verdict, error) {
 	return got, err
 }
 
-// agree hashes an archive in all ways, without a disk.
+// agree hashes an archive in all ways, without writing files.
 func agree(t *testing.T, data []byte) (verdict, error) {
 	t.Helper()
 	random, randomErr := hashRandom(t.Context(), data)
@@ -98,8 +100,8 @@ func hashRandom(ctx context.Context, data []byte) (packagezip.Contents, error) {
 	return r.Contents(ctx)
 }
 
-// checkClass holds that what is wrong with an archive never looks like a
-// transfer that broke off.
+// checkClass checks that an error about an archive is not reported as an interrupted
+// transfer.
 func checkClass(t *testing.T, way string, err error) {
 	t.Helper()
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
@@ -131,8 +133,8 @@ func unpackStream(t *testing.T, data []byte) outcome {
 	return look(t, dir, c)
 }
 
-// checkUnfinished holds that an archive that can't be streamed leaves nothing
-// beside the directory, and in it only what nobody can start.
+// checkUnfinished checks that an archive that cannot be streamed leaves no files
+// outside the directory, and only files that are not executable in it.
 func checkUnfinished(t *testing.T, data []byte) {
 	t.Helper()
 	parent := t.TempDir()
@@ -161,8 +163,8 @@ func checkUnfinished(t *testing.T, data []byte) {
 	}
 }
 
-// trickle gives data in pieces of changing size, and knows when it was asked for
-// more than there is.
+// trickle returns data in reads of varying size, and records whether it was read after
+// its end.
 type trickle struct {
 	data  []byte
 	n     int
@@ -196,8 +198,8 @@ func look(t *testing.T, dir string, c packagezip.Contents) outcome {
 	return out
 }
 
-// checkStandard holds that OpenTofu, which reads with the standard library, sees
-// the same files and hash.
+// checkStandard checks that the standard library, which OpenTofu uses, reads the same
+// files and hash.
 func checkStandard(t *testing.T, data []byte, got outcome) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "x.zip")
@@ -238,7 +240,7 @@ func checkStandard(t *testing.T, data []byte, got outcome) {
 	}
 }
 
-// hashWriter hashes an archive by the writing side.
+// hashWriter hashes an archive with a HashWriter.
 func hashWriter(ctx context.Context, data []byte) (packagezip.Contents, error) {
 	w := packagezip.NewHashWriter(ctx)
 	defer w.Close()

@@ -6,26 +6,24 @@ import (
 )
 
 const (
-	// pieceSize is large enough that writing and hashing cost little beside
-	// inflating, and that handing a piece over costs nothing.
+	// pieceSize is large enough to make the overhead per piece negligible.
 	pieceSize = 256 << 10
-	// pieces is how many are under way between inflating and the sink.
+	// pieces is the number of pieces between decompression and the sink.
 	pieces = 4
 )
 
-// sink takes the contents of an archive, one entry after the other. It is called
-// from a goroutine of its own until finish is called.
+// sink receives the contents of an archive, entry by entry. All methods except finish
+// are called from a separate goroutine.
 type sink interface {
 	begin(name string) error
 	write(p []byte) error
 	end(name string) error
-	// finish is called when the archive has been found to be right.
+	// finish is called after the archive was verified.
 	finish(ctx context.Context, entries []entry) error
 	contents() Contents
 }
 
-// consume lets walk inflate an archive's contents while a sink takes them, on
-// two processors where there are two.
+// consume runs walk, which decompresses an archive, concurrently with the sink.
 func consume(ctx context.Context, to sink, walk func(visitor) ([]entry, error)) (Contents, error) {
 	b := newBelt(to)
 	entries, err := walk(b.visit)
@@ -48,12 +46,12 @@ type piece struct {
 	first, last bool
 }
 
-// belt carries pieces to a sink.
+// belt is a pipeline that transfers pieces to a sink.
 type belt struct {
 	free chan []byte
 	full chan piece
-	// ended is closed when the sink is not called any more, after which err is
-	// what it returned.
+	// ended is closed when the sink is no longer called. Then err is the error of the
+	// sink.
 	ended chan struct{}
 	err   error
 }
@@ -92,8 +90,8 @@ func deliver(to sink, p piece) error {
 	return nil
 }
 
-// visit is a [visitor]. Its error is the content's, or the sink's for a piece
-// that may be an earlier one.
+// visit is a [visitor]. It returns errors of reading the content, and errors of the
+// sink, possibly for an earlier piece.
 func (b *belt) visit(name string, content io.Reader) error {
 	for first := true; ; first = false {
 		buffer, err := b.room()
@@ -104,7 +102,7 @@ func (b *belt) visit(name string, content io.Reader) error {
 		if err != nil && err != io.EOF {
 			return err
 		}
-		// There is a place in the channel for each buffer, so this never waits.
+		// The channel has space for each buffer, so this never blocks.
 		b.full <- piece{name: name, data: buffer[:n], first: first, last: err == io.EOF}
 		if err == io.EOF {
 			return nil
@@ -112,7 +110,7 @@ func (b *belt) visit(name string, content io.Reader) error {
 	}
 }
 
-// room waits for a buffer that is free.
+// room waits for a free buffer.
 func (b *belt) room() ([]byte, error) {
 	select {
 	case <-b.ended:
@@ -125,7 +123,7 @@ func (b *belt) room() ([]byte, error) {
 	}
 }
 
-// close waits until the sink has taken all that was sent.
+// close waits until the sink has processed all pieces.
 func (b *belt) close() error {
 	close(b.full)
 	<-b.ended

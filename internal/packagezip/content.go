@@ -12,20 +12,20 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
-// inputBuffer is what the inflater works on without asking the source.
+// inputBuffer is the size of the read buffer of the decompressor.
 const inputBuffer = 64 << 10
 
-// input is the source of an archive's bytes. It knows where it stands, and keeps
-// the source's own error apart from what an inflater makes of it.
+// input reads the bytes of an archive. It tracks the offset, and stores errors of the
+// source separately from errors of the decompressor.
 type input struct {
 	src    io.Reader
 	limits limits
-	// buffer is a *bufio.Reader since the inflater has a fast way through one, in
-	// which it takes no byte behind the end of its stream.
+	// buffer is a *bufio.Reader, because the decompressor then consumes no bytes after
+	// the end of its stream.
 	buffer  *bufio.Reader
 	inflate io.Reader
 	read    int64
-	err     error // what ended the source
+	err     error // error of the source
 }
 
 func newInput(limits limits) *input {
@@ -34,13 +34,13 @@ func newInput(limits limits) *input {
 	return in
 }
 
-// reset begins with another source.
+// reset starts reading another source.
 func (in *input) reset(ctx context.Context, src io.Reader) {
 	in.src, in.read, in.err = bounded.Reader(ctx, src), 0, nil
 	in.buffer.Reset(in)
 }
 
-// Read is for the buffer.
+// Read reads from the source into the buffer.
 func (in *input) Read(p []byte) (int, error) {
 	if in.err != nil {
 		return 0, in.err
@@ -53,10 +53,11 @@ func (in *input) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// offset is where the next byte lies that was not used yet.
+// offset returns the offset of the next unused byte.
 func (in *input) offset() int64 { return in.read - int64(in.buffer.Buffered()) }
 
-// failure reports whether the source failed, which excuses whatever was read.
+// failure returns the error of the source, which takes precedence over errors in the
+// data.
 func (in *input) failure() error {
 	if in.err == io.EOF {
 		return nil
@@ -64,7 +65,7 @@ func (in *input) failure() error {
 	return in.err
 }
 
-// short is the error where bytes are missing.
+// short returns the error for missing bytes.
 func (in *input) short(name string) error {
 	if err := in.failure(); err != nil {
 		return err
@@ -72,14 +73,13 @@ func (in *input) short(name string) error {
 	return entryError(name, "is cut short")
 }
 
-// content is what an entry holds, while it is read. It ends with an error when
-// it would be longer than allowed; whether it is what the headers say is to be
-// asked when it has been read.
+// content reads the content of an entry. It returns an error if the content exceeds the
+// limit. After the end, problem compares the content with the header.
 type content struct {
 	in   *input
 	name string
 	body io.Reader
-	// limit is the most that it may have, and tooLong the error beyond that.
+	// limit is the maximum size, and tooLong the error if it is exceeded.
 	limit   uint64
 	tooLong error
 
@@ -88,7 +88,7 @@ type content struct {
 	size  uint64
 }
 
-// open begins with the content that comes next.
+// open starts reading the next content.
 func (in *input) open(h header, limit uint64, tooLong error) *content {
 	c := &content{in: in, name: h.name, limit: limit, tooLong: tooLong, start: in.offset()}
 	if h.method == zip.Store {
@@ -96,7 +96,7 @@ func (in *input) open(h header, limit uint64, tooLong error) *content {
 		return c
 	}
 	if resetter, ok := in.inflate.(flate.Resetter); ok {
-		_ = resetter.Reset(in.buffer, nil) // it only fails for dictionaries
+		_ = resetter.Reset(in.buffer, nil) // fails only with a dictionary
 	} else {
 		in.inflate = flate.NewReader(in.buffer)
 	}
@@ -108,7 +108,7 @@ func (in *input) open(h header, limit uint64, tooLong error) *content {
 func (c *content) Read(p []byte) (int, error) {
 	n, err := c.body.Read(p)
 	c.crc = crc32.Update(c.crc, crc32.IEEETable, p[:n])
-	if c.size += uint64(n); c.size > c.limit { //nolint:gosec // a Read gives no less than nothing
+	if c.size += uint64(n); c.size > c.limit { //nolint:gosec // n is not negative
 		return 0, c.tooLong
 	}
 	if err == nil || err == io.EOF {
@@ -123,12 +123,13 @@ func (c *content) Read(p []byte) (int, error) {
 	return n, entryError(c.name, "has a damaged content: %v", err)
 }
 
-// packed is how many bytes of the archive the content took so far.
+// packed returns the compressed size read so far.
 func (c *content) packed() uint64 {
 	return uint64(c.in.offset() - c.start) //nolint:gosec // offsets only grow
 }
 
-// problem compares what was read to its end with what was declared.
+// problem compares the content with the declared values, or returns an empty string if
+// they match.
 func (c *content) problem(want header) error {
 	if failure := c.in.failure(); failure != nil {
 		return failure

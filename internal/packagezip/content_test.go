@@ -14,7 +14,7 @@ func TestH1(t *testing.T) {
 	tests := []struct {
 		test    string
 		entries []entry
-		same    bool // the archive's hash is that of the directory
+		same    bool // the hashes of the archive and the directory are equal
 	}{
 		{"files alone", files, true},
 		{"directories listed", append([]entry{{name: "b/"}, {name: "empty/"}}, files...), false},
@@ -36,7 +36,7 @@ func TestH1(t *testing.T) {
 	}
 }
 
-// checkH1Dir compares what H1Unpacked gave with the directory's own hash.
+// checkH1Dir compares H1Unpacked with the hash of the directory.
 func checkH1Dir(t *testing.T, dir, foretold string, err error) {
 	t.Helper()
 	if err != nil {

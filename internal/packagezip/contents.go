@@ -15,21 +15,21 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Contents is what an archive holds, as far as hashes and names tell.
+// Contents has the hashes and the file names of an archive.
 type Contents struct {
-	// H1 is the archive's "h1:…" hash, as lock files and origins state it.
+	// H1 is the "h1:…" hash of the archive, as in lock files.
 	H1 string
-	// H1Unpacked is that of the directory which the archive unpacks to. It differs
-	// from H1 when the archive lists directories: those count as files in an
-	// archive and not at all in a directory.
+	// H1Unpacked is the h1 hash of the unpacked directory. It differs from H1 if the
+	// archive has entries for directories, which are hashed as files in an archive, but
+	// not in a directory.
 	H1Unpacked string
 	// Files are the names of the files, sorted.
 	Files []string
 }
 
-// VerifyH1 holds what somebody states of an archive's h1, which nobody signs,
-// against what it is; empty states nothing. The name is for the error, a
-// *[sums.MismatchError].
+// VerifyH1 compares an unsigned h1 hash with the hash of the archive. If stated is
+// empty, it returns nil. If the hashes differ, it returns a *[sums.MismatchError] with
+// the given name.
 func (c Contents) VerifyH1(name, stated string) error {
 	if stated != "" && stated != c.H1 {
 		return &sums.MismatchError{Name: name, Got: c.H1, Want: stated}
@@ -37,14 +37,14 @@ func (c Contents) VerifyH1(name, stated string) error {
 	return nil
 }
 
-// HashStream reads an archive once, from front to back, and hashes what it
-// holds. It reads src to its end in a goroutine of its own, which has ended when
-// HashStream returns, so a Read of src has to end with ctx.
+// HashStream hashes an archive in one pass. It reads src to its end in a separate
+// goroutine, which has exited when HashStream returns, so Read calls on src must return
+// when ctx is canceled.
 //
-// Nothing is known of the archive before src has ended well: it is best a reader
-// that verifies a digest. The error is src's own where src failed, otherwise one
-// that joins a [ErrArchive] or more, or a *[NotStreamableError], upon which [Open]
-// has to read the archive from something that allows random access.
+// The contents are trustworthy only after src has returned io.EOF, so src should verify
+// a digest. HashStream returns errors of src unchanged. Otherwise, it returns errors
+// that wrap [ErrArchive], or a *[NotStreamableError], after which the archive must be
+// read with [Open].
 func HashStream(ctx context.Context, src io.Reader) (Contents, error) {
 	ahead := transfer.ReadAhead(src)
 	defer ahead.Close()
@@ -57,7 +57,7 @@ func hashStream(ctx context.Context, src io.Reader, limits limits) (Contents, er
 	})
 }
 
-// hasher is a sink that keeps the hash of each entry.
+// hasher is a sink that stores the hash of each entry.
 type hasher struct {
 	hash   hash.Hash
 	hashed []hashed
@@ -90,13 +90,13 @@ func (h *hasher) end(name string) error {
 
 func (h *hasher) finish(context.Context, []entry) error { return nil }
 
-// contents makes the hashes out of those of the entries.
+// contents computes the hashes of the archive from those of its entries.
 func (h *hasher) contents() Contents {
 	slices.SortFunc(h.hashed, func(a, b hashed) int { return cmp.Compare(a.name, b.name) })
 	archive, directory := sha256.New(), sha256.New()
 	var c Contents
 	for _, done := range h.hashed {
-		// The lines are those of dirhash.Hash1, which wants to open the files itself.
+		// This is the format of dirhash.Hash1, which requires access to the files.
 		line := fmt.Appendf(nil, "%x  %s\n", done.sum, done.name)
 		archive.Write(line)
 		if !strings.HasSuffix(done.name, "/") {

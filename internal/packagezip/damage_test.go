@@ -9,7 +9,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
-// samples are archives that have every kind of record.
+// samples returns archives with every kind of record.
 func samples() map[string]*forge {
 	described, wide, prefixed := plain(), plain(), plain()
 	for i := range described.entries {
@@ -28,8 +28,7 @@ func samples() map[string]*forge {
 	return map[string]*forge{"plain": plain(), "described": described, "wide": wide, "prefixed": prefixed}
 }
 
-// TestTruncatedArchives cuts archives at and around every place where something
-// begins.
+// TestTruncatedArchives truncates archives at and around the start of each record.
 func TestTruncatedArchives(t *testing.T) {
 	t.Parallel()
 	for name, f := range samples() {
@@ -50,8 +49,8 @@ func TestTruncatedArchives(t *testing.T) {
 	}
 }
 
-// TestDamagedArchives changes each byte that is no content. Some don't matter;
-// none may change what the archive holds.
+// TestDamagedArchives changes each byte outside the contents. No change may alter the
+// contents.
 func TestDamagedArchives(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

@@ -9,32 +9,33 @@ import (
 )
 
 const (
-	// maxDirectory bounds the central directory, and so the memory that names take:
-	// the most entries, with names of more than 100 bytes.
+	// maxDirectory limits the central directory in bytes, and so the memory for names.
+	// It is enough for the maximum number of entries with names of more than 100 bytes.
 	maxDirectory = 16 << 20
-	// endWindow is the part at an archive's end in which its end record is
-	// searched for: as large as other readers take it, and the zip64 records.
+	// endWindow is the size of the part at the end of an archive that is searched for
+	// the end record. It includes the zip64 records and has the same size as in other
+	// readers.
 	endWindow = 65<<10 + lengthEnd64 + lengthLocator
 )
 
-// errDirectory is of an archive with too large a directory.
+// errDirectory is the error for a central directory that is too large.
 var errDirectory = archiveError("has a directory of more than %d bytes", maxDirectory)
 
-// ending is what the records behind the central directory say of it.
+// ending is the content of the records after the central directory.
 type ending struct {
-	// start and end are where the directory lies.
+	// start and end are the offsets of the central directory.
 	start, end int64
-	// base is what has to be added to the offsets in the archive: it has bytes in
-	// front that were put there later.
+	// base is added to the offsets in the archive. It is nonzero if bytes were inserted
+	// in front of the archive.
 	base    int64
 	records uint64
-	// modulo: the number of records is one of 16 bits.
+	// modulo is set if the number of records has only 16 bits.
 	modulo bool
 }
 
-// locate finds the central directory by the last bytes of an archive of the
-// given size. The end record that other readers take has to be right at the end
-// and right behind the directory: nothing is hidden between or behind them.
+// locate finds the central directory from the last bytes of an archive of the given
+// size. The end record that other readers use must be at the end, directly after the
+// central directory, so that no data is hidden between or after them.
 func locate(window []byte, size int64) (ending, error) {
 	le := binary.LittleEndian
 	at := findEnd(window)
@@ -72,7 +73,7 @@ func locate(window []byte, size int64) (ending, error) {
 	return e, nil
 }
 
-// findEnd returns where the last end record begins, and -1 when there is none.
+// findEnd returns the offset of the last end record, or -1.
 func findEnd(window []byte) int {
 	for i := len(window) - lengthEnd; i >= 0; i-- {
 		if binary.LittleEndian.Uint32(window[i:]) == signatureEnd {
@@ -82,8 +83,8 @@ func findEnd(window []byte) int {
 	return -1
 }
 
-// wideEnd reports whether the zip64 end record and its locator, which leads to the
-// offset at, are at the end of b.
+// wideEnd reports whether b ends with the zip64 end record and a locator that refers to
+// it at offset at.
 func wideEnd(b []byte, at int64) bool {
 	le := binary.LittleEndian
 	if len(b) < lengthEnd64+lengthLocator {
@@ -93,16 +94,16 @@ func wideEnd(b []byte, at int64) bool {
 	locator := b[lengthEnd64:]
 	return le.Uint32(b) == signatureEnd64 && le.Uint64(b[4:]) == lengthEnd64-12 &&
 		le.Uint32(locator[4:]) == 0 && le.Uint32(locator[16:]) == 1 &&
-		le.Uint64(locator[8:]) == uint64(at) //nolint:gosec // what is in b lies in the archive
+		le.Uint64(locator[8:]) == uint64(at) //nolint:gosec // b is a part of the archive
 }
 
-// fits reports whether a narrow field goes with its wide one.
+// fits reports whether a narrow field is consistent with its zip64 field.
 func fits(narrow, all, wide uint64) bool {
 	return narrow == all || narrow == wide
 }
 
-// parseDirectory lists the entries of a central directory, which has nothing
-// but them.
+// parseDirectory returns the entries of a central directory, which must not contain
+// other data.
 func parseDirectory(b []byte, end ending, limits limits) ([]entry, error) {
 	var entries []entry
 	for len(b) > 0 {
@@ -121,7 +122,7 @@ func parseDirectory(b []byte, end ending, limits limits) ([]entry, error) {
 		b = b[length:]
 	}
 	listed := uint64(len(entries))
-	// Old archivers count more than 65,535 entries modulo 65,536.
+	// Old archivers store the number of entries modulo 65,536.
 	if listed != end.records && (!end.modulo || listed%(1<<16) != end.records) {
 		return nil, archiveError("lists %d entries, and its end record says %d", listed, end.records)
 	}

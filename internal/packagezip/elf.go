@@ -8,13 +8,13 @@ import (
 
 const (
 	elfMagic = elf.ELFMAG
-	// elfType and elfMachine are where a header has these two bytes each; up to
-	// there those for 32 and 64 bits are the same.
+	// elfType and elfMachine are the offsets of these two-byte fields, which are the
+	// same for 32 and 64 bits.
 	elfType    = 16
 	elfMachine = 18
 )
 
-// elfTarget tells architectures apart: some share a machine.
+// elfTarget identifies an architecture. Some architectures have the same machine.
 type elfTarget struct {
 	machine elf.Machine
 	class   elf.Class
@@ -37,9 +37,9 @@ var elfArchs = map[elfTarget]string{
 	{elf.EM_S390, elf.ELFCLASS64, elf.ELFDATA2MSB}:      "s390x",
 }
 
-// elfSystems are those that name themselves in the header. ELFOSABI_NONE is
-// everybody's and GNU's ELFOSABI_LINUX is used by other systems' compilers too.
-// DragonFly started as FreeBSD, illumos as Solaris.
+// elfSystems maps the ABI to operating systems. ELFOSABI_NONE is used by all systems,
+// and ELFOSABI_LINUX by compilers for several systems. DragonFly is derived from
+// FreeBSD, and illumos from Solaris.
 var elfSystems = map[elf.OSABI][]string{
 	elf.ELFOSABI_FREEBSD: {"freebsd", "dragonfly"},
 	elf.ELFOSABI_NETBSD:  {"netbsd"},
@@ -47,7 +47,7 @@ var elfSystems = map[elf.OSABI][]string{
 	elf.ELFOSABI_SOLARIS: {"solaris", "illumos"},
 }
 
-// readELF reads the first 20 bytes of an ELF header.
+// readELF parses the first 20 bytes of an ELF header.
 // https://gabi.xinuos.com/elf/02-eheader.html
 func readELF(start []byte) program {
 	found := program{format: elfFormat}
@@ -68,7 +68,7 @@ func readELF(start []byte) program {
 	}
 	found.archs = []string{arch}
 	found.systems = elfSystems[elf.OSABI(header[elf.EI_OSABI])]
-	// Executables that can be loaded anywhere count as shared objects.
+	// Position-independent executables have the type of shared objects.
 	if kind := elf.Type(order.Uint16(header[elfType:])); kind != elf.ET_EXEC && kind != elf.ET_DYN {
 		found.defect = fmt.Sprintf("is an ELF file of type %v, which is no executable", kind)
 	}

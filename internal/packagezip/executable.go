@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// executablePrefix starts the name of every file that OpenTofu may launch.
+// executablePrefix is the prefix of all files that OpenTofu can start.
 const executablePrefix = "terraform-provider-"
 
-// Executable names the file that OpenTofu launches for a provider type: of the
-// files at the top, the first in lexical order named terraform-provider-TYPE
-// and then nothing, or anything after "_" or ".". It goes by names alone, modes
-// don't count. The others, sorted, have such a name too and are never launched.
-// Without any, name is empty.
+// Executable returns the file that OpenTofu starts for a provider type: of the files at
+// the top level, the first one in lexical order whose name is terraform-provider-TYPE,
+// optionally followed by "_" or "." and more characters. Modes are ignored. others,
+// sorted, are further files with such names, which are never started. If the archive
+// has none, name is empty.
 //
-// The rule is that of CachedProvider.ExecutableFile in OpenTofu's
+// The rule is the same as in CachedProvider.ExecutableFile in OpenTofu's
 // internal/providercache.
 func (c Contents) Executable(typ string) (name string, others []string) {
 	return executable(c.Files, typ)
 }
 
-// Executable is what [Contents.Executable] tells, of an archive that was not
-// read yet.
+// Executable is like [Contents.Executable], but does not read the contents of the
+// archive.
 func (r *Reader) Executable(typ string) (name string, others []string) {
 	var files []string
 	for _, e := range r.entries {

@@ -12,13 +12,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
 
-// OpenFile opens what must be a regular file of a size that packages have, and gives
-// that in bytes.
+// OpenFile opens a regular file and returns its size in bytes. It returns an error if
+// the size exceeds the limit for packages.
 func OpenFile(ctx context.Context, path string) (*os.File, int64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
 	}
-	// Looked at before, since opening a named pipe waits for its other end.
+	// Stat comes first, because opening a named pipe blocks.
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, 0, err
@@ -33,10 +33,10 @@ func OpenFile(ctx context.Context, path string) (*os.File, int64, error) {
 	return f, info.Size(), err
 }
 
-// Measured is what reading a zip once tells.
+// Measured has the results of reading a zip in one pass.
 type Measured struct {
 	Digest digest.Digest
-	// Size is in bytes.
+	// Size is the size in bytes.
 	Size int64
 }
 

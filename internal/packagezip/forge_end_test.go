@@ -6,11 +6,12 @@ import "math"
 type ending struct {
 	records, size, offset uint64
 	comment               string
-	// commentLength is that of the comment, unless it lies.
+	// commentLength is the declared length of the comment.
 	commentLength int
-	// wide writes the zip64 records, and maxed fills the usual one with ones.
+	// wide adds zip64 records. maxed sets the fields of the normal end record to their
+	// maximum.
 	wide, maxed bool
-	// change64 changes the zip64 records, of 56 and 20 bytes.
+	// change64, if not nil, changes the zip64 records of 56 and 20 bytes.
 	change64 func([]byte)
 }
 

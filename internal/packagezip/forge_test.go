@@ -10,14 +10,14 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// record is what a header says of an entry, right or wrong.
+// record is the content of a header, correct or not.
 type record struct {
 	name, comment string
 	flags, method uint16
 	crc           uint32
 	packed, size  uint64
 	extra         []byte
-	// wide puts the sizes, and in the directory the offset, into a zip64 field.
+	// wide moves the sizes and, in the central directory, the offset to a zip64 field.
 	wide bool
 
 	madeBy     uint16
@@ -25,26 +25,25 @@ type record struct {
 	offset     uint64
 }
 
-// descriptor is the form of what follows a content.
+// descriptor is the format of a data descriptor.
 type descriptor struct {
-	length int // 12, 16, 20 or 24; 0 for none
+	length int // 12, 16, 20, or 24; 0 for none
 	change func(*record)
 }
 
-// forged is an entry of a forged archive. What is not said is right.
+// forged is an entry of a forged archive. Unset fields result in a correct entry.
 type forged struct {
 	name, content string
 	stored        bool
-	mode          uint32 // the Unix mode; 0 for a plain file or directory
+	mode          uint32 // the Unix mode; if 0, the mode of a normal file or directory
 	descriptor    descriptor
-	// both, local and central change what the records say, in this order.
+	// both, local, and central, if not nil, change the records, in this order.
 	both, local, central func(*record)
-	// raw replaces the compressed bytes.
+	// raw, if not nil, replaces the compressed bytes.
 	raw func(packed []byte) []byte
-	// before and behind are bytes in front of the local header and behind the
-	// descriptor.
+	// before and behind are bytes before the local header and after the descriptor.
 	before, behind string
-	// unlisted entries are not in the directory, twice are so twice.
+	// unlisted omits the entry from the central directory, and twice adds it twice.
 	unlisted, twice bool
 }
 
@@ -54,15 +53,15 @@ type forge struct {
 	entries []forged
 	// shift is added to all offsets.
 	shift uint64
-	// reversed lists the entries from back to front.
+	// reversed reverses the order of the central directory.
 	reversed bool
-	// between and gap are bytes in front of the directory and behind it.
+	// between and gap are bytes before and after the central directory.
 	between, gap string
 	end          func(*ending)
 	trailing     string
 
 	out bytes.Buffer
-	// seams are where a record or content begins.
+	// seams are the offsets at which records and contents start.
 	seams []int
 }
 
@@ -72,7 +71,7 @@ const (
 	unixExec = 0o100755
 )
 
-// zip returns the archive's bytes. It may be called once.
+// zip returns the archive. It must be called only once.
 func (f *forge) zip() []byte {
 	f.out.WriteString(f.prefix)
 	var listed []record
@@ -111,7 +110,7 @@ func (f *forge) zip() []byte {
 
 func (f *forge) seam() { f.seams = append(f.seams, f.out.Len()) }
 
-// entry writes an entry and gives its record for the directory.
+// entry writes an entry and returns its record for the central directory.
 func (f *forge) entry(e forged) record {
 	f.seam()
 	f.out.WriteString(e.before)
@@ -164,14 +163,14 @@ func change(by func(*record), r *record) {
 
 func deflateBytes(content []byte) []byte {
 	var b bytes.Buffer
-	// A buffer has no errors, and the level exists.
+	// Writing to a buffer cannot fail, and the level is valid.
 	w, _ := flate.NewWriter(&b, flate.BestCompression)
 	_, _ = w.Write(content)
 	_ = w.Close()
 	return b.Bytes()
 }
 
-// put writes numbers, each in as many bytes as its type has.
+// put writes numbers in the size of their types.
 func (f *forge) put(values ...any) {
 	b, le := f.out.AvailableBuffer(), binary.LittleEndian
 	for _, value := range values {
@@ -213,7 +212,7 @@ func (f *forge) central(r record) {
 	f.out.WriteString(r.comment)
 }
 
-// field64 is a zip64 extra field.
+// field64 returns a zip64 extra field.
 func field64(values ...uint64) []byte {
 	b := binary.LittleEndian.AppendUint16(nil, 1)
 	b = binary.LittleEndian.AppendUint16(b, uint16(8*len(values)))

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// addHostileEnds adds end records that lead astray.
+// addHostileEnds adds misleading end records.
 func addHostileEnds(s suite) {
 	u64 := binary.LittleEndian.PutUint64
 	ends := map[string]func(*ending){
@@ -60,8 +60,9 @@ func addHostileEnds(s suite) {
 	s.add(fallbackRefuses, "offsets of a script that is missing", f)
 }
 
-// twoDirectories has a script in front that is as long as the last file, which
-// is a directory too: it is where the directory would be without the script.
+// twoDirectories returns an archive after a script. The last file is as long as the
+// script and is also a central directory, at the offset where the central directory
+// would be without the script.
 func twoDirectories() *forge {
 	other := &forge{}
 	other.central(record{name: "evil", attributes: unixFile << 16})

@@ -14,8 +14,8 @@ func packedOf(content string) uint64 {
 	return uint64(len(deflateBytes([]byte(content))))
 }
 
-// TestHostileArchives are those that one of two readers could see otherwise than
-// the other, or that would do harm where they are unpacked.
+// TestHostileArchives covers archives that readers can interpret differently, or that
+// are dangerous to unpack.
 func TestHostileArchives(t *testing.T) {
 	t.Parallel()
 	s := suite{}
@@ -27,7 +27,7 @@ func TestHostileArchives(t *testing.T) {
 	s.run(t, 150)
 }
 
-// addLies adds headers that say something else than the other, or the content.
+// addLies adds headers that contradict each other or the content.
 func addLies(s suite) {
 	lies := map[string]func(*record){
 		"name":         func(r *record) { r.name = "terraform-provider-y_v1.0.0" },
@@ -60,7 +60,8 @@ func addLies(s suite) {
 			case length > 0 && (name == "CRC-32 of 0" || name == "packed 0" || name == "nothing" || name == "zip64 absent"):
 				local = both
 			case length > 0 && (name == "method" || name == "described"):
-				// It would be stored with a descriptor, or has one that belongs to nothing.
+				// It would be stored with a descriptor, or has a descriptor that
+				// belongs to no entry.
 				local = fallbackRefuses
 			}
 			honest := func(r *record, e *forged) {
@@ -81,7 +82,7 @@ func addLies(s suite) {
 	} {
 		for _, length := range []int{12, 16, 20, 24} {
 			if name == "huge" && length < 20 {
-				continue // 32 bits don't hold it
+				continue // exceeds 32 bits
 			}
 			s.add(neither, fmt.Sprintf("descriptor %d lies: %s", length, name), with(0, func(e *forged) {
 				e.descriptor = descriptor{length, lie}
@@ -96,7 +97,8 @@ func addLies(s suite) {
 	}
 }
 
-// addHostileNames adds names that lead elsewhere or are one on some disk.
+// addHostileNames adds names that are outside the directory, or equal on some file
+// systems.
 func addHostileNames(s suite) {
 	for _, name := range []string{
 		"", "/", "/etc/passwd", "../x", "a/../../x", "..", ".", "./x", "a//b", "a/./b", `a\b`, `..\x`, "C:/x", "C:x", "a:b", "NUL", "aux.txt", "d/con/x",
@@ -108,7 +110,7 @@ func addHostileNames(s suite) {
 	s.add(neither, "composed and decomposed", &forge{entries: []forged{{name: "\u00e9", content: "1"}, {name: "e\u0301", content: "2"}}})
 }
 
-// addHostileForms adds entries that are no plain files.
+// addHostileForms adds entries that are not regular files.
 func addHostileForms(s suite) {
 	for _, mode := range []uint32{0o120777, 0o060644, 0o020644, 0o010644, 0o140644, 0o040755} {
 		s.add(neither, fmt.Sprintf("mode %o", mode), with(0, func(e *forged) { e.mode = mode }))
@@ -150,7 +152,7 @@ func addHostileForms(s suite) {
 	}
 }
 
-// addHostileLayouts adds bytes and entries that are not where they should be.
+// addHostileLayouts adds unexpected bytes and entries.
 func addHostileLayouts(s suite) {
 	for name, bytes := range map[string]string{
 		"a byte": "x", "zeros": strings.Repeat("\x00", 64), "something like a header": "PK\x03\x04", "something like a descriptor": "PK\x07\x08",
@@ -197,7 +199,7 @@ func addHostileLayouts(s suite) {
 	s.add(neither, "empty", empty)
 }
 
-// overlapping lists an entry that lies in a stored file.
+// overlapping returns an archive with an entry inside a stored file.
 func overlapping() *forge {
 	inner := &forge{entries: []forged{{name: "evil", content: "evil", stored: true}}}
 	inner.entry(inner.entries[0])

@@ -10,8 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
-// TestLimits holds that both readers end at the same limits, whatever way an
-// archive has to exceed them.
+// TestLimits checks that both readers have the same limits, however an archive exceeds
+// them.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	const entries, contents, archive = 10, 10_000, 20_000
@@ -67,7 +67,7 @@ func TestLimits(t *testing.T) {
 			for way, err := range map[string]error{"stream": streamErr, "random access": openErr} {
 				switch {
 				case len(data) > archive && test.want == "":
-					checkRule(t, way, err, "", "") // too large before anything else
+					checkRule(t, way, err, "", "") // the size of the archive is checked first
 				case test.want != "":
 					checkRule(t, way, err, "", test.want)
 				case err != nil:
@@ -78,7 +78,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestInodes has an archive of 3 MiB that would make 630,000 directories.
+// TestInodes covers an archive of 3 MiB with 630,000 directories.
 func TestInodes(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -104,8 +104,8 @@ func TestTooManyStreamedEntries(t *testing.T) {
 	checkRule(t, "100,001 entries", err, "", "more than 100000 entries")
 }
 
-// TestLongNames holds that names are bounded together, before the directory that
-// repeats them.
+// TestLongNames checks that the total length of names is limited before the central
+// directory repeats them.
 func TestLongNames(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -122,8 +122,8 @@ func TestLongNames(t *testing.T) {
 	checkRule(t, "half of a stream", err, "", "directory of more than")
 }
 
-// TestManyEntries has more than 16 bits count. Old archivers wrote their number
-// all the same.
+// TestManyEntries covers more entries than 16 bits can represent. Old archivers store
+// their number modulo 65,536.
 func TestManyEntries(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// Sizes of what Apple's mach-o/loader.h and mach-o/fat.h declare.
+	// Sizes of the structures in Apple's mach-o/loader.h and mach-o/fat.h.
 	machoHeader = 28
 	fatHeader   = 8
 	fatArch     = 20
-	// maxFatArchs tells a universal binary from a Java class, which starts with
-	// the same four bytes: there the next four are a version from 45 on.
+	// maxFatArchs distinguishes a universal binary from a Java class file, which starts
+	// with the same four bytes, followed by a version of at least 45.
 	maxFatArchs = 44
 )
 
@@ -23,7 +23,7 @@ var machoArchs = map[macho.Cpu]string{
 	macho.CpuArm64: "arm64",
 }
 
-// readMacho reads the header of a Mach-O file or of a universal one.
+// readMacho parses the header of a Mach-O file or of a universal binary.
 func readMacho(start []byte) (found program, isBinary bool) {
 	magic := part(start, 0, 4)
 	if magic == nil {

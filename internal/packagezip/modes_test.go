@@ -65,9 +65,9 @@ func TestExecutableBits(t *testing.T) {
 	}
 }
 
-// TestUmask holds that modes are narrowed as those of any new file. A umask is
-// the whole process's, so it takes another one: this test again, with a directory
-// in its environment.
+// TestUmask checks that the umask applies to modes. The umask is a property of the
+// process, so the test runs itself in another process, with a directory in its
+// environment.
 func TestUmask(t *testing.T) {
 	t.Parallel()
 	const variable = "PACKAGEZIP_TEST_UMASK"

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// maxElement is the longest name that common file systems store, in bytes.
+	// maxElement is the maximum length of a name in common file systems, in bytes.
 	maxElement = 255
-	// maxName is Linux's PATH_MAX.
+	// maxName is PATH_MAX on Linux.
 	maxName = 4096
-	// maxDepth bounds the directories that one name can make. The deepest trees
-	// known, of bundled language runtimes, stay under half of it.
+	// maxDepth limits the directories in a name. The deepest known trees, of bundled
+	// language runtimes, have less than half of it.
 	maxDepth = 64
 )
 
-// checkName says what is wrong with an entry's name on any system, not only on
-// this one: what a package unpacks to must not depend on where.
+// checkName returns the problem of an entry's name, or an empty string. It applies the
+// rules of all systems, so that the result does not depend on the current one.
 func checkName(name string) string {
 	switch {
 	case name == "":
@@ -46,8 +46,8 @@ func checkName(name string) string {
 	return ""
 }
 
-// splitName returns the elements of a name; a directory's ends in a slash, which
-// makes no element.
+// splitName returns the elements of a name. The slash at the end of a directory's name
+// adds no element.
 func splitName(name string) []string {
 	return strings.Split(strings.TrimSuffix(name, "/"), "/")
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// suite is a number of forged archives by name, and what becomes of them.
+// suite maps names to forged archives and their expected results.
 type suite map[string]struct {
 	forge *forge
 	want  verdict
@@ -40,7 +40,7 @@ func (s suite) run(t *testing.T, least int) {
 // text is long enough to be compressed.
 var text = strings.Repeat("the content of a file in a package, ", 100)
 
-// plain is a package of four entries that nothing is wrong with.
+// plain returns a correct package with four entries.
 func plain() *forge {
 	return &forge{entries: []forged{
 		{name: "terraform-provider-x_v1.0.0", content: text, mode: unixExec},
@@ -57,7 +57,7 @@ func with(i int, change func(*forged)) *forge {
 	return f
 }
 
-// TestOrdinaryArchives are those that archivers make, and some that they could.
+// TestOrdinaryArchives covers archives of real archivers, and other valid ones.
 func TestOrdinaryArchives(t *testing.T) {
 	t.Parallel()
 	s := suite{}
@@ -100,12 +100,12 @@ func TestOrdinaryArchives(t *testing.T) {
 	s.run(t, 110)
 }
 
-// emptyBlocks puts n stored blocks of no bytes in front of a deflate stream.
+// emptyBlocks inserts n empty stored blocks before a deflate stream.
 func emptyBlocks(n int, packed []byte) []byte {
 	return append(slices.Repeat([]byte{0, 0, 0, 0xff, 0xff}, n), packed...)
 }
 
-// addForms adds every form of headers, descriptors and packing.
+// addForms adds every format of headers, descriptors, and compression.
 func addForms(s suite) {
 	extra := []byte{0xfe, 0xca, 2, 0, 'x', 'y'}
 	for _, length := range []int{0, 12, 16, 20, 24} {
@@ -132,7 +132,7 @@ func addForms(s suite) {
 						e.central = func(r *record) {
 							r.wide = wide == "central" || wide == "both"
 							if extras {
-								r.extra = slices.Concat(extra, []byte{0x55, 0x54, 9}) // and bytes that are no field
+								r.extra = slices.Concat(extra, []byte{0x55, 0x54, 9}) // and bytes that are not a field
 							}
 						}
 					}
@@ -159,7 +159,7 @@ func addForms(s suite) {
 	}
 }
 
-// addModes adds modes that are kept or passed over.
+// addModes adds modes that are preserved or ignored.
 func addModes(s suite) {
 	for _, mode := range []uint32{0o100644, 0o100755, 0o100600, 0o100700, 0o100000, 0o100777, 0o104755, 0o102755, 0o101755, 0o755, 0o010} {
 		s.add(both, fmt.Sprintf("mode %o", mode), with(0, func(e *forged) { e.mode = mode }))
@@ -174,7 +174,7 @@ func addModes(s suite) {
 	}
 }
 
-// addEnds adds end records and what lies around the entries.
+// addEnds adds end records and data around the entries.
 func addEnds(s suite) {
 	ends := map[string]func(*ending){
 		"comment":                             func(e *ending) { e.comment = "made by hand" },

@@ -9,11 +9,11 @@ import (
 // https://learn.microsoft.com/windows/win32/debug/pe-format
 const (
 	dosMagic = "MZ"
-	// dosHeader is the DOS header's size, its last four bytes say where the PE
-	// header is.
+	// dosHeader is the size of the DOS header. Its last four bytes are the offset of
+	// the PE header.
 	dosHeader = 64
 	peMagic   = "PE\x00\x00"
-	// peHeader is the size of the magic and the COFF header behind it.
+	// peHeader is the size of the signature and the COFF header.
 	peHeader = 24
 )
 
@@ -25,7 +25,7 @@ var peArchs = map[uint16]string{
 	pe.IMAGE_FILE_MACHINE_ARM64: "arm64",
 }
 
-// readPE reads the two headers of a Windows program.
+// readPE parses the headers of a Windows program.
 func readPE(start []byte) program {
 	found := program{format: peFormat}
 	var header []byte

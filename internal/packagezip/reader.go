@@ -1,11 +1,10 @@
-// Package packagezip holds the rules for a provider package's zip archive,
-// hashes it and unpacks it. The rules are those under which an archive unpacks
-// to the same files on every system that a provider may run on or be mirrored
-// from, whatever way it is read.
+// Package packagezip validates, hashes, and unpacks the zip archives of provider
+// packages. An archive that passes the validation unpacks to the same files on every
+// system, however it is read.
 //
-// There are two ways to read one, with equal results: [HashStream] and
-// [UnpackStream] read it once from front to back, and [Open] wants random
-// access, which a few archives need.
+// Archives can be read in two ways with the same result: [HashStream] and
+// [UnpackStream] read an archive in one pass, and [Open] requires random access, which
+// some archives need.
 package packagezip
 
 import (
@@ -17,26 +16,25 @@ import (
 	"slices"
 )
 
-// Reader is an archive that keeps the rules.
+// Reader reads an archive that passed the validation.
 type Reader struct {
 	src    io.ReaderAt
 	limits limits
-	// entries are in the order in which they lie in the archive.
+	// entries are in the order of their offsets.
 	entries []stored
 }
 
-// stored is an entry, and where its content begins.
+// stored is an entry with the offset of its content.
 type stored struct {
 	entry
 	content int64
 }
 
-// Open reads an archive's directory and headers, from size bytes of src, and
-// checks every entry. The error joins a [ErrArchive] for each problem, up to a
-// number that a person reads; where src is no archive at all, it is
-// [zip.ErrFormat].
+// Open reads the central directory and the headers of an archive of size bytes, and
+// validates every entry. It returns joined errors that wrap [ErrArchive], up to
+// maxProblems of them. If src is not a zip archive, it returns [zip.ErrFormat].
 //
-// Contents are looked at when they are used.
+// Contents are verified when they are read.
 func Open(src io.ReaderAt, size int64) (*Reader, error) {
 	return openLimited(src, size, usualLimits())
 }
@@ -45,7 +43,7 @@ func openLimited(src io.ReaderAt, size int64, limits limits) (*Reader, error) {
 	if size > limits.archive {
 		return nil, limits.tooLarge()
 	}
-	// 1. Where the directory lies.
+	// 1. Find the central directory.
 	window := make([]byte, min(size, endWindow))
 	if err := readAt(src, window, size-int64(len(window))); err != nil {
 		return nil, err
@@ -57,7 +55,7 @@ func openLimited(src io.ReaderAt, size int64, limits limits) (*Reader, error) {
 	if err := checkBase(src, end); err != nil {
 		return nil, err
 	}
-	// 2. What it says.
+	// 2. Parse it.
 	directory := make([]byte, end.end-end.start)
 	if err := readAt(src, directory, end.start); err != nil {
 		return nil, err
@@ -69,7 +67,7 @@ func openLimited(src io.ReaderAt, size int64, limits limits) (*Reader, error) {
 	if err := check(entries, limits); err != nil {
 		return nil, err
 	}
-	// 3. Whether the rest of the archive says the same.
+	// 3. Compare it with the rest of the archive.
 	placed, err := layOut(src, entries, end.start)
 	if err != nil {
 		return nil, err
@@ -77,9 +75,9 @@ func openLimited(src io.ReaderAt, size int64, limits limits) (*Reader, error) {
 	return &Reader{src: src, limits: limits, entries: placed}, nil
 }
 
-// checkBase refuses an archive with bytes in front of it that has directories
-// both where its end record says and where it would be without those bytes:
-// readers differ in which they take.
+// checkBase rejects an archive with bytes in front of it if central directories exist
+// both at the declared offset and at the offset without those bytes, because readers
+// differ in which one they use.
 func checkBase(src io.ReaderAt, end ending) error {
 	if end.base == 0 {
 		return nil
@@ -94,22 +92,22 @@ func checkBase(src io.ReaderAt, end ending) error {
 	return nil
 }
 
-// Contents hashes what the archive holds, as [HashStream] does.
+// Contents hashes the archive, like [HashStream].
 func (r *Reader) Contents(ctx context.Context) (Contents, error) {
 	return consume(ctx, &hasher{}, func(visit visitor) ([]entry, error) { return r.walk(ctx, visit) })
 }
 
-// visitor is called with each entry as it comes, and reads its content to the
-// end. An entry whose name ends in a slash has none.
+// visitor is called with each entry and must read its content to the end. An entry
+// whose name ends in a slash has no content.
 type visitor func(name string, content io.Reader) error
 
-// walk visits all entries and checks their contents against the directory.
+// walk visits all entries and verifies their contents.
 func (r *Reader) walk(ctx context.Context, visit visitor) ([]entry, error) {
 	in := newInput(r.limits)
 	entries := make([]entry, len(r.entries))
 	for i, e := range r.entries {
 		entries[i] = e.entry
-		in.reset(ctx, io.NewSectionReader(r.src, e.content, int64(e.packed))) //nolint:gosec // layOut has seen it inside of the archive
+		in.reset(ctx, io.NewSectionReader(r.src, e.content, int64(e.packed))) //nolint:gosec // layOut has checked that it is inside the archive
 		tooLong := entryError(e.name, "has more bytes than it declares")
 		content := in.open(e.header, e.size, tooLong)
 		if err := visit(e.name, content); err != nil {
@@ -122,14 +120,14 @@ func (r *Reader) walk(ctx context.Context, visit visitor) ([]entry, error) {
 	return entries, nil
 }
 
-// byOffset returns the entries in the order in which they lie in the archive.
+// byOffset returns the entries in the order of their offsets.
 func byOffset(entries []entry) []entry {
 	sorted := slices.Clone(entries)
 	slices.SortFunc(sorted, func(a, b entry) int { return cmp.Compare(a.offset, b.offset) })
 	return sorted
 }
 
-// readAt fills b. Sizes are known, so what is missing was promised.
+// readAt fills b. Missing bytes are an error, because all sizes are known.
 func readAt(src io.ReaderAt, b []byte, offset int64) error {
 	n, err := src.ReadAt(b, offset)
 	switch {
@@ -141,9 +139,9 @@ func readAt(src io.ReaderAt, b []byte, offset int64) error {
 	return err
 }
 
-// layOut holds the archive up to its directory against what the directory says:
-// each local header tells the same, entries touch and don't overlap. Who reads
-// the archive from front to back has to see what others see.
+// layOut compares the archive with its central directory: local headers have the same
+// values, and entries neither overlap nor have gaps between them. Readers that stream
+// the archive therefore get the same result as others.
 func layOut(src io.ReaderAt, entries []entry, end int64) ([]stored, error) {
 	sorted := byOffset(entries)
 	if err := checkPrefix(src, sorted[0].offset); err != nil {
@@ -167,9 +165,9 @@ func layOut(src io.ReaderAt, entries []entry, end int64) ([]stored, error) {
 	return placed, nil
 }
 
-// checkPrefix looks at bytes in front of the first entry. A program that unpacks
-// itself is harmless; another archive is not, as readers differ in which of the
-// two they take.
+// checkPrefix checks the bytes before the first entry. A self-extracting program is
+// harmless, but another archive is not, because readers differ in which of the two they
+// use.
 func checkPrefix(src io.ReaderAt, length int64) error {
 	b := make([]byte, min(length, 2))
 	if err := readAt(src, b, 0); err != nil {
@@ -181,8 +179,8 @@ func checkPrefix(src io.ReaderAt, length int64) error {
 	return nil
 }
 
-// checkLocal compares an entry's local header with the directory and gives where
-// the content begins. Next is where something else begins.
+// checkLocal compares an entry's local header with the central directory and returns
+// the offset of the content. next is the offset of the next record.
 func checkLocal(src io.ReaderAt, e entry, next int64) (begin int64, err error) {
 	fault := func(problem string) (int64, error) {
 		return 0, entryError(e.name, "%s", problem)
@@ -216,14 +214,14 @@ func checkLocal(src io.ReaderAt, e entry, next int64) (begin int64, err error) {
 	return begin, nil
 }
 
-// checkRest looks at what lies between the beginning of an entry's content and
-// the next entry: the content and its descriptor, no byte more or less.
+// checkRest checks that an entry's content and its descriptor fill the space up to the
+// next record.
 func checkRest(src io.ReaderAt, e entry, begin, next int64) error {
 	room := next - begin
 	if e.packed > uint64(room) { //nolint:gosec // checkLocal has compared next and begin
 		return entryError(e.name, "overlaps with another")
 	}
-	behind := room - int64(e.packed) //nolint:gosec // it is no more than room
+	behind := room - int64(e.packed) //nolint:gosec // at most room
 	if !e.described() {
 		if behind > 0 {
 			return entryError(e.name, "has %d bytes behind it that belong to no entry", behind)

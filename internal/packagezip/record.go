@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/compress/zip"
 )
 
-// The records of a zip archive begin with these numbers (APPNOTE.TXT 4.3).
+// Signatures of the records in a zip archive (APPNOTE.TXT 4.3).
 const (
 	signatureLocal      = 0x04034b50
 	signatureCentral    = 0x02014b50
@@ -19,7 +19,7 @@ const (
 	signatureDescriptor = 0x08074b50
 )
 
-// What the records measure without their names, extra fields and comments.
+// Sizes of the records without names, extra fields, and comments.
 const (
 	lengthLocal   = 30
 	lengthCentral = 46
@@ -28,11 +28,10 @@ const (
 	lengthLocator = 20
 )
 
-// extra64 is the kind of the extra field for what 32 bits do not hold (4.5.3).
+// extra64 is the ID of the extra field for zip64 values (4.5.3).
 const extra64 = 1
 
-// header is what the local header and the central directory both say of an
-// entry.
+// header has the values that are in both the local header and the central directory.
 type header struct {
 	name          string
 	flags, method uint16
@@ -40,8 +39,8 @@ type header struct {
 	packed, size  uint64
 }
 
-// entry is an entry as the central directory has it. Only there stand its mode
-// and its type.
+// entry is an entry in the central directory. Only the central directory contains its
+// mode and type.
 type entry struct {
 	header
 	madeBy     uint16
@@ -51,17 +50,19 @@ type entry struct {
 
 func (h *header) isDirectory() bool { return strings.HasSuffix(h.name, "/") }
 
-// described reports whether CRC-32 and sizes follow the content.
+// described reports whether a data descriptor with CRC-32 and sizes follows the
+// content.
 func (h *header) described() bool { return h.flags&flagDescribed != 0 }
 
-// mode is the entry's, as zip readers understand its attributes.
+// mode returns the entry's mode, as the zip package of the standard library interprets
+// it.
 func (e entry) mode() fs.FileMode {
 	file := zip.FileHeader{Name: e.name, CreatorVersion: e.madeBy, ExternalAttrs: e.attributes}
 	return file.Mode()
 }
 
-// parseLocal reads a local header's fixed part, and says how long the name and
-// the extra field are that follow it.
+// parseLocal parses the fixed part of a local header, and returns the lengths of the
+// name and the extra field.
 func parseLocal(b []byte) (h header, name, extra int) {
 	le := binary.LittleEndian
 	h = header{
@@ -74,8 +75,8 @@ func parseLocal(b []byte) (h header, name, extra int) {
 	return h, int(le.Uint16(b[26:])), int(le.Uint16(b[28:]))
 }
 
-// parseCentral reads the record at the front of a central directory and says
-// how long it is. A length of 0 means that there is none.
+// parseCentral parses the first record of a central directory, and returns its length.
+// If b does not start with a record, length is 0.
 func parseCentral(b []byte) (e entry, length int, problem string) {
 	le := binary.LittleEndian
 	if len(b) < lengthCentral || le.Uint32(b) != signatureCentral {
@@ -112,8 +113,8 @@ func parseCentral(b []byte) (e entry, length int, problem string) {
 	return e, length, problem
 }
 
-// widen replaces what is too large for 32 bits by what the extra field says. A
-// local header has no offset.
+// widen replaces values that exceed 32 bits by those of the zip64 extra field. A local
+// header has no offset.
 func (h *header) widen(extra []byte, offset *uint64) (problem string) {
 	field, problem := find64(extra)
 	if problem != "" || field == nil {
@@ -132,8 +133,8 @@ func (h *header) widen(extra []byte, offset *uint64) (problem string) {
 	return ""
 }
 
-// find64 returns the zip64 field among the extra fields, nil when there is none.
-// Bytes that are no field are passed over, as other readers do.
+// find64 returns the zip64 field among the extra fields, or nil. Like other readers, it
+// skips bytes that are not a field.
 func find64(extra []byte) (field []byte, problem string) {
 	for len(extra) >= 4 {
 		kind, size := binary.LittleEndian.Uint16(extra), int(binary.LittleEndian.Uint16(extra[2:]))
@@ -151,9 +152,9 @@ func find64(extra []byte) (field []byte, problem string) {
 	return field, ""
 }
 
-// disagreement says where a local header tells another story than the central
-// directory: readers that go by the one would see another archive than those
-// that go by the other.
+// disagreement returns the difference between a local header and the central directory,
+// or an empty string. Readers that use the one would see a different archive than
+// readers that use the other.
 func disagreement(local, central header) string {
 	const compared = flagEncrypted | flagDescribed | flagStrongEncrypted | flagMasked
 	switch {
@@ -164,7 +165,7 @@ func disagreement(local, central header) string {
 	case (local.flags^central.flags)&compared != 0:
 		return "has other flags in its local header"
 	}
-	// What the descriptor tells after the content, the header may leave open.
+	// If a descriptor follows, the local header can omit its values.
 	open := local.described()
 	unknown := func(size uint64) bool { return open && (size == 0 || size == math.MaxUint32) }
 	switch {
@@ -177,12 +178,12 @@ func disagreement(local, central header) string {
 	return ""
 }
 
-// descriptorLengths are those of a data descriptor (4.3.9): sizes of 32 or 64
-// bits, with or without a signature in front. No two are equal.
+// descriptorLengths are the possible lengths of a data descriptor (4.3.9): with sizes
+// of 32 or 64 bits, and with or without a signature. All lengths differ.
 var descriptorLengths = [...]int{12, 16, 20, 24}
 
-// isDescriptor reports whether b, of one of the lengths, is the data descriptor of
-// an entry.
+// isDescriptor reports whether b, which has one of these lengths, is the data
+// descriptor of an entry.
 func isDescriptor(b []byte, h header) bool {
 	le := binary.LittleEndian
 	if len(b) == 16 || len(b) == 24 {

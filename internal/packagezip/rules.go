@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// maxProblems is how many problems of one archive are told: a broken one may
-	// have one in each of its entries.
+	// maxProblems is the maximum number of reported problems. A broken archive can have
+	// a problem in each entry.
 	maxProblems = 20
-	// maxArchive bounds the archive itself. A deflate stream can be endless and
-	// give nothing, which the bound on contents does not notice.
+	// maxArchive limits the size of the archive. A deflate stream can be endless
+	// without producing output, so the limit of contents is not sufficient.
 	maxArchive = 2 * maxContents
-	// maxContents bounds what one archive may expand to, in bytes. The largest provider
-	// known is below 1 GiB; a zip bomb reaches terabytes.
+	// maxContents limits the total size of the contents in bytes. The largest known
+	// provider has less than 1 GiB. A zip bomb can reach terabytes.
 	maxContents = 4 << 30
-	// maxEntries bounds the files in an archive. Providers have a handful; some bundle a
-	// runtime with thousands.
+	// maxEntries limits the number of files. Most providers have fewer than ten files,
+	// but some contain a language runtime with thousands.
 	maxEntries = 100_000
 )
 
-// Bits of an entry's flags, from the zip specification (APPNOTE.TXT 4.4.4).
+// Flag bits of an entry (APPNOTE.TXT 4.4.4).
 const (
 	flagEncrypted       = 1 << 0
 	flagDescribed       = 1 << 3
@@ -33,10 +33,10 @@ const (
 	flagMasked          = 1 << 13
 )
 
-// limits are what an archive may have. Only tests use others than the usual.
+// limits are the limits of an archive. Only tests change them.
 type limits struct {
-	// entries counts files and directories, those too that are only in the names
-	// of others: each becomes something on the disk.
+	// entries limits the number of files and directories, including directories that
+	// exist only in the names of entries.
 	entries int
 	// contents and archive are in bytes.
 	contents uint64
@@ -59,18 +59,18 @@ func (l limits) tooLarge() error {
 	return archiveError("is larger than %d bytes", l.archive)
 }
 
-// ErrArchive is what all errors about an archive wrap that is damaged, or breaks a rule
-// under which it unpacks safely and to the same files on every system.
+// ErrArchive is wrapped by all errors about an archive that is damaged or violates a
+// rule for safe and portable unpacking.
 var ErrArchive = provider.Errorf(provider.Unverified, "the zip archive")
 
-// archiveError returns an error about the archive as a whole. Its text continues "the zip
+// archiveError returns an error about the complete archive. Its text continues "the zip
 // archive".
 func archiveError(format string, args ...any) error {
 	return fmt.Errorf("%w %s", ErrArchive, fmt.Sprintf(format, args...))
 }
 
-// entryError returns an error about an entry, or the archive if the name is empty. Its
-// text continues that name.
+// entryError returns an error about an entry, or about the archive if name is empty.
+// Its text continues the name.
 func entryError(name, format string, args ...any) error {
 	if name == "" {
 		return archiveError(format, args...)
@@ -78,7 +78,7 @@ func entryError(name, format string, args ...any) error {
 	return fmt.Errorf("%w's entry %q %s", ErrArchive, name, fmt.Sprintf(format, args...))
 }
 
-// check collects the problems of all entries.
+// check returns the problems of all entries.
 func check(entries []entry, limits limits) error {
 	var problems []error
 	report := func(name, problem string) {
@@ -98,7 +98,7 @@ func check(entries []entry, limits limits) error {
 			problems = append(problems, limits.tooMany())
 			break
 		}
-		// Each is capped so that the sum can't wrap around.
+		// Sizes are capped to prevent an overflow.
 		total += min(entry.size, limits.contents+1)
 	}
 	if total > limits.contents {
@@ -110,7 +110,7 @@ func check(entries []entry, limits limits) error {
 	return errors.Join(problems...)
 }
 
-// checkForm says what is wrong with an entry apart from its name.
+// checkForm returns the problem of an entry other than its name, or an empty string.
 func checkForm(e entry) string {
 	kind := e.mode().Type()
 	switch {
@@ -126,7 +126,7 @@ func checkForm(e entry) string {
 	return checkPacking(e.header)
 }
 
-// checkPacking says what is wrong with how an entry is packed.
+// checkPacking returns the problem of an entry's compression, or an empty string.
 func checkPacking(h header) string {
 	switch {
 	case h.flags&(flagEncrypted|flagStrongEncrypted|flagMasked) != 0:

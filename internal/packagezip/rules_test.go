@@ -125,7 +125,7 @@ func TestCollisions(t *testing.T) {
 	tests := []struct {
 		test  string
 		names []string
-		at    string // the entry at fault; empty: no problem
+		at    string // the invalid entry; empty: no problem
 		want  string
 	}{
 		{"siblings", []string{"a", "b", "c/a", "c/b"}, "", ""},

@@ -10,13 +10,12 @@ import (
 	"github.com/klauspost/compress/zip"
 )
 
-// NotStreamableError says why an archive can't be read from front to back, or
-// not without taking a guess. It says nothing against the archive: [Open] has
-// the last word.
+// NotStreamableError means that an archive cannot be read in one pass without
+// ambiguity. The archive can still be valid: [Open] decides.
 type NotStreamableError struct {
-	// Offset is where in the archive the reading ended.
+	// Offset is the offset in the archive at which reading stopped.
 	Offset int64
-	// Reason is a sentence without its full stop.
+	// Reason is the reason, without a final period.
 	Reason string
 }
 
@@ -24,31 +23,30 @@ func (e *NotStreamableError) Error() string {
 	return fmt.Sprintf("the zip archive can't be read from front to back, at byte %d: %s", e.Offset, e.Reason)
 }
 
-// stream reads an archive once, from front to back.
+// stream reads an archive in one pass.
 type stream struct {
 	in     *input
 	limits limits
 	tree   *tree
-	// seen are the entries that came, by where they lie.
+	// seen maps offsets to the entries read so far.
 	seen map[int64]arrived
-	// left is how much may still come out of the archive.
+	// left is the remaining limit for contents.
 	left uint64
-	// listing is how large the directory has to be at least.
+	// listing is the minimum size of the central directory.
 	listing int
 }
 
-// arrived is what came of an entry: its local header, and what it turned out to
-// be.
+// arrived has the local header of an entry and its actual values.
 type arrived struct {
 	local, actual header
 }
 
-// walkStream visits the entries of an archive as they arrive and reads src to
-// its end. While it does, an entry is a file without a meaning: what visit did
-// with it counts only when walkStream has returned the entries without an error.
+// walkStream visits the entries of an archive while reading src to its end. The caller
+// must not use the visited contents until walkStream has returned without an error.
 //
-// An error of src is worth more than any of the archive, as the bytes may not be
-// those that were promised: the rest of src is read to learn of one.
+// Errors of src take precedence over errors of the archive, because the bytes might not
+// be the expected ones. Therefore, the rest of src is read even if the archive is
+// invalid.
 func walkStream(ctx context.Context, src io.Reader, limits limits, visit visitor) ([]entry, error) {
 	s := &stream{in: newInput(limits), limits: limits, tree: newTree(), seen: map[int64]arrived{}, left: limits.contents}
 	s.in.reset(ctx, src)
@@ -73,7 +71,7 @@ func (s *stream) walk(visit visitor) ([]entry, error) {
 				return nil, err
 			}
 		case signatureCentral, signatureEnd, signatureEnd64:
-			s.tree = nil // names are checked once more, and would be there twice
+			s.tree = nil // check adds all names again
 			return s.directory()
 		default:
 			return nil, s.guess("no entry begins here")
@@ -87,7 +85,7 @@ func (s *stream) guess(reason string) error {
 
 // entry reads one entry, from its header to its descriptor.
 func (s *stream) entry(visit visitor) error {
-	// 1. What is said before the content.
+	// 1. Read the local header.
 	offset := s.in.offset()
 	h, err := s.header()
 	if err != nil {
@@ -96,7 +94,7 @@ func (s *stream) entry(visit visitor) error {
 	if err := s.accept(h); err != nil {
 		return err
 	}
-	// 2. The content.
+	// 2. Read the content.
 	limit, tooLong := s.left, s.limits.tooMuch()
 	switch {
 	case h.isDirectory():
@@ -111,7 +109,7 @@ func (s *stream) entry(visit visitor) error {
 	if err := visit(h.name, content); err != nil {
 		return err
 	}
-	// 3. What is said after it.
+	// 3. Read the data descriptor.
 	actual := h
 	if h.described() {
 		actual.crc, actual.size, actual.packed = content.crc, content.size, content.packed()
@@ -144,8 +142,7 @@ func (s *stream) header() (header, error) {
 	return h, nil
 }
 
-// accept holds what a header says against the rules, as far as they can be held
-// before the directory comes.
+// accept checks the rules that can be checked before the central directory is read.
 func (s *stream) accept(h header) error {
 	if len(s.seen) == s.limits.entries {
 		return s.limits.tooMany()
@@ -163,15 +160,15 @@ func (s *stream) accept(h header) error {
 	if s.listing += lengthCentral + len(h.name); s.listing > maxDirectory {
 		return errDirectory
 	}
-	// A directory has no content, wherever its size stands.
+	// A directory has no content, even if its size is in a data descriptor.
 	if h.described() && h.method == zip.Store && (!h.isDirectory() || h.packed != 0) {
 		return s.guess("a stored entry whose size stands behind it")
 	}
 	return nil
 }
 
-// descriptor passes over the data descriptor of an entry. Which of the forms it
-// has is nowhere said: the values and what follows have to agree.
+// descriptor reads the data descriptor of an entry. Its length is not declared, so the
+// values and the following bytes must match one of the lengths.
 func (s *stream) descriptor(h header) error {
 	const following = 4
 	b, _ := s.in.buffer.Peek(descriptorLengths[len(descriptorLengths)-1] + following)
@@ -185,7 +182,7 @@ func (s *stream) descriptor(h header) error {
 		}
 		switch binary.LittleEndian.Uint32(b[length:]) {
 		case signatureLocal, signatureCentral:
-			// Only where CRC-32 and size are what a descriptor begins with.
+			// This happens only if CRC-32 and size look like the start of a descriptor.
 			if found != 0 {
 				return s.guess("a data descriptor of two possible lengths")
 			}

@@ -4,10 +4,10 @@ import (
 	"io"
 )
 
-// directory reads the archive to its end and holds what came against the
+// directory reads the archive to its end and compares the entries with the central
 // directory.
 func (s *stream) directory() ([]entry, error) {
-	// 1. All that is left, which is little.
+	// 1. Read the rest of the archive.
 	start := s.in.offset()
 	const most = maxDirectory + endWindow
 	tail, err := io.ReadAll(io.LimitReader(s.in.buffer, most+1))
@@ -17,7 +17,7 @@ func (s *stream) directory() ([]entry, error) {
 	case len(tail) > most:
 		return nil, s.guess("the directory is too large to be kept")
 	}
-	// 2. The directory, which has to begin right here.
+	// 2. Parse the central directory, which must start here.
 	window := tail[max(0, len(tail)-endWindow):]
 	end, err := locate(window, s.in.offset())
 	switch {
@@ -33,11 +33,11 @@ func (s *stream) directory() ([]entry, error) {
 	if err := check(entries, s.limits); err != nil {
 		return nil, err
 	}
-	// 3. Whether it says what the entries said.
+	// 3. Compare it with the entries.
 	return entries, s.compare(entries)
 }
 
-// compare pairs the directory's entries with those that came.
+// compare matches the entries of the central directory with those read.
 func (s *stream) compare(entries []entry) error {
 	for _, e := range entries {
 		came, found := s.seen[e.offset]

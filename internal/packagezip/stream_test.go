@@ -22,8 +22,8 @@ import (
 
 var errTransfer = errors.New("the connection was reset")
 
-// TestSourceErrorsWin holds that whatever an archive looks like, it is not blamed
-// for bytes that are not those which were promised.
+// TestSourceErrorsWin checks that errors of the source take precedence over errors of
+// the archive.
 func TestSourceErrorsWin(t *testing.T) {
 	t.Parallel()
 	good := plain().zip()
@@ -60,18 +60,19 @@ func TestSourceErrorsWin(t *testing.T) {
 	}
 }
 
-// as reports whether an error is of a type.
+// as reports whether an error is of type E.
 func as[E error](err error) bool {
 	var target E
 	return errors.As(err, &target)
 }
 
-// is returns whether an error is want, and none that blames the archive.
+// is returns a function that reports whether an error is want and does not wrap
+// ErrArchive.
 func is(want error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, want) && !isBroken(err) }
 }
 
-// checkModes holds that nothing in dir was finished.
+// checkModes checks that no file in dir was finished.
 func checkModes(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -8,26 +8,26 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// tree finds names that would be one on a disk that ignores case (Windows,
-// macOS) or the way in which accents are encoded (macOS), and files that would
-// have to be directories too.
+// tree finds names that are equal on file systems that ignore case (Windows, macOS) or
+// the encoding of accents (macOS), and names that are both files and directories.
 type tree struct {
 	fold  cases.Caser
 	nodes map[place]*node
 }
 
-// place is where a node hangs. The parent's pointer stands for its whole path,
-// so that a long name costs no more than its length.
+// place is the key of a node. It contains a pointer to the parent, so that memory use
+// is proportional to the length of the names.
 type place struct {
 	parent *node
 	key    string
 }
 
 type node struct {
-	// element is the name as it was first seen.
+	// element is the first spelling of the name.
 	element   string
 	directory bool
-	// listed: the archive has an entry for it, it is not only someone's parent.
+	// listed is set if the archive has an entry for the node, and not only for its
+	// descendants.
 	listed bool
 }
 
@@ -35,8 +35,8 @@ func newTree() *tree {
 	return &tree{fold: cases.Fold(), nodes: map[place]*node{}}
 }
 
-// check says what is wrong with an entry's name, by itself and beside those that
-// came before it.
+// check returns the problem of an entry's name, by itself or in combination with
+// earlier names, or an empty string.
 func (t *tree) check(name string) (problem string) {
 	if problem := checkName(name); problem != "" {
 		return problem
@@ -44,7 +44,7 @@ func (t *tree) check(name string) (problem string) {
 	return t.add(name)
 }
 
-// add puts an entry's name into the tree and says what it collides with.
+// add adds an entry's name and returns a collision, or an empty string.
 func (t *tree) add(name string) (problem string) {
 	elements := splitName(name)
 	var at *node
@@ -66,9 +66,10 @@ func (t *tree) add(name string) (problem string) {
 	return ""
 }
 
-// child returns the node below parent that a disk could take for element.
+// child returns the node below parent that a file system could consider equal to
+// element.
 func (t *tree) child(parent *node, element string, directory bool) *node {
-	// Folding may take a text out of its normal form, hence once more.
+	// Folding can produce text that is not normalized, so it is normalized again.
 	key := place{parent, norm.NFC.String(t.fold.String(norm.NFC.String(element)))}
 	found, ok := t.nodes[key]
 	if !ok {

@@ -19,20 +19,19 @@ const (
 	modeDirectory  = 0o755
 	modeFile       = 0o644
 	modeExecutable = 0o755
-	// modeUnfinished is a file's until the archive is known to be right.
+	// modeUnfinished is the mode of a file until the archive is verified.
 	modeUnfinished = 0o600
-	// syncs is how many files are brought to the disk at the same time: a disk
-	// does better with several small ones.
+	// syncs is the number of files that are synced concurrently, which is faster for
+	// small files.
 	syncs = 8
 )
 
-// UnpackStream reads an archive once, from front to back, and unpacks it into
-// dir, an existing empty directory. Src and the errors are those of [HashStream],
-// dir and the files' modes those of [Reader.Unpack].
+// UnpackStream unpacks an archive to dir, an existing empty directory, in one pass. src
+// and the returned errors are those of [HashStream]. File modes are those of
+// [Reader.Unpack].
 //
-// Until the whole archive was read and found to be right, each file is of mode
-// 0600 and may be something else than it seems: an error leaves what has to be
-// removed, and not to be looked at.
+// Until the complete archive is verified, each file has mode 0600, and its content is
+// not trustworthy. After an error, the caller must remove the content of dir.
 func UnpackStream(ctx context.Context, src io.Reader, dir string) (Contents, error) {
 	return unpack(ctx, dir, func(visit visitor) ([]entry, error) {
 		ahead := transfer.ReadAhead(src)
@@ -41,19 +40,18 @@ func UnpackStream(ctx context.Context, src io.Reader, dir string) (Contents, err
 	})
 }
 
-// Extract unpacks the archive as [Reader.Unpack] does and hashes what it holds
-// in the same pass.
+// Extract unpacks the archive like [Reader.Unpack], and hashes it in the same pass.
 func (r *Reader) Extract(ctx context.Context, dir string) (Contents, error) {
 	return unpack(ctx, dir, func(visit visitor) ([]entry, error) { return r.walk(ctx, visit) })
 }
 
-// Unpack writes the archive's files into dir, an existing empty directory, and
-// brings their contents to the disk. It never writes outside of dir, whatever
-// the archive or another process tries. After an error dir holds a part of the
-// package and is the caller's to remove.
+// Unpack writes the archive's files to dir, an existing empty directory, and syncs them
+// to the disk. It never writes outside dir, even if the archive or another process
+// tries to cause that. After an error, dir contains a part of the package, and the
+// caller must remove it.
 //
-// A file becomes executable when its mode in the archive says so. In an archive
-// that was made without Unix modes those that OpenTofu might launch do.
+// A file is executable if its mode in the archive is. If the archive has no Unix modes,
+// files that OpenTofu could start are executable.
 func (r *Reader) Unpack(ctx context.Context, dir string) error {
 	_, err := r.Extract(ctx, dir)
 	return err
@@ -81,8 +79,8 @@ func unpack(ctx context.Context, dir string, walk func(visitor) ([]entry, error)
 	return consume(ctx, u, walk)
 }
 
-// allowedMode is what the umask leaves of a mode. It can be asked for only by
-// making a file: the other way sets it for the whole process.
+// allowedMode returns the bits of a mode that the umask allows. It creates a file to
+// find out, because reading the umask requires setting it for the whole process.
 func allowedMode(root *os.Root) (fs.FileMode, error) {
 	const probe = "mode"
 	f, err := root.OpenFile(probe, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.ModePerm)
@@ -100,14 +98,14 @@ func allowedMode(root *os.Root) (fs.FileMode, error) {
 	return info.Mode().Perm(), root.Remove(probe)
 }
 
-// unpacker is a sink that makes files.
+// unpacker is a sink that writes files.
 type unpacker struct {
 	hasher
 	root    *os.Root
 	allowed fs.FileMode
-	// made are the directories that are known to be there.
+	// made has the directories that exist.
 	made map[string]bool
-	// file is the one that is written, nil for a directory.
+	// file is the current file, or nil for a directory.
 	file      *os.File
 	writeback atomicfile.Writeback
 }
@@ -133,7 +131,7 @@ func (u *unpacker) begin(name string) error {
 	if err := u.mkdir(path.Dir(name)); err != nil {
 		return err
 	}
-	// O_EXCL: two names that are one to this disk are an error and not a loss.
+	// O_EXCL fails for two names that are equal on this file system.
 	f, err := u.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, modeUnfinished)
 	if err != nil {
 		return fmt.Errorf("unpacking %s: %w", name, err)
@@ -163,15 +161,15 @@ func (u *unpacker) end(name string) error {
 	return u.hasher.end(name)
 }
 
-// abandon closes what an error left open.
+// abandon closes open files after an error.
 func (u *unpacker) abandon() {
 	if u.file != nil {
 		_ = u.file.Close()
 	}
 }
 
-// finish sets the modes of all files and brings them to the disk, which costs
-// nothing for an archive that was found to be wrong.
+// finish sets the modes of all files and syncs them. This happens after the
+// verification, so that invalid archives are not synced.
 func (u *unpacker) finish(ctx context.Context, entries []entry) error {
 	var group errgroup.Group
 	group.SetLimit(syncs)
@@ -204,7 +202,8 @@ func (u *unpacker) settle(e entry) error {
 	return f.Close()
 }
 
-// modeOf keeps of a mode what matters for a provider; the umask narrows it.
+// modeOf returns the mode of a file. Only the executable bits are preserved, and the
+// umask applies.
 func modeOf(e entry) fs.FileMode {
 	executable := e.mode()&0o111 != 0
 	if !hasUnixMode(e.madeBy, e.attributes) {
@@ -216,9 +215,9 @@ func modeOf(e entry) fs.FileMode {
 	return modeFile
 }
 
-// hasUnixMode goes by the upper byte of "version made by" and the upper half of
-// the external attributes (APPNOTE.TXT 4.4.2 and 4.4.15), which archivers that
-// know of no modes leave zero on Unix too.
+// hasUnixMode checks the upper byte of "version made by" and the upper half of the
+// external attributes (APPNOTE.TXT 4.4.2 and 4.4.15). Archivers without support for
+// modes leave the latter zero on Unix as well.
 func hasUnixMode(madeBy uint16, attributes uint32) bool {
 	const unix, darwin = 3, 19
 	system := madeBy >> 8

@@ -40,7 +40,7 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
-// TestLyingArchives has headers that promise something else than the content.
+// TestLyingArchives covers headers that contradict the content.
 func TestLyingArchives(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("0", 1<<20)
@@ -74,7 +74,7 @@ func TestLyingArchives(t *testing.T) {
 	}
 }
 
-// patched deflates content honestly and then lets the header lie about it.
+// patched compresses content and then changes the header.
 func patched(t *testing.T, content string, lie func(*zip.FileHeader)) []byte {
 	t.Helper()
 	return repacked(t, content, func(h *zip.FileHeader, packed []byte) []byte {
@@ -83,7 +83,7 @@ func patched(t *testing.T, content string, lie func(*zip.FileHeader)) []byte {
 	})
 }
 
-// patchedContent deflates content honestly and then changes what comes out.
+// patchedContent compresses content and then changes the compressed bytes.
 func patchedContent(t *testing.T, content string, change func([]byte) []byte) []byte {
 	t.Helper()
 	return repacked(t, content, func(h *zip.FileHeader, packed []byte) []byte {

@@ -6,11 +6,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 )
 
-// HashWriter hashes an archive that is written to it, as [HashStream] does, in a
-// goroutine of its own. It is made to stand beside a copy, behind an
-// [io.MultiWriter] or [io.TeeReader]: a Write waits while hashing is more than
-// 1 MiB behind, and has no error, since whether an archive can be hashed must
-// not decide whether it can be copied.
+// HashWriter hashes the archive that is written to it, like [HashStream], in a separate
+// goroutine. Use it with an [io.MultiWriter] or [io.TeeReader] to hash a copy. Write
+// blocks if hashing is more than 1 MiB behind. It never returns an error, because an
+// archive that cannot be hashed can still be copied.
 type HashWriter struct {
 	pipe     *transfer.Pipe
 	done     chan struct{}
@@ -18,7 +17,7 @@ type HashWriter struct {
 	err      error
 }
 
-// NewHashWriter begins to hash. It has to be ended by [HashWriter.Close].
+// NewHashWriter starts a HashWriter. The caller must call [HashWriter.Close].
 func NewHashWriter(ctx context.Context) *HashWriter {
 	w := &HashWriter{pipe: transfer.NewPipe(), done: make(chan struct{})}
 	go func() {
@@ -29,24 +28,23 @@ func NewHashWriter(ctx context.Context) *HashWriter {
 	return w
 }
 
-// Write takes the next bytes of the archive. Once the archive is known to be
-// wrong, or after Close, it only passes over them.
+// Write hashes the next bytes of the archive. After the archive was found to be
+// invalid, or after Close, it discards them.
 func (w *HashWriter) Write(p []byte) (int, error) {
-	_, _ = w.pipe.Write(p) // fails only where nothing is hashed any more
+	_, _ = w.pipe.Write(p) // fails only if hashing has stopped
 	return len(p), nil
 }
 
-// Contents says that all bytes of the archive were written, which must have been
-// verified, and waits for the hashes. Errors are those of [HashStream], without
-// those of a source.
+// Contents returns the hashes after all bytes of the archive were written and verified
+// by the caller. It returns the errors of [HashStream], except those of a source.
 func (w *HashWriter) Contents() (Contents, error) {
 	w.pipe.CloseWrite(nil)
 	<-w.done
 	return w.contents, w.err
 }
 
-// Close ends the hashing, however far it is, and waits for its goroutine. A Write
-// that waits is let go. The error is always nil.
+// Close stops the hashing and waits for its goroutine. A blocked Write returns. Close
+// always returns nil.
 func (w *HashWriter) Close() error {
 	w.pipe.CloseRead()
 	<-w.done

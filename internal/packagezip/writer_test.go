@@ -11,8 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 )
 
-// TestHashWriterStandsBeside holds that a copy ends as it would without the
-// hashing beside it, whatever the bytes are.
+// TestHashWriterStandsBeside checks that a copy succeeds whether or not hashing
+// succeeds.
 func TestHashWriterStandsBeside(t *testing.T) {
 	t.Parallel()
 	large := with(0, func(e *forged) { e.stored, e.content = true, strings.Repeat(text, 1500) })
@@ -52,14 +52,14 @@ func TestHashWriterStandsBeside(t *testing.T) {
 	}
 }
 
-// TestHashWriterIsClosed closes the writer in the middle of an archive.
+// TestHashWriterIsClosed closes the writer before the end of an archive.
 func TestHashWriterIsClosed(t *testing.T) {
 	t.Parallel()
 	data := with(0, func(e *forged) { e.stored, e.content = true, strings.Repeat(text, 1500) }).zip()
 	w := packagezip.NewHashWriter(t.Context())
 	written := make(chan error)
 	go func() {
-		// As an HTTP client that still reads the body when its answer is there.
+		// An HTTP client can read the request body after it has received the response.
 		_, err := io.Copy(w, bytes.NewReader(bytes.Repeat(data, 3)))
 		written <- err
 	}()
