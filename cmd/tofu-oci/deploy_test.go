@@ -189,6 +189,49 @@ func TestDeployIsHeldTogether(t *testing.T) {
 	}
 }
 
+// TestIngress: the backend of deploy/kubernetes/ingress.yaml is a port of the service in
+// serve.yaml.
+func TestIngress(t *testing.T) {
+	t.Parallel()
+	var ingress struct {
+		Spec struct {
+			Rules []struct {
+				HTTP struct {
+					Paths []struct {
+						Backend struct {
+							Service struct {
+								Name string
+								Port struct{ Name string }
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(readPage(t, filepath.Join(deploy, "kubernetes", "ingress.yaml"))), &ingress); err != nil {
+		t.Fatal(err)
+	}
+	if len(ingress.Spec.Rules) != 1 || len(ingress.Spec.Rules[0].HTTP.Paths) != 1 {
+		t.Fatalf("unexpected rules %+v", ingress.Spec.Rules)
+	}
+	want := ingress.Spec.Rules[0].HTTP.Paths[0].Backend.Service
+	for part := range strings.SplitSeq(readPage(t, filepath.Join(deploy, "kubernetes", "serve.yaml")), "\n---\n") {
+		var service struct {
+			Kind     string
+			Metadata struct{ Name string }
+			Spec     struct{ Ports []struct{ Name string } }
+		}
+		if err := yaml.Unmarshal([]byte(part), &service); err != nil || service.Kind != "Service" || service.Metadata.Name != want.Name {
+			continue
+		}
+		if slices.ContainsFunc(service.Spec.Ports, func(p struct{ Name string }) bool { return p.Name == want.Port.Name }) {
+			return
+		}
+	}
+	t.Errorf("no service %s with the port %s", want.Name, want.Port.Name)
+}
+
 // deployment is what is looked at of one.
 type deployment struct {
 	Kind string

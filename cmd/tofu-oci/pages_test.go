@@ -31,7 +31,7 @@ func TestPages(t *testing.T) {
 		"concepts.md":                      {"registry", 5},
 		"install.md":                       {"registry", 2},
 		"goreleaser.md":                    {"registry\nkeys\ncp keys/good.asc acme.pub", 7},
-		"ghcr.md":                          {"registry no-referrers=404", 4},
+		"ghcr.md":                          {"registry no-referrers=404", 2},
 		"ecr.md":                           {"registry no-create immutable", 3},
 		"ci.md":                            {locked, 4},
 		"approval.md":                      {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc\nenv RELEASE=hashicorp/null@3.2.4", 9},
