@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// maxPage limits the number of a page.
+	// maxPage limits the page number.
 	maxPage = 1_000_000
-	// providersOnPage and versionsOnPage are the numbers of items on a page.
+	// providersOnPage and versionsOnPage are the numbers of items per page.
 	providersOnPage, versionsOnPage = 50, 20
 )
 
@@ -52,18 +52,18 @@ func responding[T any](mediaType string, describe func(*Server, *exchange) (T, e
 	}
 }
 
-// apiDescription writes the document that describes the API.
+// apiDescription responds with the OpenAPI description.
 func (s *Server) apiDescription(x *exchange) error {
 	x.Header().Set("Cache-Control", "public, no-cache")
 	x.writeBytes(http.StatusOK, "application/json", api.OpenAPI())
 	return nil
 }
 
-// writeProblem writes an error in the form of https://www.rfc-editor.org/rfc/rfc9457.
+// writeProblem writes an error as defined in https://www.rfc-editor.org/rfc/rfc9457.
 func (x *exchange) writeProblem(status int, text string) {
 	title := http.StatusText(status)
 	if title == "" {
-		title = "Client Closed Request" // see statusGone
+		title = "Client Closed Request" // see statusClientClosed
 	}
 	data, err := json.Marshal(api.Problem{Type: "about:blank", Title: title, Status: status, Detail: text})
 	if err != nil {
@@ -72,13 +72,13 @@ func (x *exchange) writeProblem(status int, text string) {
 	x.writeBytes(status, api.ProblemType, append(data, '\n'))
 }
 
-// tagOf returns an ETag of the bytes of a response.
+// etagOf returns the ETag of a response body.
 func etagOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`
 }
 
-// personal keeps responses that not everyone may read out of shared caches.
+// setPrivate prevents shared caches from storing the response if there are access rules.
 func (s *Server) setPrivate(x *exchange) {
 	if s.options.Rules().AllowAll() {
 		return
@@ -87,8 +87,8 @@ func (s *Server) setPrivate(x *exchange) {
 	x.Header().Set("Vary", "Authorization")
 }
 
-// unchanged sets the ETag of a response. If the client has the response, unchanged says
-// so to it and returns true.
+// notModified sets the ETag of a response, and reports whether it responded with 304
+// because the client already has that version.
 func (x *exchange) notModified(tag string) bool {
 	x.Header().Set("Etag", tag)
 	// https://www.rfc-editor.org/rfc/rfc9110#name-if-none-match
@@ -101,7 +101,7 @@ func (x *exchange) notModified(tag string) bool {
 	return false
 }
 
-// page returns the number of the requested page; the first is 1.
+// page returns the requested page number, starting at 1.
 func (x *exchange) page() (int, error) {
 	text := x.r.URL.Query().Get("page")
 	if text == "" {
@@ -114,7 +114,7 @@ func (x *exchange) page() (int, error) {
 	return n, nil
 }
 
-// pageOf returns the items of a page, and whether there are more.
+// pageOf returns the items on a page, and reports whether there are more.
 func pageOf[T any](all []T, page, size int) (items []T, more bool) {
 	from := min((page-1)*size, len(all))
 	to := min(from+size, len(all))

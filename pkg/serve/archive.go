@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// archive answers with a package's zip: whole or a part of it, verified.
+// archive responds with a verified zip, or with a range of it.
 func (s *Server) archive(x *exchange) error {
 	found, state, err := s.index(x)
 	if s.canPullThrough(x.query, err) {
@@ -32,7 +32,7 @@ func (s *Server) archive(x *exchange) error {
 	return s.send(x, t)
 }
 
-// describe writes the headers of an archive.
+// describe sets the headers of an archive.
 func (s *Server) describe(x *exchange, p provider.Package, state cacheState) {
 	x.setCacheHeaders(state)
 	h := x.Header()
@@ -44,7 +44,7 @@ func (s *Server) describe(x *exchange, p provider.Package, state cacheState) {
 	h.Set("Content-Disposition", `attachment; filename="`+p.Filename+`"`)
 }
 
-// send answers with a zip from where it is nearest: the store, the layout, the
+// send responds with a zip from the nearest location: the store, the image layout, or the
 // registry.
 func (s *Server) send(x *exchange, t storedPackage) error {
 	ctx, cancel := context.WithCancel(x.r.Context())
@@ -54,7 +54,7 @@ func (s *Server) send(x *exchange, t storedPackage) error {
 		return err
 	}
 	if to != "" {
-		x.Header().Set("Cache-Control", "no-store") // it expires
+		x.Header().Set("Cache-Control", "no-store") // the URL expires
 		x.Header().Set("Location", to)
 		x.WriteHeader(http.StatusTemporaryRedirect)
 		return nil
@@ -67,11 +67,11 @@ func (s *Server) send(x *exchange, t storedPackage) error {
 	return s.sendContent(x, content)
 }
 
-// sendContent answers with a zip, or with the part that is asked for.
+// sendContent responds with a zip, or with the requested range.
 func (s *Server) sendContent(x *exchange, content *content) error {
 	defer content.Close()
 	if !content.random && !isOpenEnded(x.r.Header.Get("Range")) {
-		x.r.Header.Del("Range") // a server may answer with all of it
+		x.r.Header.Del("Range") // a server can ignore ranges
 	}
 	w := &partWriter{writer: x.writer}
 	http.ServeContent(w, x.r, "", time.Time{}, content)
@@ -83,13 +83,13 @@ func (s *Server) sendContent(x *exchange, content *content) error {
 		return &problem{http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the archive has %d bytes, and none of those that were asked for", content.size)}
 	case content.err != nil && x.sent:
 		x.event.Err = content.err
-		panic(http.ErrAbortHandler) // what was sent must not look whole
+		panic(http.ErrAbortHandler) // what was sent must not look complete
 	}
 	return content.err
 }
 
-// elsewhere returns the URL at which a client gets a zip from the storage behind the
-// registry; empty where there is none. Such URLs are good for GET alone.
+// redirectURL returns the URL of a zip in the storage behind the registry, or "" if there
+// is none. Such URLs support only GET.
 func (s *Server) redirectURL(x *exchange, t storedPackage) (string, error) {
 	redirect := t.repo.Traits().Redirect
 	if !s.options.Redirect || redirect == nil || x.r.Method != http.MethodGet || s.isInStore(x.r.Context(), t) {
@@ -98,7 +98,8 @@ func (s *Server) redirectURL(x *exchange, t storedPackage) (string, error) {
 	return redirect(x.r.Context(), t.zip)
 }
 
-// partWriter lets the refusal of a range be written as all others are.
+// partWriter suppresses the error of [http.ServeContent] for an unsatisfiable range, so
+// that it is reported like any other error.
 type partWriter struct {
 	*writer
 	unsatisfiable bool
@@ -117,9 +118,9 @@ func (w *partWriter) Write(p []byte) (int, error) {
 	return w.writer.Write(p)
 }
 
-// toTheEnd reports whether a Range header asks for one part, from somewhere to the end:
-// what a client asks that goes on with a download. Such a part can be verified of a
-// stream, since all of it passes.
+// isOpenEnded reports whether a Range header requests a single range that extends to the
+// end, as clients do to resume a download. Such a range of a stream can be verified,
+// because the entire stream is read.
 func isOpenEnded(header string) bool {
 	first, found := strings.CutPrefix(strings.TrimSpace(header), "bytes=")
 	return found && strings.Count(first, ",") == 0 && strings.HasSuffix(strings.TrimSpace(first), "-")

@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// admitMirrored admits the caller to a provider of the network mirror.
+// authorizeMirror authorizes a request of the network mirror protocol.
 func (s *Server) authorizeMirror(x *exchange) error {
 	if file := x.r.PathValue("FILE"); file != "" {
 		version, isJSON := strings.CutSuffix(file, ".json")
@@ -31,7 +31,7 @@ func (s *Server) authorizeMirror(x *exchange) error {
 	return s.authorize(x)
 }
 
-// admitPublished admits the caller to a provider of the registry protocol.
+// authorizeRegistry authorizes a request of the registry protocol.
 func (s *Server) authorizeRegistry(x *exchange) error {
 	if err := s.locatePublished(x); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (s *Server) authorizeRegistry(x *exchange) error {
 	return s.authorize(x)
 }
 
-// admitShown admits the caller to a provider of the API and the pages.
+// authorizeBrowsing authorizes a request of the API or of a page.
 func (s *Server) authorizeBrowsing(x *exchange) error {
 	host, err := x.host()
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Server) authorizeBrowsing(x *exchange) error {
 	return s.authorize(x)
 }
 
-// locateMirrored sets the provider of a path of the network mirror protocol.
+// locateMirrored sets the provider in a path of the network mirror protocol.
 func (s *Server) locateMirrored(x *exchange) error {
 	host, err := x.host()
 	if err != nil {
@@ -69,13 +69,13 @@ func (s *Server) locateMirrored(x *exchange) error {
 	return x.locate(s.mirrored, host)
 }
 
-// locatePublished sets the provider of a path of the registry protocol.
+// locatePublished sets the provider in a path of the registry protocol.
 func (s *Server) locatePublished(x *exchange) error {
 	v, _ := s.viewOf(x.r)
 	return x.locate(v, v.as)
 }
 
-// host reads the host of a path.
+// host parses the host in a path.
 func (x *exchange) host() (svchost.Hostname, error) {
 	text := x.r.PathValue("HOST")
 	host, err := provider.ParseHost(text)
@@ -85,7 +85,7 @@ func (x *exchange) host() (svchost.Hostname, error) {
 	return host, nil
 }
 
-// locate sets the provider of a path.
+// locate sets the provider in a path.
 func (x *exchange) locate(v *view, host svchost.Hostname) error {
 	a, err := provider.ParseAddress(host.ForDisplay() + "/" + x.r.PathValue("NAMESPACE") + "/" + x.r.PathValue("TYPE"))
 	if err != nil {
@@ -95,7 +95,7 @@ func (x *exchange) locate(v *view, host svchost.Hostname) error {
 	return nil
 }
 
-// readVersion sets the version of a path, if it has one.
+// readVersion sets the version in a path if there is one.
 func (x *exchange) readVersion() (err error) {
 	text := x.r.PathValue("VERSION")
 	if text == "" {
@@ -108,7 +108,8 @@ func (x *exchange) readVersion() (err error) {
 	return err
 }
 
-// viewOf finds what the host that is asked publishes, and whether the rules name it.
+// viewOf returns the view of the requested host, and reports whether the access rules
+// define the host.
 func (s *Server) viewOf(r *http.Request) (v *view, named bool) {
 	rules := s.options.Rules()
 	if rules == nil || len(rules.Hosts) == 0 {
@@ -125,8 +126,8 @@ func (s *Server) viewOf(r *http.Request) (v *view, named bool) {
 	return s.viewOfHost(rules.Hosts[at]), true
 }
 
-// admit refuses callers who have no right to the provider whatever the repositories
-// contain, and callers with too many requests.
+// authorize rejects callers who can't read any release of the provider, and callers who
+// exceed the rate limit.
 func (s *Server) authorize(x *exchange) error {
 	if err := s.identifyCaller(x); err != nil {
 		return err
@@ -137,8 +138,8 @@ func (s *Server) authorize(x *exchange) error {
 	return x.readVersion()
 }
 
-// identify finds out who asks, and refuses whose token does not count, or who asks too
-// often.
+// identifyCaller sets the caller of a request. It rejects invalid tokens and callers who
+// exceed the rate limit.
 func (s *Server) identifyCaller(x *exchange) error {
 	caller, err := s.options.Rules().Identify(x.r.Context(), x.token())
 	if tooMany := s.limit(x, caller); tooMany != nil {
@@ -158,15 +159,15 @@ func (s *Server) identifyCaller(x *exchange) error {
 	return nil
 }
 
-// because is a problem with its reason, which is for the log alone.
+// because returns a problem with its reason, which is only logged.
 func because(reason error, status int, text string) error {
 	return errors.Join(&problem{status, text}, reason)
 }
 
-// limit refuses a client who asks too often.
+// limit enforces the rate limit.
 func (s *Server) limit(x *exchange, caller access.Caller) error {
 	x.event.Caller = caller.Name
-	from, _ := netip.ParseAddr(x.event.Client) // those without an address are one client
+	from, _ := netip.ParseAddr(x.event.Client) // clients without an IP address share a limit
 	after, allowed := s.options.Limiter.Allow(caller, from)
 	if allowed {
 		return nil
@@ -175,9 +176,9 @@ func (s *Server) limit(x *exchange, caller access.Caller) error {
 	return &problem{http.StatusTooManyRequests, "there are too many requests of this client"}
 }
 
-// token returns the token of a request, empty when it has none. Browsers can't send it as
-// clients do: for what people look at it may be the password of a login, whatever the
-// user's name is.
+// token returns the token of a request, or "" if there is none. Browsers can't send bearer
+// tokens. For the API and the pages, the token can be the password of basic authentication,
+// with any user name.
 func (x *exchange) token() string {
 	if _, password, is := x.r.BasicAuth(); is && x.mayBeBrowser() {
 		return password
@@ -189,10 +190,10 @@ func (x *exchange) token() string {
 	return strings.TrimSpace(token)
 }
 
-// forPeople reports whether it is a browser that asks, or may be.
+// mayBeBrowser reports whether the request is for the API or a page.
 func (x *exchange) mayBeBrowser() bool { return x.api || x.showError != nil }
 
-// challenge says how to send a token.
+// challenge sets the headers that request a token.
 func (x *exchange) challenge() {
 	h := x.Header()
 	h.Set("WWW-Authenticate", `Bearer realm="tofu-oci"`)
@@ -201,7 +202,8 @@ func (x *exchange) challenge() {
 	}
 }
 
-// client is the address of who sent a request: the last that no trusted proxy has.
+// client returns the address of the client: the last address in X-Forwarded-For that is not
+// a trusted proxy, or the peer address.
 func (s *Server) client(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

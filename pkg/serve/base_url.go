@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// trusted reports whether an address is that of a proxy that may say for whom it asks.
+// isTrustedProxy reports whether an address belongs to a trusted proxy.
 func (s *Server) isTrustedProxy(client string) bool {
 	ip, err := netip.ParseAddr(client)
 	if err != nil {
@@ -25,8 +25,8 @@ func (s *Server) isTrustedProxy(client string) bool {
 	return false
 }
 
-// network returns the network of a client, for limits. It is the zero value for trusted
-// proxies, which send requests of many clients, and for clients without an address.
+// network returns the network of a client, for limits. It is zero for trusted proxies,
+// which send the requests of many clients, and for clients without an IP address.
 func (s *Server) network(client string) netip.Prefix {
 	ip, err := netip.ParseAddr(client)
 	if err != nil || s.isTrustedProxy(client) {
@@ -35,8 +35,8 @@ func (s *Server) network(client string) netip.Prefix {
 	return access.Network(ip)
 }
 
-// forwarded returns what a trusted proxy says in a header: its own word, which is the
-// last where several proxies have added to it.
+// forwarded returns the value of a header that was set by a trusted proxy. If several
+// proxies appended values, it is the last one.
 func (s *Server) forwarded(r *http.Request, header string) string {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !s.isTrustedProxy(peer.Addr().String()) {
@@ -46,7 +46,7 @@ func (s *Server) forwarded(r *http.Request, header string) string {
 	return strings.TrimSpace(values[len(values)-1])
 }
 
-// hostOf is the host that a client asked for, with its port.
+// requestHost returns the host and port that the client requested.
 func (s *Server) requestHost(r *http.Request) string {
 	if host := s.forwarded(r, "X-Forwarded-Host"); host != "" {
 		return host
@@ -54,8 +54,8 @@ func (s *Server) requestHost(r *http.Request) string {
 	return r.Host
 }
 
-// base is the URL under which the client reached the server; it has no slash at its
-// end. It is what was configured, unless a published host was asked for.
+// base returns the URL of the server as seen by the client, without a trailing slash. It is
+// the configured URL unless the client requested a published host.
 func (s *Server) base(r *http.Request) (*url.URL, error) {
 	host := s.requestHost(r)
 	_, named := s.viewOf(r)
@@ -84,7 +84,7 @@ func (s *Server) base(r *http.Request) (*url.URL, error) {
 	return u, nil
 }
 
-// isHost reports whether a Host header can be written into a URL.
+// isHost reports whether a Host header is safe to use in a URL.
 func isHost(host string) bool {
 	if _, err := netip.ParseAddrPort(host); err == nil {
 		return true

@@ -13,65 +13,66 @@ import (
 )
 
 const (
-	// negativeAge is the maximum age of the answer that something does not exist: a release
-	// that was just pushed has to appear soon.
+	// negativeAge is the maximum age of a not-found result. It is short because a release
+	// that was just pushed must appear soon.
 	negativeAge = 10 * time.Second
-	// retryAfter is the pause after a failed request if an older answer can be served.
+	// retryAfter is the pause after a failed request if stale data can be served.
 	retryAfter = 5 * time.Second
-	// failureAge is the pause if there is no older answer.
+	// failureAge is the pause after a failed request if there is no stale data.
 	failureAge = time.Second
-	// patience is how long a caller waits if there is an older answer.
+	// staleWait is how long a caller waits for new data if there is stale data.
 	staleWait = 2 * time.Second
-	// maxWait is how long a caller waits if there is none. Clients give up after ten
-	// seconds, and learn nothing then.
+	// maxWait is how long a caller waits for new data if there is no stale data. Clients
+	// time out after ten seconds, and then report no reason.
 	maxWait = 8 * time.Second
-	// maxQuestion limits the duration of a request that callers no longer wait for. A late
-	// answer serves the next caller.
+	// maxRequestTime limits the duration of a request that no caller waits for anymore. A
+	// late response serves the next caller.
 	maxRequestTime = 2 * time.Minute
-	// maxQuestions limits the concurrent requests, including those that nobody waits for.
+	// maxConcurrentRequests limits the concurrent requests, including those that no caller
+	// waits for anymore.
 	maxConcurrentRequests = 512
-	// entryCost is the memory of an entry in addition to its value, in bytes.
+	// entryCost is the memory of an entry in bytes, without its value.
 	entryCost = 512
 )
 
-// errBusy is returned if a limit is exceeded: for requests to repositories, for concurrent
-// requests, or for the memory of responses.
+// errBusy is returned if a limit is exceeded: for requests to repositories, for requests of
+// clients, or for the memory of responses.
 var errBusy = errors.New("too much is under way")
 
-// errLate is returned if a repository does not answer while a client waits.
+// errTimeout is returned if a repository does not respond in time.
 var errTimeout = provider.Errorf(provider.Transient, "the repository has not answered in time")
 
-// freshness specifies how long answers are served.
+// freshness specifies how long cached values are served.
 type freshness struct {
-	// maxAge is the maximum age without a new request; 0 means forever.
+	// maxAge is the maximum age without a new request. If zero, values never expire.
 	maxAge time.Duration
-	// staleIfError is the maximum age if the new request fails.
+	// staleIfError is the maximum age if a new request fails.
 	staleIfError time.Duration
-	// failing is the pause after a failed request without an older answer, if longer than
-	// failureAge.
+	// retryPause is the pause after a failed request without stale data. It applies if it
+	// is longer than failureAge.
 	retryPause time.Duration
 	now        func() time.Time
-	// asking has room for a token of each request in progress.
+	// requests is a semaphore for the requests in progress.
 	requests chan struct{}
 	events   Events
 }
 
-// state describes how an answer is known.
+// cacheState describes the age of a cached value.
 type cacheState struct {
-	// age is the time since it was learned.
+	// age is the time since the value was requested.
 	age time.Duration
-	// stale is the reason why a due request did not renew it, or nil.
+	// stale is the error of the request that should have renewed the value, or nil.
 	stale error
 }
 
-// merge returns the state of an answer that is made of two.
+// merge returns the combined state of two values.
 func (s cacheState) merge(t cacheState) cacheState {
 	return cacheState{max(s.age, t.age), errors.Join(s.stale, t.stale)}
 }
 
-// cache has answers of registries and origins by key. Concurrent callers cause one
-// request, and a caller who leaves does not end it. If requests fail, it returns older
-// answers for a limited time.
+// cache caches values from registries and origins. Concurrent callers share one request,
+// which continues if they stop waiting. If a request fails, stale values are served for a
+// limited time.
 type cache[K comparable, V any] struct {
 	freshness
 	onLookup  func(hit bool)
@@ -79,9 +80,10 @@ type cache[K comparable, V any] struct {
 	kept      memo.Memo[K, cacheEntry[V]]
 }
 
-// learned is the last answer, and the failure after it.
+// cacheEntry is the last result, and the failure after it.
 type cacheEntry[V any] struct {
-	// answered reports that there was an answer, at a time: a value, or that it is absent.
+	// answered reports that there is a result from time at: value, or absent if it doesn't
+	// exist.
 	answered bool
 	value    V
 	absent   error
@@ -90,7 +92,7 @@ type cacheEntry[V any] struct {
 	tried    time.Time
 }
 
-// newCache returns a cache with up to size bytes of values.
+// newCache returns a cache for values of at most size bytes in total.
 func newCache[K comparable, V any](f freshness, name string, size int64, weigh func(V) int64) *cache[K, V] {
 	return &cache[K, V]{
 		freshness: f, onLookup: f.events.lookups(name), onFailure: f.events.onFailure,
@@ -100,19 +102,20 @@ func newCache[K comparable, V any](f freshness, name string, size int64, weigh f
 	}
 }
 
-// isAnswer reports whether an error is the answer that something does not exist.
+// isDefinitive reports whether an error means that something doesn't exist, so that the
+// error can be cached.
 func isDefinitive(err error) bool {
 	return isAbsent(err) || repository.IsUnknownProvider(err) || errors.Is(err, api.ErrNoSBOM)
 }
 
-// get returns the known answer, or that of ask.
+// get returns the cached value, or calls fetch.
 func (c *cache[K, V]) get(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, cacheState, error) {
 	return c.getWithin(ctx, key, c.maxAge, fetch)
 }
 
-// getWithin is get with another maximum age.
+// getWithin is like get, but with a different maximum age.
 func (c *cache[K, V]) getWithin(ctx context.Context, key K, maxAge time.Duration, fetch func(context.Context) (V, error)) (none V, state cacheState, err error) {
-	// 1. What is known.
+	// 1. Check the cached value.
 	known, _ := c.kept.Lookup(key)
 	now := c.now()
 	isUsable := known.answered && known.absent == nil && now.Sub(known.at) < c.staleIfError
@@ -128,7 +131,7 @@ func (c *cache[K, V]) getWithin(ctx context.Context, key K, maxAge time.Duration
 	case hit:
 		return none, cacheState{}, known.failed
 	}
-	// 2. What is new.
+	// 2. Request a new value.
 	wait := maxWait
 	if isUsable {
 		wait = staleWait
@@ -139,7 +142,7 @@ func (c *cache[K, V]) getWithin(ctx context.Context, key K, maxAge time.Duration
 		return value, cacheState{}, err
 	case isUsable || c.retryPause > 0:
 		latest, _ := c.kept.Lookup(key)
-		c.kept.Put(key, latest.after(c.now(), value, err)) // the next caller does not wait for a late answer, too
+		c.kept.Put(key, latest.after(c.now(), value, err)) // so that the next caller doesn't wait as well
 	}
 	if isUsable {
 		return known.value, cacheState{now.Sub(known.at), err}, nil
@@ -147,13 +150,13 @@ func (c *cache[K, V]) getWithin(ctx context.Context, key K, maxAge time.Duration
 	return none, cacheState{}, err
 }
 
-// isFresh reports whether no request is due.
+// isFresh reports whether no new request is due.
 func (l cacheEntry[V]) isFresh(now time.Time, maxAge time.Duration) bool {
 	age := now.Sub(l.at)
 	return l.answered && (maxAge == 0 || age < maxAge) && (l.absent == nil || age < negativeAge)
 }
 
-// after returns what is known after a request.
+// after returns the entry with the result of a request.
 func (l cacheEntry[V]) after(now time.Time, value V, err error) cacheEntry[V] {
 	switch {
 	case err == nil:
@@ -167,13 +170,13 @@ func (l cacheEntry[V]) after(now time.Time, value V, err error) cacheEntry[V] {
 	return l
 }
 
-// ask makes a request, or waits for that of another caller.
+// refresh calls fetch, or waits for the call of another caller.
 func (c *cache[K, V]) refresh(ctx context.Context, key K, maxAge, wait time.Duration, fetch func(context.Context) (V, error)) (none V, err error) {
 	waiting, cancel := context.WithTimeoutCause(ctx, wait, errTimeout)
 	defer cancel()
 	l, err := c.kept.Refresh(waiting, key, func(ctx context.Context) (cacheEntry[V], error) {
 		known, _ := c.kept.Lookup(key)
-		if known.isFresh(c.now(), maxAge) { // the request of another caller has just ended
+		if known.isFresh(c.now(), maxAge) { // another caller has just renewed it
 			known.failed = nil
 			return known, nil
 		}
@@ -202,8 +205,8 @@ func (c *cache[K, V]) refresh(ctx context.Context, key K, maxAge, wait time.Dura
 	return l.value, l.absent
 }
 
-// unbroken returns a panic as an error: it is not in the goroutine of an HTTP request,
-// and would end the program.
+// recovering converts a panic to an error. The call runs in its own goroutine, where a
+// panic would terminate the program.
 func recovering[V any](ctx context.Context, fetch func(context.Context) (V, error)) (value V, err error) {
 	defer func() {
 		if broken := recover(); broken != nil {
@@ -213,8 +216,8 @@ func recovering[V any](ctx context.Context, fetch func(context.Context) (V, erro
 	return fetch(ctx)
 }
 
-// lookup returns the last answer without a request. found is false for the answer that
-// something does not exist.
+// lookup returns the cached value without a request. found is false if there is none or if
+// it doesn't exist.
 func (c *cache[K, V]) lookup(key K) (value V, found bool) {
 	l, _ := c.kept.Lookup(key)
 	return l.value, l.answered && l.absent == nil

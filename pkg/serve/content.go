@@ -16,42 +16,43 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// hashAge is how long a file that was hashed need not be again, while its record says
-// that nobody has touched it.
+// hashAge is how long a verified file is not hashed again if its metadata is unchanged.
 const hashAge = time.Hour
 
-// content is a zip as [http.ServeContent] reads it: it seeks, and then reads from
-// there. Nothing is opened before the first Read, as HEAD needs nothing.
+// content is a zip as an [io.ReadSeeker] for [http.ServeContent]. It opens nothing before
+// the first Read, because HEAD needs no content.
 //
-// What is read from the start is verified: the Read that would complete it gives an
-// error instead. What is read from another place is verified too where it is a stream,
-// by reading over what is before it. Of a file a record says that it is right and was
-// not touched; so the disk alone could have changed it, and the hour's first answer
-// with all of it finds that.
+// A read from the start is verified: the Read that would complete a zip with a wrong digest
+// returns an error instead. A read of a stream from another offset is verified as well,
+// because it reads the skipped bytes. A range of a file relies on the metadata of the file,
+// which shows that the file wasn't changed since it was verified. That misses only disk
+// corruption, which the next full response after hashAge detects.
 type content struct {
-	ctx  context.Context //nolint:containedctx // it is that of the one request that reads
+	ctx  context.Context //nolint:containedctx // it is the context of the only request that reads
 	size int64
 	at   int64
-	// random tells that reading may begin anywhere for nothing.
+	// isSeekable reports that reading can start at any offset without reading the bytes
+	// before it.
 	random bool
-	// file is the zip where it is one, known to be right.
+	// file is the verified zip if it is a file.
 	file io.ReaderAt
-	// open opens the stream of a registry, verified.
+	// open opens a verifying stream from the registry.
 	open func(ctx context.Context) (io.ReadCloser, error)
 
 	digest digest.Digest
 	name   string
-	// hashed tells that the file was read whole not long ago; whole is called when it is.
+	// hashed reports that the file was verified recently. onVerified is called after it was
+	// verified.
 	hashed     bool
 	onVerified func()
-	// verifies tells that src is a file that is hashed.
+	// isVerifying reports that src verifies the file.
 	isVerifying bool
 	src         io.Reader
 	closer      io.Closer
 	err         error
 }
 
-// content finds a zip.
+// content returns the content of a zip.
 func (s *Server) content(ctx context.Context, t storedPackage) (*content, error) {
 	c := &content{ctx: ctx, size: t.zip.Size, digest: t.zip.Digest, name: t.pkg.Filename}
 	_, c.hashed = s.hashed.Lookup(c.digest)
@@ -81,10 +82,10 @@ func (s *Server) content(ctx context.Context, t storedPackage) (*content, error)
 	return c, nil
 }
 
-// has reports whether the repository of a zip has it, or can't be asked. The store has the
-// zips of all repositories, so a release that only states the digest of another one's zip
-// must not make it readable. Each zip is asked for once, and not if everyone may read
-// everything.
+// repositoryHas reports whether the repository contains a zip, or can't be queried. The
+// store contains the zips of all repositories. Without this check, a release that only
+// states the digest of a zip in another repository would make that zip readable. Each zip
+// is checked once, and only if there are access rules.
 func (s *Server) repositoryHas(ctx context.Context, t storedPackage) bool {
 	key := contentKey{t.repo.String(), t.zip.Digest.String()}
 	if _, known := s.owned.Lookup(key); known || s.options.Rules().AllowAll() {
@@ -99,13 +100,13 @@ func (s *Server) repositoryHas(ctx context.Context, t storedPackage) bool {
 	return !errors.Is(err, repository.ErrNotFound) && !errors.Is(err, repository.ErrNoRepository)
 }
 
-// openBlob opens a blob that is verified and sent to a client. It uses a separate
-// connection, because an HTTP/2 client buffers up to 4 MiB of each unread body.
+// openBlob opens a blob for a client and verifies it. It uses a dedicated connection,
+// because an HTTP/2 client buffers up to 4 MiB of each unread body.
 func openBlob(ctx context.Context, repo repository.Reader, d ocispec.Descriptor, name string) (io.ReadCloser, error) {
 	return repository.Verified(httpclient.WithDedicatedConnection(ctx), repo, d, name)
 }
 
-// stored reports whether the store has a zip.
+// isInStore reports whether the store contains a zip.
 func (s *Server) isInStore(ctx context.Context, t storedPackage) bool {
 	blob, has := s.options.Store.Blob(ctx, t.zip.Digest)
 	if has {
@@ -114,7 +115,7 @@ func (s *Server) isInStore(ctx context.Context, t storedPackage) bool {
 	return has
 }
 
-// openFile opens the file of a layout, after a look at its record.
+// openFile opens a zip in an image layout.
 func (c *content) openFile(ctx context.Context, t storedPackage) error {
 	size, err := t.repo.Stat(ctx, c.digest)
 	if err != nil {
@@ -136,7 +137,7 @@ func (c *content) openFile(ctx context.Context, t storedPackage) error {
 	return nil
 }
 
-// Seek implements [io.Seeker]. It moves nothing but a number.
+// Seek implements [io.Seeker]. It only records the offset.
 func (c *content) Seek(offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekCurrent:
@@ -174,7 +175,7 @@ func (c *content) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// begin opens what is read from here on.
+// openAtOffset opens the content at the current offset.
 func (c *content) openAtOffset() error {
 	if c.file != nil {
 		section := bounded.Reader(c.ctx, io.NewSectionReader(c.file, c.at, c.size-c.at))
@@ -188,14 +189,14 @@ func (c *content) openAtOffset() error {
 		return err
 	}
 	c.src, c.closer = body, body
-	// What the client has is read over: it is part of what is verified.
+	// The skipped bytes are read because the digest covers them.
 	if _, err := io.CopyN(io.Discard, body, c.at); err != nil {
 		return fmt.Errorf("reading over %d bytes of %s: %w", c.at, c.name, err)
 	}
 	return nil
 }
 
-// Close closes what was opened.
+// Close closes the opened content.
 func (c *content) Close() error {
 	if c.closer == nil {
 		return nil

@@ -20,10 +20,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// describeProviders returns a page of the providers that the caller may read and that
-// the request searches for.
+// describeProviders returns a page of the providers that match the search and that the
+// caller can read.
 func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) {
-	// 1. What is requested.
+	// 1. Parse the request.
 	search := x.r.URL.Query().Get("search")
 	if len(search) > page.MaxSearch {
 		return none, &problem{http.StatusBadRequest, "the search has more than " + strconv.Itoa(page.MaxSearch) + " bytes"}
@@ -32,7 +32,7 @@ func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) 
 	if err != nil {
 		return none, err
 	}
-	// 2. What exists.
+	// 2. Find the providers.
 	all, warnings, state, err := s.listed(x)
 	if err != nil {
 		return none, err
@@ -42,7 +42,7 @@ func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) 
 		address := strings.ToLower(p.address.String())
 		return slices.ContainsFunc(terms, func(term string) bool { return !strings.Contains(address, term) })
 	})
-	// 3. The page.
+	// 3. Return the page.
 	found := api.Providers{Providers: []api.ProviderRef{}, Total: len(all), Warnings: warnings}
 	items, more := pageOf(all, number, providersOnPage)
 	for _, p := range items {
@@ -61,7 +61,7 @@ func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) 
 	return found, nil
 }
 
-// listed returns the providers of all views that the caller may read, sorted by address.
+// listed returns the providers of all views that the caller can read, sorted by address.
 func (s *Server) listed(x *exchange) (all []listedProvider, warnings []string, state cacheState, err error) {
 	add := func(v *view, name svchost.Hostname) error {
 		list, cacheEntry, err := s.repos.providers(x.r.Context(), v)
@@ -122,16 +122,16 @@ func (s *Server) describeProvider(x *exchange) (none api.Provider, err error) {
 	return found, nil
 }
 
-// together looks at several things concurrently, for as long as a caller can wait. Later
-// answers serve the next caller.
-func (s *Server) concurrently(ctx context.Context, n int, look func(ctx context.Context, n int)) {
+// concurrently calls do for each index below n, and returns after maxWait at the latest.
+// Late results serve the next caller.
+func (s *Server) concurrently(ctx context.Context, n int, do func(ctx context.Context, n int)) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
 	group := errgroup.Group{}
 	group.SetLimit(maxConcurrentReleases)
 	for i := range n {
 		group.Go(func() error {
-			look(ctx, i)
+			do(ctx, i)
 			return nil
 		})
 	}
@@ -154,7 +154,7 @@ func (s *Server) versionRef(ctx context.Context, q providerQuery, known listing,
 	return found.VersionRef
 }
 
-// publishedHosts returns the hosts that the rules name.
+// publishedHosts returns the hosts in the access rules.
 func (s *Server) publishedHosts() []access.Host {
 	if rules := s.options.Rules(); rules != nil {
 		return rules.Hosts
@@ -162,7 +162,7 @@ func (s *Server) publishedHosts() []access.Host {
 	return nil
 }
 
-// ref describes a provider, with its URL in the API.
+// ref describes a provider with its URL in the API.
 func (p providerQuery) ref(base *url.URL) api.ProviderRef {
 	return api.ProviderRef{
 		Address: p.shown.String(), Host: p.shown.Host.ForDisplay(), Namespace: p.shown.Namespace, Type: p.shown.Type,
@@ -170,13 +170,14 @@ func (p providerQuery) ref(base *url.URL) api.ProviderRef {
 	}
 }
 
-// url returns the URL of a provider in the API, with more elements at its end.
+// url returns the URL of a provider in the API, with additional path elements.
 func (p providerQuery) url(base *url.URL, more ...string) string {
 	return base.String() + "/api/v1/providers" + pathOf(append([]string{p.shown.Host.ForDisplay(), p.shown.Namespace, p.shown.Type}, more...)...)
 }
 
-// installation returns the block with which clients install a provider from this server.
-// A published host needs none, and network mirrors can't have a host with a port.
+// installation returns the CLI configuration that installs a provider from this server. It
+// is empty for a published host, which needs none, and for a host with a port, which
+// network mirrors don't support.
 func (p providerQuery) installation(base *url.URL) string {
 	if p.as != "" || strings.Contains(string(p.shown.Host), ":") {
 		return ""

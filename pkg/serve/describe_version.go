@@ -22,15 +22,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// release is what is known of the version that a path names.
+// release is the requested version with its summary.
 type release struct {
 	index   index
 	summary summary
 	state   cacheState
 }
 
-// release returns the version that a path names. If its tag points to no release, the
-// summary says so, and there is no index.
+// release returns the requested version. If its tag doesn't point to a readable release,
+// the summary contains the problem, and there is no index.
 func (s *Server) release(x *exchange) (r release, err error) {
 	r.index, r.state, err = s.index(x)
 	if isAbsent(err) {
@@ -47,7 +47,7 @@ func (s *Server) release(x *exchange) (r release, err error) {
 	return r, err
 }
 
-// describeVersion returns all that is known of a release.
+// describeVersion describes a release.
 func (s *Server) describeVersion(x *exchange) (none api.Version, err error) {
 	r, err := s.release(x)
 	if err != nil {
@@ -102,7 +102,7 @@ func (x *exchange) withURLs(documents []api.Document) []api.Document {
 	return documents
 }
 
-// lockOf returns the block of a lock file with all known hashes.
+// lockOf returns the provider block of a lock file with all known hashes.
 func lockOf(x *exchange, packages []api.Package) string {
 	selection := lockfile.Selection{Address: x.query.shown, Version: x.version}
 	for _, p := range packages {
@@ -118,7 +118,7 @@ func lockOf(x *exchange, packages []api.Package) string {
 	return selection.String()
 }
 
-// requirementOf returns the block that requires a version.
+// requirementOf returns the configuration block that requires the version.
 func requirementOf(x *exchange) string {
 	source := strings.TrimPrefix(x.query.shown.String(), string(provider.DefaultHost)+"/")
 	return fmt.Sprintf(`terraform {
@@ -132,7 +132,7 @@ func requirementOf(x *exchange) string {
 `, x.query.shown.Type, source, x.version)
 }
 
-// document returns the document that a path names, of the release that the path names.
+// releaseDocument returns the requested document and its release.
 func (s *Server) releaseDocument(x *exchange) (release, api.Document, error) {
 	r, err := s.release(x)
 	if err != nil {
@@ -158,13 +158,14 @@ func descriptorOf(d api.Document) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: d.MediaType, Digest: digest.Digest(d.Digest), Size: d.Size}
 }
 
-// documentTypes are the media types that clients are told. Others are unverified text.
+// documentTypes are the media types that are sent as Content-Type. Other media types are
+// untrusted text.
 var documentTypes = []string{
 	artifact.MediaTypeSums, artifact.MediaTypeSignature, artifact.MediaTypeKeys, artifact.MediaTypeSPDX,
 	artifact.MediaTypeCycloneDX, artifact.MediaTypeInToto, artifact.MediaTypeSigstore,
 }
 
-// apiDocument sends a verified document of a release.
+// apiDocument responds with a verified document of a release.
 func (s *Server) apiDocument(x *exchange) error {
 	r, d, err := s.releaseDocument(x)
 	if err != nil {
@@ -187,7 +188,7 @@ func (s *Server) apiDocument(x *exchange) error {
 		h.Set("Content-Type", d.MediaType)
 	}
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": d.Name}))
-	h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // it is no page of this server
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // the document is untrusted content
 	h.Set("Content-Length", strconv.FormatInt(d.Size, 10))
 	if x.r.Method == http.MethodHead {
 		return nil
@@ -195,19 +196,20 @@ func (s *Server) apiDocument(x *exchange) error {
 	if _, err = io.Copy(x, body); err != nil && x.sent {
 		x.event.Err = err
 		s.options.Events.onFailure(err)
-		panic(http.ErrAbortHandler) // what was sent must not look whole
+		panic(http.ErrAbortHandler) // what was sent must not look complete
 	}
 	return err
 }
 
-// components has the components in an SBOM, and where it belongs.
+// components has the components in an SBOM, its version, and its document.
 type components struct {
 	api.SBOM
 	version  api.Version
 	document api.Document
 }
 
-// describeComponents reads the SBOM that a path names, once.
+// describeComponents returns the components in the requested SBOM. Each SBOM is read only
+// once.
 func (s *Server) describeComponents(x *exchange) (none components, err error) {
 	r, d, err := s.releaseDocument(x)
 	switch {

@@ -13,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// kindOf returns a word for what went wrong with a repository: metrics have no room for
-// texts. It is empty when nothing did, such as when the client left.
+// errorLabel returns the metric label for an error of a repository. It is empty if nothing
+// is wrong with the repository, for example if the client disconnected.
 func errorLabel(err error) string {
 	status, answered := responseStatus(err)
 	_, isSize := errors.AsType[*sums.SizeError](err)
@@ -42,7 +42,7 @@ func errorLabel(err error) string {
 	return "other"
 }
 
-// answeredWith returns the status of an answer that is the reason of an error.
+// responseStatus returns the HTTP status of the response that caused an error.
 func responseStatus(err error) (status int, answered bool) {
 	if response, ok := errors.AsType[*repository.ResponseError](err); ok {
 		return response.Status, true
@@ -53,7 +53,8 @@ func responseStatus(err error) (status int, answered bool) {
 	return 0, false
 }
 
-// refusalOf returns a word for why a client may not have what it asks for.
+// refusalLabel returns the metric label for the reason why a request was rejected, or "" if
+// the client is not the reason.
 func refusalLabel(err error) string {
 	p, is := errors.AsType[*problem](err)
 	_, policy := errors.AsType[*pullthrough.RefusedError](err)
@@ -74,7 +75,7 @@ func refusalLabel(err error) string {
 	return refusalLabels[p.status]
 }
 
-// refusals are those that their status tells.
+// refusalLabels has the labels that follow from the status.
 var refusalLabels = map[int]string{
 	http.StatusUnauthorized:                 "no-token",
 	http.StatusForbidden:                    "forbidden",

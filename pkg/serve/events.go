@@ -7,50 +7,50 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Events are told what happens. Each function may be nil, and is called by several
-// requests at once.
+// Events has callbacks for logs and metrics. Each callback can be nil and is called
+// concurrently.
 type Events struct {
-	// Answered is told of every request, when it has ended.
+	// OnRequest is called after each response.
 	OnRequest func(RequestEvent)
-	// LeftOut is told of a release that the registry protocol does not show, and why,
-	// when that is found out.
+	// OnOmitted is called when a release is found to be unusable for the registry protocol.
 	OnOmitted func(a provider.Address, v provider.Version, why string)
-	// Looked is told of every look into what is kept: "tags", "index", "manifest",
-	// "evidence", "versions", for the API "catalog", "owner", "summary", "blobs", "report",
-	// "pending" or "components", or "archive" where archives are kept. It was a hit when nobody had to
-	// be asked.
+	// OnLookup is called for each cache lookup. what is "tags", "index", "manifest",
+	// "evidence", "versions", "archive" (if archives are cached) or, for the API,
+	// "catalog", "owner", "summary", "blobs", "report", "pending", or "components". hit
+	// reports that no request was necessary.
 	OnLookup func(what string, hit bool)
-	// Failed is told of every question to a repository that came to nothing, and of the
-	// kind of its error; one of nine words. Clients may have got an older answer.
+	// OnFailure is called for each failed request to a repository. kind is one of nine
+	// labels. Clients might have received stale data instead.
 	OnFailure func(kind string, err error)
-	// Pulled is told what becomes of releases that are brought from their origins.
+	// OnPull is called for each event of a pull from an origin registry.
 	OnPull func(pullthrough.Event)
 }
 
-// Answered is a request and what became of it. Texts come from the network: whoever
-// prints them escapes them. No secret is in it.
+// RequestEvent describes a request and its response. It contains no secrets, but untrusted
+// text, which must be escaped for output.
 type RequestEvent struct {
-	// Route is the kind of the request, such as "archive"; one of some twenty words.
+	// Route is the route of the request, such as "archive". There are about twenty.
 	Route string
-	// Method and Path are the request's; a token in the path is left out.
+	// Method and Path are from the request. A token in the path is replaced.
 	Method, Path string
-	// Client is the address of who sent it, Caller the name that the gate gives him.
+	// Client is the address of the client, and Caller is its name in the access rules.
 	Client, Caller string
 	Status         int
-	// Bytes of the body that were sent.
+	// Bytes is the number of bytes sent in the body.
 	Bytes int64
-	// Duration is from when the request arrived until its answer was sent.
+	// Duration is the time from the request to the end of the response.
 	Duration time.Duration
-	// Repository is the one that the answer comes from; empty where none was asked.
+	// Repository is the repository that the response is based on, or empty if none was
+	// needed.
 	Repository string
-	// Age is how long ago the answer was learned from it.
+	// Age is the time since the data was requested from the repository.
 	Age time.Duration
-	// Stale is why the answer was not learned anew; nil when it is fresh.
+	// Stale is the reason why stale data was served, or nil.
 	Stale error
-	// Err is why the answer is not what was asked for; nil when it is.
+	// Err is the error of the request, or nil.
 	Err error
-	// Refused is why the client itself may not have the answer, such as "token"; one of
-	// ten words, and empty where the client is not the reason.
+	// Refused is the label of the reason why the client is not served, such as "token".
+	// There are about ten. It is empty if the client is not the reason.
 	Refused string
 }
 
@@ -72,7 +72,7 @@ func (e Events) onPull(what pullthrough.Event) {
 	}
 }
 
-// looks returns what is told of looks into one memory.
+// lookups returns the OnLookup callback for a cache.
 func (e Events) lookups(what string) func(hit bool) {
 	return func(hit bool) {
 		if e.OnLookup != nil {

@@ -22,17 +22,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// evidence is what the registry protocol says of a package: clients verify with it
-// that its author, or who runs this server, signed it.
+// evidence is the verification metadata of a package for the registry protocol. Clients use
+// it to verify the signature of the publisher or of this server.
 type evidence struct {
 	protocols []string
-	// filename is the name by which the checksums list the zip.
+	// filename is the file name of the zip in the checksums.
 	filename        string
 	zip             digest.Digest
 	sums, signature []byte
 	keys            []signingKey
-	// leftOut is why the registry protocol does not show the package: no client would
-	// install it. It is empty if one would.
+	// omitReason is the reason why the registry protocol omits the package: no client would
+	// install it. It is empty otherwise.
 	omitReason string
 }
 
@@ -44,7 +44,7 @@ func (e evidence) weight() int64 {
 	return int64(weight)
 }
 
-// evidenceFor returns what is signed of a package.
+// evidenceFor returns the evidence of a package.
 func (s *Server) evidenceFor(ctx context.Context, q providerQuery, i index, p provider.Platform) (evidence, error) {
 	if !i.HasPlatform(p) {
 		return evidence{}, &provider.PlatformError{Address: q.address, Version: i.version, Wanted: p, Have: i.Index.Platforms()}
@@ -57,15 +57,15 @@ func (s *Server) evidenceFor(ctx context.Context, q providerQuery, i index, p pr
 		return e, err
 	}
 	e, state, err := s.repos.evidence.get(ctx, i.key(q, p), fetch)
-	if e.omitReason != "" && state.age >= negativeAge { // what was wrong may have been corrected
+	if e.omitReason != "" && state.age >= negativeAge { // the problem might have been fixed
 		e, _, err = s.repos.evidence.getWithin(ctx, i.key(q, p), negativeAge, fetch)
 	}
 	return e, err
 }
 
-// readEvidence reads what an artifact carries of a package, and holds it together.
+// readEvidence reads the evidence of a package from its artifact.
 func (rc *repositoryCache) readEvidence(ctx context.Context, q providerQuery, i index, p provider.Platform) (evidence, error) {
-	// 1. The package and its documents. What is wrong with them does not pass.
+	// 1. Read the package and its documents. Documents that are invalid are errors.
 	deeper, err := i.InspectMore(ctx, i.repo, repository.DepthManifests, p)
 	if err != nil {
 		return evidence{}, err
@@ -77,13 +77,13 @@ func (rc *repositoryCache) readEvidence(ctx context.Context, q providerQuery, i 
 	if err != nil {
 		return evidence{}, err
 	}
-	// 2. What is signed of it.
+	// 2. Verify the signature.
 	return rc.evidenceOf(ctx, r)
 }
 
-// evidenceOf returns what is signed of the first package of a release.
+// evidenceOf returns the evidence of the first package of a release.
 func (rc *repositoryCache) evidenceOf(ctx context.Context, r provider.Release) (evidence, error) {
-	// What its signature proves by the keys that come with it: clients know no other.
+	// Only the keys in the artifact are used, because clients have no others.
 	verdict, err := trust.Policy{Mode: trust.ModeOff}.Judge(ctx, r)
 	if _, refused := errors.AsType[*trust.RefusedError](err); err != nil && !refused {
 		return evidence{}, err
@@ -101,15 +101,15 @@ func (rc *repositoryCache) evidenceOf(ctx context.Context, r provider.Release) (
 	return evidence{omitReason: verdict.String()}, nil
 }
 
-// isWrong reports whether the content of a repository is invalid. A wrong size is not
-// among it: the response may have been cut short.
+// isInvalidContent reports whether the content of a repository is invalid. A wrong size
+// doesn't count, because the response might have been truncated.
 func isInvalidContent(err error) bool {
 	_, isSize := errors.AsType[*sums.SizeError](err)
 	kind := provider.KindOf(err)
 	return !isSize && (kind == provider.Unverified || kind == provider.Malformed)
 }
 
-// asSigned is the evidence as it lies in the artifact.
+// signedByPublisher returns the evidence from the artifact.
 func (e evidence) signedByPublisher(r provider.Release, verdict provider.Verdict) evidence {
 	listed, _ := r.Document(provider.KindSums)
 	if hasBlankLine(listed.Bytes) {
@@ -124,7 +124,7 @@ func (e evidence) signedByPublisher(r provider.Release, verdict provider.Verdict
 	}
 	e.sums, e.keys = listed.Bytes, keys
 	e.filename = listedName(listed, r.Packages[0])
-	// Clients are given one signature, and judge it by themselves.
+	// Clients receive a single signature, so find one that they accept.
 	var refused error
 	for _, d := range r.Documents {
 		if d.Kind != provider.KindSignature {
@@ -138,8 +138,8 @@ func (e evidence) signedByPublisher(r provider.Release, verdict provider.Verdict
 	return evidence{omitReason: fmt.Sprint(refused)}
 }
 
-// signedBy is evidence that this server makes: the checksums, where they can be used,
-// signed by its own key.
+// signedByServer returns evidence that is signed by this server. It uses the checksums of
+// the release if they are usable.
 func (e evidence) signedByServer(by Signer, r provider.Release) (evidence, error) {
 	listed, has := r.Document(provider.KindSums)
 	if !has || hasBlankLine(listed.Bytes) {
@@ -154,8 +154,8 @@ func (e evidence) signedByServer(by Signer, r provider.Release) (evidence, error
 	return e, nil
 }
 
-// listedName returns the name by which a document lists a zip: that of the convention,
-// or where it has none of that, the zip's own.
+// listedName returns the file name of a zip in the checksums: the conventional name if it
+// is listed, otherwise the name in the artifact.
 func listedName(listed provider.Document, p provider.Package) string {
 	file, err := sums.Parse(listed.Bytes)
 	if err == nil && p.ListedAs != "" && file.Check(p.Filename, p.Digest) != nil {
@@ -164,14 +164,14 @@ func listedName(listed provider.Document, p provider.Package) string {
 	return p.Filename
 }
 
-// hasBlankLine finds a line without a word, the end of the last line aside.
+// hasBlankLine reports whether a document contains a blank line before its end.
 func hasBlankLine(document []byte) bool {
 	lines := bytes.Split(bytes.TrimSuffix(document, []byte("\n")), []byte("\n"))
 	return slices.ContainsFunc(lines, func(line []byte) bool { return len(bytes.Fields(line)) == 0 })
 }
 
-// splitKeys returns each armored block as a key of its own: clients read no more than
-// the first one of a text.
+// splitKeys returns the readable keys in armored text, one per block: clients read only the
+// first key of a text, and fail at keys that they can't read.
 func splitKeys(armored []byte, id string) []signingKey {
 	const openAtOffset, end = "-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END PGP PUBLIC KEY BLOCK-----"
 	var keys []signingKey
@@ -193,8 +193,8 @@ func splitKeys(armored []byte, id string) []signingKey {
 	}
 }
 
-// binary takes the armor off a signature: clients read a binary one only. What is none
-// with armor stays as it is.
+// dearmor returns a signature in binary form, because clients don't accept armor. It
+// returns other input unchanged.
 func dearmor(signature []byte) []byte {
 	block, err := armor.Decode(bytes.NewReader(signature))
 	if err != nil {
@@ -207,8 +207,8 @@ func dearmor(signature []byte) []byte {
 	return raw
 }
 
-// accepted checks a signature as OpenTofu and Terraform do: key by key, until one has
-// signed it; what has expired counts.
+// checkLikeClient verifies a signature like OpenTofu and Terraform do: key by key, and
+// accepting expired keys and signatures.
 // https://github.com/opentofu/opentofu/blob/v1.12.6/internal/getproviders/package_authentication.go
 func checkLikeClient(document, signature []byte, keys []signingKey) error {
 	for _, k := range keys {

@@ -11,21 +11,21 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// writeTimeout is how long a client may take nothing of an answer.
+// writeTimeout is how long a write to a client can block.
 const writeTimeout = 60 * time.Second
 
 const (
-	// bodyMemory limits the memory of all bodies that are being sent. Clients that read
-	// nothing hold theirs until [writeTimeout].
+	// bodyMemory limits the buffers of all responses in bytes. A stalled client occupies
+	// its buffer until [writeTimeout].
 	bodyMemory = 64 << 20
-	// streamMemory is the memory of a stalled stream without its buffer: a TLS record, the
-	// buffers of its connection, and stacks.
+	// streamMemory is the memory of a stalled stream without its buffer: a TLS record,
+	// connection buffers, and stacks.
 	streamMemory = 48 << 10
-	// upstreamMemory is the memory of the upstream connection of a body that is not in a file.
+	// upstreamMemory is the memory of the connection that a response is read from, unless
+	// it is read from a file.
 	upstreamMemory = 32 << 10
-	// fastBuffer is large enough that reading a file costs little compared with
-	// encrypting it. Streams get it while less than fastMemory is in use, and slowBuffer
-	// otherwise.
+	// fastBuffer is large enough that reading a file costs little compared with encrypting
+	// it. It is used while less than fastMemory is in use, and slowBuffer otherwise.
 	fastBuffer = 256 << 10
 	slowBuffer = 16 << 10
 	fastMemory = bodyMemory / 4
@@ -36,33 +36,34 @@ type exchange struct {
 	*writer
 	r     *http.Request
 	route *route
-	// base is the URL under which the client reached the server, if a description needs it.
+	// base is the URL of the server as seen by the client. It is set only if a description
+	// needs it.
 	base   *url.URL
 	event  RequestEvent
 	caller access.Caller
-	// at, version and platform are what the path names, if the route is about one.
+	// query, version, and platform are parsed from the path if the route has them.
 	query    providerQuery
 	version  provider.Version
 	platform provider.Platform
-	// api reports that errors are written as in the API.
+	// api selects the error format of the API.
 	api bool
-	// show writes an error as a page; nil if nobody reads pages.
+	// showError responds with an error page. It is nil if the client doesn't expect a page.
 	showError func(status int, text string)
 }
 
-// writer counts what is written, and gives each piece its time: a long answer may
-// take hours, as long as the client takes something of it. The status is sent with the
-// first byte, so that it can be another as long as there is none.
+// writer counts the bytes of a response and sets a deadline for each write, so that a long
+// download can take hours as long as the client keeps reading. It sends the status with the
+// first byte, so that the status can still change before.
 type writer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	status  int
 	sent    bool
 	bytes   int64
-	// memory is the quota for buffers, and client the one that they are charged to.
+	// memory is the quota for buffers, and client is the client that they are charged to.
 	memory *quota
 	client netip.Prefix
-	// busy is set if the quota had no room for a buffer.
+	// busy reports that the quota for buffers was exceeded.
 	busy bool
 }
 
@@ -76,13 +77,13 @@ func (w *writer) WriteHeader(status int) {
 // Write implements [io.Writer].
 func (w *writer) Write(p []byte) (int, error) {
 	w.finish()
-	_ = w.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // recorders of tests have none
+	_ = w.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // test recorders have no deadlines
 	n, err := w.ResponseWriter.Write(p)
 	w.bytes += int64(n)
 	return n, err
 }
 
-// finish sends the status, if it is not.
+// finish sends the status unless it was sent.
 func (w *writer) finish() {
 	if w.sent {
 		return
@@ -94,8 +95,8 @@ func (w *writer) finish() {
 	w.ResponseWriter.WriteHeader(w.status)
 }
 
-// ReadFrom implements [io.ReaderFrom]. If too many bodies are being sent, it sends nothing
-// and returns [errBusy].
+// ReadFrom implements [io.ReaderFrom]. If the quota for buffers is exceeded, it sends
+// nothing and returns [errBusy].
 func (w *writer) ReadFrom(r io.Reader) (int64, error) {
 	size, rest := int64(fastBuffer), int64(streamMemory)
 	if w.memory.inUse() >= fastMemory {

@@ -17,60 +17,62 @@ import (
 )
 
 const (
-	// readHeaderTimeout is how long a client may take to say what it wants.
+	// readHeaderTimeout limits the time in which a client must send its request header.
 	readHeaderTimeout = 10 * time.Second
-	// idleTimeout is how long a connection stays open without a request. Proxies in
-	// front keep theirs for 60 seconds, and have to be the first to close.
+	// idleTimeout is how long an idle connection stays open. Reverse proxies keep idle
+	// connections for 60 seconds, and must close them first.
 	idleTimeout = 90 * time.Second
-	// maxHeader bounds the header of a request, in bytes: tokens have a few kilobytes.
+	// maxHeader limits the size of a request header in bytes. A token is a few kilobytes
+	// long.
 	maxHeader = 64 << 10
-	// maxStreams bounds the requests at once on one connection of HTTP/2.
+	// maxStreams limits the concurrent requests on an HTTP/2 connection.
 	maxStreams = 100
-	// DefaultMaxConnections is several times what an office or a fleet of runners has
-	// open, and takes up to some 180 MB: a thousand took 44.
+	// DefaultMaxConnections is several times the number of connections that an office or a
+	// fleet of runners opens. It corresponds to about 180 MB of memory.
 	DefaultMaxConnections = 4096
-	// quarters is the default of MaxPerAddress in quarters of MaxConnections. Many clients
-	// can share the address of a NAT gateway.
+	// defaultShareQuarters is the default of MaxPerAddress in quarters of MaxConnections.
+	// It is high because many clients can share the address of a NAT gateway.
 	defaultShareQuarters = 3
-	// DefaultGrace lets most downloads end before the server does.
+	// DefaultGrace is enough for most downloads to complete.
 	DefaultGrace = 25 * time.Second
 )
 
-// Life is how a server listens, and how it ends. Zero values are the defaults.
+// ListenOptions configures how a server listens and shuts down. If a field is zero, its
+// default is used.
 type ListenOptions struct {
-	// TLS is spoken on the listener; nil is plain HTTP, which is for proxies on the same
-	// machine.
+	// TLS configures TLS. If nil, plain HTTP is used, which is intended for a proxy on the
+	// same machine.
 	TLS *tls.Config
-	// InsecureHTTP lets plain HTTP be spoken with other machines: what protects the way
-	// to them is somebody else's matter.
+	// InsecureHTTP allows plain HTTP on addresses that other machines can reach. The caller
+	// is then responsible for protecting the connection.
 	InsecureHTTP bool
-	// MaxConnections limits the open connections; others wait. It also limits the
-	// concurrent requests.
+	// MaxConnections limits the open connections. Further connections wait. It also limits
+	// the concurrent requests.
 	MaxConnections int
 	// MaxPerAddress limits the open connections from one address, or from one IPv6 /64
-	// network; others are closed. If zero, it is three quarters of MaxConnections. The same
-	// share applies to requests and to the memory for responses. Trusted proxies are not
-	// limited.
+	// network. Further connections are closed. If zero, it is three quarters of
+	// MaxConnections. The same share applies to requests and to the memory for responses.
+	// Trusted proxies are exempt.
 	MaxPerAddress int
-	// Listening is called before the first connection is accepted. May be nil.
+	// OnListen, if not nil, is called before the first connection is accepted.
 	OnListen func(net.Addr)
-	// Grace is how long requests that are under way may go on when the server ends.
+	// Grace is how long requests in progress can continue after shutdown starts.
 	Grace time.Duration
-	// Trouble is told what clients do wrong below HTTP, such as a TLS handshake that
-	// breaks off. May be nil.
+	// OnConnectionError, if not nil, is called for errors below HTTP, such as a failed TLS
+	// handshake.
 	OnConnectionError func(text string)
 }
 
-// ErrInsecure refuses plain HTTP on an address that other machines reach: clients send
-// their tokens, and want TLS.
+// ErrInsecure is returned for plain HTTP on an address that other machines can reach.
+// Clients send tokens, so TLS is required there.
 var ErrInsecure = provider.Errorf(provider.Misuse, "plain HTTP is for loopback addresses only")
 
 func isLoopback(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
-	return !ok || tcp.IP.IsLoopback() // others are sockets of this machine
+	return !ok || tcp.IP.IsLoopback() // other networks, such as Unix sockets, are local
 }
 
-// complete returns the settings with their defaults.
+// complete returns the options with defaults.
 func (options ListenOptions) complete() ListenOptions {
 	if options.MaxConnections <= 0 {
 		options.MaxConnections = DefaultMaxConnections
@@ -88,9 +90,9 @@ func (options ListenOptions) complete() ListenOptions {
 	return options
 }
 
-// Run answers on a listener until the context ends, and then lets what is under way
-// come to its end. It closes the listener. The error is nil when the server ended
-// because it was to.
+// Run serves requests on a listener until ctx is canceled. It then waits for requests in
+// progress, for at most Grace. Run always closes the listener, and returns nil after a
+// shutdown by ctx.
 func (s *Server) Run(ctx context.Context, l net.Listener, options ListenOptions) error {
 	if options.TLS == nil && !options.InsecureHTTP && !isLoopback(l.Addr()) {
 		_ = l.Close()
@@ -100,14 +102,14 @@ func (s *Server) Run(ctx context.Context, l net.Listener, options ListenOptions)
 	s.setLimits(options)
 	server := &http.Server{
 		Handler: s, TLSConfig: options.TLS,
-		// A ReadTimeout would end the context of long answers; bodies of requests have
-		// a deadline of their own.
+		// A ReadTimeout would cancel the context of long responses. Request bodies have
+		// their own deadline.
 		ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
-		// Each piece of an answer renews it.
+		// The deadline is extended with each write.
 		WriteTimeout:   writeTimeout,
 		MaxHeaderBytes: maxHeader,
 		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
-		ErrorLog:       log.New(troubleWriter(options.OnConnectionError), "", 0), //nolint:forbidigo // the only way to be told
+		ErrorLog:       log.New(troubleWriter(options.OnConnectionError), "", 0), //nolint:forbidigo // http.Server accepts only a *log.Logger
 	}
 	if options.OnListen != nil {
 		options.OnListen(l.Addr())
@@ -129,12 +131,12 @@ func (s *Server) Run(ctx context.Context, l net.Listener, options ListenOptions)
 	return s.end(ctx, server, options.Grace)
 }
 
-// end lets requests come to their end, for a time.
+// end shuts down the server and waits for requests in progress.
 func (s *Server) end(ctx context.Context, server *http.Server, grace time.Duration) error {
 	s.draining.Store(true)
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	defer s.Close() // downloads may follow releases that are brought here until then
+	defer s.Close() // until then, downloads can follow a release that is being pulled
 	err := server.Shutdown(ending)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = server.Close()
@@ -153,9 +155,9 @@ func (w troubleWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TLSConfig returns a configuration with a certificate, its chain and its key from files in
-// PEM form. The files are read again when they change. failed is called if they can't be
-// used then, and the older certificate stays in use; it may be nil.
+// TLSConfig returns a TLS configuration with a certificate chain and its key from PEM
+// files. The files are reloaded when they change. If that fails, failed is called unless it
+// is nil, and the previous certificate stays in use.
 func TLSConfig(certFile, keyFile string, failed func(error)) (*tls.Config, error) {
 	parse := func(contents [][]byte) (*tls.Certificate, error) {
 		read, err := tls.X509KeyPair(contents[0], contents[1])

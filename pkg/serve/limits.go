@@ -17,7 +17,7 @@ type quota struct {
 	clients map[netip.Prefix]int64
 }
 
-// newQuota returns a quota in which each client has the same share as of the connections.
+// newQuota returns a quota. The share of each client is the same as for connections.
 func newQuota(total int64, options ListenOptions) *quota {
 	return &quota{
 		total: total, perClient: total * int64(options.MaxPerAddress) / int64(options.MaxConnections),
@@ -25,8 +25,8 @@ func newQuota(total int64, options ListenOptions) *quota {
 	}
 }
 
-// take reserves an amount for a client until giveBack is called. ok is false if there is not
-// enough. The zero client is limited only by the total.
+// take reserves an amount for a client until release is called. ok is false if the quota is
+// exceeded. The zero client is limited only by the total.
 func (q *quota) take(client netip.Prefix, amount int64) (release func(), ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -48,14 +48,14 @@ func (q *quota) add(client netip.Prefix, amount int64) {
 	}
 }
 
-// inUse returns the amount that all clients use.
+// inUse returns the total amount in use.
 func (q *quota) inUse() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.used
 }
 
-// listener accepts connections, and closes those of addresses with too many of them.
+// listener accepts connections, and closes those that exceed the limit per address.
 type listener struct {
 	net.Listener
 	server      *Server
@@ -83,7 +83,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// connection returns its share of the limit when it is closed.
+// connection releases its share of the quota when it is closed.
 type connection struct {
 	net.Conn
 	release func()
@@ -91,6 +91,6 @@ type connection struct {
 
 // Close implements [net.Conn].
 func (c *connection) Close() error {
-	c.release() // before the next connection is accepted in its place
+	c.release() // before the next connection is accepted
 	return c.Conn.Close()
 }

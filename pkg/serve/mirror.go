@@ -7,7 +7,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// mirrorIndex answers which versions a provider has:
+// mirrorIndex lists the versions of a provider:
 // https://opentofu.org/docs/internals/provider-network-mirror-protocol/#list-available-versions
 func (s *Server) mirrorIndex(x *exchange) error {
 	var known listing
@@ -31,13 +31,13 @@ func (s *Server) mirrorIndex(x *exchange) error {
 	}{versions}, state)
 }
 
-// mirrorArchive is a package as VERSION.json has it.
+// mirrorArchive is a package in VERSION.json.
 type mirrorArchive struct {
 	URL    string   `json:"url"`
 	Hashes []string `json:"hashes"`
 }
 
-// mirrorVersion answers where the packages of a version are, and their hashes:
+// mirrorVersion lists the packages of a version:
 // https://opentofu.org/docs/internals/provider-network-mirror-protocol/#list-available-installation-packages
 func (s *Server) mirrorVersion(x *exchange) error {
 	found, state, err := s.index(x)
@@ -59,13 +59,13 @@ func (s *Server) mirrorVersion(x *exchange) error {
 	return x.respondJSON(mirrorArchives{archives}, state)
 }
 
-// mirrorArchives is what VERSION.json has.
+// mirrorArchives is the content of VERSION.json.
 type mirrorArchives struct {
 	Archives map[string]mirrorArchive `json:"archives"`
 }
 
-// mirrorLink is an archive's path below /archive as VERSION.json has it, which lies in
-// /mirror/HOST/NAMESPACE/TYPE/.
+// mirrorLink returns the link to an archive relative to VERSION.json in
+// /mirror/HOST/NAMESPACE/TYPE/. path is the path below /archive.
 func mirrorLink(path string) string { return "../../../../archive" + path }
 
 // zipHash returns the zh: hash of a package, from the annotation in the index or, without
@@ -83,7 +83,7 @@ func (s *Server) zipHash(x *exchange, i index, p provider.Platform) (string, err
 	return sums.ZH(read.zip.Digest), nil
 }
 
-// index returns the index of the version that a path names.
+// index returns the index of the requested version.
 func (s *Server) index(x *exchange) (index, cacheState, error) {
 	found, state, err := s.repos.index(x.r.Context(), x.query, x.version)
 	if err == nil {

@@ -12,29 +12,29 @@ import (
 )
 
 const (
-	// maxLooks is how many versions are looked at together for one list.
+	// maxConcurrentReleases limits the releases that are read concurrently for one list.
 	maxConcurrentReleases = 32
-	// maxNamed is how many versions a warning names.
+	// maxWarningVersions limits the versions in a warning.
 	maxWarningVersions = 10
 )
 
-// offer is the list of the registry protocol.
+// offer is the version list of the registry protocol.
 type offer struct {
 	Versions []offeredVersion `json:"versions"`
 	Warnings []string         `json:"warnings,omitempty"`
 }
 
-// stock has the versions of a repository for the registry protocol, for all callers.
+// releaseList has the versions in a repository for the registry protocol, for all callers.
 type releaseList struct {
 	listing
 	releases []listedRelease
 }
 
-// stocked is a version, with the reason if clients would not install it.
+// listedRelease is a version, with a reason if clients would not install it.
 type listedRelease struct {
 	version    offeredVersion
 	omitReason string
-	// stored is the address that it is stored as, or zero if unknown.
+	// stored is the address that the release is stored as, or zero if unknown.
 	stored provider.Address
 }
 
@@ -46,8 +46,8 @@ func (s releaseList) weight() int64 {
 	return weight
 }
 
-// offer returns the installable versions that the caller may read. Its warnings tell
-// people, in the output of init, what is missing.
+// offer returns the installable versions that the caller can read. Its warnings, which tofu
+// init prints, list the omitted versions.
 func (s releaseList) offer(q providerQuery) offer {
 	o := offer{Versions: []offeredVersion{}}
 	var names []string
@@ -71,13 +71,13 @@ func (s releaseList) offer(q providerQuery) offer {
 	return o
 }
 
-// stock reads each version to find out who signed it. It does so once, because the content
-// of an index does not change.
+// releaseList reads the signature of each version. Each index is read only once, because
+// its content never changes.
 func (s *Server) releaseList(ctx context.Context, q providerQuery) (releaseList, cacheState, error) {
 	return s.repos.offers.get(ctx, q.key(), func(ctx context.Context) (releaseList, error) {
 		known, state, err := s.repos.find(ctx, q)
 		if err == nil && state.stale != nil {
-			err = state.stale // who keeps the older list marks it stale
+			err = state.stale // the cache then serves its previous list as stale
 		}
 		if err != nil {
 			return releaseList{}, err
@@ -99,8 +99,8 @@ func (s *Server) releaseList(ctx context.Context, q providerQuery) (releaseList,
 	})
 }
 
-// offered looks at one version: its index, and the evidence of its first platform,
-// which is that of all where the artifact is ours.
+// listRelease reads the index of a version and the evidence of its first platform. In
+// artifacts that tofu-oci writes, all platforms have the same evidence.
 func (s *Server) listRelease(ctx context.Context, q providerQuery, known listing, v provider.Version) (listedRelease, error) {
 	found := listedRelease{version: offeredVersion{Version: v.String()}, stored: known.stored}
 	i, _, err := s.repos.release(ctx, q, known.candidate, v, max(listAge, s.options.MaxAge))

@@ -21,85 +21,89 @@ import (
 
 // Defaults of [Options].
 const (
-	// DefaultMaxAge is how long a list of tags is believed: a release that was pushed
-	// is seen within a minute, and a registry is asked for a list once a minute.
+	// DefaultMaxAge is the default of MaxAge: a new release appears within a minute, and
+	// each list of tags is requested at most once per minute.
 	DefaultMaxAge = time.Minute
-	// DefaultStaleIfError outlasts a night in which a registry is down.
+	// DefaultStaleIfError is long enough to bridge a registry outage overnight.
 	DefaultStaleIfError = 12 * time.Hour
-	// defaultMemory is enough for the indexes of some 2,000 releases, in bytes.
+	// defaultMemory is the default of Memory in bytes, enough for the indexes of about
+	// 2,000 releases.
 	defaultMemory = 32 << 20
 )
 
-// Signer signs the checksums of releases that nobody signed. A trust.Signer is one.
+// Signer signs the checksums of unsigned releases. trust.Signer implements it.
 type Signer interface {
-	// Sign gives the detached signature of a document.
+	// Sign returns the detached signature of a document.
 	Sign(document []byte) ([]byte, error)
-	// Keys gives the public key, armored.
+	// Keys returns the armored public key.
 	Keys() []byte
 }
 
-// Options of a [Server]. From and Open are needed; durations and sizes that are zero
-// are the defaults.
+// Options configures a [Server]. From and Open are required. If a duration or size is zero,
+// its default is used.
 type Options struct {
-	// From are the repositories of providers, the first choice first: the first that has
-	// a provider answers for it. One that holds another provider, such as the same name
-	// of another host, does not have it. Open opens one.
+	// From lists the repository templates in order of preference. The first repository that
+	// contains the provider is used. A repository with a provider of the same name from
+	// another host is skipped. Open opens a repository.
 	From []template.Template
 	Open func(template.Reference) (repository.Reader, error)
-	// Catalog lists the names of a registry's repositories, of which it is told one, as
-	// [repository.Catalog] does. Nil is for registries that list none.
+	// Catalog lists the repository names of a registry, like [repository.Catalog]. The
+	// argument refers to any repository in the registry. If nil, registries can't be
+	// listed.
 	Catalog func(ctx context.Context, at template.Reference) ([]string, error)
-	// Providers names what is listed of registries in place of their catalogs; nil asks
-	// those. It is called again when MaxAge has passed.
+	// Providers returns the providers to list instead of the catalogs of registries. It is
+	// called again after MaxAge. If nil, the catalogs are used.
 	Providers func() ([]provider.Address, error)
-	// Judge says what the signature of a release proves, for those who look at it, as
-	// trust.Policy's method does. Nil is a trust.Policy that warns, and goes by the keys that lie with it.
-	// What it refuses is served all the same.
+	// Judge verifies the signature of a release for the API and the pages, like the method
+	// of trust.Policy. If nil, it is a trust.Policy that only warns and trusts the keys in
+	// the artifact. Rejected releases are served regardless.
 	Judge func(context.Context, provider.Release) (provider.Verdict, error)
-	// Aliases let releases stand for those of other addresses in the network mirror
-	// protocol. In the registry protocol the host never counts.
+	// Aliases allows the network mirror protocol to serve releases of other addresses. The
+	// registry protocol always ignores the host.
 	Aliases provider.Aliases
 	// Unannotated is the host of releases without a provider annotation, in repositories
-	// whose template has no {hostname}. If it is empty, such a release is served for any
-	// host, but only to callers who may read everything.
+	// whose template has no {hostname}. If empty, such a release is served for any host,
+	// but only to callers who can read everything.
 	Unannotated svchost.Hostname
-	// BaseURL is where clients reach the server, with the path that stands before all
-	// of its own. Nil is what the request says.
+	// BaseURL is the URL of the server as seen by clients, including any path prefix. If
+	// nil, it is derived from each request.
 	BaseURL *url.URL
-	// TrustedProxies may say for whom they ask, by X-Forwarded headers.
+	// TrustedProxies are the networks of proxies whose X-Forwarded headers are honored.
 	TrustedProxies []netip.Prefix
-	// Rules say who may read what, and what else is published under names of its own;
-	// nil lets everybody read everything. What was given is asked at every request.
+	// Rules returns the current access rules, which also define additional published hosts.
+	// It is called for every request. If Rules or its result is nil, everyone can read
+	// everything.
 	Rules func() *access.Rules
-	// Key signs the paths of archives where not everybody may read them.
+	// Key signs the links to archives if there are access rules.
 	Key access.ArchiveKey
-	// Limiter bounds the requests of a client; nil bounds nobody's.
+	// Limiter limits the request rate of each client. If nil, there is no limit.
 	Limiter *access.Limiter
-	// Signer signs what nobody has, for the registry protocol; nil leaves it out.
+	// Signer signs unsigned releases for the registry protocol. If nil, they are omitted.
 	Signer Signer
-	// Store keeps archives; nil keeps none.
+	// Store caches archives. If nil, archives are not cached.
 	Store *store.Store
-	// Redirect sends clients to the storage behind a registry, where that has URLs which
-	// need no login. The bytes do not pass the server then; clients verify them.
+	// Redirect redirects clients to the storage behind a registry if it provides URLs that
+	// need no credentials. Clients then verify the archives themselves.
 	Redirect bool
-	// PullThrough brings releases that the repositories lack from their origins, when
-	// somebody asks for them; nil brings none. A provider that lies nowhere goes to the
-	// last of From. Its Told is called beside Events.
+	// PullThrough pulls missing releases from their origin registries on request. If nil,
+	// they are not pulled. A provider that is in no repository is stored in the repository
+	// of the last template in From. OnEvent is replaced by Events.OnPull.
 	PullThrough *pullthrough.Options
-	// Ready says whether what the server depends on can be reached; nil is always.
+	// Ready returns an error if the repositories can't be reached. If nil, the server
+	// always assumes that they can.
 	Ready func(context.Context) error
-	// MaxAge is how long tags are believed, StaleIfError how long after that they are
-	// served when a registry does not answer.
+	// MaxAge is the maximum age of cached tags. StaleIfError is how long older data is
+	// served while a registry does not respond.
 	MaxAge, StaleIfError time.Duration
-	// Memory bounds what is kept of repositories, in bytes.
+	// Memory limits the memory of cached data in bytes.
 	Memory int64
-	// Events are told what happens.
+	// Events receives notifications about requests and caches.
 	Events Events
-	// Now is the clock; nil is [time.Now].
+	// Now returns the current time. If nil, it is [time.Now].
 	Now func() time.Time
 }
 
-// complete checks the options, and fills in the defaults.
+// complete validates the options and sets defaults.
 func (o Options) complete() (Options, error) {
 	switch {
 	case len(o.From) == 0 || o.Open == nil:

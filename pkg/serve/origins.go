@@ -15,15 +15,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// originFailing is how long an origin that did not answer is not asked the same thing
-// again: clients would wait for it each time.
+// originFailing is the pause after a failed request to an origin. Otherwise each client
+// would wait for the timeout.
 const originFailing = 10 * time.Second
 
 // maxTag is the maximum length of a tag in a registry.
 const maxTag = 128
 
-// origins is what the server knows of origin registries, for as long as it believes what
-// it knows of repositories.
+// origins caches data from origin registries, with the same freshness as data from
+// repositories.
 type origins struct {
 	puller   *pullthrough.Puller
 	lists    *cache[provider.Address, []provider.Version]
@@ -31,14 +31,14 @@ type origins struct {
 	dates    *cache[key, time.Time]
 }
 
-// described is a release as its origin's documents have it, and why it may not be had;
-// nil where it may.
+// upstreamRelease is a release as described by its origin. refused is the reason why it
+// can't be pulled, or nil.
 type upstreamRelease struct {
 	provider.Release
 	refused error
 }
 
-// newOrigins is nil where nothing is brought from origins.
+// newOrigins returns nil if pull-through is disabled.
 func newOrigins(o Options, repos *repositoryCache) (*origins, error) {
 	if o.PullThrough == nil {
 		return nil, nil
@@ -77,7 +77,7 @@ func (d upstreamRelease) weight() int64 {
 	return weight
 }
 
-// originError says that an origin could not be asked.
+// originError is returned if a request to an origin fails.
 type originError struct {
 	host svchost.Hostname
 	err  error
@@ -89,7 +89,7 @@ func (e *originError) Error() string {
 
 func (e *originError) Unwrap() error { return e.err }
 
-// versions lists what an origin has.
+// versions returns the versions of a provider in its origin.
 func (o *origins) versions(ctx context.Context, a provider.Address) ([]provider.Version, cacheState, error) {
 	versions, state, err := o.lists.get(ctx, a, func(ctx context.Context) ([]provider.Version, error) {
 		return o.puller.Versions(ctx, a)
@@ -100,7 +100,7 @@ func (o *origins) versions(ctx context.Context, a provider.Address) ([]provider.
 	return versions, state, err
 }
 
-// release describes a release that an origin has.
+// release describes a release in its origin.
 func (o *origins) release(ctx context.Context, a provider.Address, v provider.Version) (upstreamRelease, cacheState, error) {
 	d, state, err := o.releases.get(ctx, key{address: a, version: v}, func(ctx context.Context) (upstreamRelease, error) {
 		r, err := o.puller.Release(ctx, a, v)
@@ -115,21 +115,21 @@ func (o *origins) release(ctx context.Context, a provider.Address, v provider.Ve
 	return d, state, err
 }
 
-// isThrough reports whether missing releases of a provider are pulled from its origin for
-// the caller. They would be stored as the requested address.
+// isPullThrough reports whether missing releases of a provider are pulled from its origin
+// for the caller. Pulled releases are stored as the requested address.
 func (s *Server) isPullThrough(q providerQuery) bool {
 	return s.origins != nil && s.origins.puller.Covers(q.address) && q.caller.MayRead(q.address)
 }
 
-// lacks reports whether an error of the repositories is that they have not got what its
-// origin may have.
+// canPullThrough reports whether err means that the repositories don't contain a provider
+// or version, and that its origin might.
 func (s *Server) canPullThrough(q providerQuery, err error) bool {
 	absent := errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)
 	return absent && !isForeign(err) && s.isPullThrough(q)
 }
 
-// decisions returns the pending and the denied versions of a provider in all repositories
-// that may have it. If a repository has no list of tags, it requests the tags of the named
+// decisions returns the pending and denied versions of a provider in all repositories that
+// might contain it. If a repository can't list tags, decisions checks the tags of the named
 // versions.
 func (rc *repositoryCache) decisions(ctx context.Context, q providerQuery, maxAge time.Duration, named ...provider.Version) (all taggedVersions, state cacheState, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
@@ -147,7 +147,7 @@ func (rc *repositoryCache) decisions(ctx context.Context, q providerQuery, maxAg
 			_, err = rc.owner(ctx, q, listing{candidate: in, taggedVersions: known})
 		}
 		switch state = state.merge(cacheEntry); {
-		case repository.IsUnknownProvider(err) || isForeign(err): // its decisions are about another provider
+		case repository.IsUnknownProvider(err) || isForeign(err): // its decisions concern another provider
 		case err != nil:
 			return taggedVersions{}, state, err
 		default:
@@ -157,8 +157,8 @@ func (rc *repositoryCache) decisions(ctx context.Context, q providerQuery, maxAg
 	return all, state, nil
 }
 
-// unlisted returns which of the versions are pending or denied in a repository without a
-// list of tags.
+// decisionsByTag returns which of the versions are pending or denied in a repository that
+// can't list tags.
 func (rc *repositoryCache) decisionsByTag(ctx context.Context, repo repository.Reader, maxAge time.Duration, versions []provider.Version) (found taggedVersions, state cacheState, err error) {
 	exists := func(tag string) bool {
 		if len(tag) > maxTag || err != nil {
@@ -182,8 +182,8 @@ func (rc *repositoryCache) decisionsByTag(ctx context.Context, repo repository.R
 	return found, state, err
 }
 
-// stored adds a release that was mirrored to the cached list of its repository, so that
-// clients need not wait until the tags are listed again.
+// addStored adds a mirrored release to the cached listing of its repository, so that
+// clients needn't wait until the tags are listed again.
 func (rc *repositoryCache) addStored(e pullthrough.Event) {
 	known, _ := rc.listings.kept.Lookup(e.Repository)
 	switch {

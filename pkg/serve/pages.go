@@ -11,20 +11,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/page"
 )
 
-// isPage reports whether a path is below those of the pages for people, whose errors are
-// pages as well.
+// isPagePath reports whether a path is that of a page, so that errors are pages as well.
 func isPagePath(elements []string) bool {
 	return len(elements) > 0 && slices.Contains([]string{"", "providers", "login"}, elements[0])
 }
 
-// asksForPage reports whether a client would rather have a page than anything else, as
-// browsers do.
+// prefersHTML reports whether a client accepts HTML, as browsers do.
 func prefersHTML(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// asPage returns a handler that responds with a description as a page. number is the
-// number of the page in a list.
+// asPage returns a handler that responds with a description as a page. number is the page
+// number in a list.
 func asPage[T any](describe func(*Server, *exchange) (T, error), render func(f page.Frame, x *exchange, found T, number int) ([]byte, error)) func(*Server, *exchange) error {
 	return responding(page.MediaType, describe, func(s *Server, x *exchange, found T) ([]byte, error) {
 		number, err := x.page()
@@ -60,8 +58,8 @@ func renderComponents(f page.Frame, _ *exchange, found components, number int) (
 	return f.Components(found.version, found.document, found.SBOM, number)
 }
 
-// static answers with an asset of the pages. One of another version of this program is
-// asked for while replicas are replaced: it gets ours, and is not to keep it.
+// static responds with a static asset. If the path contains the hash of another version of
+// this program, as happens while replicas are updated, the asset must not be cached.
 func (s *Server) static(x *exchange) error {
 	asset, found := page.OpenAsset(x.r.PathValue("FILE"))
 	if !found {
@@ -77,7 +75,7 @@ func (s *Server) static(x *exchange) error {
 	return nil
 }
 
-// login asks for a login where there is none, and leads to the first page.
+// login requests credentials if there are none, and otherwise redirects to the first page.
 func (s *Server) login(x *exchange) error {
 	if x.caller.Name == "" && !s.options.Rules().AllowAll() {
 		return &problem{http.StatusUnauthorized, "nobody is logged in"}
@@ -89,17 +87,17 @@ func (s *Server) login(x *exchange) error {
 	return nil
 }
 
-// frame is what all pages of an answer have in common.
+// frame returns the common properties of all pages.
 func (s *Server) frame(x *exchange) page.Frame {
 	base, err := s.base(x.r)
 	if err != nil {
-		base = &url.URL{} // a page about that is all that comes of it
+		base = &url.URL{} // used only for the error page about that error
 	}
 	return page.Frame{Root: base.EscapedPath(), Caller: x.caller.Name, Login: !s.options.Rules().AllowAll()}
 }
 
-// placeOf returns the place of a page in a list with a total number of items. A page after
-// the last one doesn't exist.
+// paginate returns the position of a page in a list. A page after the last one doesn't
+// exist.
 func paginate(number, total, size int) (page.Pagination, error) {
 	pages := max(1, (total+size-1)/size)
 	if number > pages {
@@ -108,22 +106,22 @@ func paginate(number, total, size int) (page.Pagination, error) {
 	return page.Pagination{Page: number, Pages: pages}, nil
 }
 
-// writePage writes an error as a page. Browsers ask for a login where it wants one.
+// writePage responds with an error page.
 func (s *Server) writePage(x *exchange, status int, text string) {
 	setPageHeaders(x.Header())
 	rendered, err := s.frame(x).Problem(status, text)
 	if err != nil {
-		rendered = []byte(http.StatusText(status)) // the templates are tested
+		rendered = []byte(http.StatusText(status)) // tests execute all templates
 	}
 	x.Header().Set("Cache-Control", "no-store")
 	x.writeBytes(status, page.MediaType, rendered)
 }
 
-// protect tells browsers what a page needs, which is hardly anything.
+// setPageHeaders sets the security headers of a page.
 func setPageHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", page.Policy)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("X-Frame-Options", "DENY") // for what knows no frame-ancestors
+	h.Set("X-Frame-Options", "DENY") // for browsers without support for frame-ancestors
 }

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// ownerAge is how long it is believed whose a repository is: that hardly ever
-	// changes, and a registry may have hundreds.
+	// ownerAge is the maximum age of a cached owner. Owners rarely change, and a registry
+	// can have hundreds of repositories.
 	ownerAge = 10 * time.Minute
-	// reportAge is how long a look at all blobs of a release is believed.
+	// reportAge is the maximum age of a cached check of all blobs of a release.
 	reportAge = 5 * time.Minute
 )
 
 // providerList has the providers in the repositories of a view.
 type providerList struct {
 	providers []listedProvider
-	// warnings say what could not be listed.
+	// warnings describe what could not be listed.
 	warnings []string
 }
 
@@ -37,15 +37,15 @@ type listedProvider struct {
 	stored provider.Address
 }
 
-// owner is whose a repository is, and the newest version in it.
+// owner is the provider of a repository, and its newest version.
 type owner struct {
 	address provider.Address
 	stated  bool
 	latest  string
 }
 
-// shelf lists the providers of a view. One that the first of its templates has is that
-// one's.
+// providers lists the providers of a view. If several templates have a provider, the first
+// template wins.
 func (rc *repositoryCache) providers(ctx context.Context, v *view) (providerList, cacheState, error) {
 	return rc.lists.get(ctx, v, func(ctx context.Context) (providerList, error) {
 		o := catalog.Options{Names: rc.options.Catalog}
@@ -76,7 +76,7 @@ func (rc *repositoryCache) providers(ctx context.Context, v *view) (providerList
 					found.stored = e.Address
 				}
 				if v.as != "" {
-					found.address.Host = v.as // the host does not count there
+					found.address.Host = v.as // such a view ignores the host
 				}
 				if !seen[found.address] {
 					seen[found.address] = true
@@ -88,7 +88,7 @@ func (rc *repositoryCache) providers(ctx context.Context, v *view) (providerList
 	})
 }
 
-// owner returns the provider of a repository of a view.
+// repositoryOwner returns the provider of a repository in a view.
 func (rc *repositoryCache) repositoryOwner(ctx context.Context, v *view, t template.Template, ref template.Reference) (provider.Address, bool, error) {
 	o, _, err := rc.owners.getWithin(ctx, ref, max(ownerAge, rc.options.MaxAge), func(ctx context.Context) (owner, error) {
 		repo, err := rc.options.Open(ref)
@@ -106,7 +106,7 @@ func (rc *repositoryCache) repositoryOwner(ctx context.Context, v *view, t templ
 	return unstated, unstated != (provider.Address{}), nil
 }
 
-// tagsNoted is a repository whose tags are of use to two.
+// tagRecorder is a repository that records its tags, so that they are requested only once.
 type tagRecorder struct {
 	repository.Reader
 	tags []string
@@ -118,8 +118,8 @@ func (r *tagRecorder) Tags(ctx context.Context) (tags []string, err error) {
 	return r.tags, err
 }
 
-// newest returns the version that somebody gets who names none: the newest that is no
-// pre-release, or else the newest.
+// newest returns the version that is installed by default: the newest that is not a
+// pre-release or, without one, the newest.
 func newest(versions []provider.Version) string {
 	for _, v := range versions {
 		if !v.Prerelease() {
@@ -132,7 +132,7 @@ func newest(versions []provider.Version) string {
 	return versions[0].String()
 }
 
-// latest returns the newest version in a repository if it is known without a request.
+// latest returns the newest version in a repository if it is cached.
 func (rc *repositoryCache) latest(ref template.Reference) string {
 	if known, found := rc.listings.lookup(ref.String()); found {
 		return newest(known.versions)
@@ -141,8 +141,8 @@ func (rc *repositoryCache) latest(ref template.Reference) string {
 	return known.latest
 }
 
-// unlisted says why the providers of a template are not listed, where asking again will
-// not change that; it is empty for trouble that may pass. Callers see it.
+// listingWarning returns a warning for callers if the providers of a template can't be
+// listed for a lasting reason. For temporary errors it returns "".
 func listingWarning(t template.Template, err error) string {
 	about, refused := errors.AsType[*repository.Error](err)
 	_, unfit := errors.AsType[*template.ReferenceError](err)

@@ -21,26 +21,27 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// decisionAge is the maximum age of the list of tags that is checked before a release is
-// pulled. It lets concurrent requests share a list.
+// decisionAge is the maximum age of the list of tags that is checked before a pull. It lets
+// concurrent requests share a list.
 const decisionAge = time.Second
 
-// maxWhy bounds the reason in a link, in bytes: clients print the link in one line.
+// maxReason limits the length of the reason in a link, because clients print the link on
+// one line.
 const maxReason = 300
 
-// originOf names an origin where the log names a repository.
+// originLabel identifies an origin in the repository field of the log.
 func originLabel(a provider.Address) string { return "origin " + a.Host.ForDisplay() }
 
 // withOrigin returns the versions that only the origin has, without those that are pending,
-// denied, or known to be too young. stored requests the versions from the repositories at
-// the same time, because clients have time for one of both. Without an origin that
-// responds, the repositories have all that there is.
+// denied, or known to be too young. Meanwhile, it calls stored to get the versions in the
+// repositories, because clients don't wait long enough for two consecutive requests. If the
+// origin doesn't respond, withOrigin returns no versions.
 func (s *Server) withOrigin(ctx context.Context, q providerQuery, stored func() ([]provider.Version, cacheState, error)) (upstream []provider.Version, state cacheState, err error) {
 	if !s.isPullThrough(q) {
 		_, state, err := stored()
 		return nil, state, err
 	}
-	dating, cancel := context.WithTimeout(ctx, maxWait) // for all of it
+	dating, cancel := context.WithTimeout(ctx, maxWait) // for all requests together
 	defer cancel()
 	var group sync.WaitGroup
 	var decided taggedVersions
@@ -64,8 +65,8 @@ func (s *Server) withOrigin(ctx context.Context, q providerQuery, stored func() 
 	return s.filterByAge(dating, q.address, upstream, len(known) > 0), state.merge(originHow), nil
 }
 
-// home is where a release of a provider goes: to its other versions, and to the last
-// choice where it has none.
+// pullDestination returns the repository that a release is pulled to: the repository with
+// other versions of the provider, or otherwise the last repository.
 func (s *Server) pullDestination(ctx context.Context, q providerQuery) (template.Reference, error) {
 	candidates, err := s.repos.open(q)
 	if err != nil {
@@ -78,8 +79,8 @@ func (s *Server) pullDestination(ctx context.Context, q providerQuery) (template
 	return known.ref, err
 }
 
-// behind describes a release that only the origin has. What failed lately may not be
-// had either.
+// upstreamRelease describes a release that only the origin has. It reports a recent failure
+// to pull the release.
 func (s *Server) upstreamRelease(x *exchange) (upstreamRelease, cacheState, error) {
 	q, v := x.query, x.version
 	d, state, err := s.origins.release(x.r.Context(), q.address, v)
@@ -118,9 +119,9 @@ func (s *Server) checkDecisions(ctx context.Context, q providerQuery, v provider
 	return state, &pullthrough.RefusedError{Address: q.address, Version: v, Err: fmt.Errorf("%s %s %s", q.address, v, why)}
 }
 
-// mirrorVersionBehind is mirrorVersion for a release that only the origin has. Clients
-// print no word of an answer that refuses; but they print the link of an archive that
-// they cannot have. So the reason stands there.
+// upstreamMirrorVersion is mirrorVersion for a release that only the origin has. If the
+// release is refused, the reason is part of the links, because clients print links but not
+// error responses.
 func (s *Server) upstreamMirrorVersion(x *exchange, absent error) error {
 	d, state, err := s.upstreamRelease(x)
 	if isAbsent(err) {
@@ -132,13 +133,13 @@ func (s *Server) upstreamMirrorVersion(x *exchange, absent error) error {
 	archives := map[string]mirrorArchive{}
 	for _, p := range d.Packages {
 		path := withReason(s.tokenPath(x, x.query.address, p.Filename), linkReason(d.refused))
-		// What the origin says of h1 is not signed.
+		// The h1: hash is omitted because the origin doesn't sign it.
 		archives[p.Platform.String()] = mirrorArchive{URL: mirrorLink(path), Hashes: []string{sums.ZH(p.Digest)}}
 	}
 	return x.respondJSON(mirrorArchives{archives}, state)
 }
 
-// proofBehind is proof for a release that only the origin has.
+// upstreamSignedPackage is signedPackage for a release that only the origin has.
 func (s *Server) upstreamSignedPackage(x *exchange) (signedPackage, error) {
 	d, state, err := s.upstreamRelease(x)
 	if err != nil {
@@ -157,8 +158,8 @@ func (s *Server) upstreamSignedPackage(x *exchange) (signedPackage, error) {
 	return signedPackage{e, state, x.query.address, linkReason(d.refused)}, err
 }
 
-// pull answers with the zip of a release that only the origin has, while it is mirrored.
-// The error is [pullthrough.ErrStored] when the repository has it by now.
+// pull responds with the zip of a release that only the origin has, while the release is
+// mirrored. It returns [pullthrough.ErrStored] if the release is in the repository by now.
 func (s *Server) pull(x *exchange) error {
 	d, state, err := s.upstreamRelease(x)
 	if err != nil {
@@ -171,7 +172,7 @@ func (s *Server) pull(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if x.r.Method == http.MethodHead { // which is no reason to mirror anything
+	if x.r.Method == http.MethodHead { // HEAD doesn't mirror the release
 		s.describe(x, pkg, state)
 		if pkg.Size >= 0 {
 			x.Header().Set("Content-Length", strconv.FormatInt(pkg.Size, 10))
@@ -185,7 +186,7 @@ func (s *Server) pull(x *exchange) error {
 	zip, err := s.origins.puller.Fetch(x.r.Context(), to, d.Release, x.platform, func(ctx context.Context) error {
 		state, err := s.checkDecisions(ctx, x.query, x.version, decisionAge)
 		if err == nil {
-			err = state.stale // a decision that can't be read stops the pull
+			err = state.stale // fail unless the decision is current
 		}
 		return err
 	})
@@ -204,7 +205,8 @@ func (s *Server) pull(x *exchange) error {
 	})
 }
 
-// reason is a text for a link: what clients print escaped there would be no text.
+// linkReason returns a reason as text for a link. It replaces characters that clients would
+// escape.
 func linkReason(why error) string {
 	if why == nil {
 		return ""
@@ -223,7 +225,8 @@ func linkReason(why error) string {
 	return text[:min(len(text), maxReason)]
 }
 
-// withWhy puts a reason into the link of an archive; without one it stays as it is.
+// withReason inserts a reason into the link to an archive. If the reason is empty, it
+// returns the path unchanged.
 func withReason(path, why string) string {
 	if why == "" {
 		return path
@@ -233,20 +236,20 @@ func withReason(path, why string) string {
 }
 
 const (
-	// dateAge is how long a date is believed. It does not change.
+	// dateAge is the maximum age of a cached date. Dates don't change.
 	dateAge = 12 * time.Hour
-	// maxDated is how many versions are asked for their date for one list. Each costs two
-	// requests, once.
+	// maxDates limits the dates that are requested for one list. Each date requires two
+	// requests, but only once.
 	maxDates = 24
-	// maxDating is how many of them are asked at once.
+	// maxConcurrentDates limits the concurrent requests for dates.
 	maxConcurrentDates = 8
 )
 
-// oldEnough omits versions that are known to be too young, so that clients choose an older
-// one. It requests the dates of versions that a client would choose: the newest of each
-// minor version, and the next one if that is too young. A listed version that turns out to
-// be too young is refused when it is requested. If there are no others, all are listed, so
-// that clients learn the reason.
+// filterByAge removes versions that are known to be too young, so that clients choose an
+// older one. It requests the dates of the versions that a client would choose: the newest
+// of each minor version, and the next one if that is too young. Other versions are checked
+// when they are requested. If no version is old enough and others is false, filterByAge
+// returns all versions, so that clients learn the reason.
 func (s *Server) filterByAge(ctx context.Context, a provider.Address, versions []provider.Version, others bool) []provider.Version {
 	if !s.origins.puller.HasMinAge() {
 		return versions
@@ -256,7 +259,7 @@ func (s *Server) filterByAge(ctx context.Context, a provider.Address, versions [
 		return known && !date.IsZero() && s.origins.puller.CheckAge(a, v, date) != nil
 	}
 	for asked := 0; asked < maxDates && ctx.Err() == nil; {
-		// 1. The versions that a client would choose.
+		// 1. Find the versions that a client would choose.
 		var undated []provider.Version
 		chosen := map[string]bool{}
 		for _, v := range provider.NewestFirst(versions) {
@@ -271,7 +274,7 @@ func (s *Server) filterByAge(ctx context.Context, a provider.Address, versions [
 				asked++
 			}
 		}
-		// 2. Their dates.
+		// 2. Request their dates.
 		group := errgroup.Group{}
 		group.SetLimit(maxConcurrentDates)
 		for _, v := range undated {

@@ -7,7 +7,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// discovery says where the registry protocol is:
+// discovery implements remote service discovery:
 // https://opentofu.org/docs/internals/remote-service-discovery/
 func (s *Server) discovery(x *exchange) error {
 	base, err := s.base(x.r)
@@ -17,7 +17,7 @@ func (s *Server) discovery(x *exchange) error {
 	return x.respondJSON(map[string]string{"providers.v1": base.String() + "/v1/providers/"}, cacheState{})
 }
 
-// offeredVersion is a version as the list of the registry protocol has it.
+// offeredVersion is a version in the version list of the registry protocol.
 type offeredVersion struct {
 	Version   string            `json:"version"`
 	Protocols []string          `json:"protocols,omitempty"`
@@ -29,7 +29,7 @@ type offeredPlatform struct {
 	Arch string `json:"arch"`
 }
 
-// versions answers which versions a provider has that clients would install:
+// versions lists the versions of a provider that clients would install:
 // https://opentofu.org/docs/internals/provider-registry-protocol/#list-available-versions
 func (s *Server) versions(x *exchange) error {
 	offered := offer{Versions: []offeredVersion{}}
@@ -48,19 +48,20 @@ func (s *Server) versions(x *exchange) error {
 	if x.event.Repository == "" {
 		x.event.Repository = originLabel(x.query.address)
 	}
-	for _, v := range upstream { // whether clients would install it turns out when they request it
+	for _, v := range upstream { // when a client requests such a version, its signature is checked
 		offered.Versions = append(offered.Versions, offeredVersion{Version: v.String(), Platforms: []offeredPlatform{}})
 	}
 	return x.respondJSON(offered, state)
 }
 
-// signingKey is an OpenPGP key as the registry protocol has it.
+// signingKey is an OpenPGP key in the registry protocol.
 type signingKey struct {
 	KeyID      string `json:"key_id"`
 	ASCIIArmor string `json:"ascii_armor"`
 }
 
-// packageDocument is where a package is, and who signed its checksum.
+// packageDocument is the response with the links to a package, its checksums, and its
+// signing keys.
 type packageDocument struct {
 	Protocols    []string `json:"protocols,omitempty"`
 	OS           string   `json:"os"`
@@ -75,7 +76,7 @@ type packageDocument struct {
 	} `json:"signing_keys"`
 }
 
-// pkg answers where a package is:
+// pkg describes a package:
 // https://opentofu.org/docs/internals/provider-registry-protocol/#find-a-provider-package
 func (s *Server) pkg(x *exchange) error {
 	p, err := provider.ParsePlatform(x.r.PathValue("OS") + "_" + x.r.PathValue("ARCH"))
@@ -93,7 +94,8 @@ func (s *Server) pkg(x *exchange) error {
 		return err
 	}
 	path := s.tokenPath(x, found.stored, provider.Filename(x.query.address, x.version, p))
-	// Absolute, since not all clients take relative ones (terragrunt#3304).
+	// The URLs are absolute because not all clients support relative ones
+	// (terragrunt#3304).
 	document := packageDocument{
 		Protocols: e.protocols, OS: p.OS, Arch: p.Arch, Filename: e.filename, Sum: e.zip.Encoded(),
 		DownloadURL:  base.String() + "/archive" + withReason(path, found.why),
@@ -104,17 +106,17 @@ func (s *Server) pkg(x *exchange) error {
 	return x.respondJSON(document, found.state)
 }
 
-// proven is what is signed of a package, and how that is known.
+// signedPackage is a package with its signed checksums.
 type signedPackage struct {
 	evidence
 	state cacheState
-	// stored is the address that it is stored as, or zero if unknown.
+	// stored is the address that the package is stored as, or zero if unknown.
 	stored provider.Address
-	// why is why its archive cannot be had; empty when it can.
+	// why is the reason why the archive is unavailable, or empty.
 	why string
 }
 
-// proof returns what is signed of a package, from the repository or from its origin.
+// signedPackage returns the requested package, from the repository or from its origin.
 func (s *Server) signedPackage(x *exchange) (found signedPackage, err error) {
 	i, state, err := s.index(x)
 	switch {
@@ -130,13 +132,13 @@ func (s *Server) signedPackage(x *exchange) (found signedPackage, err error) {
 	return found, err
 }
 
-// The documents about a package that have URLs of their own.
+// Names of the documents that have their own URLs.
 const (
 	documentSums      = "SHA256SUMS"
 	documentSignature = "SHA256SUMS.sig"
 )
 
-// document answers with the checksums or their signature, as they lie in the artifact.
+// document responds with the checksums or their signature, unchanged from the artifact.
 func (s *Server) document(x *exchange) error {
 	found, err := s.signedPackage(x)
 	if err != nil {

@@ -18,13 +18,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
-// maxFindings bounds those that are shown of a release: a page of them is enough.
+// maxFindings limits the findings of a release that are returned.
 const maxFindings = 50
 
-// longText is how long a sentence may be, in bytes. Some quote what somebody wrote.
+// longText limits the length of a message in bytes. Some messages quote untrusted text.
 const longText = 1000
 
-// report is what a look at all that belongs to a release found, archives unread.
+// report is the result of checking a release without reading its archives.
 type report struct {
 	verdict   *api.Verdict
 	findings  []finding.Finding
@@ -33,12 +33,12 @@ type report struct {
 	weight    int64
 }
 
-// report looks at a release as `tofu-oci verify` does, by its index, manifests,
-// evidence and referrers, and by whether the blobs are there.
+// report checks a release like `tofu-oci verify` does: its index, manifests, evidence, and
+// referrers, and whether its blobs exist.
 func (rc *repositoryCache) report(ctx context.Context, q providerQuery, i index) (report, error) {
 	r, _, err := rc.reports.getWithin(ctx, i.key(q, provider.Platform{}), max(reportAge, rc.options.MaxAge), func(ctx context.Context) (report, error) {
 		var r report
-		// 1. What refers to it.
+		// 1. Find its referrers.
 		documents, err := repository.Documents(ctx, i.repo, i.Digest)
 		if err != nil {
 			return report{}, err
@@ -46,7 +46,7 @@ func (rc *repositoryCache) report(ctx context.Context, q providerQuery, i index)
 		for _, d := range documents {
 			r.referrers = append(r.referrers, describe(d))
 		}
-		// 2. What is wrong with it, and what its signature proves.
+		// 2. Find problems, and verify the signature.
 		exact := provider.Requirement{Address: q.address, Constraint: i.version.Constraint()}
 		found, err := verify.Repository(ctx, i.repo, []provider.Requirement{exact}, verify.Options{
 			Aliases: q.aliases, Template: i.template,
@@ -69,7 +69,8 @@ func (rc *repositoryCache) report(ctx context.Context, q providerQuery, i index)
 	return r, err
 }
 
-// verdictOf puts a verdict into the words of the API; nil when nobody could judge.
+// verdictOf converts a verdict. It returns nil if the signature could not be verified
+// because of another error.
 func verdictOf(v provider.Verdict, err error) *api.Verdict {
 	refused, isRefused := errors.AsType[*trust.RefusedError](err)
 	if err != nil && !isRefused {
@@ -91,12 +92,12 @@ func verdictOf(v provider.Verdict, err error) *api.Verdict {
 	return said
 }
 
-// findingsOf returns what was found of one release, and how many findings are left out.
+// findingsOf returns the findings about a release, and the number of further findings.
 func findingsOf(found verify.Report, v provider.Version) (findings []finding.Finding, more int) {
 	findings, more = []finding.Finding{}, found.More
 	for _, f := range found.Findings {
 		switch {
-		case f.Subject.Version != v.String(): // it is about the repository
+		case f.Subject.Version != v.String(): // it concerns the repository
 		case len(findings) == maxFindings:
 			more++
 		default:
@@ -107,17 +108,17 @@ func findingsOf(found verify.Report, v provider.Version) (findings []finding.Fin
 	return findings, more
 }
 
-// maxBlobLooks is the maximum number of blobs of a release that are checked concurrently.
+// maxConcurrentStats limits the blobs of a release that are checked concurrently.
 const maxConcurrentStats = 8
 
-// standing describes a release, and whether it is complete. Lists and the page of a version
-// both use it, so they show the same status.
+// checkedSummary returns a summary with a status that considers missing blobs. Version
+// lists and version pages use it, so they show the same status.
 func (rc *repositoryCache) checkedSummary(ctx context.Context, q providerQuery, i index) (summary, error) {
 	s, err := rc.summary(ctx, q, i)
 	if err != nil || s.Status != api.StatusComplete {
 		return s, err
 	}
-	// 1. Index and manifests are complete, but blobs can be lost.
+	// 1. Check for missing blobs.
 	id := i.key(q, provider.Platform{})
 	missing, _, err := rc.missing.getWithin(ctx, id, max(reportAge, rc.options.MaxAge), s.missing)
 	if err != nil {
@@ -129,7 +130,7 @@ func (rc *repositoryCache) checkedSummary(ctx context.Context, q providerQuery, 
 		s.Status = api.StatusIncomplete
 		return s, nil
 	}
-	// 2. A report that is already known can contain more errors.
+	// 2. Use a cached report, which can contain further errors.
 	known, _ := rc.reports.lookup(id)
 	for _, f := range known.findings {
 		if f.Severity == finding.Error {
@@ -140,8 +141,8 @@ func (rc *repositoryCache) checkedSummary(ctx context.Context, q providerQuery, 
 	return s, nil
 }
 
-// lost returns the digests of the zips and documents that the repository lacks, or has with
-// another size. It requests each once, without reading it.
+// missing returns the digests of the zips and documents that don't exist in the repository,
+// or have a different size there. It requests each of them once without reading it.
 func (s *summary) missing(ctx context.Context) ([]string, error) {
 	sizes := map[string]int64{}
 	for _, d := range s.documentsOfAll() {
@@ -176,7 +177,7 @@ func (s *summary) missing(ctx context.Context) ([]string, error) {
 	return missing, nil
 }
 
-// incomplete describes the problem of a release that has lost blobs, or returns "".
+// incomplete describes the problem of a release with missing blobs, or returns "".
 func (s *summary) incomplete(missing []string) string {
 	var platforms, names []string
 	for _, p := range s.packages {

@@ -18,16 +18,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// listAge is how long a tag is believed to name what it named where only a list of
-// versions depends on it: whether a release is signed hardly ever changes, and a
-// provider may have hundreds.
+// listAge is the maximum age of an index if it is needed only for a list of versions. A
+// provider can have hundreds of versions, and their signatures rarely change.
 const listAge = time.Hour
 
-// knowledge is what the server knows of repositories. It asks for no more than an
-// answer needs: a list of versions is one list of tags, a version one index.
+// repositoryCache caches data from repositories. It requests no more than a response needs:
+// a version list requires one list of tags, and a version requires one index.
 type repositoryCache struct {
 	options Options
-	// opened are repositories that have answered: they keep tokens and connections.
+	// opened has the repositories that have responded. They keep tokens and connections.
 	opened    memo.Memo[key, []candidate]
 	listings  *cache[string, taggedVersions]
 	indexes   *cache[contentKey, index]
@@ -35,7 +34,7 @@ type repositoryCache struct {
 	evidence  *cache[key, evidence]
 	offers    *cache[key, releaseList]
 
-	// The caches below are for the pages and the API.
+	// The caches below are used by the API and the pages.
 	lists     *cache[*view, providerList]
 	owners    *cache[template.Reference, owner]
 	summaries *cache[key, summary]
@@ -45,8 +44,8 @@ type repositoryCache struct {
 	sboms     *cache[digest.Digest, api.SBOM]
 }
 
-// key identifies what a cache has. Fields that don't apply are zero. The provider is part
-// of it because the meaning of an index depends on the provider it is requested for.
+// key identifies a cached value. Fields that don't apply are zero. It includes the provider
+// because the meaning of an index depends on the requested provider.
 type key struct {
 	view     *view
 	address  provider.Address
@@ -55,53 +54,52 @@ type key struct {
 	platform provider.Platform
 }
 
-// contentKey identifies a tag or a blob in a repository. All places share the index of a
-// tag, but the provider is checked for each place.
+// contentKey identifies a tag or a blob in a repository. All queries share the cached index
+// of a tag, but the provider is checked for each query.
 type contentKey struct{ repository, reference string }
 
 func (p providerQuery) key() key { return key{view: p.view, address: p.address} }
 
-// key identifies an index and, if set, its package for a platform.
+// key returns the cache key of an index or, if p is set, of its package for a platform.
 func (i index) key(q providerQuery, p provider.Platform) key {
 	return key{q.view, q.address, i.version, i.Digest, p}
 }
 
-// tagged has the versions in the tags of a repository.
+// taggedVersions has the versions in the tags of a repository.
 type taggedVersions struct {
-	// newest are the tags of the newest releases, denied ones included, which determine the
+	// newest has the tags of the newest releases, including denied ones. They determine the
 	// provider of the repository.
 	newest   []string
 	versions []provider.Version
-	// pending are those that wait for approval; no client sees them.
+	// pending has the versions that await approval. They are not served to clients.
 	pending []provider.Version
-	// denied are those of which somebody said so; they do not come from their origin
-	// unasked.
+	// denied has the denied versions. They are not pulled from the origin.
 	denied []provider.Version
 }
 
-// listing has the versions of a provider, and their repository.
+// listing has the versions of a provider and their repository.
 type listing struct {
 	candidate
 	taggedVersions
-	// stored is the address that its releases are stored as, or zero if unknown.
+	// stored is the address that the releases are stored as, or zero if unknown.
 	stored provider.Address
 }
 
-// index is what the tag of a version names.
+// index is the index of a version.
 type index struct {
 	repository.Inspection
 	candidate
 	version provider.Version
-	// stored is the address that it is stored as, or zero if unknown.
+	// stored is the address that the release is stored as, or zero if unknown.
 	stored provider.Address
 	weight int64
 }
 
-// target is the package of a platform, as its manifest has it.
+// storedPackage is the package for a platform as described by its manifest.
 type storedPackage struct {
 	repo repository.Reader
 	zip  ocispec.Descriptor
-	// pkg is what is known of it beside.
+	// pkg has the metadata of the package.
 	pkg provider.Package
 }
 
@@ -125,11 +123,11 @@ func newRepositoryCache(o Options) *repositoryCache {
 		pending:   newCache[key](changing, "pending", o.Memory/32, func(s summary) int64 { return s.weight }),
 		sboms:     newCache[digest.Digest](forever, "components", o.Memory/16, func(s api.SBOM) int64 { return int64(len(s.Components)) * 192 }),
 	}
-	rc.offers.onFailure = func(error) {} // a list is made of the answers of the other caches
+	rc.offers.onFailure = func(error) {} // the other caches report the same errors
 	return rc
 }
 
-// isAbsent tells of errors that are answers.
+// isAbsent reports whether an error means that a provider or version doesn't exist.
 func isAbsent(err error) bool {
 	return isForeign(err) || errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)
 }
@@ -139,13 +137,13 @@ func isFormat(err error) bool {
 	return is
 }
 
-// isUnreadable reports whether a tag exists but points to no release that can be read.
+// isUnreadable reports whether a tag exists but doesn't point to a readable release.
 func isUnreadable(err error) bool {
 	_, isLost := errors.AsType[*repository.DanglingTagError](err)
 	return isLost || isFormat(err)
 }
 
-// list returns the versions of a provider, if the caller may read it.
+// list returns the versions of a provider if the caller can read it.
 func (rc *repositoryCache) list(ctx context.Context, q providerQuery) (listing, cacheState, error) {
 	known, state, err := rc.find(ctx, q)
 	if err := q.authorizationError(known.stored, err); err != nil {
@@ -154,8 +152,9 @@ func (rc *repositoryCache) list(ctx context.Context, q providerQuery) (listing, 
 	return known, state, nil
 }
 
-// find returns the versions of a provider in the first repository that has it. The result
-// doesn't depend on the caller: an address must refer to the same provider for everyone.
+// find returns the versions of a provider in the first repository that contains it. The
+// result doesn't depend on the caller, because an address must refer to the same provider
+// for everyone.
 func (rc *repositoryCache) find(ctx context.Context, q providerQuery) (listing, cacheState, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait) // for all repositories together
 	defer cancel()
@@ -169,7 +168,7 @@ func (rc *repositoryCache) find(ctx context.Context, q providerQuery) (listing, 
 		var state cacheState
 		known.taggedVersions, state, err = rc.tags(ctx, in.repo, rc.listings.maxAge)
 		if repository.IsUnknownProvider(err) {
-			continue // other errors are returned: the next repository must not stand in for this one
+			continue // any other error is returned, because the next repository must not replace this one
 		}
 		if err == nil {
 			rc.opened.Put(q.key(), candidates)
@@ -181,7 +180,7 @@ func (rc *repositoryCache) find(ctx context.Context, q providerQuery) (listing, 
 		case !isForeign(err):
 			return listing{}, state, err
 		case choice == len(candidates)-1:
-			// Pull-through can't write to it either.
+			// Pull-through can't write to the last repository either.
 			return listing{}, state, fmt.Errorf("%w: %w", absent, err)
 		}
 	}
@@ -201,8 +200,7 @@ func (rc *repositoryCache) tags(ctx context.Context, repo repository.Reader, max
 	})
 }
 
-// index returns the index of a version, if the list has it, it is the provider's, and
-// the caller may read it.
+// index returns the index of a version of the provider if the caller can read it.
 func (rc *repositoryCache) index(ctx context.Context, q providerQuery, v provider.Version) (index, cacheState, error) {
 	known, listed, err := rc.find(ctx, q)
 	if err == nil && slices.Contains(known.versions, v) {
@@ -215,7 +213,7 @@ func (rc *repositoryCache) index(ctx context.Context, q providerQuery, v provide
 	return index{}, listed, err
 }
 
-// indexIn is index for a version of a list.
+// indexIn returns the index of a version in a listing if the caller can read it.
 func (rc *repositoryCache) indexIn(ctx context.Context, q providerQuery, known listing, v provider.Version, maxAge time.Duration) (index, cacheState, error) {
 	i, state, err := rc.release(ctx, q, known.candidate, v, maxAge)
 	stored := i.stored
@@ -228,7 +226,7 @@ func (rc *repositoryCache) indexIn(ctx context.Context, q providerQuery, known l
 	return i, state, q.withoutForeignAddress(err)
 }
 
-// release is indexIn for any caller.
+// release returns the index of a version in a repository, for any caller.
 func (rc *repositoryCache) release(ctx context.Context, q providerQuery, in candidate, v provider.Version, maxAge time.Duration) (index, cacheState, error) {
 	i, state, err := rc.read(ctx, in.repo, artifact.Tag(v), maxAge)
 	if err != nil {
@@ -253,14 +251,14 @@ func (rc *repositoryCache) read(ctx context.Context, repo repository.Reader, tag
 		case found.Format != nil:
 			return index{}, found.Format
 		}
-		// Parsed, an index takes some four times the bytes that it was read from.
+		// A parsed index uses about four times the memory of its JSON.
 		weight := 4 * int64(len(found.Bytes))
 		found.Bytes = nil
 		return index{Inspection: found, weight: weight}, nil
 	})
 }
 
-// target returns the package of a platform. Its manifest is read once.
+// storedPackage returns the package for a platform. Its manifest is read only once.
 func (rc *repositoryCache) storedPackage(ctx context.Context, q providerQuery, i index, p provider.Platform) (storedPackage, error) {
 	if !i.HasPlatform(p) {
 		return storedPackage{}, &provider.PlatformError{Address: q.address, Version: i.version, Wanted: p, Have: i.Index.Platforms()}

@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// problem is an answer other than what was asked for, with the words for the client.
+// problem is an error response with a message for the client.
 type problem struct {
 	status int
 	text   string
@@ -22,9 +22,9 @@ type problem struct {
 
 func (p *problem) Error() string { return p.text }
 
-// statusOf says what an error is to a client. The statuses matter: 404 lets clients go
-// on to their next installation method, and 401 and 403 are about their own login,
-// never about the server's.
+// statusOf returns the HTTP status of an error, and a message for the client. Clients rely
+// on the status: after 404 they try their next installation method, and 401 and 403 refer
+// to their own credentials, never to the server's credentials.
 func statusOf(err error) (status int, text string) {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p.status, p.text
@@ -59,17 +59,18 @@ func statusOf(err error) (status int, text string) {
 	case errors.Is(err, provider.ErrDenied):
 		return http.StatusBadGateway, "the registry behind this server refuses its login"
 	}
-	// What the registry said is for the log: it may name what is behind this server.
+	// The error of the registry is only logged, because it can reveal internal host names.
 	return http.StatusBadGateway, "the repository behind this server cannot be read; its log says why"
 }
 
-// statusGone is what nginx made common for a client that left before its answer.
+// statusClientClosed is the status that nginx introduced for a client that closed the
+// connection.
 const statusClientClosed = 499
 
-// retryLater is when clients may ask again, in seconds.
+// retryLater is the value of Retry-After in seconds.
 const retryLater = "5"
 
-// fail writes an error as both protocols do: {"errors":["…"]}.
+// fail responds with an error in the form that both protocols use: {"errors":["…"]}.
 func (x *exchange) fail(err error) {
 	if x.busy {
 		x.rejectBusy()
@@ -103,14 +104,15 @@ func (x *exchange) fail(err error) {
 	}{[]string{text}})
 }
 
-// answer writes a document, and says how old it is.
+// respondJSON responds with a document and the headers for its age.
 func (x *exchange) respondJSON(document any, s cacheState) error {
 	x.setCacheHeaders(s)
 	x.writeJSON(http.StatusOK, document)
 	return nil
 }
 
-// know says in headers and in the access line how an answer is known.
+// setCacheHeaders sets the headers that describe the age of a response, and records the age
+// for the log.
 func (x *exchange) setCacheHeaders(s cacheState) {
 	x.event.Age, x.event.Stale = s.age, s.stale
 	h := x.Header()
@@ -123,7 +125,7 @@ func (x *exchange) setCacheHeaders(s cacheState) {
 	}
 }
 
-// staleWarning says what could not be asked.
+// staleWarning returns the Warning header for outdated data.
 func staleWarning(stale error) string {
 	if _, upstream := errors.AsType[*originError](stale); upstream {
 		return `110 - "the origin cannot be asked, this is what is known without it"`
@@ -131,7 +133,7 @@ func staleWarning(stale error) string {
 	return `110 - "the repository cannot be asked, this is what it said before"`
 }
 
-// writeJSON writes a document in one piece, with its length.
+// writeJSON writes a document with its Content-Length.
 func (x *exchange) writeJSON(status int, document any) {
 	data, err := json.Marshal(document)
 	if err != nil {
@@ -155,12 +157,12 @@ func (x *exchange) writeBytes(status int, contentType string, data []byte) {
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	x.WriteHeader(status)
 	if x.r.Method != http.MethodHead {
-		_, _ = x.Write(data) // a client that left is seen in the bytes of the access line
+		_, _ = x.Write(data) // if the client disconnected, the log shows fewer bytes
 	}
 }
 
-// turnAway tells a client to try again later. The response has no body, because the client
-// may not read it.
+// rejectBusy responds with 503. The response has no body, because the client might not read
+// it.
 func (x *exchange) rejectBusy() {
 	x.event.Err = errBusy
 	h := x.Header()

@@ -10,15 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// maxPath limits a path, in bytes. The longest real ones have about 500: a version and
-// a type of more than a hundred characters each, and a token.
+// maxPath limits a path in bytes. The longest realistic path has about 500 bytes: a version
+// and a type of more than 100 characters each, and a token.
 const maxPath = 4 << 10
 
 // route is a kind of request.
 type route struct {
-	// name is the kind in logs and metrics.
+	// name identifies the route in logs and metrics.
 	name string
-	// admit sets what the path names, if the caller may have it; nil if it names nothing.
+	// authorize parses the path and authorizes the caller. It is nil if the route is
+	// public.
 	authorize func(*Server, *exchange) error
 	serve     func(*Server, *exchange) error
 }
@@ -37,7 +38,7 @@ var routes = map[string]*route{
 	"/mirror/{HOST}/{NAMESPACE}/{TYPE}/index.json":                                    {"mirror-index", (*Server).authorizeMirror, (*Server).mirrorIndex},
 	"/mirror/{HOST}/{NAMESPACE}/{TYPE}/{FILE}":                                        {"mirror-version", (*Server).authorizeMirror, (*Server).mirrorVersion},
 	"/archive/{TOKEN}/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/{FILENAME}":                 {routeArchive, (*Server).authorizeByToken, (*Server).archive},
-	"/archive/{TOKEN}/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/{WHY}/{FILENAME}":           {routeArchive, (*Server).authorizeByToken, (*Server).archive},
+	"/archive/{TOKEN}/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/{REASON}/{FILENAME}":        {routeArchive, (*Server).authorizeByToken, (*Server).archive},
 	"/api/v1/openapi.json":                                                            {"api-openapi", nil, (*Server).apiDescription},
 	"/api/v1/providers":                                                               {"api-providers", (*Server).identifyCaller, asJSON((*Server).describeProviders)},
 	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}":                                     {"api-provider", (*Server).authorizeBrowsing, asJSON((*Server).describeProvider)},
@@ -55,7 +56,7 @@ var routes = map[string]*route{
 	"/":                                                                  {routeUnknown, nil, (*Server).unknown},
 }
 
-// newMux returns a mux that sets the route of an exchange, and the values of its path.
+// newMux returns a mux that sets the route and the path values of an exchange.
 func newMux() *http.ServeMux {
 	mux := http.NewServeMux()
 	for pattern, r := range routes {
@@ -71,20 +72,21 @@ func (r *route) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// find sets the route of an exchange by the elements of its path.
+// find sets the route of an exchange based on the elements of its path.
 func (s *Server) find(x *exchange, elements []string) {
-	request := x.r.WithContext(x.r.Context()) // a copy
+	request := x.r.WithContext(x.r.Context()) // a shallow copy
 	request.URL = &url.URL{Path: "/" + strings.Join(elements, "/"), RawQuery: x.r.URL.RawQuery}
 	s.mux.ServeHTTP(x, request)
 	elements = slices.Clone(elements)
 	if token := x.r.PathValue("TOKEN"); token != "" && token != anonymousToken {
-		elements[slices.Index(elements[1:], token)+1] = "…" // it stands for a login
+		elements[slices.Index(elements[1:], token)+1] = "…" // the token grants access, so it must not be logged
 	}
 	x.event.Route, x.event.Path = x.route.name, "/"+strings.Join(elements, "/")
 }
 
-// split returns the elements of a path as it was sent. It refuses what a proxy or a file
-// system could read differently: dots, empty elements, slashes that are written as %2F.
+// split returns the unescaped elements of the path as it was sent. It rejects elements that
+// a proxy or a file system could interpret differently: dots, empty elements, and escaped
+// slashes.
 func split(u *url.URL) ([]string, error) {
 	path := u.EscapedPath()
 	if len(path) > maxPath {
@@ -111,8 +113,8 @@ func split(u *url.URL) ([]string, error) {
 	return elements, nil
 }
 
-// words returns the elements of the path of a URL, without the base path, which a proxy
-// may have removed. Only the first page may end in a slash.
+// pathElements returns the elements of the path of a URL without the base path, which a
+// proxy might have removed. Only the first page can have a path that ends in a slash.
 func (s *Server) pathElements(u *url.URL) ([]string, error) {
 	base := s.options.BaseURL
 	if base != nil && strings.TrimSuffix(u.Path, "/") == strings.TrimRight(base.Path, "/") {

@@ -15,28 +15,28 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Server answers requests. It is an [http.Handler], safe for concurrent use.
+// Server is an [http.Handler] that serves providers. It is safe for concurrent use.
 type Server struct {
 	options Options
 	repos   *repositoryCache
 	mux     *http.ServeMux
-	// origins is nil where nothing is brought from them.
+	// origins is nil if pull-through is disabled.
 	origins *origins
-	// mirrored is the view of the network mirror protocol, own that of the registry
-	// protocol, hosts those of what the rules publish beside.
+	// mirrored is the view of the network mirror protocol, own is the view of the registry
+	// protocol, and hosts has the views of the hosts in the access rules.
 	mirrored, own *view
 	hosts         sync.Map // access.Host → *view
-	// hashed has the files that were read whole, and found right.
+	// hashed contains the digests of files that were recently read and verified in full.
 	hashed memo.Memo[digest.Digest, struct{}]
-	// owned has the zips that their repositories were found to have.
+	// owned contains the zips that are known to exist in their repositories.
 	owned memo.Memo[contentKey, struct{}]
-	// requests limits concurrent requests, and memory the bodies that are being sent.
+	// requests limits concurrent requests, and memory limits the buffers of responses.
 	requests, memory *quota
-	// draining is set when the server is about to end.
+	// draining is set when the server starts shutting down.
 	draining atomic.Bool
 }
 
-// New makes a server. It asks nobody anything yet.
+// New returns a server. It makes no requests.
 func New(o Options) (*Server, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -56,21 +56,22 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends what goes on without a request: releases that are brought from their
-// origins. [Server.Run] closes the server at its end.
+// Close cancels the pulls from origin registries that are in progress. [Server.Run] closes
+// the server before it returns.
 func (s *Server) Close() {
 	if s.origins != nil {
 		s.origins.puller.Close()
 	}
 }
 
-// divide sets the limits for concurrent use by clients.
+// setLimits sets the limits per client and in total.
 func (s *Server) setLimits(options ListenOptions) {
 	s.requests, s.memory = newQuota(int64(options.MaxConnections), options), newQuota(bodyMemory, options)
 }
 
-// ServeHTTP responds to a request, and reports it. Because an HTTP/2 connection carries many
-// requests, it responds with 503 to requests that exceed the limit on connections.
+// ServeHTTP responds to a request and reports it to [Events]. Because an HTTP/2 connection
+// carries many requests, it responds with 503 if a client exceeds its limit on concurrent
+// requests.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := s.exchange(w, r)
 	release, ok := s.requests.take(x.client, 1)
@@ -80,17 +81,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer release()
-	s.respond(x) //nolint:contextcheck // the exchange has the request, and so its context
+	s.respond(x) //nolint:contextcheck // the exchange contains the request and its context
 	if r.ProtoMajor > 1 {
-		_ = x.control.Flush() // package http would send the rest after the request is no longer counted
+		_ = x.control.Flush() // otherwise net/http would send the rest after the request is no longer counted
 	}
 }
 
-// Probes returns the server's handler without limits on clients, for a listener that they
-// can't reach.
+// Probes returns the handler of the server without limits on clients. Use it for a listener
+// that clients can't reach.
 func (s *Server) Probes() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.respond(s.exchange(w, r)) //nolint:contextcheck // the exchange has the request, and so its context
+		s.respond(s.exchange(w, r)) //nolint:contextcheck // the exchange contains the request and its context
 	})
 }
 
@@ -101,12 +102,12 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request) *exchange {
 	return x
 }
 
-// respond follows the route of a request, and reports the response.
+// respond calls the handler of a request and reports the response.
 func (s *Server) respond(x *exchange) {
 	start := s.options.Now()
 	defer func() {
 		broken := recover()
-		if broken != nil && broken != http.ErrAbortHandler { //nolint:errorlint // it is not wrapped
+		if broken != nil && broken != http.ErrAbortHandler { //nolint:errorlint // it is never wrapped
 			x.event.Err = fmt.Errorf("the program broke: %v", broken)
 			if !x.sent {
 				x.fail(&problem{http.StatusInternalServerError, "the server broke down over this request"})
@@ -115,7 +116,7 @@ func (s *Server) respond(x *exchange) {
 		}
 		s.finish(x, start)
 		if broken != nil {
-			panic(http.ErrAbortHandler) // the connection ends, so that nobody takes the answer for whole
+			panic(http.ErrAbortHandler) // close the connection so that the client detects the truncated response
 		}
 	}()
 	if err := s.serve(x); err != nil {
@@ -123,7 +124,7 @@ func (s *Server) respond(x *exchange) {
 	}
 }
 
-// finish sends the rest of a response, and reports it.
+// finish completes a response and reports it.
 func (s *Server) finish(x *exchange, start time.Time) {
 	x.finish()
 	x.event.Status, x.event.Bytes = x.status, x.bytes
@@ -131,12 +132,12 @@ func (s *Server) finish(x *exchange, start time.Time) {
 	s.options.Events.onRequest(x.event)
 }
 
-// serve finds the route and the caller of a request, and follows the route.
+// serve finds the route of a request, authorizes the caller, and calls the handler.
 func (s *Server) serve(x *exchange) error {
 	h := x.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	if x.r.ContentLength != 0 {
-		// Nobody reads it, and a slow one must not hold the connection.
+		// Request bodies are never read, and a slow one must not keep the connection open.
 		h.Set("Connection", "close")
 		_ = x.control.SetReadDeadline(time.Now().Add(time.Second))
 	}
@@ -169,14 +170,14 @@ func (s *Server) unknown(*exchange) error {
 	return &problem{http.StatusNotFound, "there is nothing of that name here; see docs/serve.md for what is"}
 }
 
-// health says that the program runs.
+// health reports that the process is running.
 func (s *Server) health(x *exchange) error {
 	x.writeBytes(http.StatusOK, "application/json", []byte(`{"status":"ok"}`+"\n"))
 	return nil
 }
 
-// ready says whether requests are answered as they should be: the server is not about
-// to end, and its repositories can be reached, or what is known of them can be served.
+// ready responds with 200 if the server is not shutting down and either its repositories
+// are reachable or cached data can be served.
 func (s *Server) ready(x *exchange) error {
 	if s.draining.Load() {
 		return &problem{http.StatusServiceUnavailable, "the server is about to end"}

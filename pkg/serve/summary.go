@@ -17,7 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// summary is what index and manifests say of a release, without URLs.
+// summary has the information about a release in its index and manifests, without URLs.
 type summary struct {
 	api.VersionRef
 	digest    string
@@ -25,19 +25,19 @@ type summary struct {
 	packages  []api.Package
 	evidence  []api.Document
 	repo      repository.Reader
-	// stored is the address that it is stored as, or zero if unknown.
+	// stored is the address that the release is stored as, or zero if unknown.
 	stored provider.Address
 	weight int64
 }
 
-// broken is the summary of a tag that names no release that can be read.
+// brokenSummary returns the summary of a tag that doesn't point to a readable release.
 func brokenSummary(v provider.Version, problem string) summary {
 	ref := api.VersionRef{Version: v.String(), Tag: artifact.Tag(v), Platforms: []string{}, Status: api.StatusBroken, Problem: problem}
 	return summary{VersionRef: ref, packages: []api.Package{}}
 }
 
-// brokenBy says what is wrong with a tag whose index could not be used; empty where
-// that is no fault of the release.
+// brokenProblem describes why a tag doesn't point to a readable release. It returns "" if
+// the release is not the reason.
 func brokenProblem(err error) string {
 	lost, isLost := errors.AsType[*repository.DanglingTagError](err)
 	format, isFormat := errors.AsType[*artifact.FormatError](err)
@@ -53,8 +53,8 @@ func brokenProblem(err error) string {
 	return ""
 }
 
-// summary returns what index and manifests say. Manifests are read once, unless
-// something was wrong with them, which may have been put right.
+// summary returns the summary of a release. Manifests are read only once unless the release
+// has a problem, which might have been fixed.
 func (rc *repositoryCache) summary(ctx context.Context, q providerQuery, i index) (summary, error) {
 	fetch := func(ctx context.Context) (summary, error) {
 		deeper, err := i.InspectMore(ctx, i.repo, repository.DepthManifests)
@@ -70,7 +70,7 @@ func (rc *repositoryCache) summary(ctx context.Context, q providerQuery, i index
 	return s, err
 }
 
-// summarize describes a release by what was found of it.
+// summarize returns the summary of an inspected release.
 func summarize(q providerQuery, i index, found repository.Inspection) summary {
 	signed := false
 	s := summary{
@@ -106,7 +106,7 @@ func notInstallable(platforms []string) string {
 	return "cannot be installed on " + strings.Join(platforms, ", ")
 }
 
-// add describes the package of a platform, and the evidence that its manifest names.
+// add adds the package for a platform, and the documents in its manifest.
 func (s *summary) add(q providerQuery, v provider.Version, f repository.InspectedPackage) api.Package {
 	pkg := f.Package(q.address, v)
 	p := api.Package{Platform: pkg.Platform.String(), Filename: pkg.Filename, H1: pkg.H1}
@@ -132,8 +132,8 @@ func (s *summary) add(q providerQuery, v provider.Version, f repository.Inspecte
 	return p
 }
 
-// documents describes the other layers of a manifest: what is about the release is
-// named by all manifests, and listed once.
+// documents adds the documents in a manifest. Documents about the release are in all
+// manifests but are added only once.
 func (s *summary) documents(p *api.Package, q providerQuery, v provider.Version, layers []ocispec.Descriptor) {
 	for _, layer := range layers {
 		d := artifact.DocumentOf(layer, provider.SumsName(q.address, v))
@@ -150,12 +150,13 @@ func (s *summary) documents(p *api.Package, q providerQuery, v provider.Version,
 	}
 }
 
-// describe says what a document is. Its media type is whatever somebody wrote.
+// describe converts a document. Its media type is untrusted text.
 func describe(d provider.Document) api.Document {
 	return api.Document{Name: d.Name, Kind: string(d.Kind), MediaType: short(d.MediaType), Digest: d.Digest.String(), Size: d.Size}
 }
 
-// dateOf is the origin's date of a release; nil when there is none that can be read.
+// dateOf returns the origin's publication date of a release, or nil if there is no valid
+// date.
 func dateOf(x artifact.Index) *time.Time {
 	t, err := time.Parse(time.RFC3339, x.Annotations[ocispec.AnnotationCreated])
 	if err != nil {
@@ -166,8 +167,8 @@ func dateOf(x artifact.Index) *time.Time {
 }
 
 const (
-	// maxProtocols is how many are shown, shortText how long a text may be that somebody
-	// wrote where a word belongs, in bytes.
+	// maxProtocols limits the protocols of a release. shortText limits the length of short
+	// untrusted texts in bytes.
 	maxProtocols = 16
 	shortText    = 100
 )
@@ -182,10 +183,10 @@ func protocols(x artifact.Index) []string {
 	return all
 }
 
-// short clips a text that is a word where somebody is honest.
+// short limits the length of a text to shortText.
 func short(s string) string { return clip(s, shortText) }
 
-// clip keeps a text to some bytes.
+// clip limits the length of a text to a number of bytes, and removes invalid UTF-8.
 func clip(s string, most int) string {
 	if len(s) > most {
 		return strings.ToValidUTF8(s[:most], "") + "…"
@@ -202,11 +203,11 @@ func (s *summary) documentsOfAll() []api.Document {
 	return all
 }
 
-// maxPending is how many releases that wait for approval are shown of a provider.
+// maxPending limits the pending releases of a provider that are shown.
 const maxPending = 20
 
-// addPending adds the releases that wait for approval, for callers who may see them:
-// those with a token, where one is needed to read.
+// addPending adds pending releases. If there are access rules, only callers with a token
+// see them.
 func (s *Server) addPending(x *exchange, found *api.Provider, known listing) {
 	if !s.options.Rules().AllowAll() && x.caller.Name == "" {
 		return
@@ -224,8 +225,8 @@ func (s *Server) addPending(x *exchange, found *api.Provider, known listing) {
 	}
 }
 
-// pendingRef describes a pending release. If it can't be read, the stored address is that
-// of the repository's other releases.
+// pendingRef describes a pending release. If the release can't be read, its stored address
+// is that of the other releases in the repository.
 func (rc *repositoryCache) pendingRef(ctx context.Context, q providerQuery, known listing, v provider.Version) summary {
 	s, _, err := rc.pending.get(ctx, key{view: q.view, address: q.address, version: v}, func(ctx context.Context) (summary, error) {
 		found, err := repository.Inspect(ctx, known.repo, artifact.PendingTag(v), repository.DepthManifests)
@@ -237,7 +238,7 @@ func (rc *repositoryCache) pendingRef(ctx context.Context, q providerQuery, know
 		case found.Dangling:
 			return brokenSummary(v, "its index is missing or damaged"), nil
 		case found.Format != nil:
-			return brokenSummary(v, clip(found.Format.Error(), longText)), nil //nolint:nilerr // it is what is wrong with the release
+			return brokenSummary(v, clip(found.Format.Error(), longText)), nil //nolint:nilerr // the problem of the release is part of the result
 		}
 		i := index{Inspection: found, candidate: known.candidate, version: v}
 		if i.stored, err = q.ownerOf(found, known.unstated); err != nil {

@@ -12,24 +12,24 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// anybody stands in the place of a token where everybody may read.
+// anonymousToken replaces the token in a path if everyone can read everything.
 const anonymousToken = "-"
 
 const (
-	// tokenAge is how long a link to an archive is good at least. A client that installs
-	// many providers asks for all links first; one that goes on with a download after a
-	// failure may be late.
+	// tokenAge is the minimum lifetime of a link to an archive. A client that installs many
+	// providers requests all links first, and can resume a failed download much later.
 	tokenAge = time.Hour
-	// tokenStep lets the links of some minutes be the same, at all replicas.
+	// tokenStep rounds the expiry, so that all replicas return the same links for a few
+	// minutes.
 	tokenStep = 5 * time.Minute
 )
 
-// linkRefused is the message for clients whose link is refused.
+// linkRefused is the message for an invalid link.
 const linkRefused = "the link is not valid, or not any more: ask for the provider again"
 
-// tokenPath returns the path of a package after /archive or /v1/documents. Its token
-// stands for a login, which clients don't send there. The link is valid for releases that
-// are stored as one address.
+// tokenPath returns the path of a package after /archive or /v1/documents. The token in the
+// path replaces credentials, which clients don't send with these requests. The link is
+// valid only for a release that is stored as the given address.
 func (s *Server) tokenPath(x *exchange, stored provider.Address, filename string) string {
 	token := anonymousToken
 	if !s.options.Rules().AllowAll() {
@@ -47,10 +47,10 @@ func pathOf(elements ...string) string {
 	return strings.Join(elements, "")
 }
 
-// admitByToken admits the caller to a package, if the token in the path is for it, or the
-// caller may read it.
+// authorizeByToken authorizes a request for a package by the token in its path or, without
+// access rules, by the caller.
 func (s *Server) authorizeByToken(x *exchange) error {
-	// 1. The provider.
+	// 1. Parse the provider and the version.
 	if name := x.r.PathValue("DOCUMENT"); name != "" && name != documentSums && name != documentSignature {
 		return s.unknown(x)
 	}
@@ -65,7 +65,7 @@ func (s *Server) authorizeByToken(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	// 2. The caller.
+	// 2. Authorize the caller.
 	token, filename := x.r.PathValue("TOKEN"), x.r.PathValue("FILENAME")
 	if token == anonymousToken || s.options.Rules().AllowAll() {
 		err = s.authorize(x)
@@ -80,7 +80,7 @@ func (s *Server) authorizeByToken(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	// 3. The platform.
+	// 3. Parse the platform.
 	if _, _, platform, ok := provider.ParseFilename(filename); ok {
 		x.platform, err = provider.ParsePlatform(platform)
 	}

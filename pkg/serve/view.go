@@ -12,36 +12,36 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// ownHost stands in paths for the host that is asked, in the place of the host of an
-// address.
+// ownHost is the path element for the requested host. It replaces the host of an address.
 const ownHost = "-"
 
-// view is the providers that are served in one way: where they lie, and whose
-// releases may stand for them.
+// view is a set of providers: the repositories to read, and the aliases that apply.
 type view struct {
 	from    []template.Template
 	aliases provider.Aliases
 	// unannotated is the host of releases without a provider annotation, in repositories
-	// whose template has no {hostname}; empty if unknown.
+	// whose template has no {hostname}. If empty, their host is unknown.
 	unannotated svchost.Hostname
-	// as is the host of all addresses; empty where the path says it.
+	// as overrides the host of every address. If empty, the host is taken from the request
+	// path.
 	as svchost.Hostname
 }
 
-// place is a provider in a view, for a caller.
+// providerQuery is a request for a provider in a view on behalf of a caller.
 type providerQuery struct {
 	*view
 	address provider.Address
-	// shown is the address that users write, which for a published host is not the address
-	// in the repositories.
+	// shown is the address that users write. For a published host, it differs from the
+	// address in the repositories.
 	shown provider.Address
-	// caller is the one whose request it is; the zero value may read nothing. byLink reports
-	// that the right to the archive comes from a signed link.
+	// caller is the caller of the request. The zero value can't read anything. byLink
+	// reports that access is granted by a signed link.
 	caller access.Caller
 	byLink bool
 }
 
-// host is how paths name the view, or the host of the address.
+// host returns the path element for the host: ownHost for a view with a fixed host,
+// otherwise the host of the address.
 func (p providerQuery) host() string {
 	if p.as != "" {
 		return ownHost
@@ -49,19 +49,19 @@ func (p providerQuery) host() string {
 	return string(p.address.Host)
 }
 
-// candidate is a repository that may have a provider.
+// candidate is a repository that might contain a provider.
 type candidate struct {
 	template template.Template
 	ref      template.Reference
 	repo     repository.Reader
-	// unstated is the address of its releases without a provider annotation, or zero if
-	// unknown.
+	// unstated is the address of releases without a provider annotation in the repository,
+	// or zero if it is unknown.
 	unstated provider.Address
 }
 
-// open returns the repositories that may have a provider, the first choice first. A template
-// that makes no repository of the address is none of them: a registry has no names for
-// hosts with a port.
+// open returns the repositories that might contain a provider, in order of preference.
+// Templates that can't be expanded for the address are skipped: for example, a repository
+// name can't contain a host with a port.
 func (rc *repositoryCache) open(q providerQuery) ([]candidate, error) {
 	if all, found := rc.opened.Lookup(q.key()); found {
 		return all, nil
@@ -88,14 +88,14 @@ func (rc *repositoryCache) open(q providerQuery) ([]candidate, error) {
 	return all, nil
 }
 
-// published is a view in which the host does not count.
+// published returns a view that ignores the host of stored releases.
 func published(from []template.Template, as, unannotated svchost.Hostname) *view {
-	anyHost, _ := provider.ParseAlias(as.ForDisplay() + "/*/*=*/*/*") // if as is no host, the alias allows nothing
+	anyHost, _ := provider.ParseAlias(as.ForDisplay() + "/*/*=*/*/*") // if as is not a valid host, the alias allows nothing
 	return &view{from: from, aliases: provider.Aliases{anyHost}, unannotated: unannotated, as: as}
 }
 
-// viewOfHost returns the view of a published host, which is the same each time because
-// caches use it in keys.
+// viewOfHost returns the view of a published host. It always returns the same pointer for a
+// host, because caches use views in keys.
 func (s *Server) viewOfHost(h access.Host) *view {
 	known, _ := s.hosts.LoadOrStore(h, published([]template.Template{h.Repository}, h.As, s.options.Unannotated))
 	v, _ := known.(*view)
