@@ -13,17 +13,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Staged says of a version that is missing how it stands with those who approve
-// releases. The zero value is that they know nothing of it.
+// PendingInfo describes a version that is pending or denied. The zero value means that it
+// is neither.
 type PendingInfo struct {
-	// Problem is a part of a sentence: "3.2.4 waits for approval".
+	// Problem is part of a sentence: "3.2.4 is pending approval".
 	Problem string
 	Remedy  finding.Remedy
 }
 
-// AskStaged looks for a version that meets a requirement, and waits in a repository of a
-// template or was denied there. What can't be asked is as if there was none: another
-// error told so before.
+// FindPending looks for a version that meets a requirement and is pending or denied in a
+// repository. If the repository can't be read, it returns the zero value, because the
+// caller has reported that error before.
 func FindPending(ctx context.Context, repo repository.Reader, wanted provider.Requirement, to template.Template) PendingInfo {
 	e, err := approval.Find(ctx, repo, wanted)
 	if err != nil || e.Tag == "" {
@@ -31,16 +31,16 @@ func FindPending(ctx context.Context, repo repository.Reader, wanted provider.Re
 	}
 	v := e.Version.String()
 	if e.State == publish.Pending {
-		return PendingInfo{v + " waits for approval", finding.Remedy{Command: command("promote", wanted.Address, to, v)}}
+		return PendingInfo{v + " is pending approval", finding.Remedy{Command: command("promote", wanted.Address, to, v)}}
 	}
 	return PendingInfo{
 		fmt.Sprintf("%s is denied: %s", v, DenialReason(*e.Record)),
-		finding.Remedy{Hint: fmt.Sprintf("choose another version; if the reason does not hold any more: %s --stage --force, and then tofu-oci promote --force", MirrorCommand(wanted.Address, to, v))},
+		finding.Remedy{Hint: fmt.Sprintf("choose another version; if the reason no longer applies, run %s --stage --force, then tofu-oci promote --force", MirrorCommand(wanted.Address, to, v))},
 	}
 }
 
-// Or returns the problem and the remedy of a version that is missing: those of approval,
-// where it knows the version, else what brings it.
+// Or returns the problem and the remedy of a pending or denied version. For the zero value,
+// it returns the given ones.
 func (s PendingInfo) Or(problem string, remedy finding.Remedy) (string, finding.Remedy) {
 	if s.Problem == "" {
 		return problem + ".", remedy
@@ -48,7 +48,7 @@ func (s PendingInfo) Or(problem string, remedy finding.Remedy) (string, finding.
 	return problem + "; " + s.Problem + ".", s.Remedy
 }
 
-// Hint is both in one line; empty where there is nothing to say.
+// Hint returns the problem and the remedy on one line, or "" for the zero value.
 func (s PendingInfo) Hint() string {
 	switch {
 	case s.Problem == "":
@@ -59,7 +59,7 @@ func (s PendingInfo) Hint() string {
 	return s.Problem + "; " + s.Remedy.Hint
 }
 
-// DenialReason returns the reason of a denial, and who decided, on one line.
+// DenialReason returns the reason of a denial and who denied the version, on one line.
 func DenialReason(r repository.DenialRecord) string {
 	return strings.Join(strings.Fields(r.String()), " ")
 }

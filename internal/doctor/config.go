@@ -13,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// CheckConfig finds what is wrong with a CLI configuration whichever provider is
-// asked for. Nobody is contacted.
+// CheckConfig returns the problems of a CLI configuration that don't depend on a provider.
+// It makes no requests.
 func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 	findings := []finding.Finding{}
 	for _, n := range c.Notes {
@@ -22,24 +22,24 @@ func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 	}
 	if c.Installation == nil {
 		findings = append(findings, finding.New(finding.Note, "no-installation-block",
-			"There is no provider_installation block, so OpenTofu takes what its plugin directories hold and all else from origin registries"+filesRead(files)+".",
+			"There is no provider_installation block, so OpenTofu installs providers from its plugin directories, and all others from their origin registries"+filesRead(files)+".",
 			finding.Remedy{Command: "tofu-oci tofurc REPO >> FILE"}))
 	} else {
 		findings = append(findings, checkDirect(c.Installation)...)
 		for _, a := range slices.SortedFunc(maps.Keys(c.Installation.DevOverrides), provider.Address.Compare) {
 			override := c.Installation.DevOverrides[a]
 			findings = append(findings, finding.New(finding.Warning, "dev-override",
-				fmt.Sprintf("OpenTofu takes %s from the directory %s, whatever its version.", a, override.Path),
+				fmt.Sprintf("OpenTofu uses %s from the directory %s, regardless of its version.", a, override.Path),
 				finding.Remedy{Hint: "delete the line at " + override.Position.String()}))
 		}
 	}
 	return append(findings, sharedTokens(c.Logins)...)
 }
 
-// CheckSyntax returns a finding for each *[stricthcl.Error] within an error;
-// ok is false when it has none.
+// CheckSyntax returns a finding for each *[stricthcl.Error] within an error. ok is false if
+// there is none.
 func CheckSyntax(err error) (findings []finding.Finding, ok bool) {
-	switch e := err.(type) { //nolint:errorlint // the tree of errors is walked here
+	switch e := err.(type) { //nolint:errorlint // the tree of errors is traversed here
 	case *stricthcl.Error:
 		findings = append(findings, finding.New(finding.Error, "config-syntax", e.Error()+".", finding.Remedy{Hint: "correct " + e.Position.String()}))
 	case interface{ Unwrap() []error }:
@@ -58,10 +58,10 @@ func filesRead(files cliconfig.Files) string {
 	if len(chosen) == 0 {
 		return ""
 	}
-	return "; read was " + strings.Join(chosen, ", ")
+	return "; files read: " + strings.Join(chosen, ", ")
 }
 
-// ofNote says what to do about a note of the reader.
+// noteFinding converts a note of the parser to a finding with a remedy.
 func noteFinding(c cliconfig.Config, n cliconfig.Note) finding.Finding {
 	f := finding.New(finding.Warning, string(n.Kind), n.String()+".", finding.Remedy{Hint: "correct " + n.Position.String()})
 	switch n.Kind {
@@ -71,7 +71,7 @@ func noteFinding(c cliconfig.Config, n cliconfig.Note) finding.Finding {
 			f.Hint = "write it in the current syntax:\n" + cliconfig.MirrorMethod(m)
 		}
 	case cliconfig.NoteMissing:
-		f.Hint = "write the file " + n.File + ", or have the variable name the file that is meant"
+		f.Hint = "write the file " + n.File + ", or set the variable to an existing file"
 	case cliconfig.NoteUnreadable:
 		f.Hint = "make " + n.File + " readable"
 	case cliconfig.NoteCacheDir:
@@ -82,10 +82,10 @@ func noteFinding(c cliconfig.Config, n cliconfig.Note) finding.Finding {
 		f.Severity = finding.Error
 		f.Hint = "write it as an array:\n" + `"direct": [{ … }]`
 	case cliconfig.NoteLabel:
-		f.Hint = "write the registry's name at " + n.Position.String() + "; parts of it cannot be left open"
+		f.Hint = "write the registry's name at " + n.Position.String() + "; it cannot contain wildcards"
 	case cliconfig.NoteAmbiguous:
 		if m, found := methodAt(c, n.Position); found {
-			f.Hint = fmt.Sprintf("use ${hostname}, ${namespace} and ${type} in repository_template = %q, or write an oci_mirror block for each pattern", m.Template.Redacted())
+			f.Hint = fmt.Sprintf("use ${hostname}, ${namespace}, and ${type} in repository_template = %q, or write an oci_mirror block for each pattern", m.Template.Redacted())
 		}
 	}
 	return f
@@ -110,9 +110,9 @@ func assignment(name string, patterns []provider.Pattern) string {
 	return fmt.Sprintf("%s = [%s]", name, strings.Join(texts, ", "))
 }
 
-// notExcluded finds direct methods that are asked for what a mirror is for:
-// OpenTofu takes the versions of both together, and stops at a version that the
-// mirror lacks.
+// checkDirect finds direct methods that match the same providers as a mirror: OpenTofu
+// merges the versions of both, and fails if it selects a version that the mirror doesn't
+// have.
 func checkDirect(block *cliconfig.Installation) []finding.Finding {
 	var findings []finding.Finding
 	for _, direct := range block.Methods {
@@ -137,14 +137,14 @@ func checkDirect(block *cliconfig.Installation) []finding.Finding {
 		}
 		if len(open) > 0 {
 			findings = append(findings, finding.New(finding.Warning, "direct-not-excluded",
-				fmt.Sprintf("%s is asked for providers of %s too, so tofu init fails as soon as their origin has a version that the mirror lacks.", direct, strings.Join(mirrors, ", ")),
-				finding.Remedy{Hint: "write in the block:\n" + assignment("exclude", slices.Concat(direct.Exclude, open))}))
+				fmt.Sprintf("%s also matches providers of %s, so tofu init fails as soon as the origin registry has a version that the mirror does not have.", direct, strings.Join(mirrors, ", ")),
+				finding.Remedy{Hint: "add to the block:\n" + assignment("exclude", slices.Concat(direct.Exclude, open))}))
 		}
 	}
 	return findings
 }
 
-// overlap returns the patterns of a mirror that direct is asked for as well.
+// overlap returns the patterns of a mirror that the direct method also matches.
 func overlap(mirror, direct cliconfig.Method) []provider.Pattern {
 	includeArgument := mirror.Include
 	if len(includeArgument) == 0 {
@@ -158,7 +158,7 @@ func overlap(mirror, direct cliconfig.Method) []provider.Pattern {
 		if slices.ContainsFunc(mirror.Exclude, covered) || slices.ContainsFunc(direct.Exclude, covered) {
 			continue
 		}
-		// What direct includes and neither excludes.
+		// Find the patterns that direct includes and neither method excludes.
 		if len(direct.Include) == 0 {
 			open = append(open, p)
 			continue
@@ -174,14 +174,14 @@ func overlap(mirror, direct cliconfig.Method) []provider.Pattern {
 	return open
 }
 
-// covers reports whether every address that q matches is one that p matches.
+// covers reports whether p matches every address that q matches.
 func covers(p, q provider.Pattern) bool {
 	meet, ok := intersection(p, q)
 	return ok && meet == q
 }
 
-// intersection is the pattern of what both match: of patterns whose stars are
-// at the end, that is the one with fewer of them.
+// intersection returns the pattern that matches the addresses that both patterns match.
+// Because wildcards are always at the end, it is the pattern with fewer wildcards.
 func intersection(p, q provider.Pattern) (provider.Pattern, bool) {
 	ps, qs := strings.Split(p.String(), "/"), strings.Split(q.String(), "/")
 	for i := range min(len(ps), len(qs)) {
@@ -195,8 +195,8 @@ func intersection(p, q provider.Pattern) (provider.Pattern, bool) {
 	return q, true
 }
 
-// shared finds registries with logins for parts of them: OpenTofu before 1.13
-// takes one token for the whole host (opentofu#3316, #4063).
+// sharedTokens finds registries with different credentials for parts of them: OpenTofu
+// before 1.13 uses one token for the whole host (opentofu#3316, #4063).
 func sharedTokens(logins []cliconfig.Login) []finding.Finding {
 	var findings []finding.Finding
 	reported := map[string]bool{}
@@ -212,8 +212,8 @@ func sharedTokens(logins []cliconfig.Login) []finding.Finding {
 		}
 		reported[l.Registry] = true
 		findings = append(findings, finding.New(finding.Warning, "tokens-shared",
-			fmt.Sprintf("There are different logins for %s, and OpenTofu before 1.13 uses the token of one for all repositories of %s.", strings.Join(prefixes, " and "), l.Registry),
-			finding.Remedy{Hint: "use OpenTofu 1.13, or write one block for a login that may read all of it:\n" + credentialsBlock(l.Registry)}))
+			fmt.Sprintf("There are different credentials for %s, and OpenTofu before 1.13 uses the token of one of them for all repositories in %s.", strings.Join(prefixes, " and "), l.Registry),
+			finding.Remedy{Hint: "use OpenTofu 1.13, or write one block with credentials that can read all repositories:\n" + credentialsBlock(l.Registry)}))
 	}
 	return findings
 }

@@ -43,15 +43,15 @@ func TestCheckConfig(t *testing.T) {
 		"mirror alone":     {block(mirror), []string{}, ""},
 		"direct elsewhere": {block(mirror + "direct { include = [\"acme/*\"] }"), []string{}, ""},
 		"not excluded": {
-			block(mirror + "direct {}"), []string{"warning direct-not-excluded"}, "write in the block:\n" + `exclude = ["registry.opentofu.org/hashicorp/*"]`,
+			block(mirror + "direct {}"), []string{"warning direct-not-excluded"}, "add to the block:\n" + `exclude = ["registry.opentofu.org/hashicorp/*"]`,
 		},
 		"one excluded of all": {
 			block(mirror + "direct { exclude = [\"hashicorp/aws\"] }"), []string{"warning direct-not-excluded"},
-			"write in the block:\n" + `exclude = ["registry.opentofu.org/hashicorp/aws", "registry.opentofu.org/hashicorp/*"]`,
+			"add to the block:\n" + `exclude = ["registry.opentofu.org/hashicorp/aws", "registry.opentofu.org/hashicorp/*"]`,
 		},
 		"included narrowly": {
 			block(mirror + "direct { include = [\"hashicorp/aws\"] }"), []string{"warning direct-not-excluded"},
-			"write in the block:\n" + `exclude = ["registry.opentofu.org/hashicorp/aws"]`,
+			"add to the block:\n" + `exclude = ["registry.opentofu.org/hashicorp/aws"]`,
 		},
 		"excluded by the mirror itself": {
 			block("network_mirror {\n  url = \"https://example.com/\"\n  exclude = [\"hashicorp/aws\"]\n}\ndirect { include = [\"hashicorp/aws\"] }"), []string{}, "",
@@ -64,18 +64,18 @@ func TestCheckConfig(t *testing.T) {
 		"ambiguous": {
 			block("oci_mirror {\n  repository_template = \"ghcr.io/${namespace}/${type}\"\n  include = [\"hashicorp/*\", \"*/*/*\"]\n}"),
 			[]string{"warning template-ambiguous"},
-			"use ${hostname}, ${namespace} and ${type} in repository_template = \"ghcr.io/${namespace}/${type}\", or write an oci_mirror block for each pattern",
+			"use ${hostname}, ${namespace}, and ${type} in repository_template = \"ghcr.io/${namespace}/${type}\", or write an oci_mirror block for each pattern",
 		},
 		"JSON objects": {`{"provider_installation": {"direct": {}}}`, []string{"error json-objects"}, "write it as an array:\n" + `"direct": [{ … }]`},
 		"override": {
 			block("dev_overrides {\n  \"hashicorp/aws\" = \"build\"\n}"), []string{"warning dev-override"}, "delete the line at t.tfrc:3:3",
 		},
 		"a login for no registry": {
-			block("") + fmt.Sprintf(login, "*.a.com"), []string{"warning login-label"}, "write the registry's name at t.tfrc:4:17; parts of it cannot be left open",
+			block("") + fmt.Sprintf(login, "*.a.com"), []string{"warning login-label"}, "write the registry's name at t.tfrc:4:17; it cannot contain wildcards",
 		},
 		"two logins": {
 			block(mirror) + fmt.Sprintf(login, "ghcr.io/a") + fmt.Sprintf(login, "ghcr.io/b"), []string{"warning tokens-shared"},
-			"use OpenTofu 1.13, or write one block for a login that may read all of it:\noci_credentials \"ghcr.io\" {\n  username = \"…\"\n  password = \"…\"\n}",
+			"use OpenTofu 1.13, or write one block with credentials that can read all repositories:\noci_credentials \"ghcr.io\" {\n  username = \"…\"\n  password = \"…\"\n}",
 		},
 		"two registries": {block(mirror) + fmt.Sprintf(login, "ghcr.io") + fmt.Sprintf(login, "quay.io"), []string{}, ""},
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// directory looks at the image layouts of a template, and whether its directory can be
-// written to. Zips are not read.
+// directory checks the image layouts of a template, and whether their directory is
+// writable. It doesn't read zips.
 func (e *examination) directory(ctx context.Context, fixed bool) error {
 	base := e.ref
 	layouts := []catalog.Entry{{Reference: base}}
@@ -29,7 +29,7 @@ func (e *examination) directory(ctx context.Context, fixed bool) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, catalog.ErrTemplate): // it is not known which there are
+	case errors.Is(err, catalog.ErrTemplate): // the layouts can't be listed
 	case err != nil:
 		e.reportError(err)
 	default:
@@ -42,7 +42,7 @@ func (e *examination) directory(ctx context.Context, fixed bool) error {
 	return cmp.Or(ctx.Err(), err)
 }
 
-// layouts finds the image layouts of a template, and whose they are.
+// layouts returns the image layouts of a template with their providers.
 func (e *examination) layouts(ctx context.Context) ([]catalog.Entry, error) {
 	found, err := catalog.List(ctx, *e.Template, catalog.Options{
 		Owner: func(ctx context.Context, ref template.Reference) (provider.Address, bool, error) {
@@ -59,7 +59,7 @@ func (e *examination) layouts(ctx context.Context) ([]catalog.Entry, error) {
 	return found.Entries, err
 }
 
-// read reads the tags of layouts and the manifests that they lead to.
+// readLayouts reads the tags of image layouts and the manifests that they point to.
 func (e *examination) readLayouts(ctx context.Context, layouts []catalog.Entry) {
 	var broken []finding.Finding
 	read, tags := 0, 0
@@ -89,8 +89,8 @@ func (e *examination) readLayouts(ctx context.Context, layouts []catalog.Entry) 
 	}
 }
 
-// tag adds what is missing or damaged of what a tag of a layout leads to. A tag that
-// is of no provider is somebody else's.
+// checkLayoutTag adds findings about missing or damaged content of a tag. It ignores tags
+// of other artifacts.
 func (e *examination) checkLayoutTag(ctx context.Context, repo repository.Reader, tag string, broken []finding.Finding) ([]finding.Finding, error) {
 	found, err := repository.Inspect(ctx, repo, tag, repository.DepthManifests)
 	if err != nil {

@@ -1,10 +1,8 @@
-// Package doctor explains how OpenTofu and tofu-oci get at a provider, and finds
-// the mistakes on the way: in the CLI configuration ([CheckConfig]), in what an
-// OCI registry answers ([Examine]), and in a lock file ([Lock]). It changes
-// nothing. Logins come in as what is known about them, never as secrets.
+// Package doctor explains how OpenTofu and tofu-oci find a provider, and diagnoses problems
+// in the CLI configuration ([CheckConfig]), in an OCI registry ([Examine]), and in a lock
+// file ([CheckLock]). It changes nothing, and never receives secrets.
 //
-// Use it to tell people why a provider cannot be installed and what to do about
-// it, in a program of your own or in a check of a pipeline.
+// Use it to report why a provider can't be installed, and how to fix it.
 package doctor
 
 import (
@@ -13,40 +11,40 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
-// Report is what was found out about a provider. Empty fields are what the
-// examination did not get to.
+// Report describes a provider. Fields are empty if the examination stopped before.
 type Report struct {
-	// Source and Platform are empty where no provider was named.
+	// Source and Platform are empty if no provider was specified.
 	Source   string   `json:"source,omitempty"`
 	Files    []File   `json:"files"`
 	Methods  []Method `json:"methods"`
 	Platform string   `json:"platform,omitempty"`
-	// Template is what was looked at where no provider was named, and Registry the
-	// registry that it names for all of them.
+	// Template is the template to examine if no provider was specified. Registry is then
+	// the registry of all its repositories.
 	Template string `json:"template,omitempty"`
 	Registry string `json:"registry,omitempty"`
-	// Repository is where the template, or the first oci_mirror for the provider, leads to.
+	// Repository is the repository of the template or of the first matching oci_mirror.
 	Repository string `json:"repository,omitempty"`
 	Version    string `json:"version,omitempty"`
 	Tag        string `json:"tag,omitempty"`
-	// Digest is that of the index under the tag, Zip that of the package.
+	// Digest is the digest of the index, and Zip is the digest of the package.
 	Digest string `json:"digest,omitempty"`
 	Zip    string `json:"zip,omitempty"`
 	Login  *Login `json:"credentials,omitempty"`
 	// Response is the response of the registry.
 	Response string `json:"response,omitempty"`
-	// Push says whether something may be pushed, where that was asked.
+	// Push is the result of the check for push access, or empty if it was not requested.
 	Push string `json:"push,omitempty"`
-	// Referrers reports whether the registry has the referrers API; nil is unknown.
+	// Referrers reports whether the registry supports the referrers API. It is nil if
+	// unknown.
 	Referrers *bool             `json:"referrers_api,omitempty"`
 	Findings  []finding.Finding `json:"findings"`
 }
 
-// File is a place of the CLI configuration.
+// File is a location of the CLI configuration.
 type File struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
-	// Read tells that what it says counts.
+	// Read reports that the file is part of the configuration.
 	Read bool `json:"read"`
 }
 

@@ -17,52 +17,55 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Options say what is examined. All of the functions are needed, but where it is said.
+// Options configures [Examine]. All functions are required unless their comment says
+// otherwise.
 type Options struct {
-	// Wanted is the provider. The zero value looks at what At is for all providers.
+	// Wanted is the provider. If zero, the parts of Template that all providers share are
+	// examined.
 	Wanted   provider.Requirement
 	Platform provider.Platform
 	Config   cliconfig.Config
 	Files    cliconfig.Files
-	// Installation resolves by Config.
+	// Installation resolves providers based on Config.
 	Installation *installation.Installation
-	// Repository opens a repository with the login for it, Anonymous without any.
+	// Repository opens a repository with credentials, and Anonymous opens it without
+	// credentials.
 	Repository, Anonymous func(template.Reference) (repository.Reader, error)
-	// Login tells about the login for a repository, "host/name".
+	// Login describes the credentials for a repository, "host/name".
 	Login func(ctx context.Context, repository string) Login
-	// Registry asks the registry of a reference, whose name need be no repository's,
-	// whether it takes the login for what is below: as [repository.CheckCredentials] does. It
-	// is needed where Wanted is the zero value only.
+	// Registry checks whether a registry accepts the credentials for a reference, like
+	// [repository.CheckCredentials]. The name in the reference can be a prefix of repository
+	// names. It is required only if Wanted is zero.
 	Registry func(ctx context.Context, at template.Reference) (asked bool, err error)
-	// PlainHTTP are the registries that are spoken to without TLS.
+	// PlainHTTP lists the registries that are contacted without TLS.
 	PlainHTTP []string
-	// CAFile has certificates that OpenTofu does not trust by itself; empty for
-	// none.
+	// CAFile is a file with additional certificates, which OpenTofu doesn't trust, or
+	// empty.
 	CAFile string
-	// Lock is what a lock file says about the provider; nil is nothing.
+	// Lock is the entry of the provider in a lock file, or nil.
 	Lock *lockfile.Selection
-	// At is where the provider's repository is looked for, whatever Config says; nil is
-	// what Config says.
+	// Template is the repository template. If nil, it is taken from Config.
 	Template *template.Template
-	// Target tells that At is where releases go: none of them need be there yet.
+	// IsTarget reports that releases will be written to Template, so they need not exist
+	// yet.
 	IsTarget bool
-	// Push asks whether something may be pushed there.
+	// Push enables the check for push access.
 	Push bool
-	// Aliases are what the user has declared to stand for the provider.
+	// Aliases are the declared aliases.
 	Aliases provider.Aliases
 }
 
-// examination is a report in the making.
+// examination is an examination in progress.
 type examination struct {
 	Options
 	report Report
 	ref    template.Reference
-	// method is that which names the repository.
+	// method is the installation method with the template.
 	method cliconfig.Method
 }
 
-// Examine follows a provider from the configuration to the zip, as far as it
-// gets. What goes wrong on the way is a finding; the error is ctx's.
+// Examine follows a provider from the configuration to the zip, as far as possible.
+// Problems are findings. The error is that of ctx.
 func Examine(ctx context.Context, o Options) (Report, error) {
 	e := &examination{Options: o, report: Facts(o.Files)}
 	if o.Template != nil && o.Wanted.Address == (provider.Address{}) {
@@ -70,32 +73,32 @@ func Examine(ctx context.Context, o Options) (Report, error) {
 		return e.report, err
 	}
 	e.report.Source, e.report.Platform = o.Wanted.String(), o.Platform.String()
-	// 1. The configuration, and the way to the repository.
+	// 1. Check the configuration, and find the repository.
 	if !e.locate() {
 		return e.report, nil
 	}
-	// 2. The registry, and the login for it.
+	// 2. Check the registry and its credentials.
 	repo, err := e.Repository(e.ref)
 	if err != nil {
 		e.addFinding(finding.Error, "repository-name", err.Error()+".", finding.Remedy{Hint: "correct " + e.templateSource()})
-		return e.report, nil //nolint:nilerr // it is a finding
+		return e.report, nil //nolint:nilerr // the error is a finding
 	}
 	if e.ref.Registry != "" {
 		e.connection()
 		e.login(ctx)
 	}
-	// 3. The version and its package.
+	// 3. Check the version and its package.
 	if err := e.examineVersions(ctx, repo); err != nil && ctx.Err() == nil {
 		e.reportError(err)
 	}
-	// 4. The right to write.
+	// 4. Check for push access.
 	if e.Push && ctx.Err() == nil {
 		e.push(ctx, repo)
 	}
 	return e.report, ctx.Err()
 }
 
-// Facts is a report of the files of the configuration, and nothing else.
+// Facts returns a report that contains only the files of the configuration.
 func Facts(files cliconfig.Files) Report {
 	r := Report{Files: []File{}, Methods: []Method{}, Findings: []finding.Finding{}}
 	for _, p := range files {
@@ -128,7 +131,7 @@ func (e *examination) locate() bool {
 	return true
 }
 
-// naming says what names the repository.
+// templateSource returns the source of the template for messages.
 func (e *examination) templateSource() string {
 	if e.Template != nil {
 		return "the template"
@@ -136,7 +139,7 @@ func (e *examination) templateSource() string {
 	return e.method.Position.String()
 }
 
-// resolve tells which methods are asked, and finds the repository.
+// resolve reports the matching installation methods, and finds the repository.
 func (e *examination) resolve() bool {
 	a := e.Wanted.Address
 	asked := false
@@ -144,7 +147,7 @@ func (e *examination) resolve() bool {
 		e.report.Methods = append(e.report.Methods, Method{s.Method.String(), s.Matches, methodReason(s)})
 		asked = asked || s.Matches
 		if s.Matches && s.Method.Kind == cliconfig.NetworkMirror && strings.Contains(string(a.Host), ":") {
-			e.addFinding(finding.Error, "host-port", fmt.Sprintf("OpenTofu can't ask the network_mirror at %s for %s, whose host has a port: it takes the address for a URL.", s.Method.Position, a),
+			e.addFinding(finding.Error, "host-port", fmt.Sprintf("OpenTofu can't request %[2]s from the network_mirror at %[1]s, because the host of the provider has a port.", s.Method.Position, a),
 				finding.Remedy{Hint: fmt.Sprintf("add to the network_mirror block:\nexclude = [%q]", a.String())})
 		}
 	}
@@ -152,9 +155,9 @@ func (e *examination) resolve() bool {
 	var missing *installation.NoMirrorError
 	switch {
 	case errors.As(err, &missing) && !asked:
-		e.addFinding(finding.Error, "no-method", fmt.Sprintf("No installation method is for %s, so OpenTofu does not find it.", a), finding.Remedy{Hint: fmt.Sprintf("add to the block of a method:\ninclude = [%q]", a.String())})
+		e.addFinding(finding.Error, "no-method", fmt.Sprintf("No installation method matches %s, so OpenTofu does not find it.", a), finding.Remedy{Hint: fmt.Sprintf("add to the block of a method:\ninclude = [%q]", a.String())})
 	case errors.As(err, &missing):
-		e.addFinding(finding.Warning, "no-mirror", fmt.Sprintf("No oci_mirror is for %s, so OpenTofu does not install it from an OCI registry.", a), finding.Remedy{Hint: "add to the provider_installation block:\n" + missing.Block})
+		e.addFinding(finding.Warning, "no-mirror", fmt.Sprintf("No oci_mirror matches %s, so OpenTofu does not install it from an OCI registry.", a), finding.Remedy{Hint: "add to the provider_installation block:\n" + missing.Block})
 	case err != nil:
 		e.addFinding(finding.Error, "repository-name", err.Error()+".", finding.Remedy{Hint: "correct the repository_template at " + method.Position.String()})
 	default:
@@ -164,42 +167,42 @@ func (e *examination) resolve() bool {
 	return false
 }
 
-// why says why a method is asked, or is not.
+// methodReason explains why a method matches or doesn't.
 func methodReason(s installation.Step) string {
 	none := s.Pattern == provider.Pattern{}
 	switch {
 	case s.Method.Kind == cliconfig.DevOverrides:
-		return "dev_overrides names the provider"
+		return "dev_overrides contains the provider"
 	case s.Matches && s.Unless:
-		return "unless a plugin directory has the provider"
+		return "unless a plugin directory contains the provider"
 	case s.Matches && none:
-		return "it is for all that exclude leaves"
+		return "it matches everything except exclude"
 	case s.Matches:
-		return "include has " + s.Pattern.String()
+		return "include contains " + s.Pattern.String()
 	case none:
-		return "no pattern of include matches"
+		return "no pattern in include matches"
 	}
-	return "exclude has " + s.Pattern.String()
+	return "exclude contains " + s.Pattern.String()
 }
 
-// connection checks how the registry is reached.
+// connection checks the settings of the connection.
 func (e *examination) connection() {
 	if slices.Contains(e.PlainHTTP, e.ref.Registry) {
-		e.addFinding(finding.Error, "plain-http", fmt.Sprintf("The registry %s is spoken to over plain HTTP, which OpenTofu never does.", e.ref.Registry),
-			finding.Remedy{Hint: "give the registry a certificate and leave --plain-http away"})
+		e.addFinding(finding.Error, "plain-http", fmt.Sprintf("The registry %s is accessed over plain HTTP, which OpenTofu does not support.", e.ref.Registry),
+			finding.Remedy{Hint: "set up TLS for the registry, and omit --plain-http"})
 	}
 	if e.CAFile != "" {
-		e.addFinding(finding.Note, "ca-file", "OpenTofu trusts the system's certificates only, and knows nothing of --ca-file.", finding.Remedy{Command: "export SSL_CERT_FILE=" + text.Quote(e.CAFile)})
+		e.addFinding(finding.Note, "ca-file", "OpenTofu trusts only the system's certificates, and does not use --ca-file.", finding.Remedy{Command: "export SSL_CERT_FILE=" + text.Quote(e.CAFile)})
 	}
 }
 
-// login tells about the login. Where OpenTofu does not find it, nobody's login
-// is tried, which is what OpenTofu has then.
+// login reports the credentials. If OpenTofu doesn't find them, it checks whether the
+// registry requires credentials.
 func (e *examination) login(ctx context.Context) {
 	l := e.Login(ctx, e.ref.Registry+"/"+e.ref.Name)
 	e.report.Login = &l
 	if e.IsTarget && l.Err == nil {
-		return // OpenTofu writes nowhere
+		return // OpenTofu never writes
 	}
 	needed := false
 	if l.Found && !l.OpenTofu && e.report.Repository != "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// CheckLock compares what is locked, nil being nothing, with the zip that is to be
-// installed. From an OCI registry OpenTofu goes by zh: hashes only.
+// CheckLock compares a lock file entry, which can be nil, with the zip to be installed. For
+// OCI registries, OpenTofu accepts only zh: hashes.
 func CheckLock(l *lockfile.Selection, p provider.Platform, zip digest.Digest) []finding.Finding {
 	if l == nil || len(l.Hashes) == 0 || zip == "" {
 		return nil
@@ -25,9 +25,9 @@ func CheckLock(l *lockfile.Selection, p provider.Platform, zip digest.Digest) []
 		return nil
 	case !slices.ContainsFunc(l.Hashes, lockfile.Hash.IsZH):
 		return []finding.Finding{finding.New(finding.Error, "lock-h1-only",
-			fmt.Sprintf("The lock file has only h1: hashes of %s %s, and from an OCI registry OpenTofu demands the zh: hash of the zip.", l.Address, l.Version), finding.Remedy{Hint: "add to hashes:\n" + line})}
+			fmt.Sprintf("The lock file contains only h1: hashes of %s %s, but for an OCI registry, OpenTofu requires the zh: hash of the zip.", l.Address, l.Version), finding.Remedy{Hint: "add to hashes:\n" + line})}
 	}
 	return []finding.Finding{finding.New(finding.Error, "lock-hash-missing",
-		fmt.Sprintf("The lock file has zh: hashes of %s %s, but not that of the zip for %s in the repository.", l.Address, l.Version, p),
-		finding.Remedy{Hint: "compare with the origin's checksums, and only if the zip is right, add to hashes:\n" + line})}
+		fmt.Sprintf("The lock file contains zh: hashes of %s %s, but not the hash of the zip for %s in the repository.", l.Address, l.Version, p),
+		finding.Remedy{Hint: "compare the hash with the checksums of the origin registry; if the zip is correct, add to hashes:\n" + line})}
 }

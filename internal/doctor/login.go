@@ -10,28 +10,29 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
-// Login is what is known about the login for a repository, without its secret.
+// Login describes the credentials for a repository without the secret.
 type Login struct {
-	// Found is false for nobody's login; Source says where it came from.
+	// Found reports that there are credentials. Source is where they were found.
 	Found  bool   `json:"found"`
 	Source string `json:"source"`
-	// OpenTofu reports whether OpenTofu comes to the same login, Why why not.
+	// OpenTofu reports whether OpenTofu finds the same credentials. If not, Why is the
+	// reason.
 	OpenTofu bool   `json:"opentofu"`
 	Why      string `json:"reason,omitempty"`
-	// Unread is set when OpenTofu does not read the file that has the login, and
-	// Files are those that are there, for a configuration that names them.
+	// Unread reports that OpenTofu doesn't read the file that contains the credentials.
+	// Files are the existing credential files, for use in a configuration.
 	Unread bool     `json:"-"`
 	Files  []string `json:"-"`
-	// Helper is the NAME of docker-credential-NAME that gave the login.
+	// Helper is the NAME of docker-credential-NAME, which returned the credentials.
 	Helper string `json:"-"`
-	// Fault is the file with logins that is in the way: of OpenTofu, which stops at
-	// it, or of us when there is an Err. Empty for none.
+	// Fault is the path of an invalid credential file. If Err is nil, only OpenTofu rejects
+	// the file.
 	Fault string `json:"-"`
-	// Err is why the login could not be looked up.
+	// Err is the reason why the credentials could not be looked up.
 	Err error `json:"-"`
 }
 
-// FindLogin describes the login for a repository, and leaves the secret behind.
+// FindLogin describes the credentials for a repository without the secret.
 func FindLogin(ctx context.Context, finder *credentials.Resolver, name string) Login {
 	found, origin, err := finder.Find(ctx, name)
 	l := Login{
@@ -43,10 +44,10 @@ func FindLogin(ctx context.Context, finder *credentials.Resolver, name string) L
 	}
 	for _, p := range finder.Files() {
 		if p.Variable && p.Path == origin.File {
-			l.Helper = "" // whatever it knows, OpenTofu does not learn that it is there
+			l.Helper = "" // OpenTofu doesn't know about this helper
 		}
 		if !p.Exists || p.Variable {
-			continue // what is no file can't be named to OpenTofu
+			continue // OpenTofu can't be configured to read it
 		}
 		l.Files = append(l.Files, p.Path)
 		l.Unread = l.Unread || p.Path == origin.File && !p.OpenTofu
@@ -54,8 +55,8 @@ func FindLogin(ctx context.Context, finder *credentials.Resolver, name string) L
 	return l
 }
 
-// CheckLogin finds what is wrong with the login for a repository of a registry.
-// needed tells that the registry refuses those who are not logged in.
+// CheckLogin returns the problems with the credentials for a repository. needed reports
+// that the registry rejects anonymous requests.
 func CheckLogin(l Login, registry string, needed bool) []finding.Finding {
 	switch {
 	case l.Err != nil:
@@ -63,19 +64,19 @@ func CheckLogin(l Login, registry string, needed bool) []finding.Finding {
 		if l.Fault != "" {
 			remedy = finding.Remedy{Hint: "correct " + l.Fault}
 		}
-		return []finding.Finding{finding.New(finding.Error, "login-broken", fmt.Sprintf("The login for %s cannot be looked up: %v.", registry, l.Err), remedy)}
+		return []finding.Finding{finding.New(finding.Error, "login-broken", fmt.Sprintf("The credentials for %s cannot be looked up: %v.", registry, l.Err), remedy)}
 	case l.Fault != "":
-		return []finding.Finding{finding.New(finding.Error, "login-stops-opentofu", fmt.Sprintf("OpenTofu installs nothing from %s: %s.", registry, l.Why), finding.Remedy{Hint: "correct " + l.Fault})}
+		return []finding.Finding{finding.New(finding.Error, "login-stops-opentofu", fmt.Sprintf("OpenTofu can't install providers from %s: %s.", registry, l.Why), finding.Remedy{Hint: "correct " + l.Fault})}
 	case l.OpenTofu:
 		return nil
 	}
-	f := finding.New(finding.Warning, "login-unknown-to-opentofu", fmt.Sprintf("OpenTofu does not find the login that is in %s: %s.", l.Source, l.Why),
+	f := finding.New(finding.Warning, "login-unknown-to-opentofu", fmt.Sprintf("OpenTofu does not find the credentials in %s: %s.", l.Source, l.Why),
 		finding.Remedy{Hint: addBlock + credentialsBlock(registry)})
 	if needed {
 		f.Severity = finding.Error
 	}
 	if !l.Found {
-		f.Message = fmt.Sprintf("OpenTofu takes another login for %s: %s.", registry, l.Why)
+		f.Message = fmt.Sprintf("OpenTofu uses different credentials for %s: %s.", registry, l.Why)
 	}
 	switch {
 	case isDockerHub(registry):
@@ -94,7 +95,7 @@ func CheckLogin(l Login, registry string, needed bool) []finding.Finding {
 	return []finding.Finding{f}
 }
 
-// addBlock introduces a block in a hint.
+// addBlock is the start of a hint that contains a block.
 const addBlock = "add to the CLI configuration:\n"
 
 func isDockerHub(registry string) bool {

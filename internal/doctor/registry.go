@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// version chooses a version, as tofu init does, and follows it.
+// examineVersions selects a version like tofu init does, and examines it.
 func (e *examination) examineVersions(ctx context.Context, repo repository.Reader) error {
 	tags, err := repo.Tags(ctx)
 	if err != nil {
@@ -32,20 +32,20 @@ func (e *examination) examineVersions(ctx context.Context, repo repository.Reade
 		if slices.Contains(versions, v) {
 			return e.examineVersion(ctx, repo, v)
 		}
-		e.missing(ctx, repo, "lock-version-missing", v.Constraint(), fmt.Sprintf("The lock file has version %s of %s, which is not in %s", v, e.Wanted.Address, e.ref))
+		e.missing(ctx, repo, "lock-version-missing", v.Constraint(), fmt.Sprintf("The lock file selects version %s of %s, which does not exist in %s", v, e.Wanted.Address, e.ref))
 		return nil
 	}
 	chosen, err := e.Wanted.Select(versions, 1)
 	if err == nil {
 		return e.examineVersion(ctx, repo, chosen[0])
 	}
-	if !e.IsTarget { // which releases are still to come to
+	if !e.IsTarget { // releases need not exist yet
 		e.missing(ctx, repo, "version-missing", e.Wanted.Constraint, err.Error())
 	}
 	return nil
 }
 
-// missing adds a finding about a version that is missing, pending or denied.
+// missing adds a finding about a version that is missing, pending, or denied.
 func (e *examination) missing(ctx context.Context, repo repository.Reader, code string, constraint provider.Constraint, problem string) {
 	wanted := provider.Requirement{Address: e.Wanted.Address, Constraint: constraint}
 	message, remedy := FindPending(ctx, repo, wanted, e.method.Template).Or(problem, finding.Remedy{Command: e.mirrorCommand(constraint.String())})
@@ -56,18 +56,17 @@ func (e *examination) mirrorCommand(constraint string) string {
 	return MirrorCommand(e.Wanted.Address, e.method.Template, constraint)
 }
 
-// MirrorCommand is what puts releases of a provider into a repository of a template,
-// or puts right those that are there: a line for a shell. It has the word PROVIDER where
-// the address is the zero value, and no repository where the template is: the CLI
-// configuration names it. Each constraint makes a PROVIDER of its own, and none or the
-// empty one means the newest version.
+// MirrorCommand returns the shell command that mirrors or repairs releases of a provider.
+// If the address is zero, it contains the placeholder PROVIDER. If the template is zero, it
+// contains no repository, because the CLI configuration specifies it. Each constraint
+// results in one argument. An empty constraint, or none at all, selects the newest version.
 func MirrorCommand(a provider.Address, to template.Template, constraints ...string) string {
 	return command("mirror", a, to, constraints...)
 }
 
-// Restore returns the command that restores what a repository has lost of a release. The
-// hint covers releases that were not mirrored, because the repository doesn't record how a
-// release got there. flags start with a space, if there are any.
+// Restore returns the command that restores missing content of a release. The hint covers
+// releases that were not mirrored, because the repository doesn't record how a release got
+// there. flags start with a space, if there are any.
 func Restore(a provider.Address, to template.Template, v provider.Version, flags string) finding.Remedy {
 	return finding.Remedy{Hint: "mirror the release again; " + notMirrored(flags), Command: MirrorCommand(a, to, v.String()) + flags}
 }
@@ -99,7 +98,7 @@ func command(name string, a provider.Address, to template.Template, constraints 
 	return strings.Join(words, " ")
 }
 
-// packaged follows a version to its zip.
+// examineVersion checks a version, its index, and its package.
 func (e *examination) examineVersion(ctx context.Context, repo repository.Reader, v provider.Version) error {
 	e.report.Version, e.report.Tag = v.String(), artifact.Tag(v)
 	what := e.ref.String() + ":" + e.report.Tag
@@ -112,13 +111,13 @@ func (e *examination) examineVersion(ctx context.Context, repo repository.Reader
 	case !found.Exists():
 		return found.Absent
 	case found.Dangling:
-		e.addFinding(finding.Error, "artifact-broken", fmt.Sprintf("The index that the tag %s names is missing or damaged.", what), finding.Remedy{Command: e.mirrorCommand(v.String())})
+		e.addFinding(finding.Error, "artifact-broken", fmt.Sprintf("The index that the tag %s points to is missing or damaged.", what), finding.Remedy{Command: e.mirrorCommand(v.String())})
 		return nil
 	case found.Format != nil:
-		e.addFinding(finding.Error, "tag-not-provider", fmt.Sprintf("The tag %s does not name a provider as OpenTofu wants it: %v.", what, found.Format), finding.Remedy{Command: e.mirrorCommand(v.String()) + " --force"})
-		return nil //nolint:nilerr // it is a finding
+		e.addFinding(finding.Error, "tag-not-provider", fmt.Sprintf("The tag %s does not point to a provider release in the format that OpenTofu expects: %v.", what, found.Format), finding.Remedy{Command: e.mirrorCommand(v.String()) + " --force"})
+		return nil //nolint:nilerr // the error is a finding
 	case !found.HasPlatform(e.Platform):
-		e.addFinding(finding.Error, "platform-missing", fmt.Sprintf("%s has no package for %s, only for %v.", what, e.Platform, found.Index.Platforms()), finding.Remedy{Command: e.mirrorCommand(v.String()) + " --platform " + e.Platform.String()})
+		e.addFinding(finding.Error, "platform-missing", fmt.Sprintf("%s has no package for %s, but only for %v.", what, e.Platform, found.Index.Platforms()), finding.Remedy{Command: e.mirrorCommand(v.String()) + " --platform " + e.Platform.String()})
 		return nil
 	}
 	e.checkOwner(what, found)
@@ -131,14 +130,14 @@ func (e *examination) examineVersion(ctx context.Context, repo repository.Reader
 	return nil
 }
 
-// judge tells what is wrong with a package.
+// examinePackage adds findings about a package.
 func (e *examination) examinePackage(what string, f repository.InspectedPackage) {
 	repair := e.mirrorCommand(e.report.Version)
 	broken := func(part string) {
 		e.addFinding(finding.Error, "artifact-broken", fmt.Sprintf("The %s for %s of %s is missing or damaged.", part, e.Platform, what), finding.Remedy{Command: repair})
 	}
 	if _, other := errors.AsType[*artifact.FormatError](f.Err); other {
-		e.addFinding(finding.Error, "tag-not-provider", fmt.Sprintf("The manifest for %s of %s is not as OpenTofu wants it: %v.", e.Platform, what, f.Err), finding.Remedy{Command: repair + " --force"})
+		e.addFinding(finding.Error, "tag-not-provider", fmt.Sprintf("The manifest for %s of %s does not have the format that OpenTofu expects: %v.", e.Platform, what, f.Err), finding.Remedy{Command: repair + " --force"})
 		return
 	}
 	if f.Err != nil {
@@ -147,7 +146,7 @@ func (e *examination) examinePackage(what string, f repository.InspectedPackage)
 	}
 	if v, known := artifact.ParseTag(e.report.Tag); known {
 		if err := f.Package(e.Wanted.Address, v).CheckIdentity(); err != nil {
-			e.addFinding(finding.Error, "name-differs", fmt.Sprintf("In %s the zip for %s goes by another name: %v. OpenTofu does not look at names and installs it all the same; tofu-oci refuses it.", what, e.Platform, err), finding.Remedy{Command: repair + " --force"})
+			e.addFinding(finding.Error, "name-differs", fmt.Sprintf("In %s, the zip for %s has a wrong name: %v. OpenTofu ignores names and installs it anyway, but tofu-oci rejects it.", what, e.Platform, err), finding.Remedy{Command: repair + " --force"})
 		}
 	}
 	zip := f.Manifest.Zip.Digest
@@ -162,7 +161,7 @@ func (e *examination) examinePackage(what string, f repository.InspectedPackage)
 	e.add(CheckLock(e.Lock, e.Platform, zip)...)
 }
 
-// refused explains an error of the registry.
+// reportError adds a finding about an error of the registry or the image layout.
 func (e *examination) reportError(err error) {
 	e.report.Response = err.Error()
 	login := "tofu-oci login " + e.ref.Registry
@@ -171,20 +170,20 @@ func (e *examination) reportError(err error) {
 	loggedIn := e.report.Login != nil && e.report.Login.Found
 	switch {
 	case e.IsTarget && errors.Is(err, repository.ErrNoRepository):
-		e.addFinding(finding.Note, "repository-new", fmt.Sprintf("There is no repository %s yet.", e.ref), finding.Remedy{Command: mirror})
+		e.addFinding(finding.Note, "repository-new", fmt.Sprintf("Repository %s does not exist yet.", e.ref), finding.Remedy{Command: mirror})
 	case errors.Is(err, provider.ErrDenied) && loggedIn:
-		e.addFinding(finding.Error, "access-denied", fmt.Sprintf("The registry refuses the login for %s: it is wrong, or may not read the repository, or there is no such repository.", e.ref), loginAndMirror)
+		e.addFinding(finding.Error, "access-denied", fmt.Sprintf("The registry rejects the credentials for %s: they are invalid, they do not grant read access, or the repository does not exist.", e.ref), loginAndMirror)
 	case errors.Is(err, provider.ErrDenied):
-		e.addFinding(finding.Error, "login-missing", fmt.Sprintf("The registry wants a login for %s, and there is none; the repository may be private, or not exist.", e.ref), loginAndMirror)
+		e.addFinding(finding.Error, "login-missing", fmt.Sprintf("The registry requires credentials for %s, and there are none. The repository might be private or not exist.", e.ref), loginAndMirror)
 	case errors.Is(err, repository.ErrNoRepository):
-		problem, remedy := fmt.Sprintf("There is no repository %s", e.ref), finding.Remedy{Command: mirror}
+		problem, remedy := fmt.Sprintf("Repository %s does not exist", e.ref), finding.Remedy{Command: mirror}
 		if !loggedIn && !e.ref.IsLayout() {
-			problem += ", or it is private and hidden from those who are not logged in"
+			problem += ", or it is private and only visible with credentials"
 			remedy = loginAndMirror
 		}
 		e.addFinding(finding.Error, "repository-missing", problem+".", remedy)
 	case errors.Is(err, repository.ErrUntagged):
-		e.addFinding(finding.Error, "layout-failed", fmt.Sprintf("The image layout has no tags: %v.", err), finding.Remedy{Hint: "write it with tofu-oci copy, or with another program and a tag"})
+		e.addFinding(finding.Error, "layout-failed", fmt.Sprintf("The image layout has no tags: %v.", err), finding.Remedy{Hint: "write it with tofu-oci copy, or tag the release with the program that wrote it"})
 	case e.ref.IsLayout():
 		e.addFinding(finding.Error, "layout-failed", fmt.Sprintf("The image layout cannot be read: %v.", err), finding.Remedy{Command: "ls -la " + text.Quote(e.ref.Layout)})
 	default:
@@ -192,20 +191,20 @@ func (e *examination) reportError(err error) {
 	}
 }
 
-// maxOthers bounds the releases that are looked at beside the one that is to be
-// installed: the newest say who is publishing there.
+// maxOthers limits the other releases that are checked. The newest releases show which
+// providers are published there.
 const maxOthers = 10
 
-var separateRepositories = finding.Remedy{Hint: "give each provider a repository of its own: use {hostname}, {namespace} and {type} in the template"}
+var separateRepositories = finding.Remedy{Hint: "use a separate repository for each provider: use {hostname}, {namespace}, and {type} in the template"}
 
-// owner tells whose release it is. OpenTofu goes by the repository alone.
+// checkOwner checks the provider of a release. OpenTofu considers only the repository.
 func (e *examination) checkOwner(what string, found repository.Inspection) {
 	foreign, ok := errors.AsType[*repository.ProviderMismatchError](found.CheckProvider(e.Wanted.Address, e.Aliases...))
 	if ok {
-		f := finding.New(finding.Error, "provider-differs", fmt.Sprintf("In %s %v. OpenTofu does not read the annotation and installs it all the same; tofu-oci refuses it.", e.ref, foreign), separateRepositories)
+		f := finding.New(finding.Error, "provider-differs", fmt.Sprintf("In %s, %v. OpenTofu ignores the annotation and installs it anyway, but tofu-oci rejects it.", e.ref, foreign), separateRepositories)
 		if alias, ok := foreign.Alias(); ok {
 			f.Remedy = finding.Remedy{
-				Hint:    fmt.Sprintf("declare that the one stands for the other, with --alias %s, or mirror the right one", text.Quote(alias.String())),
+				Hint:    fmt.Sprintf("allow it with --alias %s, or mirror the correct provider", text.Quote(alias.String())),
 				Command: e.mirrorCommand(e.report.Version) + " --force",
 			}
 		}
@@ -213,13 +212,13 @@ func (e *examination) checkOwner(what string, found repository.Inspection) {
 		return
 	}
 	if err := found.CheckProvider(e.Wanted.Address); err != nil {
-		e.addFinding(finding.Note, "provider-aliased", fmt.Sprintf("%s holds the provider %s, which --alias allows and OpenTofu does not ask for.", what, found.Index.Annotations[artifact.AnnotationProvider]),
-			finding.Remedy{Hint: "nothing, if it is meant to be so"})
+		e.addFinding(finding.Note, "provider-aliased", fmt.Sprintf("%s contains the provider %s, which --alias allows.", what, found.Index.Annotations[artifact.AnnotationProvider]),
+			finding.Remedy{Hint: "nothing, if this is intended"})
 	}
 }
 
-// shared finds other providers' releases in the repository, whose versions OpenTofu
-// takes for this provider's.
+// checkShared looks for releases of other providers in the repository, which OpenTofu
+// treats as versions of this provider.
 func (e *examination) checkShared(ctx context.Context, repo repository.Reader, tags []string) error {
 	versions := artifact.Tags(tags).Tagged()
 	var first *repository.ProviderMismatchError
@@ -239,7 +238,7 @@ func (e *examination) checkShared(ctx context.Context, repo repository.Reader, t
 		}
 	}
 	if first != nil && own {
-		e.addFinding(finding.Error, "repository-shared", fmt.Sprintf("Two providers are in %s: %v. OpenTofu takes the versions of both for those of %s.", e.ref, first, e.Wanted.Address), separateRepositories)
+		e.addFinding(finding.Error, "repository-shared", fmt.Sprintf("There are two providers in %s: %v. OpenTofu treats the versions of both as versions of %s.", e.ref, first, e.Wanted.Address), separateRepositories)
 	}
 	return nil
 }

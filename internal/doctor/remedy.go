@@ -9,19 +9,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Remedies says what to do if a release is not where providers come from.
+// Remedies finds remedies for missing releases.
 type Remedies struct {
-	// Repository opens the OCI repository that a provider comes from. An error means that
-	// it comes from none.
+	// Repository opens the OCI repository of a provider. An error means that the provider
+	// has none.
 	Repository func(provider.Address) (repository.Reader, error)
-	// Template is that of the repositories, the zero value if the CLI configuration has
-	// them.
+	// Template is the template of the repositories. It is zero if they are from the CLI
+	// configuration.
 	Template template.Template
 }
 
-// Find returns what to do about an error: the command to restore what a repository has
-// lost, or how a version that is missing waits for approval or was denied. It is empty for
-// other errors.
+// Find returns a hint for an error: how to restore missing content, or that a missing
+// version is pending or denied. It returns "" for other errors.
 func (r Remedies) Find(ctx context.Context, err error) string {
 	if missing, ok := errors.AsType[*provider.VersionError](err); ok {
 		if repo, err := r.Repository(missing.Address); err == nil {
@@ -39,8 +38,7 @@ func (r Remedies) Find(ctx context.Context, err error) string {
 	return "restore it: " + MirrorCommand(at.Address, r.Template, at.Version.String()) + "; " + notMirrored("")
 }
 
-// Lock is Find for a provider that was to be locked, of which another version can be
-// mirrored.
+// Lock is like Find, but also suggests to mirror a missing version.
 func (r Remedies) Lock(ctx context.Context, err error) string {
 	if remedy := r.Find(ctx, err); remedy != "" {
 		return remedy
@@ -49,25 +47,26 @@ func (r Remedies) Lock(ctx context.Context, err error) string {
 	if !ok || !r.has(missing.Address) {
 		return ""
 	}
-	return "bring one there: " + MirrorCommand(missing.Address, r.Template, requirementOf(missing).Constraint.String())
+	return "mirror one: " + MirrorCommand(missing.Address, r.Template, requirementOf(missing).Constraint.String())
 }
 
-// Exec is Find for providers of lock files that are needed on this machine.
+// Exec is like Find, but also suggests to mirror missing releases and packages for this
+// platform.
 func (r Remedies) Exec(ctx context.Context, err error) string {
 	if remedy := r.Find(ctx, err); remedy != "" {
 		return remedy
 	}
 	if at, ok := errors.AsType[*provider.Error](err); ok && isAbsent(err) && r.has(at.Address) {
-		return "bring it there: " + MirrorCommand(at.Address, r.Template, at.Version.String()) + "; all that is locked: tofu-oci mirror --lock-file FILE --to REPO"
+		return "mirror it: " + MirrorCommand(at.Address, r.Template, at.Version.String()) + "; to mirror everything in a lock file, run tofu-oci mirror --lock-file FILE --to REPO"
 	}
 	e, ok := errors.AsType[*provider.PlatformError](err)
 	switch {
 	case !ok:
 		return ""
 	case r.has(e.Address):
-		return "bring it there for this machine too: " + MirrorCommand(e.Address, r.Template, e.Version.String()) + " --platform " + e.Wanted.String() + "; what was built here, tofu-oci publish adds"
+		return "mirror it for this platform, too: " + MirrorCommand(e.Address, r.Template, e.Version.String()) + " --platform " + e.Wanted.String() + "; if you built the provider yourself, publish it for this platform"
 	}
-	return "its author has released nothing for this machine: lock another version, or run where there is one"
+	return "the provider was not released for this platform: lock another version, or use another platform"
 }
 
 // has reports whether a provider comes from an OCI repository.
@@ -80,7 +79,7 @@ func isAbsent(err error) bool {
 	return errors.Is(err, provider.ErrVersionNotFound) || errors.Is(err, provider.ErrProviderNotFound)
 }
 
-// wantedBy is what was asked for and is missing.
+// requirementOf returns the requirement that was not met.
 func requirementOf(e *provider.VersionError) provider.Requirement {
 	if e.Version != (provider.Version{}) {
 		return provider.Requirement{Address: e.Address, Constraint: e.Version.Constraint()}

@@ -14,16 +14,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// perPlatform is a tag for one platform, as people write them by hand.
+// perPlatform matches tags for one platform, as other tools write them.
 var perPlatform = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+-[a-z0-9]+_[a-z0-9]+$`)
 
-// maxTagFindings bounds what is said about the tags of a repository: a person reads
-// some, and corrects the habit that made them all.
+// maxTagFindings limits the findings about tags. More would not help to find the tool that
+// wrote them.
 const maxTagFindings = 20
 
-// CheckTags finds tags that mislead OpenTofu: it takes all for versions that
-// parse as such, and looks for the canonical form then. Of many such tags the first
-// are told, with those that keep the wanted version from being found before others.
+// CheckTags finds tags that mislead OpenTofu: it treats every tag that parses as a version
+// as one, but then looks for the canonical form. The number of findings is limited. Tags
+// that hide the wanted version come first.
 func CheckTags(tags []string, wanted provider.Requirement, to template.Template) []finding.Finding {
 	tagged := make(map[string]bool, len(tags))
 	var newest provider.Version
@@ -43,23 +43,22 @@ func CheckTags(tags []string, wanted provider.Requirement, to template.Template)
 	return limitTagFindings(findings)
 }
 
-// most returns the first findings about tags, and says how many more there are.
+// limitTagFindings limits the number of findings, and adds the number of further ones.
 func limitTagFindings(findings []finding.Finding) []finding.Finding {
 	if more := len(findings) - maxTagFindings; more > 0 {
 		findings = append(findings[:maxTagFindings:maxTagFindings],
-			finding.New(finding.Warning, "tags-many", fmt.Sprintf("There are %d more tags of these kinds.", more), finding.Remedy{Hint: "see which tool writes them"}))
+			finding.New(finding.Warning, "tags-many", fmt.Sprintf("Number of further tags of these kinds: %d.", more), finding.Remedy{Hint: "find out which tool writes them"}))
 	}
 	return findings
 }
 
-// checkTag judges one tag. newest is the newest version that is wanted and under its
-// own tag.
+// checkTag checks one tag. newest is the newest allowed version with a canonical tag.
 func checkTag(tag string, tagged map[string]bool, newest provider.Version, wanted provider.Requirement, to template.Template) (finding.Finding, bool) {
 	v, err := provider.ParseVersion(strings.ReplaceAll(tag, "_", "+"))
 	if err != nil {
 		bare, isV := strings.CutPrefix(tag, "v")
 		if v, known := artifact.ParseTag(bare); isV && known && !tagged[bare] {
-			return finding.New(finding.Warning, "tag-ignored", fmt.Sprintf("OpenTofu does not take the tag %s for a version, because of its v.", tag),
+			return finding.New(finding.Warning, "tag-ignored", fmt.Sprintf("OpenTofu does not treat the tag %s as a version, because it starts with v.", tag),
 				finding.Remedy{Command: MirrorCommand(wanted.Address, to, v.String())}), true
 		}
 		return finding.Finding{}, false
@@ -67,17 +66,17 @@ func checkTag(tag string, tagged map[string]bool, newest provider.Version, wante
 	canonical := artifact.Tag(v)
 	switch {
 	case v == provider.Version{}:
-		return finding.New(finding.Warning, "version-zero", fmt.Sprintf("OpenTofu never chooses the tag %s: to it, 0.0.0 is no version.", tag),
+		return finding.New(finding.Warning, "version-zero", fmt.Sprintf("OpenTofu never selects the tag %s, because it does not treat 0.0.0 as a version.", tag),
 			finding.Remedy{Hint: "publish the release under its version, and delete the tag " + tag}), true
 	case canonical != tag && !tagged[canonical]:
-		f := finding.New(finding.Warning, "tag-without-version", fmt.Sprintf("OpenTofu takes the tag %s for version %s, looks for the tag %s, and finds nothing.", tag, v, canonical),
+		f := finding.New(finding.Warning, "tag-without-version", fmt.Sprintf("OpenTofu treats the tag %s as version %s, but then looks for the tag %s, which does not exist.", tag, v, canonical),
 			finding.Remedy{Command: MirrorCommand(wanted.Address, to, v.String())})
 		if wanted.Constraint.Allows(v) && v.Compare(newest) > 0 {
 			f.Severity = finding.Error
 		}
 		return f, true
 	case perPlatform.MatchString(tag):
-		return finding.New(finding.Warning, "tag-per-platform", fmt.Sprintf("OpenTofu takes the tag %s for a version of its own, a pre-release.", tag),
+		return finding.New(finding.Warning, "tag-per-platform", fmt.Sprintf("OpenTofu treats the tag %s as a separate version, a pre-release.", tag),
 			finding.Remedy{Hint: "delete the tag " + tag + "; the platforms of a version are in the index under its tag"}), true
 	}
 	return finding.Finding{}, false

@@ -14,21 +14,22 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// anyProvider and anotherProvider have nothing in common. What a template makes of both is the same for
-// every provider.
+// anyProvider and anotherProvider differ in all parts. Parts of a reference that are the
+// same for both are the same for every provider.
 var (
 	anyProvider     = provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "random"}
 	anotherProvider = provider.Address{Host: "registry.example.com", Namespace: "acme", Type: "sample"}
 )
 
-// place looks at a template without a provider: at what is the same for all of them.
+// examineTemplate examines a template without a provider: everything that is the same for
+// all providers.
 func (e *examination) examineTemplate(ctx context.Context) error {
 	e.report.Template, e.method.Template = e.Template.Redacted(), *e.Template
-	// 1. The template.
+	// 1. Find the common part of the template.
 	ref, err := commonReference(*e.Template)
 	if err != nil {
 		e.addFinding(finding.Error, "repository-name", err.Error()+".", finding.Remedy{Hint: "correct the template"})
-		return nil //nolint:nilerr // it is a finding
+		return nil //nolint:nilerr // the error is a finding
 	}
 	e.ref = ref
 	hostname, namespace, typ := e.Template.Uses()
@@ -36,7 +37,7 @@ func (e *examination) examineTemplate(ctx context.Context) error {
 	if fixed {
 		e.report.Repository = ref.String()
 	}
-	// 2. What there is of it, and the right to write.
+	// 2. Check what exists, and the push access.
 	switch {
 	case e.Template.IsLayout():
 		err = e.directory(ctx, fixed)
@@ -45,13 +46,14 @@ func (e *examination) examineTemplate(ctx context.Context) error {
 	case ref.Registry != "":
 		e.registry(ctx)
 	}
-	// 3. What only a provider leads to.
+	// 3. Report what can't be checked without a provider.
 	e.noteUnchecked(fixed)
 	return errors.Join(err, ctx.Err())
 }
 
-// common returns what a template makes of all providers: the whole reference where it has
-// no variables, else the registry and the path, or the directory, that all are below.
+// commonReference returns the part of a template that is the same for all providers: the
+// complete reference if it has no variables, otherwise the registry and the common path, or
+// the common directory.
 func commonReference(t template.Template) (template.Reference, error) {
 	a, err := t.Repository(anyProvider)
 	if err != nil {
@@ -75,7 +77,7 @@ func commonReference(t template.Template) (template.Reference, error) {
 	return template.Reference{Registry: a.Registry, Name: commonPath(a.Name, b.Name)}, nil
 }
 
-// above returns the path that two paths have in common.
+// commonPath returns the common path prefix of two paths.
 func commonPath(a, b string) string {
 	as, bs := strings.Split(a, "/"), strings.Split(b, "/")
 	n := 0
@@ -85,13 +87,12 @@ func commonPath(a, b string) string {
 	return strings.Join(as[:n], "/")
 }
 
-// repository reads the tags of the one repository that a template without variables
-// names.
+// repository checks the repository of a template without variables.
 func (e *examination) repository(ctx context.Context) error {
 	repo, err := e.Repository(e.ref)
 	if err != nil {
 		e.addFinding(finding.Error, "repository-name", err.Error()+".", finding.Remedy{Hint: "correct the template"})
-		return nil //nolint:nilerr // it is a finding
+		return nil //nolint:nilerr // the error is a finding
 	}
 	e.connection()
 	e.login(ctx)
@@ -108,13 +109,13 @@ func (e *examination) repository(ctx context.Context) error {
 	return nil
 }
 
-// registry asks the registry that all repositories are at.
+// registry checks the registry of all repositories.
 func (e *examination) registry(ctx context.Context) {
 	e.report.Registry = e.ref.Registry
 	e.connection()
 	e.login(ctx)
 	if e.report.Login.Err != nil {
-		return // it is a finding, and there is nothing to ask with
+		return // the error is a finding, and there are no credentials to check
 	}
 	asked, err := e.Registry(ctx, e.ref)
 	if ctx.Err() == nil {
@@ -122,43 +123,43 @@ func (e *examination) registry(ctx context.Context) {
 	}
 }
 
-// answered tells what a registry made of the login.
+// reportLogin adds a finding about the response to a login.
 func (e *examination) reportLogin(asked bool, err error) {
 	host, found := e.ref.Registry, e.report.Login.Found
 	switch {
 	case err == nil && asked:
-		e.report.Response = "the registry takes the login"
+		e.report.Response = "the registry accepts the credentials"
 		return
 	case err == nil:
-		e.report.Response = "the registry answers, and asks for no login before it is needed"
+		e.report.Response = "the registry responds without requiring credentials"
 		return
 	}
 	e.report.Response = err.Error()
 	switch {
 	case errors.Is(err, provider.ErrDenied) && found:
-		e.addFinding(finding.Error, "access-denied", fmt.Sprintf("The registry %s refuses the login from %s.", host, e.report.Login.Source), finding.Remedy{Command: "tofu-oci login " + host})
+		e.addFinding(finding.Error, "access-denied", fmt.Sprintf("The registry %s rejects the credentials from %s.", host, e.report.Login.Source), finding.Remedy{Command: "tofu-oci login " + host})
 	case errors.Is(err, provider.ErrDenied) && e.IsTarget:
-		e.addFinding(finding.Error, "login-missing", fmt.Sprintf("The registry %s wants a login, and there is none.", host), finding.Remedy{Command: "tofu-oci login " + host})
+		e.addFinding(finding.Error, "login-missing", fmt.Sprintf("The registry %s requires credentials, and there are none.", host), finding.Remedy{Command: "tofu-oci login " + host})
 	case errors.Is(err, provider.ErrDenied):
-		e.addFinding(finding.Warning, "login-missing", fmt.Sprintf("The registry %s wants a login, and there is none: only what is public there may be read.", host), finding.Remedy{Command: "tofu-oci login " + host})
+		e.addFinding(finding.Warning, "login-missing", fmt.Sprintf("The registry %s requires credentials, and there are none. Only public repositories are readable.", host), finding.Remedy{Command: "tofu-oci login " + host})
 	default:
-		e.addFinding(finding.Error, "registry-failed", fmt.Sprintf("%s does not answer as a registry does: %v.", host, err), finding.Remedy{Command: "curl -I https://" + host + "/v2/"})
+		e.addFinding(finding.Error, "registry-failed", fmt.Sprintf("%s does not respond like a registry: %v.", host, err), finding.Remedy{Command: "curl -I https://" + host + "/v2/"})
 	}
 }
 
-// unchecked says what nobody can know without a provider.
+// noteUnchecked adds a note about what can't be checked without a provider.
 func (e *examination) noteUnchecked(fixed bool) {
-	what := "the repository, which the template makes of it, and what is in it"
+	what := "the repository of the provider and its content"
 	switch {
 	case e.Template.IsLayout():
-		what = "whether the packages that OpenTofu asks for are there, and their zips whole"
+		what = "whether the required packages exist, and whether their zips are intact"
 	case fixed:
-		what = "whether OpenTofu finds a version there, and its package"
+		what = "whether OpenTofu finds a version and its package"
 	case e.ref.Registry == "":
-		what = "the registry and the repository, which the template makes of it, and what is in it"
+		what = "the registry and the repository of the provider, and its content"
 	}
 	if e.Push && e.report.Push == "" {
-		what += ", and the right to push there"
+		what += ", and push access"
 	}
 	again := "tofu-oci doctor PROVIDER --from "
 	if e.IsTarget {
@@ -168,17 +169,16 @@ func (e *examination) noteUnchecked(fixed bool) {
 	if e.Push {
 		again += " --push"
 	}
-	e.addFinding(finding.Note, "not-checked", fmt.Sprintf("Not checked, since no PROVIDER is named: %s.", what), finding.Remedy{Command: again})
+	e.addFinding(finding.Note, "not-checked", fmt.Sprintf("Not checked because no PROVIDER was specified: %s.", what), finding.Remedy{Command: again})
 }
 
-// reopen returns the repository of another reference, which the findings from now on are
-// about.
+// reopen opens another repository. Later findings refer to it.
 func (e *examination) reopen(a provider.Address, ref template.Reference) (repository.Reader, error) {
 	e.Wanted.Address, e.ref = a, ref
 	return e.Repository(ref)
 }
 
-// push asks whether something may be pushed to the repository.
+// push checks whether the repository can be written to.
 func (e *examination) push(ctx context.Context, repo repository.Reader) {
 	ask := repo.Traits().Writable
 	if ask == nil {
@@ -195,13 +195,13 @@ func (e *examination) push(ctx context.Context, repo repository.Reader) {
 	e.report.Push = err.Error()
 	switch {
 	case e.ref.Registry == "":
-		e.addFinding(finding.Error, "push-failed", fmt.Sprintf("Nothing can be written to %s: %v.", e.ref, err), finding.Remedy{Hint: "choose another directory, or give this user the right to write there"})
+		e.addFinding(finding.Error, "push-failed", fmt.Sprintf("%s is not writable: %v.", e.ref, err), finding.Remedy{Hint: "choose another directory, or make it writable for this user"})
 	case errors.Is(err, provider.ErrDenied):
-		e.addFinding(finding.Error, "push-denied", fmt.Sprintf("The registry lets this login not push to %s: the login lacks the right to write, or there is none.", e.ref),
-			finding.Remedy{Hint: "give the login the right to push, or log in with another one", Command: "tofu-oci login " + e.ref.Registry})
+		e.addFinding(finding.Error, "push-denied", fmt.Sprintf("The registry denies push access to %s: the credentials do not grant write access, or there are none.", e.ref),
+			finding.Remedy{Hint: "grant push access, or log in with a different account", Command: "tofu-oci login " + e.ref.Registry})
 	case errors.Is(err, repository.ErrNoRepository):
-		e.addFinding(finding.Error, "push-failed", fmt.Sprintf("The registry makes no repository %s by itself.", e.ref), finding.Remedy{Hint: "make the repository or its project first, or let tofu-oci mirror do it with --on-missing-repository"})
+		e.addFinding(finding.Error, "push-failed", fmt.Sprintf("The registry does not create repository %s on push.", e.ref), finding.Remedy{Hint: "create the repository or its project first, or use --on-missing-repository of tofu-oci mirror"})
 	default:
-		e.addFinding(finding.Error, "push-failed", fmt.Sprintf("Nothing can be pushed to %s: %v.", e.ref, err), finding.Remedy{Command: "curl -I https://" + e.ref.Registry + "/v2/"})
+		e.addFinding(finding.Error, "push-failed", fmt.Sprintf("Pushing to %s is not possible: %v.", e.ref, err), finding.Remedy{Command: "curl -I https://" + e.ref.Registry + "/v2/"})
 	}
 }

@@ -52,28 +52,28 @@ func New(version string) *Server {
 	}
 	s := &Server{
 		registry: registry,
-		requests: counters("requests_total", "Requests that were answered, by the kind of the request and the status of the answer.", "route", "status"),
-		refusals: counters("refusals_total", "Requests that were refused because of what the client sent, by reason.", "reason"),
-		stale:    counters("stale_answers_total", "Answers that are older than they should be, since a repository could not be asked.", "route"),
-		lookups:  counters("lookups_total", "Looks into what is kept, by what was looked for and whether it was there.", "cache", "result"),
-		failures: counters("upstream_errors_total", "Questions to repositories that came to nothing, by kind.", "kind"),
-		pulls:    counters("pulls_total", "Releases that were to be brought from their origins, by what became of them.", "stage"),
+		requests: counters("requests_total", "Requests by route and response status.", "route", "status"),
+		refusals: counters("refusals_total", "Requests that were rejected because of the client, by reason.", "reason"),
+		stale:    counters("stale_answers_total", "Responses with stale data because a repository was unreachable.", "route"),
+		lookups:  counters("lookups_total", "Cache lookups by cache and result.", "cache", "result"),
+		failures: counters("upstream_errors_total", "Failed requests to repositories, by kind of error.", "kind"),
+		pulls:    counters("pulls_total", "Releases pulled from origin registries, by stage.", "stage"),
 
-		pulledBytes:  counter("pulled_bytes_total", "Bytes of archives that were brought from origins into repositories."),
-		archiveBytes: counter("archive_bytes_total", "Bytes of archives that were sent."),
-		leftOut:      counter("left_out_total", "Releases that were found not to be fit for the registry protocol; the log names them."),
+		pulledBytes:  counter("pulled_bytes_total", "Bytes of archives pulled from origin registries into repositories."),
+		archiveBytes: counter("archive_bytes_total", "Bytes of archives sent to clients."),
+		leftOut:      counter("left_out_total", "Releases omitted from the registry protocol; the log contains the reasons."),
 		durations: auto.NewHistogramVec(prometheus.HistogramOpts{
-			Name: prefix + "request_duration_seconds", Help: "Time from a request to the end of its answer, by the kind of the request.",
+			Name: prefix + "request_duration_seconds", Help: "Time from a request to the end of its response, by route.",
 			// Answers from memory take less than a millisecond, archives minutes.
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 		}, []string{"route"}),
 		rulesCurrent: auto.NewGauge(prometheus.GaugeOpts{
-			Name: prefix + "rules_current", Help: "1 if the rules in force are those of the file, 0 if the file has changed and was refused.",
+			Name: prefix + "rules_current", Help: "1 if the current rules match the file, 0 if the changed file was rejected.",
 		}),
 	}
 	s.rulesCurrent.Set(1)
 	auto.NewGauge(prometheus.GaugeOpts{
-		Name: prefix + "build_info", Help: "Always 1; the label has the version of the program.", ConstLabels: prometheus.Labels{"version": version},
+		Name: prefix + "build_info", Help: "Always 1; the label contains the version of the program.", ConstLabels: prometheus.Labels{"version": version},
 	}).Set(1)
 	return s
 }

@@ -142,7 +142,7 @@ func TestExpiredLink(t *testing.T) {
 	past := &clock{now: time.Now().Add(-2 * time.Hour)}
 	w := newLayout(t, guarded(t), func(o *serve.Options) { o.Now = past.Now })
 	w.push(t, rocket{version: "1.0.0"})
-	if got := w.get(t, w.link(t)); got.Code != http.StatusForbidden || !strings.Contains(got.Body.String(), "not any more") {
+	if got := w.get(t, w.link(t)); got.Code != http.StatusForbidden || !strings.Contains(got.Body.String(), "has expired") {
 		t.Errorf("got %d %s", got.Code, got.Body)
 	}
 }

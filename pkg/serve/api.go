@@ -109,7 +109,7 @@ func (x *exchange) page() (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > maxPage {
-		return 0, &problem{http.StatusBadRequest, "the page must be a number from 1 on"}
+		return 0, &problem{http.StatusBadRequest, "invalid page: want a number of at least 1"}
 	}
 	return n, nil
 }

@@ -287,7 +287,7 @@ func TestAPILostBlobs(t *testing.T) {
 	evidence := document[api.Version](t, w.api(t, apiRocket+"/1.1.0")).Evidence
 	w.lose(t, evidence[0].Digest)
 	w.clock.Forward(6 * time.Minute)
-	want := []string{"complete: ", "incomplete: documents are lost: terraform-provider-rocket_1.1.0_SHA256SUMS", "incomplete: cannot be installed on plan9_mips"}
+	want := []string{"complete: ", "incomplete: missing documents: terraform-provider-rocket_1.1.0_SHA256SUMS", "incomplete: cannot be installed on plan9_mips"}
 	var listed, told []string
 	for _, v := range document[api.Provider](t, w.api(t, apiRocket)).Versions {
 		listed = append(listed, v.Status+": "+v.Problem)

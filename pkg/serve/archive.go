@@ -80,7 +80,7 @@ func (s *Server) sendContent(x *exchange, content *content) error {
 	case w.busy:
 		return errBusy
 	case w.unsatisfiable:
-		return &problem{http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the archive has %d bytes, and none of those that were asked for", content.size)}
+		return &problem{http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the requested range is outside of the archive, which has %d bytes", content.size)}
 	case content.err != nil && x.sent:
 		x.event.Err = content.err
 		panic(http.ErrAbortHandler) // what was sent must not look complete

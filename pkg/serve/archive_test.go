@@ -259,10 +259,10 @@ func TestArchiveOfNothing(t *testing.T) {
 	for path, want := range map[string]string{
 		strings.ReplaceAll(archive, "plan9_mips", "beos_mips"):              "has no package for beos_mips",
 		strings.ReplaceAll(archive, "1.0.0", "1.0.1"):                       "version not found",
-		strings.Replace(archive, "1.0.0", "1.0", 1):                         "it is written 1.0.0",
-		strings.Replace(archive, "provider-rocket", "provider-rockot", 1):   "no archive of that name",
-		strings.Replace(archive, "plan9_mips.zip", "plan9_mips.zip.sig", 1): "no archive of that name",
-		strings.Replace(archive, "acme/rocket", "acme/rockot", 1):           "no archive of that name",
+		strings.Replace(archive, "1.0.0", "1.0", 1):                         "invalid version in the path: want 1.0.0",
+		strings.Replace(archive, "provider-rocket", "provider-rockot", 1):   "no archive with this file name",
+		strings.Replace(archive, "plan9_mips.zip", "plan9_mips.zip.sig", 1): "no archive with this file name",
+		strings.Replace(archive, "acme/rocket", "acme/rockot", 1):           "no archive with this file name",
 		strings.Replace(archive, "/acme/", "/ac_me/", 1):                    "namespace",
 	} {
 		got := w.get(t, path)

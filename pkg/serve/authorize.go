@@ -64,7 +64,7 @@ func (s *Server) locateMirrored(x *exchange) error {
 		return err
 	}
 	if strings.Contains(string(host), ":") {
-		return &problem{http.StatusNotFound, "an address whose host has a port is out of the network mirror protocol's reach: clients cannot ask for it"}
+		return &problem{http.StatusNotFound, "the network mirror protocol does not support hosts with a port"}
 	}
 	return x.locate(s.mirrored, host)
 }
@@ -80,7 +80,7 @@ func (x *exchange) host() (svchost.Hostname, error) {
 	text := x.r.PathValue("HOST")
 	host, err := provider.ParseHost(text)
 	if err != nil || string(host) != text && host.ForDisplay() != text {
-		return "", &problem{http.StatusNotFound, "the path has no host name, in lower case, where one belongs"}
+		return "", &problem{http.StatusNotFound, "invalid host in the path: want a host name in lower case"}
 	}
 	return host, nil
 }
@@ -103,7 +103,7 @@ func (x *exchange) readVersion() (err error) {
 	}
 	x.version, err = provider.ParseVersion(text)
 	if err == nil && x.version.String() != text {
-		return &problem{http.StatusNotFound, "there is no version of that name; it is written " + x.version.String()}
+		return &problem{http.StatusNotFound, "invalid version in the path: want " + x.version.String()}
 	}
 	return err
 }
@@ -173,7 +173,7 @@ func (s *Server) limit(x *exchange, caller access.Caller) error {
 		return nil
 	}
 	x.Header().Set("Retry-After", fmt.Sprint(int(after/time.Second)))
-	return &problem{http.StatusTooManyRequests, "there are too many requests of this client"}
+	return &problem{http.StatusTooManyRequests, "too many requests, try again later"}
 }
 
 // token returns the token of a request, or "" if there is none. Browsers can't send bearer

@@ -65,7 +65,7 @@ func (s *Server) base(r *http.Request) (*url.URL, error) {
 		return &u, nil
 	}
 	if !isHost(host) {
-		return nil, &problem{http.StatusBadRequest, "the request names no host that can be part of a URL"}
+		return nil, &problem{http.StatusBadRequest, "invalid Host header"}
 	}
 	u := &url.URL{Scheme: "https", Host: host}
 	if r.TLS == nil {

@@ -37,10 +37,10 @@ const (
 
 // errBusy is returned if a limit is exceeded: for requests to repositories, for requests of
 // clients, or for the memory of responses.
-var errBusy = errors.New("too much is under way")
+var errBusy = errors.New("the server is busy")
 
 // errTimeout is returned if a repository does not respond in time.
-var errTimeout = provider.Errorf(provider.Transient, "the repository has not answered in time")
+var errTimeout = provider.Errorf(provider.Transient, "the repository did not respond in time")
 
 // freshness specifies how long cached values are served.
 type freshness struct {
@@ -210,7 +210,7 @@ func (c *cache[K, V]) refresh(ctx context.Context, key K, maxAge, wait time.Dura
 func recovering[V any](ctx context.Context, fetch func(context.Context) (V, error)) (value V, err error) {
 	defer func() {
 		if broken := recover(); broken != nil {
-			err = fmt.Errorf("the program broke: %v", broken)
+			err = fmt.Errorf("internal error: %v", broken)
 		}
 	}()
 	return fetch(ctx)

@@ -131,7 +131,7 @@ func (c *content) openFile(ctx context.Context, t storedPackage) error {
 	file, ok := body.(io.ReaderAt)
 	if !ok {
 		_ = body.Close()
-		return fmt.Errorf("opening %s: it is no file, though it has a path", c.name)
+		return fmt.Errorf("opening %s: not a regular file", c.name)
 	}
 	c.random, c.file, c.closer = true, file, body
 	return nil
@@ -146,7 +146,7 @@ func (c *content) Seek(offset int64, whence int) (int64, error) {
 		offset += c.size
 	}
 	if offset < 0 {
-		return 0, errors.New("a place before the start")
+		return 0, errors.New("negative offset")
 	}
 	if offset != c.at {
 		c.src, c.isVerifying = nil, false
@@ -191,7 +191,7 @@ func (c *content) openAtOffset() error {
 	c.src, c.closer = body, body
 	// The skipped bytes are read because the digest covers them.
 	if _, err := io.CopyN(io.Discard, body, c.at); err != nil {
-		return fmt.Errorf("reading over %d bytes of %s: %w", c.at, c.name, err)
+		return fmt.Errorf("skipping %d bytes of %s: %w", c.at, c.name, err)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (s *Server) describeVersion(x *exchange) (none api.Version, err error) {
 	found.URL = x.query.url(x.base, found.Version)
 	found.Provider.Repository = x.event.Repository
 	if r.summary.repo == nil {
-		found.Unverified = "there is nothing to look at"
+		found.Unverified = "the tag does not point to a release"
 		return found, nil
 	}
 	if seen, err := s.repos.report(x.r.Context(), x.query, r.index); err != nil {
@@ -151,7 +151,7 @@ func (s *Server) releaseDocument(x *exchange) (release, api.Document, error) {
 	if at := slices.IndexFunc(all, is); at >= 0 {
 		return r, all[at], nil
 	}
-	return r, api.Document{}, &problem{http.StatusNotFound, "the release has no such document"}
+	return r, api.Document{}, &problem{http.StatusNotFound, "the release has no document with this digest"}
 }
 
 func descriptorOf(d api.Document) ocispec.Descriptor {
@@ -216,9 +216,9 @@ func (s *Server) describeComponents(x *exchange) (none components, err error) {
 	case err != nil:
 		return none, err
 	case d.Kind != string(provider.KindSBOM):
-		return none, &problem{http.StatusNotFound, "the document is no software bill of materials"}
+		return none, &problem{http.StatusNotFound, "the document is not a software bill of materials"}
 	case d.Size > api.MaxSBOM:
-		return none, &problem{http.StatusUnprocessableEntity, "the document is too large to be shown; download it"}
+		return none, &problem{http.StatusUnprocessableEntity, "the document is too large to be displayed; download it instead"}
 	}
 	bom, _, err := s.repos.sboms.get(x.r.Context(), digest.Digest(d.Digest), func(ctx context.Context) (api.SBOM, error) {
 		body, err := repository.Verified(ctx, r.summary.repo, descriptorOf(d), d.Name)

@@ -72,7 +72,7 @@ func (rc *repositoryCache) readEvidence(ctx context.Context, q providerQuery, i 
 	}
 	r, err := oci.FromInspection(ctx, i.repo, deeper, q.address, i.version, []provider.Platform{p})
 	if isInvalidContent(err) {
-		return evidence{omitReason: fmt.Sprintf("the artifact contradicts itself: %v", err)}, nil
+		return evidence{omitReason: fmt.Sprintf("the artifact is inconsistent: %v", err)}, nil
 	}
 	if err != nil {
 		return evidence{}, err
@@ -94,7 +94,7 @@ func (rc *repositoryCache) evidenceOf(ctx context.Context, r provider.Release) (
 		return e.signedByPublisher(r, verdict), nil
 	case provider.TrustUnsigned, provider.TrustUnknown:
 		if rc.options.Signer == nil {
-			return evidence{omitReason: fmt.Sprintf("%s, and there is no --sign-key", verdict)}, nil
+			return evidence{omitReason: fmt.Sprintf("%s, and no --sign-key is set", verdict)}, nil
 		}
 		return e.signedByServer(rc.options.Signer, r)
 	}
@@ -113,7 +113,7 @@ func isInvalidContent(err error) bool {
 func (e evidence) signedByPublisher(r provider.Release, verdict provider.Verdict) evidence {
 	listed, _ := r.Document(provider.KindSums)
 	if hasBlankLine(listed.Bytes) {
-		return evidence{omitReason: "its SHA256SUMS has a blank line, on which OpenTofu 1.12 breaks down"}
+		return evidence{omitReason: "its SHA256SUMS contains a blank line, which makes OpenTofu 1.12 crash"}
 	}
 	keyID := verdict.Fingerprint[max(0, len(verdict.Fingerprint)-16):]
 	var keys []signingKey
@@ -223,7 +223,7 @@ func checkLikeClient(document, signature []byte, keys []signingKey) error {
 		case err == nil, errors.Is(err, pgperrors.ErrKeyExpired), errors.Is(err, pgperrors.ErrSignatureExpired):
 			return nil
 		}
-		return fmt.Errorf("clients refuse the signature: %w", err)
+		return fmt.Errorf("clients reject the signature: %w", err)
 	}
-	return errors.New("no key that lies with it is one that clients find to have signed it")
+	return errors.New("none of the keys in the artifact made the signature")
 }

@@ -65,7 +65,7 @@ type ListenOptions struct {
 
 // ErrInsecure is returned for plain HTTP on an address that other machines can reach.
 // Clients send tokens, so TLS is required there.
-var ErrInsecure = provider.Errorf(provider.Misuse, "plain HTTP is for loopback addresses only")
+var ErrInsecure = provider.Errorf(provider.Misuse, "plain HTTP is allowed only on loopback addresses")
 
 func isLoopback(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
@@ -142,7 +142,7 @@ func (s *Server) end(ctx context.Context, server *http.Server, grace time.Durati
 		err = server.Close()
 	}
 	if err != nil {
-		return fmt.Errorf("ending the server: %w", err)
+		return fmt.Errorf("shutting down the server: %w", err)
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func TLSConfig(certFile, keyFile string, failed func(error)) (*tls.Config, error
 	parse := func(contents [][]byte) (*tls.Certificate, error) {
 		read, err := tls.X509KeyPair(contents[0], contents[1])
 		if err != nil {
-			return nil, fmt.Errorf("reading the certificate %s with the key %s: %w", certFile, keyFile, err)
+			return nil, fmt.Errorf("parsing the certificate %s and the key %s: %w", certFile, keyFile, err)
 		}
 		return &read, nil
 	}

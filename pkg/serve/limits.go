@@ -79,7 +79,7 @@ func (l *listener) Accept() (net.Conn, error) {
 			return &connection{c, release}, nil
 		}
 		_ = c.Close()
-		l.options.OnConnectionError(fmt.Sprintf("%s has %d open connections, and gets no more", from, l.options.MaxPerAddress))
+		l.options.OnConnectionError(fmt.Sprintf("%s has reached the limit of %d open connections", from, l.options.MaxPerAddress))
 	}
 }
 

@@ -147,7 +147,7 @@ func TestMirrorTakesTheFirstRepository(t *testing.T) {
 	w.clock.Forward(serve.DefaultMaxAge + serve.DefaultStaleIfError)
 	first.registry.Misbehave("tags", status(http.StatusForbidden), -1)
 	got := w.get(t, mirrored+"index.json")
-	if got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "refuses its login") {
+	if got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "rejected the server's credentials") {
 		t.Errorf("got %d %s", got.Code, got.Body)
 	}
 }

@@ -66,7 +66,7 @@ func (s releaseList) offer(q providerQuery) offer {
 		names = append(names[:maxWarningVersions], fmt.Sprintf("%d more", more))
 	}
 	if len(names) > 0 {
-		o.Warnings = []string{fmt.Sprintf("Not all versions can be had here: %s are left out (%s).", strings.Join(names, ", "), reason)}
+		o.Warnings = []string{fmt.Sprintf("Some versions are not available from this server: %s (%s).", strings.Join(names, ", "), reason)}
 	}
 	return o
 }
@@ -89,7 +89,7 @@ func (s *Server) releaseList(ctx context.Context, q providerQuery) (releaseList,
 			group.Go(func() error {
 				r, err := s.listRelease(ctx, q, known, v)
 				if isAbsent(err) || isFormat(err) {
-					r.omitReason, err = "they hold no provider that can be read", nil
+					r.omitReason, err = "no readable provider release", nil
 				}
 				all.releases[n] = r
 				return err
@@ -110,7 +110,7 @@ func (s *Server) listRelease(ctx context.Context, q providerQuery, known listing
 	found.stored = i.stored
 	platforms := i.Index.Single()
 	if len(platforms) == 0 {
-		found.omitReason = "no package for any platform"
+		found.omitReason = "no packages"
 		return found, nil
 	}
 	e, err := s.evidenceFor(ctx, q, i, platforms[0])

@@ -107,12 +107,12 @@ type Options struct {
 func (o Options) complete() (Options, error) {
 	switch {
 	case len(o.From) == 0 || o.Open == nil:
-		return o, errors.New("no repositories are named")
+		return o, errors.New("no repositories")
 	case o.MaxAge < 0 || o.StaleIfError < 0 || o.Memory < 0:
 		return o, errors.New("ages and sizes must not be negative")
 	}
 	if u := o.BaseURL; u != nil && (u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" || u.User != nil) {
-		return o, fmt.Errorf("the base URL %s must have scheme, host and maybe a path", u.Redacted())
+		return o, fmt.Errorf("invalid base URL %s: want scheme, host, and optional path", u.Redacted())
 	}
 	if o.MaxAge == 0 {
 		o.MaxAge = DefaultMaxAge

@@ -84,7 +84,7 @@ type originError struct {
 }
 
 func (e *originError) Error() string {
-	return fmt.Sprintf("asking the origin %s: %v", e.host.ForDisplay(), e.err)
+	return fmt.Sprintf("contacting the origin registry %s: %v", e.host.ForDisplay(), e.err)
 }
 
 func (e *originError) Unwrap() error { return e.err }

@@ -78,7 +78,7 @@ func (s *Server) static(x *exchange) error {
 // login requests credentials if there are none, and otherwise redirects to the first page.
 func (s *Server) login(x *exchange) error {
 	if x.caller.Name == "" && !s.options.Rules().AllowAll() {
-		return &problem{http.StatusUnauthorized, "nobody is logged in"}
+		return &problem{http.StatusUnauthorized, "not logged in"}
 	}
 	h := x.Header()
 	h.Set("Cache-Control", "no-store")

@@ -31,7 +31,7 @@ func TestPages(t *testing.T) {
 		{"/?search=plane", 200, []string{"0 providers for", "No provider has that in its name."}},
 		{"/?search=%3Cb%3E", 200, []string{`value="&lt;b&gt;"`}},
 		{"/?page=2", 404, []string{"the last page is 1"}},
-		{"/?page=none", 400, []string{"the page must be a number"}},
+		{"/?page=none", 400, []string{"invalid page"}},
 		{rocketPage, 200, []string{"1.1.0-beta1", `href="` + rocketPage + `/1.0.0"`, "complete", "signed", "https://tofu.example.com/mirror/"}},
 		{rocketPage + "?page=2", 404, []string{"the last page is 1"}},
 		{rocketPage + "/1.0.0", 200, []string{
@@ -39,9 +39,9 @@ func TestPages(t *testing.T) {
 			"required_providers", "hashes = [", "h1:47DEQpj8HBSa", "5.0, 6.0", `<span class="badge plain">unpinned</span>`, "Nothing is wrong",
 		}},
 		{rocketPage + "/1.0.1", 404, []string{"<h1>Not Found</h1>", "1.0.1"}},
-		{rocketPage + "/1.0.0/components/" + digest.String(), 404, []string{"no such document"}},
+		{rocketPage + "/1.0.0/components/" + digest.String(), 404, []string{"no document with this digest"}},
 		{"/providers/registry.opentofu.org/acme/plane", 404, []string{"acme/plane"}},
-		{"/providers/Registry/acme/plane", 404, []string{"no host name"}},
+		{"/providers/Registry/acme/plane", 404, []string{"invalid host in the path"}},
 		{"/login", 303, nil},
 	} {
 		got := w.get(t, test.path)

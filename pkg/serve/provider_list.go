@@ -146,14 +146,14 @@ func (rc *repositoryCache) latest(ref template.Reference) string {
 func listingWarning(t template.Template, err error) string {
 	about, refused := errors.AsType[*repository.Error](err)
 	_, unfit := errors.AsType[*template.ReferenceError](err)
-	const remedy = "their providers can be named in a file, by serve --providers FILE"
+	const remedy = "list their providers in a file, and start the server with --providers FILE"
 	switch {
 	case refused && errors.Is(err, repository.ErrNoCatalog):
 		return fmt.Sprintf("The registry %s does not list its repositories to this server; %s.", about.Registry, remedy)
 	case unfit, errors.Is(err, catalog.ErrTemplate):
 		return fmt.Sprintf("The repositories of %s cannot be listed; %s.", t.Redacted(), remedy)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Sprintf("There is no directory for %s yet.", t.Redacted())
+		return fmt.Sprintf("The directory for %s does not exist yet.", t.Redacted())
 	}
 	return ""
 }

@@ -110,9 +110,9 @@ func (s *Server) checkDecisions(ctx context.Context, q providerQuery, v provider
 	case err != nil:
 		return state, err
 	case slices.Contains(decided.denied, v):
-		why = "was denied"
+		why = "is denied"
 	case slices.Contains(decided.pending, v):
-		why = "waits for approval"
+		why = "is pending approval"
 	default:
 		return state, nil
 	}

@@ -36,7 +36,7 @@ func (t *through) unchanged(tb testing.TB, version string) {
 // not brought into another one of the same provider.
 func TestPullThroughDecidedElsewhere(t *testing.T) {
 	t.Parallel()
-	for tag, why := range map[string]string{"denied-1.2.0": "was denied", "pending-1.2.0": "waits for approval"} {
+	for tag, why := range map[string]string{"denied-1.2.0": "is denied", "pending-1.2.0": "is pending approval"} {
 		first := newLayout(t)
 		w := newThrough(t, newLayout, before(t, first))
 		first.push(t, rocket{version: "1.1.0"})
@@ -74,7 +74,7 @@ func TestPullThroughDenialOfAnotherHost(t *testing.T) {
 func TestPullThroughDecidedMeanwhile(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
-	for tag, why := range map[string]string{"denied-1.2.0": "was denied", "pending-1.2.0": "waits for approval"} {
+	for tag, why := range map[string]string{"denied-1.2.0": "is denied", "pending-1.2.0": "is pending approval"} {
 		w := newThrough(t, newRegistry)
 		w.push(t, rocket{version: "1.0.0"})
 		w.offer(t, "1.2.0", 1000)
@@ -153,7 +153,7 @@ func TestPullThroughUndecided(t *testing.T) {
 func TestPullThroughDecidedWithoutList(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
-	for tag, why := range map[string]string{"denied-1.2.0": "was denied", "pending-1.2.0": "waits for approval"} {
+	for tag, why := range map[string]string{"denied-1.2.0": "is denied", "pending-1.2.0": "is pending approval"} {
 		w := newThrough(t, newRegistry)
 		w.push(t, rocket{version: "1.0.0"})
 		w.tag(t, "1.0.0", tag)

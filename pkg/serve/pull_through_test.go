@@ -261,7 +261,7 @@ func TestPullThroughWrongSums(t *testing.T) {
 		r.Edit = func(_ provider.Platform, document map[string]any) { document["shasum"] = strings.Repeat("0", 64) }
 	})
 	got := w.get(t, mirrored+"1.2.0.json")
-	if got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "cannot be asked (content)") {
+	if got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "is unreachable (content)") {
 		t.Errorf("got %d %s", got.Code, got.Body)
 	}
 }
@@ -280,13 +280,13 @@ func TestPullThroughDown(t *testing.T) {
 	if versions := document[map[string]map[string]any](t, got)["versions"]; len(versions) != 1 {
 		t.Errorf("got %v", versions)
 	}
-	if !strings.Contains(got.Header().Get("Warning"), "the origin cannot be asked") || w.last().Stale == nil {
+	if !strings.Contains(got.Header().Get("Warning"), "the origin registry is unreachable") || w.last().Stale == nil {
 		t.Errorf("it does not say that it is stale: %v", got.Header())
 	}
 	document[any](t, w.get(t, mirrored+"1.0.0.json"))
 	before := w.origin.Requests()[origintest.Versions]
 	for _, path := range []string{mirrored + "1.2.0.json", archiveOf("1.2.0", plan9)} {
-		if got := w.get(t, path); got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "the origin registry.opentofu.org cannot be asked (server)") {
+		if got := w.get(t, path); got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "the origin registry registry.opentofu.org is unreachable (server)") {
 			t.Errorf("%s: got %d %s", path, got.Code, got.Body)
 		}
 	}
@@ -512,7 +512,7 @@ func TestPullThroughNoDate(t *testing.T) {
 // had past it.
 func TestPullThroughPending(t *testing.T) {
 	t.Parallel()
-	for tag, why := range map[string]string{"pending-1.2.0": "1.2.0 waits for approval", "denied-1.2.0": "1.2.0 was denied"} {
+	for tag, why := range map[string]string{"pending-1.2.0": "1.2.0 is pending approval", "denied-1.2.0": "1.2.0 is denied"} {
 		t.Run(tag, func(t *testing.T) {
 			t.Parallel()
 			throughSettled(t, tag, why)

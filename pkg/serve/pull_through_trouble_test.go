@@ -69,7 +69,7 @@ func TestPullThroughHang(t *testing.T) {
 		}
 		began := time.Now()
 		got := w.get(t, mirrored+"1.2.0.json")
-		if got.Code != http.StatusGatewayTimeout || !strings.Contains(got.Body.String(), "the origin registry.opentofu.org does not answer in time") || time.Since(began) != 8*time.Second {
+		if got.Code != http.StatusGatewayTimeout || !strings.Contains(got.Body.String(), "the origin registry registry.opentofu.org did not respond in time") || time.Since(began) != 8*time.Second {
 			t.Errorf("got %d %s after %s", got.Code, got.Body, time.Since(began))
 		}
 		time.Sleep(3 * time.Minute) // of the bubble: until the questions are given up

@@ -127,7 +127,7 @@ func (s *Server) signedPackage(x *exchange) (found signedPackage, err error) {
 		found.evidence, err = s.evidenceFor(x.r.Context(), x.query, i, x.platform)
 	}
 	if err == nil && found.omitReason != "" {
-		err = &problem{http.StatusNotFound, fmt.Sprintf("%s %s cannot be had by the registry protocol: %s", x.query.address, x.version, found.omitReason)}
+		err = &problem{http.StatusNotFound, fmt.Sprintf("%s %s is not available through the registry protocol: %s", x.query.address, x.version, found.omitReason)}
 	}
 	return found, err
 }

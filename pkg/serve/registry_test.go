@@ -166,7 +166,7 @@ func TestUnsigned(t *testing.T) {
 			for _, r := range releases {
 				answer := w.get(t, "/v1/providers/acme/rocket/"+r.version+"/download/haiku/riscv64")
 				if !slices.Contains(test.want, r.version) {
-					if answer.Code != http.StatusNotFound || !strings.Contains(answer.Body.String(), "cannot be had") {
+					if answer.Code != http.StatusNotFound || !strings.Contains(answer.Body.String(), "is not available through") {
 						t.Errorf("%s: got %d %s", r.version, answer.Code, answer.Body)
 					}
 					continue

@@ -194,7 +194,7 @@ func (s *summary) incomplete(missing []string) string {
 	case len(platforms) > 0:
 		return notInstallable(platforms)
 	case len(names) > 0:
-		return clip("documents are lost: "+strings.Join(names, ", "), longText)
+		return clip("missing documents: "+strings.Join(names, ", "), longText)
 	}
 	return ""
 }

@@ -277,7 +277,7 @@ func (rc *repositoryCache) storedPackage(ctx context.Context, q providerQuery, i
 			return storedPackage{}, err
 		}
 		if stated, has := found.Target.Digest(); has && stated != pkg.Digest {
-			return storedPackage{}, &artifact.FormatError{Problem: fmt.Sprintf("says in its index that the zip for %s is %s, and in the manifest that it is %s", p, stated, pkg.Digest)}
+			return storedPackage{}, &artifact.FormatError{Problem: fmt.Sprintf("has different digests of the zip for %s: %s in the index, %s in the manifest", p, stated, pkg.Digest)}
 		}
 		return storedPackage{repo: i.repo, zip: found.Manifest.Zip, pkg: pkg}, nil
 	})

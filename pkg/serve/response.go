@@ -40,27 +40,27 @@ func statusOf(err error) (status int, text string) {
 	case isRefused:
 		return http.StatusForbidden, err.Error()
 	case hasFailed:
-		return http.StatusBadGateway, fmt.Sprintf("bringing %s %s from its origin failed (%s), and is tried again after %s; the log of the server says more",
+		return http.StatusBadGateway, fmt.Sprintf("mirroring %s %s from its origin registry failed (%s) and can be retried after %s; see the server log for details",
 			failed.Address, failed.Version, errorLabel(failed.Err), failed.Again.UTC().Format(time.RFC3339))
 	case isAbsent(err) || platform:
 		return http.StatusNotFound, err.Error()
 	case syntax:
 		return http.StatusBadRequest, err.Error()
 	case errors.Is(err, context.Canceled):
-		return statusClientClosed, "the client has left"
+		return statusClientClosed, "the client closed the connection"
 	case errors.Is(err, errBusy), errors.Is(err, pullthrough.ErrBusy), refused && response.Status == http.StatusTooManyRequests:
-		return http.StatusServiceUnavailable, "there is too much to do, try again later"
+		return http.StatusServiceUnavailable, "the server is busy, try again later"
 	case isUpstream && (late || errors.Is(err, context.DeadlineExceeded)):
-		return http.StatusGatewayTimeout, fmt.Sprintf("the origin %s does not answer in time, try again later", upstream.host.ForDisplay())
+		return http.StatusGatewayTimeout, fmt.Sprintf("the origin registry %s did not respond in time, try again later", upstream.host.ForDisplay())
 	case isUpstream:
-		return http.StatusBadGateway, fmt.Sprintf("the origin %s cannot be asked (%s); the log of the server says more", upstream.host.ForDisplay(), errorLabel(upstream.err))
+		return http.StatusBadGateway, fmt.Sprintf("the origin registry %s is unreachable (%s); see the server log for details", upstream.host.ForDisplay(), errorLabel(upstream.err))
 	case late || errors.Is(err, context.DeadlineExceeded):
-		return http.StatusGatewayTimeout, "the repository does not answer in time, try again later"
+		return http.StatusGatewayTimeout, "the repository did not respond in time, try again later"
 	case errors.Is(err, provider.ErrDenied):
-		return http.StatusBadGateway, "the registry behind this server refuses its login"
+		return http.StatusBadGateway, "the registry rejected the server's credentials"
 	}
 	// The error of the registry is only logged, because it can reveal internal host names.
-	return http.StatusBadGateway, "the repository behind this server cannot be read; its log says why"
+	return http.StatusBadGateway, "the server cannot read the repository; see the server log for details"
 }
 
 // statusClientClosed is the status that nginx introduced for a client that closed the
@@ -128,17 +128,17 @@ func (x *exchange) setCacheHeaders(s cacheState) {
 // staleWarning returns the Warning header for outdated data.
 func staleWarning(stale error) string {
 	if _, upstream := errors.AsType[*originError](stale); upstream {
-		return `110 - "the origin cannot be asked, this is what is known without it"`
+		return `110 - "the origin registry is unreachable, so its versions are missing"`
 	}
-	return `110 - "the repository cannot be asked, this is what it said before"`
+	return `110 - "the repository is unreachable, so this data is stale"`
 }
 
 // writeJSON writes a document with its Content-Length.
 func (x *exchange) writeJSON(status int, document any) {
 	data, err := json.Marshal(document)
 	if err != nil {
-		status, data = http.StatusInternalServerError, []byte(`{"errors":["the answer cannot be written"]}`)
-		x.event.Err = fmt.Errorf("writing the answer: %w", err)
+		status, data = http.StatusInternalServerError, []byte(`{"errors":["the response cannot be encoded"]}`)
+		x.event.Err = fmt.Errorf("encoding the response: %w", err)
 	}
 	x.writeBytes(status, "application/json", append(data, '\n'))
 }

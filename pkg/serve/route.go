@@ -90,23 +90,23 @@ func (s *Server) find(x *exchange, elements []string) {
 func split(u *url.URL) ([]string, error) {
 	path := u.EscapedPath()
 	if len(path) > maxPath {
-		return nil, &problem{http.StatusRequestURITooLong, fmt.Sprintf("the path has more than %d bytes", maxPath)}
+		return nil, &problem{http.StatusRequestURITooLong, fmt.Sprintf("the path exceeds %d bytes", maxPath)}
 	}
 	bad := func(why string) ([]string, error) { return nil, &problem{http.StatusBadRequest, "the path " + why} }
 	rest, rooted := strings.CutPrefix(path, "/")
 	if !rooted {
-		return bad("does not begin with a slash")
+		return bad("does not start with a slash")
 	}
 	elements := strings.Split(rest, "/")
 	for i, element := range elements {
 		text, err := url.PathUnescape(element)
 		switch {
 		case err != nil || !utf8.ValidString(text):
-			return bad("has an escape that is no text")
+			return bad("contains an invalid escape")
 		case text == "." || text == ".." || text == "" && len(elements) > 1:
-			return bad("has an empty element, or one of dots")
+			return bad("contains an empty element, . or ..")
 		case strings.ContainsAny(text, `/\`) || strings.ContainsFunc(text, unicode.IsControl):
-			return bad("has a slash, backslash or control character within an element")
+			return bad("contains an escaped slash, a backslash, or a control character")
 		}
 		elements[i] = text
 	}

@@ -40,7 +40,7 @@ type Server struct {
 func New(o Options) (*Server, error) {
 	o, err := o.complete()
 	if err != nil {
-		return nil, fmt.Errorf("options of the server: %w", err)
+		return nil, fmt.Errorf("server options: %w", err)
 	}
 	s := &Server{
 		options: o, repos: newRepositoryCache(o), mux: newMux(),
@@ -51,7 +51,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.setLimits(ListenOptions{}.complete())
 	if s.origins, err = newOrigins(o, s.repos); err != nil {
-		return nil, fmt.Errorf("options of the server: %w", err)
+		return nil, fmt.Errorf("server options: %w", err)
 	}
 	return s, nil
 }
@@ -108,9 +108,9 @@ func (s *Server) respond(x *exchange) {
 	defer func() {
 		broken := recover()
 		if broken != nil && broken != http.ErrAbortHandler { //nolint:errorlint // it is never wrapped
-			x.event.Err = fmt.Errorf("the program broke: %v", broken)
+			x.event.Err = fmt.Errorf("internal error: %v", broken)
 			if !x.sent {
-				x.fail(&problem{http.StatusInternalServerError, "the server broke down over this request"})
+				x.fail(&problem{http.StatusInternalServerError, "internal server error"})
 				broken = nil
 			}
 		}
@@ -156,7 +156,7 @@ func (s *Server) serve(x *exchange) error {
 	}
 	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
 		h.Set("Allow", "GET, HEAD")
-		return &problem{http.StatusMethodNotAllowed, "only GET and HEAD are answered"}
+		return &problem{http.StatusMethodNotAllowed, "only GET and HEAD are supported"}
 	}
 	if x.route.authorize != nil {
 		if err := x.route.authorize(s, x); err != nil {
@@ -167,7 +167,7 @@ func (s *Server) serve(x *exchange) error {
 }
 
 func (s *Server) unknown(*exchange) error {
-	return &problem{http.StatusNotFound, "there is nothing of that name here; see docs/serve.md for what is"}
+	return &problem{http.StatusNotFound, "unknown path; for the supported paths, see docs/serve.md"}
 }
 
 // health reports that the process is running.
@@ -180,7 +180,7 @@ func (s *Server) health(x *exchange) error {
 // are reachable or cached data can be served.
 func (s *Server) ready(x *exchange) error {
 	if s.draining.Load() {
-		return &problem{http.StatusServiceUnavailable, "the server is about to end"}
+		return &problem{http.StatusServiceUnavailable, "the server is shutting down"}
 	}
 	if s.options.Ready == nil {
 		return s.health(x)
@@ -197,5 +197,5 @@ func (s *Server) ready(x *exchange) error {
 		return nil
 	}
 	x.event.Err = err
-	return errors.Join(&problem{http.StatusServiceUnavailable, "the repositories cannot be reached; the log says why"}, err)
+	return errors.Join(&problem{http.StatusServiceUnavailable, "the repositories are unreachable; see the server log for details"}, err)
 }

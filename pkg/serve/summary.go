@@ -46,9 +46,9 @@ func brokenProblem(err error) string {
 		_, text := statusOf(err)
 		return text
 	case isLost:
-		return fmt.Sprintf("the index %s, which the tag names, is missing or damaged", lost.Index.Digest)
+		return fmt.Sprintf("the index %s, which the tag points to, is missing or damaged", lost.Index.Digest)
 	case isFormat:
-		return "the tag names nothing that OpenTofu installs: " + format.Error()
+		return "the tag does not point to a provider release: " + format.Error()
 	}
 	return ""
 }
@@ -90,7 +90,7 @@ func summarize(q providerQuery, i index, found repository.Inspection) summary {
 	}
 	switch {
 	case len(s.packages) == 0:
-		s.Status, s.Problem = api.StatusBroken, "the index has no package for any platform"
+		s.Status, s.Problem = api.StatusBroken, "the index has no packages"
 	case len(wrong) > 0:
 		s.Status, s.Problem = api.StatusIncomplete, notInstallable(wrong)
 	}
@@ -113,15 +113,15 @@ func (s *summary) add(q providerQuery, v provider.Version, f repository.Inspecte
 	stated, has := f.Target.Digest()
 	switch {
 	case f.Target.Twice:
-		p.Problem = "the index has several manifests for the platform, and OpenTofu does not choose"
+		p.Problem = "the index has multiple manifests for the platform, and OpenTofu rejects that"
 	case f.Err != nil && errors.Is(f.Err, repository.ErrNotFound):
 		p.Problem = "its manifest is missing"
 	case f.Err != nil:
-		p.Problem = clip("its manifest cannot be used: "+f.Err.Error(), longText)
+		p.Problem = clip("its manifest is unusable: "+f.Err.Error(), longText)
 	case pkg.CheckIdentity() != nil:
 		p.Problem = pkg.CheckIdentity().Error()
 	case has && stated != pkg.Digest:
-		p.Problem = "index and manifest name different archives"
+		p.Problem = "index and manifest have different archive digests"
 	}
 	if f.Err == nil {
 		p.Digest, p.ZH, p.Size = pkg.Digest.String(), sums.ZH(pkg.Digest), pkg.Size
@@ -234,7 +234,7 @@ func (rc *repositoryCache) pendingRef(ctx context.Context, q providerQuery, know
 		case err != nil:
 			return summary{}, err
 		case !found.Exists():
-			return summary{}, fmt.Errorf("%w: %s %s does not wait any more", provider.ErrVersionNotFound, q.address, v)
+			return summary{}, fmt.Errorf("%w: %s %s is no longer pending", provider.ErrVersionNotFound, q.address, v)
 		case found.Dangling:
 			return brokenSummary(v, "its index is missing or damaged"), nil
 		case found.Format != nil:

@@ -25,7 +25,7 @@ const (
 )
 
 // linkRefused is the message for an invalid link.
-const linkRefused = "the link is not valid, or not any more: ask for the provider again"
+const linkRefused = "the link is invalid or has expired; request the provider again"
 
 // tokenPath returns the path of a package after /archive or /v1/documents. The token in the
 // path replaces credentials, which clients don't send with these requests. The link is
@@ -85,7 +85,7 @@ func (s *Server) authorizeByToken(x *exchange) error {
 		x.platform, err = provider.ParsePlatform(platform)
 	}
 	if err != nil || x.platform == (provider.Platform{}) || provider.Filename(x.query.address, x.version, x.platform) != filename {
-		return &problem{http.StatusNotFound, fmt.Sprintf("%s %s has no archive of that name", x.query.address, x.version)}
+		return &problem{http.StatusNotFound, fmt.Sprintf("%s %s has no archive with this file name", x.query.address, x.version)}
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func (rc *repositoryCache) open(q providerQuery) ([]candidate, error) {
 		all = append(all, candidate{t, ref, repo, q.unstated(t, ref)})
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%w: no repository can have %s", provider.ErrProviderNotFound, q.address)
+		return nil, fmt.Errorf("%w: no repository can contain %s", provider.ErrProviderNotFound, q.address)
 	}
 	return all, nil
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// The bytes of an archive's token are its form, when it expires in seconds since 1970
-// (8 bytes), a hash of the address that the archive is stored as (8 bytes), the
-// HMAC-SHA-256 (32 bytes), and the caller's name (up to 96): 194 characters at most.
+// Layout of the token of an archive in bytes: format, expiry in seconds since 1970 (8
+// bytes), hash of the stored address (8 bytes), HMAC-SHA-256 (32 bytes), and the name of
+// the caller (up to 96 bytes). Encoded, a token has at most 194 characters.
 const (
 	tokenForm  = 2
 	expiresAt  = 1
@@ -25,24 +25,24 @@ const (
 	macPurpose = "tofu-oci archive"
 )
 
-// tokenEncoding has letters, digits, - and _ only, which no client escapes, and one
-// text for the same bytes.
+// tokenEncoding uses only letters, digits, - and _, which clients don't escape. In strict
+// mode, it accepts only one encoding of the same bytes.
 var tokenEncoding = base64.RawURLEncoding.Strict()
 
-// Archive is what a token is for: one file of one version of a provider.
+// Archive identifies the file that a token grants access to.
 type Archive struct {
-	// Address is the requested address, and Stored the address that the release is stored
-	// as, or the zero value if it is unknown.
+	// Address is the requested address. Stored is the address that the release is stored
+	// as, or zero if unknown.
 	Address  provider.Address
 	Stored   provider.Address
 	Version  provider.Version
 	Filename string
 }
 
-// Token signs that a caller may have an archive for some time. It is a path segment of
-// letters, digits, - and _, of at most 200 characters, which anybody who has it can
-// use; the caller's name can be read out of it. Equal input gives equal tokens, so
-// replicas that round the time answer alike. The zero key gives an empty text.
+// Token returns a token that grants a caller access to an archive until it expires. Anyone
+// who has the token can use it, and can read the caller's name in it. The token is a path
+// element of at most 200 letters, digits, - and _. Equal input results in equal tokens, so
+// replicas that round the expiry return the same token. For the zero key, Token returns "".
 func (k ArchiveKey) Token(a Archive, c Caller, expires time.Time) string {
 	if len(k.keys) == 0 {
 		return ""
@@ -57,34 +57,34 @@ func (k ArchiveKey) Token(a Archive, c Caller, expires time.Time) string {
 	return tokenEncoding.EncodeToString(token)
 }
 
-// Check returns the caller that a token was issued to, if one of the keys signed it for this
-// archive and it has not expired. The caller may read only releases that are stored as the
-// address in the token. That has to be checked once the stored address is known. Errors
-// wrap [ErrDenied] with a reason.
+// Check returns the caller that a token was issued to, if one of the keys signed it for
+// this archive and it has not expired. The caller can read only releases that are stored as
+// the address in the token, which must be checked when the stored address is known. Errors
+// wrap [ErrDenied].
 func (k ArchiveKey) Check(token string, a Archive) (Caller, error) {
-	// 1. Its form. The decoder would let line breaks pass.
+	// 1. Check the form. The decoder would accept line breaks.
 	bytes, err := tokenEncoding.DecodeString(token)
 	if err != nil || strings.ContainsAny(token, "\r\n") || len(bytes) < nameAt || len(bytes) > maxToken || bytes[0] != tokenForm {
 		return Caller{}, fmt.Errorf("%w: not a token for an archive", ErrDenied)
 	}
-	// 2. Who made it, and for what. All keys are tried, whichever is right.
+	// 2. Verify the HMAC. All keys are tried, so that the time doesn't depend on the key.
 	isValid := false
 	for _, key := range k.keys {
 		isValid = hmac.Equal(a.sign(key, bytes), bytes[macAt:nameAt]) || isValid
 	}
 	if !isValid {
-		return Caller{}, fmt.Errorf("%w: it is for another archive, or was made with another key", ErrDenied)
+		return Caller{}, fmt.Errorf("%w: the token is for a different archive, or was signed with a different key", ErrDenied)
 	}
-	// 3. Until when. Only a token that is ours says so.
+	// 3. Check the expiry. It is trustworthy only now.
 	name := string(bytes[nameAt:])
 	if at := binary.BigEndian.Uint64(bytes[expiresAt:]); uint64(max(time.Now().Unix(), 0)) >= at {
-		return Caller{}, fmt.Errorf("%w: the archive's token of %q expired at %s", ErrDenied, name, time.Unix(int64(min(at, 1<<40)), 0).UTC().Format(time.RFC3339))
+		return Caller{}, fmt.Errorf("%w: the token of %q expired at %s", ErrDenied, name, time.Unix(int64(min(at, 1<<40)), 0).UTC().Format(time.RFC3339))
 	}
 	return Caller{Name: name, link: true, stored: addressHash(bytes[storedAt:macAt])}, nil
 }
 
-// sign covers a token, its HMAC aside, and what it is for. Each part has its length in
-// front, so that no two archives give the same bytes.
+// sign returns the HMAC of a token, without its own HMAC, and of the archive. Each part is
+// preceded by its length, so that different archives never result in the same bytes.
 func (a Archive) sign(key, token []byte) []byte {
 	mac := hmac.New(sha256.New, key)
 	for _, part := range []string{

@@ -8,26 +8,25 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxName bounds a caller's name, in bytes, so that an archive's token which has it
-// stays short.
+// maxName limits a caller's name in bytes, because the name is part of links.
 const maxName = 96
 
-// Caller is who sent a request. The zero value may read nothing.
+// Caller is the sender of a request. The zero value can't read anything.
 type Caller struct {
-	// Name is that of the token's block, with ":" and the subject behind it for a token
-	// of an issuer: "ci", "github:repo:acme/rocket:ref:refs/heads/main". It is printable
-	// ASCII of at most 96 bytes, with "~" and a hash at its end when the subject is
-	// longer or has other characters. It is empty for those without a token.
+	// Name is the name of the token or oidc block. For the token of an issuer, it is
+	// followed by ":" and the subject: "ci", "github:repo:acme/rocket:ref:refs/heads/main".
+	// It is printable ASCII of at most 96 bytes. If the subject is longer or contains other
+	// characters, the name ends in "~" and a hash. It is empty for callers without a token.
 	Name string
 
 	patterns []provider.Pattern
-	// link reports that the caller has a signed link to an archive. The hash of the address
-	// that the archive is stored as is stored.
+	// link reports that the caller has a signed link to an archive. stored is then the hash
+	// of the address that the archive is stored as.
 	link   bool
 	stored addressHash
 }
 
-// storedHash is the start of the SHA-256 of an address.
+// addressHash is the start of the SHA-256 of an address.
 type addressHash [8]byte
 
 func hashOf(a provider.Address) addressHash {
@@ -35,9 +34,9 @@ func hashOf(a provider.Address) addressHash {
 	return addressHash(sum[:len(addressHash{})])
 }
 
-// May reports whether the caller may read releases that are stored as an address. The zero
-// address stands for releases whose address is unknown, which only callers who may read
-// everything (*/*/*) may read.
+// MayRead reports whether the caller can read releases that are stored as an address. The
+// zero address represents releases with an unknown address. Only callers who can read
+// everything (*/*/*) can read them.
 func (c Caller) MayRead(a provider.Address) bool {
 	if c.link {
 		return hashOf(a) == c.stored
@@ -45,12 +44,12 @@ func (c Caller) MayRead(a provider.Address) bool {
 	return slices.ContainsFunc(c.patterns, func(p provider.Pattern) bool { return p.Match(a) })
 }
 
-// nameOf makes a caller's name of any text. Texts that differ have names that do.
+// callerName converts text to a caller's name. Different texts result in different names.
 func callerName(text string) string {
 	name := []byte(text)
 	changed := len(name) > maxName
 	for i, c := range name {
-		if c <= ' ' || c >= '~' { // a ~ is before a hash only, so that no text has another's name
+		if c <= ' ' || c >= '~' { // ~ occurs only before a hash, so names are unique
 			name[i], changed = '?', true
 		}
 	}

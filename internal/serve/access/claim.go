@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// claim is what an allow block demands of one claim: one of several values. A value
-// is the whole text, or its beginning with a * behind it.
+// claim is a condition of an allow block for one claim. The claim must have one of the
+// values. A value ending in * matches any text that starts with the rest of the value.
 //
 // GitHub's claims are strings: repository is "acme/rocket", sub is
-// "repo:acme/rocket:ref:refs/heads/main", ref and environment say where a job runs.
-// GitLab's ref_protected is the string "true", where others have a boolean; a text is
-// compared with either. Namespaces nest there, so namespace_path = "acme/*" is for all
-// groups in acme, and not for acme itself.
+// "repo:acme/rocket:ref:refs/heads/main", and ref and environment describe the job.
+// GitLab's ref_protected is the string "true", while other issuers use a Boolean. A text
+// matches both. Namespaces are nested on GitLab, so namespace_path = "acme/*" matches all
+// groups in acme, but not acme itself.
 type claim struct {
 	name   string
 	values []string
@@ -37,8 +37,7 @@ func checkValue(value string) error {
 	return fmt.Errorf("invalid value %q: * is allowed only alone, after a colon, or in a path after a slash, because %q also matches longer names", value, value)
 }
 
-// fits reports whether all claims do. One that a token does not have never fits; of one
-// with several values, one has to.
+// matches reports whether a token has one of the accepted values of each claim.
 func (a allow) matches(token issuerToken) bool {
 	return !slices.ContainsFunc(a.claims, func(c claim) bool {
 		return !slices.ContainsFunc(token.claimValues(c.name), c.accepts)
@@ -52,18 +51,20 @@ func (c claim) accepts(text string) bool {
 	})
 }
 
-// Patterns of values that name an owner. Values end in at most one *.
+// Patterns for values that identify an owner. Values contain at most one *, at the end.
 var (
 	wholeName = regexp.MustCompile(`^[^*]+$`)
 	ownerPath = regexp.MustCompile(`^[^*/]+/`)
 	groupPath = regexp.MustCompile(`^[^*/]+(/|$)`)
 )
 
-// publicIssuers issue tokens to anyone, for any audience. For each issuer, they list the
-// claims that identify the owner of a token, and the form of a value that names one.
+// publicIssuers issue tokens to anyone, for any audience. For each issuer, the map contains
+// the claims that identify the owner of a token, and the form of a value that identifies
+// one.
 //
-// GitHub's owners choose the form of the subject, so it must begin with a claim that the
-// owner cannot choose. Its job_workflow_ref names a workflow that anyone can call.
+// On GitHub, owners can choose the format of the subject, so it must start with a claim
+// that they can't choose. Claim job_workflow_ref doesn't identify an owner, because anyone
+// can call a workflow.
 var publicIssuers = map[string]map[string]*regexp.Regexp{
 	"https://token.actions.githubusercontent.com": {
 		"sub":        regexp.MustCompile(`^((repo|repository):[^*:/]+/|(repository_owner|repository_owner_id|repository_id):[^*:]+(:|$))`),
@@ -82,8 +83,8 @@ var publicIssuers = map[string]map[string]*regexp.Regexp{
 	},
 }
 
-// checkPublic refuses an allow block for a public issuer that names no owner: every
-// repository has a main branch, and repo:* is every repository.
+// checkPublic returns an error for an allow block of a public issuer that identifies no
+// owner: every repository has a main branch, and repo:* matches every repository.
 func checkPublic(issuer string, a allow) error {
 	owners, isPublic := publicIssuers[issuer]
 	if !isPublic || slices.ContainsFunc(a.claims, func(c claim) bool {

@@ -1,20 +1,21 @@
-// Package access says who may read which providers from a server, by a file of
-// rules: everybody, the bearers of static tokens, and those of the tokens that an
-// OpenID Connect issuer gives to jobs. It also signs the addresses of archives, since
-// clients send no login with those, and limits the requests of a client.
+// Package access controls which callers can read which providers from a server. A file of
+// rules grants access to everyone, to static tokens, and to tokens of OpenID Connect
+// issuers. The package also signs links to archives, because clients don't send credentials
+// with those requests, and limits the request rate of clients.
 //
-// No error of this package has a token or a key in its text.
+// Errors of this package never contain a token or a key.
 package access
 
 import "github.com/tofu-oci/tofu-oci/pkg/provider"
 
-// Conditions of errors; what stands behind them in the text is the reason, for a log.
+// Errors of [Rules.Identify] and [ArchiveKey.Check]. They are wrapped with the reason,
+// which is intended for the log.
 var (
-	// ErrNoToken: nothing may be read without a token, and there is none.
-	ErrNoToken = provider.Errorf(provider.Denied, "a token is needed")
-	// ErrDenied: the token is not one that counts here, or not any more.
-	ErrDenied = provider.Errorf(provider.Denied, "the token is refused")
-	// ErrUnavailable: the token's issuer can't be asked for its keys at present, so
-	// nothing is known of the token.
-	ErrUnavailable = provider.Errorf(provider.Transient, "the token can't be checked at present")
+	// ErrNoToken is returned if a token is required and there is none.
+	ErrNoToken = provider.Errorf(provider.Denied, "a token is required")
+	// ErrDenied is returned if the token is unknown, invalid, or expired.
+	ErrDenied = provider.Errorf(provider.Denied, "invalid token")
+	// ErrUnavailable is returned if the token can't be verified because the keys of its
+	// issuer can't be fetched.
+	ErrUnavailable = provider.Errorf(provider.Transient, "the token cannot be verified at the moment")
 )

@@ -69,7 +69,7 @@ func ExampleArchiveKey() {
 	fmt.Println(err)
 	// Output:
 	// ci true <nil>
-	// the token is refused: it is for another archive, or was made with another key
+	// invalid token: the token is for a different archive, or was signed with a different key
 }
 
 // Ten requests a second for each client, of which three may come at once.

@@ -145,8 +145,8 @@ func (r *reader) token(b tokenBlock) (err error) {
 	return r.once("sha256 "+hex.EncodeToString(t.hash[:]), b.SHA256.Range())
 }
 
-// parseHash parses the hash of a token. Its errors don't contain the text, which may be
-// the token itself.
+// parseHash parses the hash of a token. Its errors don't contain the text, because users
+// might enter the token itself.
 func parseHash(text string) (hash [sha256.Size]byte, err error) {
 	n, err := hex.Decode(hash[:], []byte(text[:min(len(text), 2*len(hash))]))
 	switch {
@@ -158,8 +158,8 @@ func parseHash(text string) (hash [sha256.Size]byte, err error) {
 	return hash, nil
 }
 
-// emptyHashes are the hashes of nothing and of an empty line, which a script computes for
-// a token that it did not find.
+// emptyHashes are the hashes of an empty text and of an empty line, which a script produces
+// if the token is missing.
 var emptyHashes = []string{
 	"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 	"01ba4719c80b6fe911b091a7c05124b64eeece964e09c058ef8f9805daca546b",

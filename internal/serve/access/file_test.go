@@ -86,7 +86,7 @@ func TestParseRefuses(t *testing.T) {
 		"no issuer":             {"oidc \"a\" {\n audience = \"a\"\n}", `f:1:10: issuer is required`},
 		"no audience":           {"oidc \"a\" {\n issuer = \"https://a\"\n}", `f:1:10: audience is required`},
 		"empty audience":        {"oidc \"a\" {\n issuer = \"https://a\"\n audience = \"\"\n}", "f:3:13: audience: must not be empty"},
-		"issuer without TLS":    {"oidc \"a\" {\n issuer = \"http://a.example\"\n audience = \"a\"\n}", "f:2:11: issuer: it must begin with https://"},
+		"issuer without TLS":    {"oidc \"a\" {\n issuer = \"http://a.example\"\n audience = \"a\"\n}", "f:2:11: issuer: must start with https://"},
 		"issuer twice":          {fine + strings.Replace(fine, `"gh"`, `"gi"`, 1), "f:10:12: the issuer https://token.actions.githubusercontent.com already exists in line 2"},
 		"nobody":                {oidc(""), "f:1:1: the oidc block has no allow block"},
 		"allow, label":          {oidc("  allow \"x\" {}"), "f:4:9: Extraneous label for allow"},

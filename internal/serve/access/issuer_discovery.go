@@ -20,31 +20,31 @@ import (
 )
 
 const (
-	// maxDocument bounds an issuer's documents, in bytes. The largest key sets, those
-	// with certificates, have some twenty thousand.
+	// maxDocument limits an issuer's documents in bytes. The largest key sets, which
+	// contain certificates, have about 20,000 bytes.
 	maxDocument = 256 << 10
-	// maxValues bounds the values in them.
+	// maxValues limits the JSON values in a document.
 	maxValues = 8192
-	// maxIssuerKeys bounds the keys of an issuer. What issuers have is some ten.
+	// maxIssuerKeys limits the keys of an issuer. Issuers have about ten keys.
 	maxIssuerKeys = 100
-	// minRSA and maxRSA bound the bits of RSA keys: shorter ones are weak, longer ones
-	// take long.
+	// minRSA and maxRSA are the accepted sizes of RSA keys in bits: smaller keys are weak,
+	// and larger ones are slow.
 	minRSA, maxRSA = 2048, 8192
 )
 
-// parseIssuer reads the URL of an issuer, which has to be https without a query, or http
-// on loopback.
+// parseIssuer parses the URL of an issuer. It must use https, or http on a loopback
+// address, and must not have a query.
 func parseIssuer(text string) (string, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return "", errors.New("it must be a URL")
+		return "", errors.New("must be a URL")
 	case u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return "", errors.New("it must be the URL of a host, without a login, a query and a fragment")
+		return "", errors.New("must be a URL with a host and without credentials, query, or fragment")
 	case u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()):
 		return text, nil
 	}
-	return "", errors.New("it must begin with https://")
+	return "", errors.New("must start with https://")
 }
 
 func isLoopback(host string) bool {
@@ -52,7 +52,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// fetchKeys gets an issuer's keys, by OpenID Connect Discovery 1.0.
+// fetchKeys fetches the keys of an issuer by OpenID Connect Discovery 1.0.
 func fetchKeys(ctx context.Context, client *http.Client, issuer string) ([]jose.JSONWebKey, error) {
 	var metadata struct {
 		Issuer  string `json:"issuer"`
@@ -62,7 +62,7 @@ func fetchKeys(ctx context.Context, client *http.Client, issuer string) ([]jose.
 		return nil, err
 	}
 	if metadata.Issuer != issuer {
-		return nil, fmt.Errorf("the document of %s is of another issuer, %.100q", issuer, metadata.Issuer)
+		return nil, fmt.Errorf("discovery document of %s: unexpected issuer %.100q", issuer, metadata.Issuer)
 	}
 	if err := checkJWKS(issuer, metadata.JWKSURL); err != nil {
 		return nil, err
@@ -76,16 +76,17 @@ func fetchKeys(ctx context.Context, client *http.Client, issuer string) ([]jose.
 	return parseKeys(set.Keys)
 }
 
-// checkJWKS holds the place of the keys to what the issuer itself is held to.
+// checkJWKS checks that the URL of the keys uses https, unless the issuer is on a loopback
+// address.
 func checkJWKS(issuer, keys string) error {
 	u, err := url.Parse(keys)
 	if err != nil || u.Host == "" {
-		return fmt.Errorf("%s does not say where its keys are", issuer)
+		return fmt.Errorf("%s: discovery document has no valid jwks_uri", issuer)
 	}
 	if u.Scheme == "https" || u.Scheme == "http" && strings.HasPrefix(issuer, "http:") && isLoopback(u.Hostname()) {
 		return nil
 	}
-	return fmt.Errorf("the keys of %s are at %.100q, which is not https", issuer, httpclient.RedactURL(u))
+	return fmt.Errorf("%s: jwks_uri %.100q does not use https", issuer, httpclient.RedactURL(u))
 }
 
 func fetch(ctx context.Context, client *http.Client, from string, into any) error {
@@ -105,11 +106,11 @@ func fetch(ctx context.Context, client *http.Client, from string, into any) erro
 	return nil
 }
 
-// readKeys leaves out what is of no use, as RFC 7517 section 5 asks: keys of other
-// kinds, for other uses, too weak ones, and shared secrets.
+// parseKeys returns the usable signing keys. It ignores other keys, as section 5 of RFC
+// 7517 recommends: keys of other types or for other uses, weak keys, and shared secrets.
 func parseKeys(all []json.RawMessage) ([]jose.JSONWebKey, error) {
 	if len(all) > maxIssuerKeys {
-		return nil, fmt.Errorf("the issuer offers more than %d keys", maxIssuerKeys)
+		return nil, fmt.Errorf("the issuer has more than %d keys", maxIssuerKeys)
 	}
 	var keys []jose.JSONWebKey
 	for _, text := range all {
@@ -120,7 +121,7 @@ func parseKeys(all []json.RawMessage) ([]jose.JSONWebKey, error) {
 		keys = append(keys, key)
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("the issuer offers no key that is of use")
+		return nil, errors.New("the issuer has no usable keys")
 	}
 	return keys, nil
 }
@@ -135,8 +136,8 @@ func isUsable(key jose.JSONWebKey) bool {
 	return false
 }
 
-// isFor reports whether a key is for an algorithm: by its kind and, when it says so, by
-// its own word.
+// supports reports whether a key can be used with an algorithm, based on the type of the
+// key and on its alg parameter.
 func supports(key jose.JSONWebKey, algorithm string) bool {
 	if key.Algorithm != "" && key.Algorithm != algorithm {
 		return false

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// fetchTime limits a request for keys, including retries.
+	// fetchTime limits the time to fetch keys, including retries.
 	fetchTime = 10 * time.Second
-	// fetchPause is the time between two requests. Issuers publish a key some time before
-	// they sign with it.
+	// fetchPause is the minimum time between two fetches. Issuers publish a key some time
+	// before they sign with it.
 	fetchPause = time.Minute
-	// failurePause is the time after a failed request.
+	// failurePause is the minimum time after a failed fetch.
 	failurePause = 10 * time.Second
-	// refreshAfter is the age at which keys are requested again in the background, so that
+	// refreshAfter is the age at which keys are fetched again in the background, so that
 	// revoked keys disappear.
 	refreshAfter = time.Hour
 	// maxKeyAge is the maximum age of keys if the issuer does not respond.
@@ -38,8 +38,9 @@ func (c *keyCache) of(url string) *issuerKeys {
 	return keys
 }
 
-// issuerKeys caches the keys of an issuer. Anyone can send tokens with unknown keys, so
-// they cause few requests. The key set of go-oidc sends one for each.
+// issuerKeys caches the keys of an issuer. It limits how often tokens with unknown keys
+// cause a fetch, because anyone can send such tokens. The key set of go-oidc fetches the
+// keys for each of them.
 type issuerKeys struct {
 	url    string
 	http   *http.Client
@@ -47,21 +48,21 @@ type issuerKeys struct {
 
 	mu   sync.Mutex
 	keys []jose.JSONWebKey
-	// fetched is the time of the keys, and tried that of the last request, which ended with
-	// failed.
+	// fetched is the time when the keys were fetched. requested and lastError describe the
+	// last attempt.
 	fetched, requested time.Time
 	lastError          error
 }
 
-// matching returns the keys that can verify a token. It only waits for the issuer if
-// no known key matches. Errors are [ErrUnavailable] and those of the context.
+// matching returns the keys that can verify a token. It waits for the issuer only if no
+// cached key matches. It returns [ErrUnavailable] or the error of the context.
 func (i *issuerKeys) matching(ctx context.Context, token *jose.JSONWebSignature) ([]jose.JSONWebKey, error) {
 	header := token.Signatures[0].Header
 	keys, due, _ := i.lookup(header)
 	if due {
 		done := i.flight.DoChan("", func() (any, error) {
 			if _, due, _ := i.lookup(header); due {
-				i.fetch(context.WithoutCancel(ctx)) // others wait for it, too
+				i.fetch(context.WithoutCancel(ctx)) // other callers wait for it, too
 			}
 			return nil, nil
 		})
@@ -83,7 +84,8 @@ func (i *issuerKeys) matching(ctx context.Context, token *jose.JSONWebSignature)
 	return keys, nil
 }
 
-// look returns the known keys that match, and whether a request is due and allowed.
+// lookup returns the cached keys that match, and reports whether a fetch is due and
+// allowed.
 func (i *issuerKeys) lookup(header jose.Header) (keys []jose.JSONWebKey, due bool, lastError error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -98,7 +100,7 @@ func (i *issuerKeys) lookup(header jose.Header) (keys []jose.JSONWebKey, due boo
 	return keys, due, i.lastError
 }
 
-// fetch requests the keys.
+// fetch fetches the keys.
 func (i *issuerKeys) fetch(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fmt.Errorf("no response within %s", fetchTime))
 	defer cancel()
@@ -114,8 +116,8 @@ func (i *issuerKeys) fetch(ctx context.Context) {
 	}
 }
 
-// matchingKeys returns the keys with an ID that are for an algorithm. A token without an
-// ID matches only a single key, see section 10.1 of OpenID Connect Core.
+// matchingKeys returns the keys with an ID that support an algorithm. Without an ID, there
+// must be exactly one such key, see section 10.1 of OpenID Connect Core.
 func matchingKeys(keys []jose.JSONWebKey, id, algorithm string) []jose.JSONWebKey {
 	var matching []jose.JSONWebKey
 	for _, key := range keys {

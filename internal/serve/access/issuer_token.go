@@ -15,51 +15,52 @@ import (
 )
 
 const (
-	// maxIssuerToken limits a token, in bytes. Tokens of GitHub and GitLab have about two
-	// thousand, and servers accept headers of about sixteen thousand.
+	// maxIssuerToken limits a token in bytes. Tokens of GitHub and GitLab have about 2,000
+	// bytes, and servers accept headers of about 16,000 bytes.
 	maxIssuerToken = 16 << 10
 	// maxClaims limits the JSON values in a token.
 	maxClaims = 2048
-	// leeway is the allowed difference between the clocks of an issuer and of this machine.
+	// leeway is the maximum difference between the clocks of an issuer and of this machine.
 	leeway = time.Minute
 )
 
 // algorithms are the accepted signature algorithms. Algorithms with a shared secret are
-// missing, because a public key could be used as one. So is "none".
+// excluded, because an attacker could use a public key as the secret. "none" is excluded,
+// too.
 var algorithms = []jose.SignatureAlgorithm{
 	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
 }
 
-// compactForm is the form of a token. The decoder would accept line breaks.
+// compactForm is the required form of a token. The decoder would accept line breaks.
 var compactForm = regexp.MustCompile(`^[\w-]+\.[\w-]+\.[\w-]+$`)
 
-// issuerToken is the token of an OpenID Connect issuer. Its claims prove nothing until
-// its signature is verified.
+// issuerToken is a token of an OpenID Connect issuer. Its claims are untrusted until check
+// has verified the signature.
 type issuerToken struct {
 	signed *jose.JSONWebSignature
 	jwt.Claims
 	all map[string]json.RawMessage
 }
 
-// parseIssuerToken reads a token. Its errors contain no part of the token.
+// parseIssuerToken parses a token. Its errors contain no part of the token.
 func parseIssuerToken(text string) (t issuerToken, err error) {
 	if len(text) > maxIssuerToken {
-		return t, fmt.Errorf("it has more than %d bytes", maxIssuerToken)
+		return t, fmt.Errorf("the token exceeds %d bytes", maxIssuerToken)
 	}
 	if !compactForm.MatchString(text) {
-		return t, errors.New("it is not a JSON Web Token")
+		return t, errors.New("the token is not a JSON Web Token")
 	}
 	if t.signed, err = jose.ParseSignedCompact(text, algorithms); err != nil {
-		return t, errors.New("it is not a JSON Web Token, or its algorithm is not accepted")
+		return t, errors.New("the token is not a JSON Web Token, or its algorithm is not supported")
 	}
 	payload := t.signed.UnsafePayloadWithoutVerification()
 	if bounded.DecodeJSON(payload, &t.all, maxClaims) != nil || json.Unmarshal(payload, &t.Claims) != nil {
-		return t, errors.New("its claims are invalid or too many")
+		return t, errors.New("the claims of the token are invalid, or there are too many")
 	}
 	return t, nil
 }
 
-// check verifies the signature of a token, its audience and its times.
+// check verifies the signature of a token, its audience, and its times.
 func (t issuerToken) check(keys []jose.JSONWebKey, audience string) error {
 	verified := false
 	for _, key := range keys {
@@ -68,23 +69,23 @@ func (t issuerToken) check(keys []jose.JSONWebKey, audience string) error {
 	}
 	switch {
 	case len(keys) == 0:
-		return errors.New("the issuer has no such key")
+		return errors.New("the issuer has no key with this ID")
 	case !verified:
-		return errors.New("its signature is not by the issuer's key")
+		return errors.New("the signature does not match the issuer's keys")
 	case t.Expiry == nil:
-		return errors.New("it never expires")
+		return errors.New("the token has no expiry")
 	}
 	claims := t.Claims
-	claims.IssuedAt = nil // is not a condition
+	claims.IssuedAt = nil // not checked
 	return claims.ValidateWithLeeway(jwt.Expected{AnyAudience: jwt.Audience{audience}, Time: time.Now()}, leeway)
 }
 
-// texts returns the values of a claim as text: a string, a number or Boolean as in JSON,
-// or the elements of a list. Other values are left out.
+// claimValues returns the values of a claim as text: a string, a number or Boolean in JSON
+// form, or the elements of a list. Other values are ignored.
 func (t issuerToken) claimValues(name string) (all []string) {
 	elements := []json.RawMessage{t.all[name]}
 	if value := bytes.TrimSpace(t.all[name]); len(value) > 0 && value[0] == '[' {
-		_ = json.Unmarshal(value, &elements) // it was parsed before
+		_ = json.Unmarshal(value, &elements) // the JSON was parsed before
 	}
 	for _, element := range elements {
 		var value any

@@ -16,43 +16,44 @@ import (
 )
 
 const (
-	// keySize is the least size of a key, in bytes: that of the hash, by RFC 2104.
+	// keySize is the minimum size of a key in bytes: the size of the hash, as RFC 2104
+	// recommends.
 	keySize = 32
-	// maxKeyFile bounds a file of keys, in bytes, and maxKeys the keys in it. Each is
-	// tried for a token.
+	// maxKeyFile limits a key file in bytes, and maxKeys limits the keys in it. Each key is
+	// tried for every token.
 	maxKeyFile = 64 << 10
 	maxKeys    = 16
-	// minDifferent is how many different bytes a key has to have. Of 32 random ones
-	// fewer than 16 are hardly ever the same; 00000000… is a placeholder.
+	// minDistinct is the minimum number of distinct bytes in a key. Random keys of 32 bytes
+	// practically always have more. Placeholders such as 00000000… don't.
 	minDistinct = 16
 )
 
-// ArchiveKey signs the addresses of archives. The zero value accepts none.
+// ArchiveKey signs links to archives. The zero value accepts none.
 type ArchiveKey struct {
-	// keys has the one that signs first; all verify.
+	// keys verify links. The first key also signs them.
 	keys [][]byte
 }
 
-// NewArchiveKey makes a key of random bytes, for a server that is alone: no other one,
-// and not itself after a restart, accepts what it signs.
+// NewArchiveKey returns a random key for a single server. Other servers, and the same
+// server after a restart, don't accept its links.
 func NewArchiveKey() ArchiveKey {
 	key := make([]byte, keySize)
-	_, _ = rand.Read(key) // it never fails
+	_, _ = rand.Read(key) // never fails
 	return ArchiveKey{[][]byte{key}}
 }
 
-// ReadArchiveKey reads a file that replicas share: a key a line, of at least 32 random
-// bytes in hexadecimal digits. The first signs, and all verify, so that a key can be
-// exchanged. Empty lines and those with a # in front don't count. A file that others
-// may read or its group may change is refused, but on Windows. Errors are those of
-// the file system, *[stricthcl.Error], and one about the mode.
+// ReadArchiveKey reads a key file that replicas share. It has one key per line, of at least
+// 32 random bytes in hexadecimal form. The first key signs and all keys verify, so that
+// keys can be rotated. Blank lines and lines starting with # are ignored. Except on
+// Windows, the file must not be readable by others or writable by its group. Errors are
+// file system errors, *[stricthcl.Error], or an error about the mode.
 func ReadArchiveKey(path string) (ArchiveKey, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return ArchiveKey{}, err
 	}
 	if mode := info.Mode().Perm(); mode&0o027 != 0 && runtime.GOOS != "windows" {
-		return ArchiveKey{}, fmt.Errorf("%s has mode %04o: nobody but its owner may write it, and others may not read it (chmod 600)", path, mode)
+		return ArchiveKey{}, fmt.Errorf("%s has mode %04o: only its owner must be able to write it, and others must not be able to read it (chmod 600)", path, mode)
 	}
 	data, err := bounded.ReadFileOrPipe(path, maxKeyFile)
 	if err != nil {
@@ -91,5 +92,5 @@ func parseArchiveKey(file string, data []byte) (k ArchiveKey, err error) {
 	return k, nil
 }
 
-// Format implements [fmt.Formatter]: a key that gets into a text is not shown.
+// Format implements [fmt.Formatter]. It prevents a key from being printed.
 func (k ArchiveKey) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "(secret)") }

@@ -10,35 +10,35 @@ import (
 )
 
 const (
-	// maxClients bounds those that a limiter knows, some 300 bytes each. The one that
-	// was away longest is forgotten.
+	// maxClients limits the tracked clients, which use about 300 bytes each. The least
+	// recently used client is removed first.
 	maxClients = 16384
-	// ipv6Client is the network that one client has in IPv6, in bits: the addresses in
-	// it are his to choose.
+	// ipv6Client is the prefix length in bits of the IPv6 network that is treated as one
+	// client, because a client can choose any address in its network.
 	ipv6Client = 64
 )
 
-// Limiter limits the requests of each client. Clients with a token are identified by
-// name, wherever they connect from, and others by address, or by the /64 of an IPv6
-// address. It is safe for concurrent use; nil limits nobody.
+// Limiter limits the request rate of each client. Clients with a token are identified by
+// name, and others by IPv4 address or IPv6 /64 network. It is safe for concurrent use. A
+// nil Limiter allows every request.
 type Limiter struct {
 	rate    rate.Limit
 	burst   int
 	clients *lru.Cache[string, *rate.Limiter]
 }
 
-// NewLimiter allows each client a number of requests per second, and a number at once at
-// first or after a pause. If the rate is not positive, it returns nil.
+// NewLimiter returns a limiter that allows each client a number of requests per second, and
+// bursts. It returns nil if perSecond is not positive.
 func NewLimiter(perSecond float64, burst int) *Limiter {
 	if !(perSecond > 0) {
 		return nil
 	}
-	clients, _ := lru.New[string, *rate.Limiter](maxClients) // the error is for a size below 1
+	clients, _ := lru.New[string, *rate.Limiter](maxClients) // fails only for a size below 1
 	return &Limiter{rate: rate.Limit(perSecond), burst: max(burst, 1), clients: clients}
 }
 
-// Allow reports whether a request is allowed. If not, retryAfter is the time until the
-// next one, in whole seconds, for the header of that name.
+// Allow reports whether a request is allowed. If not, retryAfter is the time to wait in
+// whole seconds, for the Retry-After header.
 func (l *Limiter) Allow(c Caller, from netip.Addr) (retryAfter time.Duration, allowed bool) {
 	if l == nil {
 		return 0, true
@@ -49,7 +49,7 @@ func (l *Limiter) Allow(c Caller, from netip.Addr) (retryAfter time.Duration, al
 	}
 	l.clients.ContainsOrAdd(key, rate.NewLimiter(l.rate, l.burst))
 	client, known := l.clients.Get(key)
-	if !known { // maxClients others came in between
+	if !known { // removed in the meantime because of other clients
 		return 0, true
 	}
 	reservation := client.Reserve()
@@ -57,18 +57,18 @@ func (l *Limiter) Allow(c Caller, from netip.Addr) (retryAfter time.Duration, al
 	if wait == 0 {
 		return 0, true
 	}
-	reservation.Cancel() // refused requests don't count
+	reservation.Cancel() // rejected requests don't use up the limit
 	return time.Duration(math.Ceil(wait.Seconds())) * time.Second, false
 }
 
 // Network returns the network that is treated as one client: an IPv4 address, or the /64
-// of an IPv6 address. It is the zero value for an invalid address.
+// network of an IPv6 address. It is zero for an invalid address.
 func Network(from netip.Addr) netip.Prefix {
 	from = from.Unmap().WithZone("")
 	bits := from.BitLen()
 	if from.Is6() {
 		bits = ipv6Client
 	}
-	network, _ := from.Prefix(bits) // an invalid address has none
+	network, _ := from.Prefix(bits) // fails only for an invalid address
 	return network
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Rules specify who may read which providers. They deny by default, so the zero value
-// allows nothing. Nil stands for a server without rules, and allows everything.
+// Rules specifies which callers can read which providers. The zero value denies everything.
+// Nil means that there are no rules, and allows everything.
 type Rules struct {
-	// Hosts are those that the file publishes, in its order.
+	// Hosts are the published hosts, in the order of the file.
 	Hosts []Host
 
 	anonymous []provider.Pattern
@@ -25,47 +25,48 @@ type Rules struct {
 	keys      *keyCache
 }
 
-// Host is one that the provider registry protocol serves.
+// Host is a host that is published by the provider registry protocol.
 type Host struct {
-	// Name is the host that clients ask for.
+	// Name is the host that clients request.
 	Name svchost.Hostname
-	// Repository says where its providers are.
+	// Repository is the template of the repositories with the providers.
 	Repository template.Template
-	// As is the host of the addresses that Repository and the patterns of callers are
-	// asked with: Name itself when the file says nothing.
+	// As is the host that replaces Name in addresses, both for Repository and for the
+	// patterns of callers. By default, it is Name.
 	As svchost.Hostname
 }
 
-// staticToken is the hash of one. A token of 32 random bytes can't be guessed from
-// it, so it needs no salt and no slow hash.
+// staticToken is the hash of a token. It needs no salt and no slow hash function, because a
+// token has 32 random bytes.
 type staticToken struct {
 	name     string
 	hash     [sha256.Size]byte
 	patterns []provider.Pattern
 }
 
-// issuer is whose tokens count, for which audience.
+// issuer is a trusted issuer and the required audience.
 type issuer struct {
 	name, url, audience string
 	allow               []allow
 }
 
-// allow lets those in whose claims all fit.
+// allow grants access to tokens with matching claims.
 type allow struct {
 	claims   []claim
 	patterns []provider.Pattern
 }
 
-// Open reports whether there are no rules, so that neither tokens nor signed links to
-// archives matter.
+// AllowAll reports whether there are no rules, so that neither tokens nor signed links are
+// required.
 func (r *Rules) AllowAll() bool { return r == nil }
 
-// Who says whose request it is that has a bearer token; empty is none. What may be
-// read without a token, those with one may read as well. Errors are [ErrNoToken],
-// [ErrDenied] and [ErrUnavailable] with a reason, and those of the context.
+// Identify returns the caller with a bearer token, which is empty if there is none. Callers
+// with a token can also read everything that is readable without one. Errors are
+// [ErrNoToken], [ErrDenied], and [ErrUnavailable], wrapped with a reason, and the error of
+// the context.
 //
-// A token that is wrong is refused even where none is needed: its owner would look
-// for the reason elsewhere.
+// An invalid token is rejected even if no token is required, so that its owner notices the
+// problem.
 func (r *Rules) Identify(ctx context.Context, bearer string) (Caller, error) {
 	switch {
 	case r.AllowAll():
@@ -81,7 +82,8 @@ func (r *Rules) Identify(ctx context.Context, bearer string) (Caller, error) {
 	return r.issuerCaller(ctx, bearer)
 }
 
-// static compares with all tokens, so that the time it takes says nothing.
+// staticCaller returns the caller with a static token. It compares all tokens in constant
+// time.
 func (r *Rules) staticCaller(bearer string) (c Caller, found bool) {
 	hash := sha256.Sum256([]byte(bearer))
 	at := -1
@@ -99,21 +101,21 @@ func (r *Rules) caller(name string, patterns []provider.Pattern) Caller {
 	return Caller{Name: callerName(name), patterns: slices.Concat(patterns, r.anonymous)}
 }
 
-// issued returns the caller with a token of an issuer.
+// issuerCaller returns the caller with a token of an issuer.
 func (r *Rules) issuerCaller(ctx context.Context, bearer string) (Caller, error) {
 	if len(r.issuers) == 0 {
-		return Caller{}, fmt.Errorf("%w: it is none of the %d in the file", ErrDenied, len(r.tokens))
+		return Caller{}, fmt.Errorf("%w: it does not match any of the %d token blocks", ErrDenied, len(r.tokens))
 	}
-	// 1. The claimed issuer.
+	// 1. Find the claimed issuer.
 	token, err := parseIssuerToken(bearer)
 	if err != nil {
-		return Caller{}, fmt.Errorf("%w: it is none of the %d in the file, and %w", ErrDenied, len(r.tokens), err)
+		return Caller{}, fmt.Errorf("%w: it does not match any of the %d token blocks, and %w", ErrDenied, len(r.tokens), err)
 	}
 	at := slices.IndexFunc(r.issuers, func(i issuer) bool { return i.url == token.Issuer })
 	if at < 0 {
-		return Caller{}, fmt.Errorf("%w: the file does not name its issuer %.200q", ErrDenied, token.Issuer)
+		return Caller{}, fmt.Errorf("%w: no oidc block for issuer %.200q", ErrDenied, token.Issuer)
 	}
-	// 2. The proof.
+	// 2. Verify the token.
 	i := r.issuers[at]
 	keys, err := r.keys.of(i.url).matching(ctx, token.signed)
 	if err != nil {
@@ -122,7 +124,7 @@ func (r *Rules) issuerCaller(ctx context.Context, bearer string) (Caller, error)
 	if err := token.check(keys, i.audience); err != nil {
 		return Caller{}, fmt.Errorf("%w: oidc %q: %w", ErrDenied, i.name, err)
 	}
-	// 3. What the owner may read.
+	// 3. Determine what the caller can read.
 	name := i.name
 	if token.Subject != "" {
 		name += ":" + token.Subject
@@ -134,12 +136,12 @@ func (r *Rules) issuerCaller(ctx context.Context, bearer string) (Caller, error)
 		}
 	}
 	if len(patterns) == 0 {
-		return Caller{}, fmt.Errorf("%w: no allow block of oidc %q fits the claims of %s", ErrDenied, i.name, callerName(name))
+		return Caller{}, fmt.Errorf("%w: no allow block of oidc %q matches the claims of %s", ErrDenied, i.name, callerName(name))
 	}
 	return r.caller(name, patterns), nil
 }
 
 func allProviders() provider.Pattern {
-	all, _ := provider.ParsePattern("*/*/*") // it is one
+	all, _ := provider.ParsePattern("*/*/*") // a valid pattern
 	return all
 }

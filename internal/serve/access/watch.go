@@ -13,36 +13,37 @@ import (
 )
 
 const (
-	// maxFile limits a file, in bytes: a block of rules takes about two hundred.
+	// maxFile limits a file in bytes. A block of rules takes about 200.
 	maxFile = 1 << 20
-	// lookEvery is the minimum time between two looks at the files.
+	// checkInterval is the minimum time between two checks of the files.
 	checkInterval = 2 * time.Second
-	// settled is the minimum age of a file's last change after which another change would
-	// have another time. File systems count in up to two seconds.
+	// settleTime is the minimum time after the last change of a file after which a further
+	// change results in a different modification time. The resolution of file systems is up
+	// to two seconds.
 	settleTime = 2 * time.Second
 )
 
-// Watched is a value that is read again when its files change. It is safe for concurrent
-// use.
+// Watched is a value that is reloaded when its files change. It is safe for concurrent use.
 type Watched[T any] struct {
 	paths    []string
 	parse    func(contents [][]byte) (*T, error)
 	reloaded func(error)
 	value    atomic.Pointer[T]
 
-	// mu guards what follows.
+	// mu guards the fields below.
 	mu        sync.Mutex
 	checkedAt time.Time
-	// seen is the state of the files that were read last; nil if they have to be read again.
+	// files is the state of the files when they were read, or nil if they must be read
+	// again.
 	files []fs.FileInfo
 	hash  [sha256.Size]byte
-	// problem is why the files are not in force, or empty.
+	// problem is the error of the last reload, or empty.
 	problem string
 }
 
-// Watch reads files. When they have changed, reloaded is called with nil, or with the
-// reason why the previous value stays in force; it may be nil. Errors are those of the file
-// system and of parse.
+// Watch reads files and parses their contents. After they have changed, reloaded is called
+// with nil or, if the previous value stays in force, with the reason. It can be nil. Errors
+// are those of the file system and of parse.
 func Watch[T any](parse func(contents [][]byte) (*T, error), reloaded func(error), paths ...string) (*Watched[T], error) {
 	w := &Watched[T]{paths: paths, parse: parse, reloaded: reloaded}
 	if w.reloaded == nil {
@@ -55,17 +56,17 @@ func Watch[T any](parse func(contents [][]byte) (*T, error), reloaded func(error
 	return w, nil
 }
 
-// Open watches a file of rules, so that a token can be added and revoked without a
-// restart. While the file is missing, empty, or invalid, the previous rules stay in force.
+// Open watches a file of rules, so that tokens can be added and revoked without a restart.
+// While the file is missing, empty, or invalid, the previous rules stay in force.
 func Open(path string, o Options) (*Watched[Rules], error) {
-	keys := &keyCache{http: o.HTTP} // all rules of the file share it
+	keys := &keyCache{http: o.HTTP} // shared by all versions of the file
 	return Watch(func(contents [][]byte) (*Rules, error) { return parse(path, contents[0], keys) }, o.Reloaded, path)
 }
 
-// Get returns the value that is in force. Every few seconds it checks whether the files
-// have changed.
+// Get returns the current value. Every few seconds, it checks whether the files have
+// changed.
 func (w *Watched[T]) Get() *T {
-	if w.mu.TryLock() { // one caller looks, the others go on
+	if w.mu.TryLock() { // one caller checks, the others don't wait
 		defer w.mu.Unlock()
 		if time.Since(w.checkedAt) >= checkInterval {
 			w.check()
@@ -75,7 +76,7 @@ func (w *Watched[T]) Get() *T {
 	return w.value.Load()
 }
 
-// look reads the files again if they have changed, and reports each outcome once.
+// check reloads the files if they have changed, and reports each outcome once.
 func (w *Watched[T]) check() {
 	changed, err := w.reload()
 	switch {
@@ -88,10 +89,10 @@ func (w *Watched[T]) check() {
 	}
 }
 
-// read reports whether there is a new value, or the old one after a problem. A file that
-// was replaced by a rename or a link is another one.
+// reload reports whether there is a new value, or the previous value is valid again after a
+// problem. A file that was replaced by a rename or through a link counts as changed.
 func (w *Watched[T]) reload() (changed bool, err error) {
-	// 1. Whether these are the files that were read last.
+	// 1. Check whether the files are unchanged.
 	var now []fs.FileInfo
 	isSettled := true
 	for _, path := range w.paths {
@@ -106,7 +107,8 @@ func (w *Watched[T]) reload() (changed bool, err error) {
 	if slices.EqualFunc(now, w.files, isUnchanged) {
 		return false, nil
 	}
-	// 2. What they contain. They may change meanwhile, so they are as new as before.
+	// 2. Read the files. If they change in the meantime, the state from before causes
+	// another reload.
 	w.files = nil
 	contents, hash := make([][]byte, len(w.paths)), sha256.New()
 	for i, path := range w.paths {

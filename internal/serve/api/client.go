@@ -19,29 +19,28 @@ import (
 )
 
 const (
-	// maxAnswer bounds an answer, in bytes, and maxValues the JSON values in it. A page
-	// of versions has some tens of kilobytes.
+	// maxResponse limits a response in bytes, and maxValues limits the JSON values in it. A
+	// page of versions has some tens of kilobytes.
 	maxResponse = 8 << 20
 	maxValues   = 200_000
-	// maxPages bounds a list. The largest providers have some hundreds of versions, 20 a
-	// page.
+	// maxPages limits the pages of a list. The largest providers have several hundred
+	// versions, with 20 per page.
 	maxPages = 2000
 )
 
-// ErrNoAPI says that there is no API of a tofu-oci server at a URL.
-var ErrNoAPI = provider.Errorf(provider.NotFound, "there is no API of a tofu-oci server")
+// ErrNoAPI is returned if a URL is not that of a tofu-oci server.
+var ErrNoAPI = provider.Errorf(provider.NotFound, "no tofu-oci server API found")
 
-// ClientOptions are the options of a [Client].
+// ClientOptions configures a [Client].
 type ClientOptions struct {
 	// HTTP sends the requests.
 	HTTP *http.Client
-	// URL is where clients reach the server, with the path that stands before all of its
-	// own. It is https; http is for this machine, and for the hosts of PlainHTTP.
+	// URL is the URL of the server, including any path prefix. It must use https, unless
+	// the host is a loopback address or listed in PlainHTTP.
 	URL *url.URL
-	// PlainHTTP lists hosts, with their port if they have one, that are spoken to
-	// without TLS.
+	// PlainHTTP lists the hosts, with optional ports, that plain HTTP is allowed for.
 	PlainHTTP []string
-	// Token is sent to the server; empty is none.
+	// Token is the bearer token for the server. If empty, none is sent.
 	Token string
 }
 
@@ -51,16 +50,16 @@ type Client struct {
 	base    string
 }
 
-// NewClient makes a client. It asks nobody anything yet.
+// NewClient returns a client. It makes no requests.
 func NewClient(o ClientOptions) (*Client, error) {
 	u := o.URL
 	switch {
 	case u == nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return nil, errors.New("a server is named by its URL, such as https://tofu.example.com")
+		return nil, errors.New("invalid server URL: want a URL such as https://tofu.example.com")
 	case u.RawQuery != "" || u.Fragment != "" || u.User != nil:
-		return nil, fmt.Errorf("the URL %s must have scheme, host and maybe a path", u.Redacted())
+		return nil, fmt.Errorf("invalid server URL %s: want scheme, host, and optional path", u.Redacted())
 	case u.Scheme == "http" && !isLoopback(u.Hostname()) && !slices.Contains(o.PlainHTTP, u.Host):
-		return nil, fmt.Errorf("%s is not https, and %s is neither this machine nor named by --plain-http", u.Redacted(), u.Host)
+		return nil, fmt.Errorf("%s uses plain HTTP, and %s is neither a loopback address nor listed in --plain-http", u.Redacted(), u.Host)
 	}
 	base := *u
 	base.Path, base.RawPath = strings.TrimRight(u.Path, "/"), ""
@@ -72,7 +71,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// Host is the server's, with its port where it is not that of https.
+// Host returns the host of the server, with the port unless it is 443.
 func (c *Client) Host() string {
 	if host, port, err := net.SplitHostPort(c.options.URL.Host); err == nil && port == "443" {
 		return host
@@ -80,8 +79,8 @@ func (c *Client) Host() string {
 	return c.options.URL.Host
 }
 
-// Providers lists the providers whose addresses have all words of a search; an empty
-// one finds all.
+// Providers returns the providers whose addresses contain all words of a search. If search
+// is empty, it returns all providers.
 func (c *Client) Providers(ctx context.Context, search string) (Providers, error) {
 	all := Providers{Providers: []ProviderRef{}}
 	err := c.pages(ctx, "", search, func(at string) (int, bool, error) {
@@ -96,8 +95,8 @@ func (c *Client) Providers(ctx context.Context, search string) (Providers, error
 	return all, err
 }
 
-// Provider returns a provider with all of its versions. The error may be
-// [provider.ErrProviderNotFound].
+// Provider returns a provider with all of its versions. If the provider doesn't exist, it
+// returns [provider.ErrProviderNotFound].
 func (c *Client) Provider(ctx context.Context, a provider.Address) (Provider, error) {
 	all := Provider{Versions: []VersionRef{}}
 	err := c.pages(ctx, path(a.Host.ForDisplay(), a.Namespace, a.Type), "", func(at string) (int, bool, error) {
@@ -115,7 +114,8 @@ func (c *Client) Provider(ctx context.Context, a provider.Address) (Provider, er
 	return all, err
 }
 
-// Version returns what a release holds. The error may be [provider.ErrVersionNotFound].
+// Version returns the details of a release. If the version doesn't exist, it returns
+// [provider.ErrVersionNotFound].
 func (c *Client) Version(ctx context.Context, a provider.Address, v provider.Version) (release Version, err error) {
 	err = c.get(ctx, c.base+path(a.Host.ForDisplay(), a.Namespace, a.Type, v.String()), &release)
 	if isNotFound(err) {
@@ -124,8 +124,7 @@ func (c *Client) Version(ctx context.Context, a provider.Address, v provider.Ver
 	return release, err
 }
 
-// missing says what a 404 means: what was asked for is not there, or there is no API
-// that could have it.
+// missing returns the reason for a 404: what if the server has an API, otherwise ErrNoAPI.
 func (c *Client) missing(ctx context.Context, what error) error {
 	err := c.get(ctx, c.base, &Providers{})
 	if isNotFound(err) || errors.Is(err, ErrNoAPI) {
@@ -139,7 +138,7 @@ func isNotFound(err error) bool {
 	return ok && response.Status == http.StatusNotFound
 }
 
-// path is the end of a URL.
+// path returns the escaped path elements for a URL.
 func path(words ...string) string {
 	var b strings.Builder
 	for _, word := range words {
@@ -148,8 +147,8 @@ func path(words ...string) string {
 	return b.String()
 }
 
-// pages reads the pages of a list, one after the other. It does not go where an answer
-// says that the next one is: that may be a URL for others.
+// pages reads all pages of a list. It ignores the URL of the next page, which can be a URL
+// for other clients, and counts pages instead.
 func (c *Client) pages(ctx context.Context, path, search string, read func(at string) (items int, more bool, err error)) error {
 	for page := 1; page <= maxPages; page++ {
 		query := url.Values{"page": {strconv.Itoa(page)}}
@@ -161,16 +160,16 @@ func (c *Client) pages(ctx context.Context, path, search string, read func(at st
 			return err
 		}
 		if items == 0 {
-			return fmt.Errorf("%s: a page of the list is empty, and not the last one", c.base+path)
+			return fmt.Errorf("%s: empty page before the end of the list", c.base+path)
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("%s: the list has more than %d pages", c.base+path, maxPages)
+	return fmt.Errorf("%s: the list exceeds %d pages", c.base+path, maxPages)
 }
 
-// get reads one answer.
+// get reads a response.
 func (c *Client) get(ctx context.Context, at string, into any) error {
 	target, err := url.Parse(at)
 	if err != nil {
@@ -185,10 +184,10 @@ func (c *Client) get(ctx context.Context, at string, into any) error {
 		return err
 	}
 	if mediaType, _, _ := mime.ParseMediaType(doc.Header.Get("Content-Type")); mediaType != "application/json" {
-		return doc.Error(fmt.Errorf("%w at %s: the answer is of type %.100q", ErrNoAPI, c.options.URL.Redacted(), mediaType))
+		return doc.Error(fmt.Errorf("%w at %s: unexpected content type %.100q", ErrNoAPI, c.options.URL.Redacted(), mediaType))
 	}
 	if err := bounded.DecodeJSON(doc.Bytes, into, maxValues); err != nil {
-		return doc.Error(fmt.Errorf("%w at %s: the answer cannot be read: %w", ErrNoAPI, c.options.URL.Redacted(), err))
+		return doc.Error(fmt.Errorf("%w at %s: parsing the response: %w", ErrNoAPI, c.options.URL.Redacted(), err))
 	}
 	return nil
 }

@@ -1,9 +1,9 @@
-// Package api defines the API of a server below /api/v1: the types of its responses, the
-// document that describes them, and a [Client] that reads them.
+// Package api defines the API of a server below /api/v1: the types of its responses, its
+// OpenAPI description, and a [Client].
 //
-// Package serve fills these types, and its pages render them. The client bounds what it
-// reads, and verifies none of it.
+// Package serve creates these responses, and package page renders them. The client limits
+// the size of responses, but doesn't verify their content.
 //
-// Dates are RFC 3339, sizes are bytes, and a field of which nothing is known is left
-// out. Texts come from whoever made a release: who shows them escapes them.
+// Dates are in RFC 3339 format, sizes are in bytes, and unknown fields are omitted. Texts
+// are untrusted and must be escaped for output.
 package api

@@ -3,14 +3,13 @@ package api
 // ProblemType is the media type of a [Problem].
 const ProblemType = "application/problem+json"
 
-// Problem is an answer other than what was asked for:
-// https://www.rfc-editor.org/rfc/rfc9457.
+// Problem is an error response: https://www.rfc-editor.org/rfc/rfc9457.
 type Problem struct {
-	// Type is "about:blank": the status says what kind it is.
+	// Type is always "about:blank", so the status is the type of the problem.
 	Type string `json:"type"`
-	// Title is the status in words.
+	// Title is the text of the status.
 	Title  string `json:"title"`
 	Status int    `json:"status"`
-	// Detail is for people.
+	// Detail is a message for users.
 	Detail string `json:"detail,omitempty"`
 }

@@ -2,84 +2,84 @@ package api
 
 import "time"
 
-// Providers is a page of the providers that a server has: GET /api/v1/providers.
+// Providers is a page of the providers of a server: GET /api/v1/providers.
 type Providers struct {
-	// Providers are sorted by host, namespace and type.
+	// Providers are sorted by host, namespace, and type.
 	Providers []ProviderRef `json:"providers"`
-	// Total is how many there are on all pages.
+	// Total is the number of providers on all pages.
 	Total int `json:"total"`
-	// Next is the URL of the next page; empty for the last one.
+	// Next is the URL of the next page, or empty on the last page.
 	Next string `json:"next,omitempty"`
-	// Warnings say what could not be listed, such as a registry without a catalog.
+	// Warnings describe what could not be listed, for example a registry without a catalog.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// ProviderRef names a provider.
+// ProviderRef identifies a provider.
 type ProviderRef struct {
-	// Address is host/namespace/type, as people read it.
+	// Address is host/namespace/type in display form.
 	Address   string `json:"address"`
 	Host      string `json:"host"`
 	Namespace string `json:"namespace"`
 	Type      string `json:"type"`
-	// Repository is where its releases lie. It is left out for callers who see the
-	// server only.
+	// Repository is the repository that contains its releases. It is empty if unknown.
 	Repository string `json:"repository,omitempty"`
-	// Latest is its newest release, where that is known without asking.
+	// Latest is the newest release, if it is known without a request.
 	Latest string `json:"latest,omitempty"`
-	// URL is where more is said of it.
+	// URL is the URL of the details.
 	URL string `json:"url,omitempty"`
 }
 
-// Provider is a provider with a page of its versions, newest first:
-// GET /api/v1/providers/HOST/NAMESPACE/TYPE.
+// Provider is a provider with a page of its versions, newest first: GET
+// /api/v1/providers/HOST/NAMESPACE/TYPE.
 type Provider struct {
 	ProviderRef
 	Versions []VersionRef `json:"versions"`
-	// Total is how many versions there are on all pages.
+	// Total is the number of versions on all pages.
 	Total int `json:"total"`
-	// Pending are releases that wait for approval, for callers who may see them.
+	// Pending has the pending releases, if the caller is allowed to see them.
 	Pending []VersionRef `json:"pending,omitempty"`
-	// MorePending counts those that are left out of Pending.
+	// MorePending is the number of further pending releases.
 	MorePending int `json:"more_pending,omitempty"`
-	// Next is the URL of the next page; empty for the last one.
+	// Next is the URL of the next page, or empty on the last page.
 	Next string `json:"next,omitempty"`
-	// Installation is the provider_installation block of a CLI configuration that
-	// installs the provider from this server.
+	// Installation is the provider_installation block of a CLI configuration that installs
+	// the provider from this server.
 	Installation string `json:"installation,omitempty"`
-	// Stale says that the repository could not be asked, and this is older.
+	// Stale reports that the repository is unreachable and this data is older.
 	Stale bool `json:"stale,omitempty"`
 }
 
-// The statuses of a version.
+// Statuses of a version.
 const (
-	// StatusComplete is a release of which all that was looked at is there.
+	// StatusComplete is the status of a release without missing content.
 	StatusComplete = "complete"
-	// StatusIncomplete is a release of which some packages cannot be installed.
+	// StatusIncomplete is the status of a release with missing content.
 	StatusIncomplete = "incomplete"
-	// StatusBroken is a tag that names no release that can be read.
+	// StatusBroken is the status of a tag that doesn't point to a readable release.
 	StatusBroken = "broken"
-	// StatusUnknown is a release whose repository did not answer in time.
+	// StatusUnknown is the status of a release whose repository did not respond in time.
 	StatusUnknown = "unknown"
-	// StatusPending is a release that waits for approval.
+	// StatusPending is the status of a release that is pending approval.
 	StatusPending = "pending"
 )
 
-// VersionRef is a version of a provider, as lists have it.
+// VersionRef is a version of a provider in a list.
 type VersionRef struct {
 	Version string `json:"version"`
 	Tag     string `json:"tag"`
-	// Published is the origin's own date.
+	// Published is the publication date according to the origin registry.
 	Published *time.Time `json:"published,omitempty"`
-	// Platforms are OS_ARCH, sorted.
+	// Platforms has the platforms as OS_ARCH, sorted.
 	Platforms []string `json:"platforms"`
-	// Size is that of all archives together.
+	// Size is the total size of all archives.
 	Size int64 `json:"size,omitempty"`
-	// Status is one of the Status constants; Problem says why it is not complete.
+	// Status is one of the Status constants. Problem describes why the status is not
+	// complete.
 	Status  string `json:"status"`
 	Problem string `json:"problem,omitempty"`
-	// Signed reports whether a signature of the checksums lies with the release. What it
-	// proves is said by [Version.Verdict].
+	// Signed reports whether the release contains a signature. [Version.Verdict] is the
+	// result of verifying it.
 	Signed *bool `json:"signed,omitempty"`
-	// URL is where more is said of it.
+	// URL is the URL of the details.
 	URL string `json:"url,omitempty"`
 }

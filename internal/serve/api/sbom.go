@@ -12,30 +12,30 @@ import (
 )
 
 const (
-	// MaxSBOM bounds what is read of a software bill of materials, in bytes. Those of
-	// the largest providers have some two megabytes.
+	// MaxSBOM limits a software bill of materials in bytes. The largest providers have
+	// SBOMs of about 2 MB.
 	MaxSBOM = 8 << 20
-	// maxSBOMValues bounds the JSON values in one: each component has some thirty.
+	// maxSBOMValues limits the JSON values. Each component has about thirty.
 	maxSBOMValues = 500_000
-	// maxComponents bounds the list. The largest providers have a thousand.
+	// maxComponents limits the components. The largest providers have about a thousand.
 	maxComponents = 10_000
-	// maxText bounds each text of a component, in bytes.
+	// maxText limits each text of a component in bytes.
 	maxText = 300
 )
 
-// ErrNoSBOM says that a document is none, or has more in it than is read.
-var ErrNoSBOM = provider.Errorf(provider.Refused, "the document is no software bill of materials that can be shown")
+// ErrNoSBOM is returned if a document is not a supported SBOM or exceeds a limit.
+var ErrNoSBOM = provider.Errorf(provider.Refused, "cannot show the software bill of materials")
 
-// ParseSBOM reads the components of an SPDX or a CycloneDX document in JSON. Errors are
-// [ErrNoSBOM] with a reason.
+// ParseSBOM parses the components of an SPDX or CycloneDX document in JSON. It returns
+// [ErrNoSBOM], wrapped with a reason.
 func ParseSBOM(data []byte) (SBOM, error) {
 	fail := func(why string) (SBOM, error) { return SBOM{}, fmt.Errorf("%w: %s", ErrNoSBOM, why) }
 	if len(data) > MaxSBOM {
-		return fail(fmt.Sprintf("it has more than %d bytes", MaxSBOM))
+		return fail(fmt.Sprintf("it exceeds %d bytes", MaxSBOM))
 	}
 	var d sbomDocument
 	if err := bounded.DecodeJSON(data, &d, maxSBOMValues); err != nil {
-		return fail("it cannot be read: " + clip(err.Error()))
+		return fail("parsing it: " + clip(err.Error()))
 	}
 	s := SBOM{Components: []Component{}}
 	switch {
@@ -49,10 +49,10 @@ func ParseSBOM(data []byte) (SBOM, error) {
 		s.Format = "SPDX-3"
 		s.Components = d.spdx3(s.Components)
 	default:
-		return fail("it is neither SPDX nor CycloneDX")
+		return fail("unknown format, want SPDX or CycloneDX")
 	}
 	if len(s.Components) > maxComponents {
-		return fail(fmt.Sprintf("it has more than %d components", maxComponents))
+		return fail(fmt.Sprintf("it exceeds %d components", maxComponents))
 	}
 	s.Format = clip(s.Format)
 	slices.SortStableFunc(s.Components, func(a, b Component) int {
@@ -61,7 +61,7 @@ func ParseSBOM(data []byte) (SBOM, error) {
 	return s, nil
 }
 
-// sbomDocument has the fields of all formats that are shown.
+// sbomDocument has the relevant fields of all formats.
 type sbomDocument struct {
 	// SPDX 2: https://spdx.github.io/spdx-spec/v2.3/package-information/
 	SPDX     string `json:"spdxVersion"`
@@ -130,7 +130,7 @@ func (d sbomDocument) spdx3(all []Component) []Component {
 	return all
 }
 
-// nested returns components with those that they are made of.
+// nested returns components and their nested components.
 func nested(all []Component, of []cycloneDXComponent) []Component {
 	for _, c := range of {
 		name := c.Name
@@ -149,13 +149,13 @@ func nested(all []Component, of []cycloneDXComponent) []Component {
 	return all
 }
 
-// text reads a JSON string; empty for anything else.
+// text returns the value of a JSON string, or "" for other values.
 func text(raw json.RawMessage) (s string) {
 	_ = json.Unmarshal(raw, &s)
 	return s
 }
 
-// clip keeps a text short: nobody reads more of a name.
+// clip limits the length of a text to maxText.
 func clip(s string) string {
 	if len(s) <= maxText {
 		return strings.ToValidUTF8(s, "\uFFFD")

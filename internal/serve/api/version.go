@@ -4,34 +4,34 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
-// Version is all that is known of a release:
-// GET /api/v1/providers/HOST/NAMESPACE/TYPE/VERSION.
+// Version has the details of a release: GET /api/v1/providers/HOST/NAMESPACE/TYPE/VERSION.
 type Version struct {
 	Provider ProviderRef `json:"provider"`
 	VersionRef
-	// Digest is that of the index that the tag names.
+	// Digest is the digest of the index that the tag points to.
 	Digest string `json:"digest,omitempty"`
-	// Protocols are those of plugins that it speaks, such as "6.0".
+	// Protocols has the supported plugin protocols, such as "6.0".
 	Protocols []string `json:"protocols,omitempty"`
 	// Packages are sorted by platform.
 	Packages []Package `json:"packages"`
-	// Evidence is what lies with the packages and is about all of them: checksums,
-	// signatures, keys. Referrers are documents that refer to the index.
+	// Evidence has the verification metadata for all packages: checksums, signatures, and
+	// keys. Referrers has the documents that refer to the index.
 	Evidence  []Document `json:"evidence,omitempty"`
 	Referrers []Document `json:"referrers,omitempty"`
-	// Verdict is what the signature proves; nil where it could not be judged.
+	// Verdict is the result of verifying the signature. It is nil if the signature could
+	// not be verified because of an error.
 	Verdict *Verdict `json:"verdict,omitempty"`
-	// Findings are what `tofu-oci verify` says without reading archives.
+	// Findings has the findings of `tofu-oci verify`, which doesn't read the archives here.
 	Findings []finding.Finding `json:"findings"`
-	// MoreFindings counts those that are left out of Findings.
+	// MoreFindings is the number of further findings.
 	MoreFindings int `json:"more_findings,omitempty"`
-	// Unverified says why there is neither verdict nor finding: it was not looked at.
+	// Unverified is the reason why there is neither a verdict nor findings.
 	Unverified string `json:"unverified,omitempty"`
-	// Lock is the provider's block of a dependency lock file.
+	// Lock is the provider block for a dependency lock file.
 	Lock string `json:"lock,omitempty"`
-	// Requirement is the required_providers block that asks for this version.
+	// Requirement is the required_providers block that requires this version.
 	Requirement string `json:"requirement,omitempty"`
-	// Installation is as that of [Provider].
+	// Installation is like Installation of [Provider].
 	Installation string `json:"installation,omitempty"`
 	Stale        bool   `json:"stale,omitempty"`
 }
@@ -40,51 +40,53 @@ type Version struct {
 type Package struct {
 	Platform string `json:"platform"`
 	Filename string `json:"filename"`
-	// Digest is the archive's, "sha256:" and hex; ZH and H1 are the hashes of lock files.
+	// Digest is the digest of the archive, "sha256:" and hexadecimal digits. ZH and H1 are
+	// its hashes in lock files.
 	Digest string `json:"digest,omitempty"`
 	ZH     string `json:"zh,omitempty"`
 	H1     string `json:"h1,omitempty"`
 	Size   int64  `json:"size,omitempty"`
-	// URL is where the archive is downloaded. Where not everybody may read, it is good
-	// for this caller and about an hour.
+	// URL is the URL of the archive. If there are access rules, it is valid for about one
+	// hour, and only for this caller.
 	URL string `json:"url,omitempty"`
-	// Documents are about this package alone.
+	// Documents has the documents about this package only.
 	Documents []Document `json:"documents,omitempty"`
-	// Problem says why it cannot be installed.
+	// Problem describes why the package can't be installed.
 	Problem string `json:"problem,omitempty"`
 }
 
 // Document is a file about a release or a package.
 type Document struct {
-	// Name is a file name; it has no slash.
+	// Name is a file name without slashes.
 	Name string `json:"name"`
-	// Kind is "checksums", "signature", "keys", "sbom", "provenance", "sigstore" or "other".
+	// Kind is "checksums", "signature", "keys", "sbom", "provenance", "sigstore", or
+	// "other".
 	Kind      string `json:"kind"`
 	MediaType string `json:"media_type,omitempty"`
 	Digest    string `json:"digest,omitempty"`
 	Size      int64  `json:"size,omitempty"`
-	// Platform is empty for what is about all packages.
+	// Platform is empty if the document concerns all packages.
 	Platform string `json:"platform,omitempty"`
-	// URL is where it is downloaded.
+	// URL is the download URL.
 	URL string `json:"url,omitempty"`
-	// Components is the URL of its [SBOM]; empty for what is none.
+	// Components is the URL of the [SBOM], or empty if the document is not one.
 	Components string `json:"components,omitempty"`
 }
 
-// Verdict is what a release's signature proves.
+// Verdict is the result of verifying the signature of a release.
 type Verdict struct {
-	// State is a word, such as "signed" or "unsigned"; Text says it in a sentence.
+	// State is a label such as "signed" or "unsigned". Text is a sentence.
 	State string `json:"state"`
 	Text  string `json:"text"`
-	// Keys are the fingerprints of who signed.
+	// Keys has the fingerprints of the signing keys.
 	Keys     []string `json:"keys,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
-	// Refused is why a policy refuses it; empty when none does.
+	// Refused is the reason why the policy rejects the release, or empty.
 	Refused string `json:"refused,omitempty"`
 }
 
-// SBOM is the components that a software bill of materials lists:
-// GET /api/v1/providers/HOST/NAMESPACE/TYPE/VERSION/components/DIGEST.
+// SBOM has the components in a software bill of materials: GET
+// /api/v1/providers/HOST/NAMESPACE/TYPE/VERSION/components/DIGEST.
 type SBOM struct {
 	// Format is "SPDX" or "CycloneDX", with its version.
 	Format string `json:"format"`
@@ -92,11 +94,11 @@ type SBOM struct {
 	Components []Component `json:"components"`
 }
 
-// Component is a part of a program.
+// Component is a dependency in an SBOM.
 type Component struct {
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"`
-	// License is an SPDX expression, or what the author wrote.
+	// License is an SPDX expression or free text.
 	License string `json:"license,omitempty"`
 	// PURL is a package URL: https://github.com/package-url/purl-spec.
 	PURL string `json:"purl,omitempty"`

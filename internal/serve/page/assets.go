@@ -11,21 +11,21 @@ import (
 //go:embed static templates
 var files embed.FS
 
-// Asset is a file that pages link to.
+// Asset is a static file that pages link to.
 type Asset struct {
 	MediaType string
 	Content   []byte
 }
 
-// mediaTypes are those of the assets, by name.
+// mediaTypes has the media types of the assets by name.
 var mediaTypes = map[string]string{
 	"style.css": "text/css; charset=utf-8",
 	"page.js":   "text/javascript; charset=utf-8",
 	"icon.svg":  "image/svg+xml",
 }
 
-// OpenAsset returns an asset: "style.css", "page.js" or "icon.svg". False means that
-// there is none of that name.
+// OpenAsset returns an asset by name: "style.css", "page.js", or "icon.svg". It returns
+// false if the asset doesn't exist.
 func OpenAsset(name string) (Asset, bool) {
 	mediaType, known := mediaTypes[name]
 	if !known {
@@ -35,8 +35,8 @@ func OpenAsset(name string) (Asset, bool) {
 	return Asset{mediaType, content}, err == nil
 }
 
-// Hash stands in the paths of assets, and is another one when one of them is: what
-// lies below /static/HASH/ can be kept for ever.
+// Hash returns a hash of all assets. It is part of their paths, so that responses below
+// /static/HASH/ can be cached forever.
 func Hash() string { return hashOnce() }
 
 var hashOnce = sync.OnceValue(func() string {
@@ -44,7 +44,7 @@ var hashOnce = sync.OnceValue(func() string {
 	sum := sha256.New()
 	entries, err := fs.ReadDir(files, "static") // sorted
 	if err != nil {
-		return "-" // what is embedded can be read
+		return "-" // embedded files are always readable
 	}
 	for _, e := range entries {
 		content, _ := files.ReadFile("static/" + e.Name())

@@ -1,7 +1,5 @@
-// Package page shows what package api describes to people: HTML that needs no script,
-// no other host, and no more than one small style sheet. It does no I/O.
+// Package page renders the responses of package api as HTML. Pages work without scripts and
+// load nothing from other hosts. The package does no I/O.
 //
-// Use it to render the answers of a server: package serve asks it for each of its
-// pages. Texts come from whoever made a release, so all of them pass [Visible] and the
-// escaping of html/template; no page has markup from elsewhere.
+// All texts are untrusted, so they are passed to [Visible] and escaped by html/template.
 package page

@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
-// bytesOf returns a size as people read it: "14.2 MB".
+// formatSize returns a size in human-readable form: "14.2 MB".
 func formatSize(n int64) string {
 	const unit = 1000
 	if n < unit {
@@ -25,10 +25,10 @@ func formatSize(n int64) string {
 	return ""
 }
 
-// date returns the day of a time, in UTC.
+// date returns the date of a time in UTC.
 func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// moment returns a time as machines read it.
+// timestamp returns a time in RFC 3339 format.
 func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // count returns a number with its noun: "1 version", "12 versions".
@@ -39,7 +39,8 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// platforms returns what fits into a cell: few as they are, of many the systems.
+// platforms returns a short form of a list of platforms: if there are more than two, only
+// their number and the operating systems.
 func platforms(all []string) string {
 	const few = 2
 	if len(all) <= few {
@@ -55,13 +56,13 @@ func platforms(all []string) string {
 	return fmt.Sprintf("%d on %s", len(all), strings.Join(systems, ", "))
 }
 
-// kinds are the words for the kinds of documents.
+// kinds has the labels for the kinds of documents.
 var kinds = map[string]string{
 	"checksums": "checksums", "signature": "signature", "keys": "signing keys", "sbom": "SBOM",
 	"provenance": "provenance", "sigstore": "Sigstore bundle", "other": "document",
 }
 
-// kind returns the word for a document's kind.
+// kind returns the label for the kind of a document.
 func kind(d api.Document) string {
 	if word, known := kinds[d.Kind]; known {
 		return word
@@ -69,7 +70,7 @@ func kind(d api.Document) string {
 	return Visible(d.Kind, limitTiny)
 }
 
-// state returns the class of the style sheet for a status.
+// state returns the CSS class for a status.
 func state(status string) string {
 	switch status {
 	case api.StatusComplete:
@@ -80,7 +81,7 @@ func state(status string) string {
 	return "bad"
 }
 
-// severity returns the class of the style sheet for a finding.
+// severity returns the CSS class for a finding.
 func severity(f finding.Finding) string {
 	switch f.Severity {
 	case finding.Error:

@@ -14,36 +14,35 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 )
 
-// MediaType is that of all pages.
+// MediaType is the media type of all pages.
 const MediaType = "text/html; charset=utf-8"
 
-// Policy is the Content-Security-Policy of all pages: what they need is at the same
-// server, they need little, nobody puts them into a frame, and no script of theirs
-// makes markup of text.
+// Policy is the Content-Security-Policy of all pages. It allows resources only from the
+// same server, forbids framing, and prevents scripts from parsing text as HTML.
 const Policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// MaxSearch bounds what is searched for, in bytes.
+// MaxSearch limits a search in bytes.
 const MaxSearch = 200
 
-// Frame is what all pages of an answer have in common.
+// Frame has the common properties of all pages of a response.
 type Frame struct {
-	// Root is the path of the server at its host, without a slash at its end: "" or
-	// "/tofu".
+	// Root is the path of the server without a trailing slash: "" or "/tofu".
 	Root string
-	// Caller is the name of who is logged in; empty for nobody.
+	// Caller is the name of the caller, or empty without a token.
 	Caller string
-	// Login tells that who logs in may see more.
+	// Login reports whether the server has access rules.
 	Login bool
 }
 
-// Place is where in a list a page is. The zero value is all of it.
+// Pagination is the position of a page in a list. The zero value is used for complete
+// lists.
 type Pagination struct {
-	// Page counts from 1, to Pages.
+	// Page is the number of the page, from 1 to Pages.
 	Page, Pages int
 }
 
-// parsed are the templates. They are read once, by the first page.
+// parsed returns the templates. They are parsed when the first page is rendered.
 var parsed = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("").Funcs(template.FuncMap{
 		"tiny": func(s string) string { return Visible(s, limitTiny) },
@@ -56,19 +55,19 @@ var parsed = sync.OnceValues(func() (*template.Template, error) {
 	}).ParseFS(files, "templates/*.html")
 })
 
-// head is what the frame of a page shows; the templates know its fields and methods.
+// head has the data for the frame of a page. The templates use its fields and methods.
 type head struct {
 	Frame
 	Pagination
 	Title string
-	// Query is what stands before page=2 in links to other pages of a list.
+	// Query has the other query parameters for links to other pages of a list.
 	Query url.Values
 }
 
 // Asset returns the path of an asset.
 func (h head) Asset(name string) string { return h.Link("static", Hash(), name) }
 
-// Link returns the path of what lies below the server.
+// Link returns the path of a resource of the server.
 func (f Frame) Link(words ...string) string {
 	for i, word := range words {
 		words[i] = url.PathEscape(word)
@@ -76,12 +75,12 @@ func (f Frame) Link(words ...string) string {
 	return f.Root + "/" + strings.Join(words, "/")
 }
 
-// Of returns the path of a provider's page, or of what lies below it.
+// ProviderPath returns the path of a provider's page, or of a page below it.
 func (f Frame) ProviderPath(p api.ProviderRef, below ...string) string {
 	return f.Link(append([]string{"providers", p.Host, p.Namespace, p.Type}, below...)...)
 }
 
-// Turn returns the link to another page of a list.
+// PageLink returns the link to another page of a list.
 func (h head) PageLink(page int) string {
 	query := url.Values{}
 	maps.Copy(query, h.Query)
@@ -89,7 +88,8 @@ func (h head) PageLink(page int) string {
 	return "?" + query.Encode()
 }
 
-// address returns the path of a URL of the server: links stay at the host that is shown.
+// address returns only the path of a URL of the server, so that links work for any host
+// name of the server.
 func address(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || len(text) > maxURL || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") {
@@ -98,24 +98,24 @@ func address(text string) string {
 	return u.EscapedPath()
 }
 
-// Next and Previous count pages.
+// Next and Previous are the numbers of the adjacent pages.
 func (h head) Next() int     { return h.Page + 1 }
 func (h head) Previous() int { return h.Page - 1 }
 
-// render makes the page of a template, all or nothing.
+// render renders a template completely, or returns an error.
 func render(name string, data any) ([]byte, error) {
 	templates, err := parsed()
 	if err != nil {
-		return nil, fmt.Errorf("reading the pages: %w", err)
+		return nil, fmt.Errorf("parsing the page templates: %w", err)
 	}
 	var b bytes.Buffer
 	if err := templates.ExecuteTemplate(&b, name, data); err != nil {
-		return nil, fmt.Errorf("writing a page: %w", err)
+		return nil, fmt.Errorf("rendering a page: %w", err)
 	}
 	return b.Bytes(), nil
 }
 
-// Providers is the first page: what there is, and what is found of it.
+// Providers renders the first page, which lists the providers that match a search.
 func (f Frame) Providers(search string, p api.Providers, at Pagination) ([]byte, error) {
 	title, query := "Providers", url.Values{}
 	search = strings.ToValidUTF8(search[:min(len(search), MaxSearch)], "")
@@ -130,7 +130,7 @@ func (f Frame) Providers(search string, p api.Providers, at Pagination) ([]byte,
 	}{head{f, at, title, query}, search, p})
 }
 
-// Provider is the page of a provider with its versions.
+// Provider renders the page of a provider with its versions.
 func (f Frame) Provider(p api.Provider, at Pagination) ([]byte, error) {
 	return render("provider", struct {
 		head
@@ -139,7 +139,7 @@ func (f Frame) Provider(p api.Provider, at Pagination) ([]byte, error) {
 	}{head{f, at, Visible(p.Namespace+"/"+p.Type, limitLine), nil}, p, firstOf(p.Pending, maxPending).plus(p.MorePending)})
 }
 
-// Problem is the page in the place of what was asked for.
+// Problem renders an error page.
 func (f Frame) Problem(status int, text string) ([]byte, error) {
 	return render("problem", struct {
 		head

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// How much of a text of others a page shows, in bytes of HTML. A page of a list has
-// some dozens of them, and less than 50 kB.
+// Limits for untrusted texts, in bytes of HTML. A list page has several dozens of them, and
+// is smaller than 50 kB.
 const (
 	limitTiny = 24
 	limitWord = 80
@@ -16,13 +16,14 @@ const (
 	limitText = 400
 )
 
-// maxMarks is how many combining characters may stand on one character. Written
-// languages have up to four.
+// maxMarks limits the combining characters on one character. Written languages use up to
+// four.
 const maxMarks = 4
 
-// Visible returns a text of others as one line that only shows itself: control
-// characters and those that change the direction of writing are named, invisible ones
-// too, and what is longer than limit bytes of HTML is cut, with its size behind.
+// Visible returns an untrusted text as one line without hidden effects: it replaces control
+// characters, characters that change the writing direction, and invisible characters by
+// visible names. A text longer than limit bytes of HTML is truncated and followed by its
+// size.
 func Visible(s string, limit int) string {
 	var b strings.Builder
 	marks, used, whole := 0, 0, len(s)
@@ -33,7 +34,7 @@ func Visible(s string, limit int) string {
 			marks = 0
 		}
 		if marks > maxMarks {
-			used++ // it shows nothing, and counts: a megabyte of them is a long text
+			used++ // invisible characters count too, because a megabyte of them is a long text
 		}
 		shown := shownAs(r, b.Len() == 0, marks)
 		if used += cost(shown); used > limit {
@@ -44,7 +45,7 @@ func Visible(s string, limit int) string {
 	return b.String()
 }
 
-// shownAs returns what stands for a character.
+// shownAs returns the replacement of a character.
 func shownAs(r rune, firstOf bool, marks int) string {
 	switch {
 	case marks > maxMarks+1:
@@ -52,17 +53,17 @@ func shownAs(r rune, firstOf bool, marks int) string {
 	case marks > maxMarks:
 		return "[marks]"
 	case r < ' ':
-		return string('\u2400' + r) // the pictures of control characters
+		return string('\u2400' + r) // control pictures
 	case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp,
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
 		return fmt.Sprintf("[U+%04X]", r)
 	case firstOf && unicode.In(r, unicode.Mn, unicode.Me):
-		return "\u25CC" + string(r) // else it would stand on what is before the text
+		return "\u25CC" + string(r) // otherwise it would combine with the character before the text
 	}
 	return string(r)
 }
 
-// cost is how many bytes a text has at most once html/template has escaped it.
+// cost returns the maximum size of a text in bytes after escaping by html/template.
 func cost(s string) int {
 	const escaped = len("&#34;")
 	return len(s) + strings.Count(s, "&")*(escaped-1) + (escaped-1)*len(strings.Map(onlyEscaped, s))

@@ -10,34 +10,35 @@ import (
 )
 
 const (
-	// packagesAPage lets most releases be shown at once.
+	// packagesPerPage is enough to show most releases on one page.
 	packagesPerPage = 14
-	// componentsAPage is a list that can be looked over.
+	// componentsPerPage is the number of components on a page.
 	componentsPerPage = 50
-	// maxDocuments are shown of a package, maxPending of what waits for approval, and
-	// maxEntries of other lists; the JSON has all.
+	// maxDocuments limits the documents per package, maxPending limits the pending
+	// releases, and maxEntries limits other lists. The JSON is complete.
 	maxDocuments, maxPending, maxEntries = 3, 20, 5
-	// maxURL is that of a link, in bytes: two names and a token.
+	// maxURL limits a link in bytes. It has two names and a token.
 	maxURL = 1 << 10
-	// maxBlock is the size up to which a page has a block to copy, in bytes.
+	// maxBlock limits a block of code in bytes.
 	maxBlock = 4 << 10
 )
 
-// fits reports whether a page has a block: it is small enough, and shows all that is
-// copied.
+// fits reports whether a page can contain a block of code: it is short, and has no
+// characters that Visible would replace.
 func fits(block string) bool {
 	lines := strings.Split(block, "\n")
 	return block != "" && cost(block) <= maxBlock && !slices.ContainsFunc(lines, func(line string) bool { return Visible(line, maxBlock) != line })
 }
 
-// part returns a page of a list, and where it is. A page that there is not is the last.
+// pageOf returns a page of a list and its position. If page is too large, it returns the
+// last page.
 func pageOf[T any](all []T, page, size int) ([]T, Pagination) {
 	pages := max(1, (len(all)+size-1)/size)
 	page = min(max(page, 1), pages)
 	return all[(page-1)*size : min(page*size, len(all))], Pagination{page, pages}
 }
 
-// some is the beginning of a list, and how many more there are.
+// listPart is the start of a list and the number of further items.
 type listPart[T any] struct {
 	Shown []T
 	More  int
@@ -48,14 +49,14 @@ func firstOf[T any](all []T, n int) listPart[T] {
 	return listPart[T]{all[:n], len(all) - n}
 }
 
-// and adds to what is left out.
+// plus adds to the number of further items.
 func (s listPart[T]) plus(more int) listPart[T] {
 	s.More += more
 	return s
 }
 
-// Version is the page of a release. The parameter page counts the pages of its
-// packages, from 1.
+// Version renders the page of a release. page is the page number in the list of packages,
+// starting at 1.
 func (f Frame) Version(v api.Version, page int) ([]byte, error) {
 	packages, at := pageOf(v.Packages, page, packagesPerPage)
 	var shown []shownPackage
@@ -81,13 +82,13 @@ func (f Frame) Version(v api.Version, page int) ([]byte, error) {
 	})
 }
 
-// shownPackage is a package with the documents that have their place on a page.
+// shownPackage is a package with the documents that fit on the page.
 type shownPackage struct {
 	api.Package
 	Documents listPart[api.Document]
 }
 
-// Components is the page of an SBOM. The parameter page counts from 1.
+// Components renders the page of an SBOM. page starts at 1.
 func (f Frame) Components(v api.Version, d api.Document, s api.SBOM, page int) ([]byte, error) {
 	components, at := pageOf(s.Components, page, componentsPerPage)
 	return render("components", struct {

@@ -1,13 +1,13 @@
-// Package pullthrough brings releases from their origin registries into OCI
-// repositories when somebody first asks for them, and lets whoever asks read the zip
-// while it is on its way. Package serve uses it for what its repositories lack.
+// Package pullthrough mirrors releases from origin registries to OCI repositories on first
+// request, and streams each zip to clients while it is being mirrored. Package serve uses
+// it for providers that are not in its repositories.
 //
 //	Fetch = origin registry → Release → policy → publish.Release, once
 //	                                    ↘ a growing file → any number of readers
 //
-// A release is mirrored once in a process, however many want it at the same time, and
-// each of its zips is downloaded once. Other processes may do the same at the same time:
-// who comes later finds it there.
+// Within a process, concurrent requests for a release share one mirror operation, and each
+// zip is downloaded only once. Processes don't coordinate: if two mirror the same release,
+// the second one finds it already in the repository.
 package pullthrough
 
 import (
@@ -22,74 +22,80 @@ import (
 )
 
 const (
-	// maxMirrors is how many releases are mirrored at once. Each has several zips, and
-	// the hosts of releases throttle who takes many.
+	// maxMirrors limits the releases that are mirrored concurrently. Each release has
+	// several zips, and their hosts throttle heavy clients.
 	maxMirrors = 4
-	// maxWaiting is how many more may wait for their turn.
+	// maxWaiting limits the further releases that wait.
 	maxWaiting = 64
-	// maxDownloads is how many zips are fetched at once, for all of them together.
+	// maxDownloads limits the zips that are downloaded concurrently, for all releases
+	// together.
 	maxDownloads = 8
-	// maxMirror bounds the time that one may take: an origin must not hold a place for
-	// ever by sending a byte a minute.
+	// maxMirror limits the duration of one mirror operation, so that a slow origin doesn't
+	// block others forever.
 	maxMirror = 6 * time.Hour
-	// failureAge is how long it is remembered that a release could not be mirrored.
+	// failureAge is how long a failure is remembered.
 	failureAge = time.Minute
-	// maxFailures bounds how many are remembered.
+	// maxFailures limits the number of remembered failures.
 	maxFailures = 4096
-	// DefaultMaxDisk bounds the zips that are on their way, in bytes. The largest
-	// releases have some 3 GB, of which a few zips move at once.
+	// DefaultMaxDisk is the default of MaxDisk in bytes. The largest releases have about 3
+	// GB, of which a few zips are in transfer at a time.
 	DefaultMaxDisk = 8 << 30
 )
 
-// Options of a [Puller]. Patterns, Source and Open are needed.
+// Options configures a [Puller]. Patterns, Source, and Open are required.
 type Options struct {
-	// Patterns are the providers that may be had. Each names its host: whoever may ask
-	// for any host makes the server ask any machine.
+	// Patterns lists the providers that can be pulled through. Each pattern must specify a
+	// host, because otherwise clients could make the server contact any host.
 	Patterns []provider.Pattern
-	// Source has the releases. What it says is kept by the caller for as long as it wants.
+	// Source provides the releases. The caller is responsible for caching.
 	Source provider.Source
-	// Open opens the repository that a release goes to.
+	// Open opens the repository that a release is mirrored to.
 	Open func(ref template.Reference) (repository.Repository, error)
-	// Publish says how releases are published there. Its Judge is asked as soon as the
-	// documents of a release are known, and again for what the tag is to name.
+	// Publish configures publishing. Its Judge is called as soon as the documents of a
+	// release are known, and again for the content of the tag.
 	Publish publish.Options
-	// Cooldown holds back what is too young. Nobody can be seen to have named a version
-	// exactly here: whoever is to have a younger one mirrors it.
+	// Cooldown holds back releases that are too young. Exact version pins are not visible
+	// here. To make a younger version available, mirror it explicitly.
 	Cooldown mirror.Cooldown
-	// Dir is where zips lie while they are on their way; empty is the system's place.
+	// Dir is the directory for zips in transfer. If empty, it is the system's directory for
+	// temporary files.
 	Dir string
-	// MaxDisk bounds them, in bytes; 0 is [DefaultMaxDisk]. What has no room goes to the
-	// repository all the same, and clients get it from there.
+	// MaxDisk limits the disk space for zips in transfer in bytes. If zero, it is
+	// [DefaultMaxDisk]. If a zip exceeds the limit, it is mirrored without a temporary
+	// file, and clients can fetch it from the repository afterward.
 	MaxDisk int64
-	// Told is told of what happens. It may be nil, and is called by several goroutines.
+	// OnEvent, if not nil, is called for each event, possibly concurrently.
 	OnEvent func(Event)
-	// Backoff is the pause before another try; nil doubles from half a second.
+	// Backoff returns the pause before a retry. If nil, the pause starts at half a second
+	// and doubles.
 	Backoff func(attempt int) time.Duration
-	// Now is the clock; nil is [time.Now].
+	// Now returns the current time. If nil, it is [time.Now].
 	Now func() time.Time
 }
 
-// Event is what happened to a release. Texts in it come from the network: whoever prints
-// them escapes them.
+// Event describes a step of pulling a release. Its texts are untrusted and must be escaped
+// for output.
 type Event struct {
-	// Stage is "started", "done", "failed" or "refused".
+	// Stage is one of the Stage constants.
 	Stage   string
 	Address provider.Address
 	Version provider.Version
-	// Repository is where it goes; empty for what is refused.
+	// Repository is the target repository. It is empty if the release was refused before
+	// one was chosen.
 	Repository string
-	// Status is what publish found and did, when it is done.
+	// Status is the result of publishing if the stage is [StageDone].
 	Status publish.Status
-	// Verdict is what its signature proves, as far as that was judged.
+	// Verdict is the result of verifying the signature, if it was verified.
 	Verdict provider.Verdict
-	// Bytes is how much was sent, Duration how long it took.
+	// Bytes is the size of the zips that were sent to the repository. Duration is the time
+	// since the start.
 	Bytes    int64
 	Duration time.Duration
-	// Err is why it failed or is refused.
+	// Err is the reason for a failure or refusal.
 	Err error
 }
 
-// The stages of an [Event].
+// Stages of an [Event].
 const (
 	StageStarted = "started"
 	StageDone    = "done"
@@ -97,19 +103,20 @@ const (
 	StageRefused = "refused"
 )
 
-// ErrBusy says that too much is under way already.
-var ErrBusy = provider.Errorf(provider.Transient, "too many releases are being brought here, try again later")
+// ErrBusy is returned if too many releases are being mirrored.
+var ErrBusy = provider.Errorf(provider.Transient, "too many releases are being mirrored, try again later")
 
-// ErrStored says that the repository has the release: it is to be had there.
-var ErrStored = provider.Errorf(provider.Refused, "the repository has the release already")
+// ErrStored is returned if the release is in the repository by now, so that it can be read
+// there.
+var ErrStored = provider.Errorf(provider.Refused, "the release is already in the repository")
 
-// errNoRoom says that a zip cannot be kept while it is on its way.
-var errNoRoom = fmt.Errorf("the disk has no room for zips on their way: %w", ErrBusy)
+// errNoRoom is returned if a zip in transfer exceeds the disk limit.
+var errNoRoom = fmt.Errorf("not enough disk space for zips in transfer: %w", ErrBusy)
 
-// errClosed says that the server is about to end.
-var errClosed = fmt.Errorf("the server is about to end: %w", ErrBusy)
+// errClosed is returned after [Puller.Close].
+var errClosed = fmt.Errorf("the server is shutting down: %w", ErrBusy)
 
-// RefusedError says that a release exists, and may not be had.
+// RefusedError reports that a release exists but policy forbids serving it.
 type RefusedError struct {
 	Address provider.Address
 	Version provider.Version
@@ -120,28 +127,28 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string { return e.Err.Error() }
 
-// Kind is [provider.Refused].
+// Kind returns [provider.Refused].
 func (e *RefusedError) Kind() provider.ErrorKind { return provider.Refused }
 
 // Unwrap returns the reason.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// FailedError says that mirroring a release failed not long ago, and is not tried again
-// before a minute is over.
+// FailedError reports that mirroring a release failed recently. It is not retried for a
+// minute.
 type FailedError struct {
 	Address provider.Address
 	Version provider.Version
-	// Again is when it is tried again.
+	// Again is the time of the next possible attempt.
 	Again time.Time
-	// Err is why it failed.
+	// Err is the reason.
 	Err error
 }
 
 func (e *FailedError) Error() string {
-	return fmt.Sprintf("mirroring %s %s failed, and is tried again after %s: %v", e.Address, e.Version, e.Again.UTC().Format(time.RFC3339), e.Err)
+	return fmt.Sprintf("mirroring %s %s failed and can be retried after %s: %v", e.Address, e.Version, e.Again.UTC().Format(time.RFC3339), e.Err)
 }
 
-// Kind is [provider.Transient].
+// Kind returns [provider.Transient].
 func (e *FailedError) Kind() provider.ErrorKind { return provider.Transient }
 
 // Unwrap returns the reason.

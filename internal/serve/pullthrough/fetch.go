@@ -11,42 +11,45 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// maxQueue is how long somebody waits until the first byte can come: for a turn, the
-// repository, and the origin. Connections of HTTP/2 end after a minute of silence.
+// maxQueue limits the time until the size of a zip is known, which includes waiting for a
+// slot, the repository, and the origin. HTTP/2 connections are often closed after a minute
+// without data.
 const maxQueue = 45 * time.Second
 
-// Zip is the zip of a platform, while its release is mirrored. Whoever has one closes it.
+// Zip is the zip for a platform while its release is being mirrored. The caller must close
+// it.
 type Zip struct {
-	// Package describes it; its size is known.
+	// Package describes the zip. Its size is known.
 	Package provider.Package
-	// File has its bytes, and waits for those that are still to come. The last ones do
-	// not come when they would make it another zip. It is nil where the zip is read from
+	// File reads the zip, and waits for bytes that were not downloaded yet. If the digest
+	// is wrong, the last bytes are never returned. File is nil if the zip must be read from
 	// the repository instead.
 	File io.ReaderAt
-	// Repository is where the release goes.
+	// Repository is the target repository.
 	Repository repository.Repository
 
 	close func()
 }
 
-// Close lets go of the zip. The mirror goes on.
+// Close releases the zip. The mirror operation continues.
 func (z *Zip) Close() {
 	if z.close != nil {
 		z.close()
 	}
 }
 
-// Fetch returns a platform's zip of a release that [Puller] Release described, and mirrors
-// all of the release, which goes on when the caller leaves. Several who want the same
-// cause it once. ctx is also that of reading the zip. The error is [ErrStored] when the
-// release is in the repository by now, a *[RefusedError] or *[FailedError] when it will
-// not be, and [ErrBusy] when too much is under way.
+// Fetch returns the zip for a platform of a release that [Puller.Release] returned, and
+// mirrors the entire release. Concurrent calls share one mirror operation, which continues
+// if the callers stop waiting. ctx also applies to reading the zip. Fetch returns
+// [ErrStored] if the release is in the repository by now, a *[RefusedError] or
+// *[FailedError] if it can't be mirrored, and [ErrBusy] if too many releases are being
+// mirrored.
 //
-// check returns a *[RefusedError] if the release is pending or denied. Fetch calls it before
-// the mirror starts and before it returns a zip. The mirror calls the check of its first
-// caller before it writes the tag. check may be nil.
+// check, if not nil, returns a *[RefusedError] if the release is pending or denied. Fetch
+// calls it before the mirror operation starts and before it returns a zip. The mirror
+// operation calls the check of its first caller before it writes the tag.
 func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Release, platform provider.Platform, check func(context.Context) error) (*Zip, error) {
-	// 1. Is there anything to bring?
+	// 1. Check that the release can be pulled.
 	if _, err := r.Package(platform); err != nil {
 		return nil, err
 	}
@@ -56,7 +59,7 @@ func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Re
 	if err := check(ctx); err != nil {
 		return nil, err
 	}
-	// 2. The mirror, and its leave to begin.
+	// 2. Join the mirror operation, and wait for its approval.
 	key := jobKey{to, r.Address, r.Version}
 	j, err := p.join(key, r, check)
 	if err != nil {
@@ -73,7 +76,7 @@ func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Re
 	if err := check(ctx); err != nil {
 		return nil, err
 	}
-	// 3. The download, or what has become of it.
+	// 3. Join the download of the zip.
 	pkg, err := j.release.Package(platform)
 	if err != nil {
 		return nil, err
@@ -93,7 +96,7 @@ func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Re
 	return &Zip{Package: pkg, File: f, Repository: j.repo, close: f.release}, nil
 }
 
-// ended returns a zip that is not on its way any more.
+// finishedZip returns a zip whose download is finished.
 func (j *job) finishedZip(key jobKey, pkg provider.Package) (*Zip, error) {
 	switch {
 	case !j.isDone():

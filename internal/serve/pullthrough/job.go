@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// job is a release that is being mirrored.
+// job mirrors a release.
 type job struct {
 	puller  *Puller
 	repo    repository.Repository
@@ -26,19 +26,19 @@ type job struct {
 	// check is called before the tag is written.
 	check   func(context.Context) error
 	started time.Time
-	// approved is closed when the policy has let the release pass, and the repository
-	// has no other one; done when the mirror has ended, with err set.
+	// approved is closed when the policy has accepted the release and there is no conflict
+	// in the repository. done is closed when the job has finished and err is set.
 	approved, done chan struct{}
 	approve        func()
 	err            error
 
 	mu sync.Mutex
-	// spools are the zips that are on their way, by digest: platforms may share one.
+	// spools has the downloads in progress by digest, because platforms can share a zip.
 	spools map[digest.Digest]*spool
-	// pushed has the sizes of those that the repository has by now.
+	// pushed has the sizes of the zips in the repository.
 	pushed map[digest.Digest]int64
-	// wanted counts the downloads that a client waits for; idle is closed when there
-	// are none.
+	// waiters counts the downloads that a client waits for. idle is closed if there are
+	// none.
 	waiters int
 	idle    chan struct{}
 }
@@ -54,7 +54,7 @@ func newJob(p *Puller, repo repository.Repository, r provider.Release, check fun
 	return j
 }
 
-// run mirrors the release when it is its turn.
+// run mirrors the release when there is a free slot.
 func (j *job) run(ctx context.Context) (result publish.Result, err error) {
 	select {
 	case j.puller.turns <- struct{}{}:
@@ -63,8 +63,8 @@ func (j *job) run(ctx context.Context) (result publish.Result, err error) {
 		return result, ctx.Err()
 	}
 	defer func() {
-		if recovered := recover(); recovered != nil { // it would end the program
-			err = fmt.Errorf("the program broke: %v", recovered)
+		if recovered := recover(); recovered != nil { // a panic here would terminate the program
+			err = fmt.Errorf("internal error: %v", recovered)
 		}
 	}()
 	j.puller.options.OnEvent(j.event(StageStarted))
@@ -77,7 +77,7 @@ func (j *job) run(ctx context.Context) (result publish.Result, err error) {
 	o.Judge = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 		verdict, err := j.puller.verifySignature(ctx, r)
 		if err == nil {
-			j.approve() // publish has looked at the tag before, and sends zips from now on
+			j.approve() // publish has checked the tag before, and sends zips next
 		}
 		return verdict, err
 	}
@@ -85,7 +85,7 @@ func (j *job) run(ctx context.Context) (result publish.Result, err error) {
 	return result, asRefusal(j.release, err)
 }
 
-// end tells of the end, and lets go of what clients do not read.
+// finish reports the result, and releases the downloads that no client reads.
 func (j *job) finish(result publish.Result, err error) {
 	e := j.event(StageDone)
 	e.Status, e.Verdict, e.Duration = result.Status, result.Verdict, j.puller.options.Now().Sub(j.started)
@@ -115,7 +115,7 @@ func (j *job) event(stage string) Event {
 	return Event{Stage: stage, Address: j.release.Address, Version: j.release.Version, Repository: j.repo.String()}
 }
 
-// asRefusal tells refusals from failures.
+// asRefusal converts errors that are refusals to *[RefusedError].
 func asRefusal(r provider.Release, err error) error {
 	if _, already := errors.AsType[*RefusedError](err); already {
 		return err
@@ -129,10 +129,10 @@ func asRefusal(r provider.Release, err error) error {
 	return err
 }
 
-// follow returns the download of a zip to read from, which is begun if it is not. Nil
-// says that the repository has the zip, or that the mirror has ended. The caller
-// releases it.
-func (j *job) spoolFor(pkg provider.Package, waiters bool) *spool {
+// spoolFor returns the download of a zip, and starts it if necessary. isWanted reports that
+// a client waits for it. It returns nil if the zip is in the repository or the job has
+// finished. The caller must release the result.
+func (j *job) spoolFor(pkg provider.Package, isWanted bool) *spool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if s := j.spools[pkg.Digest]; s != nil {
@@ -143,12 +143,12 @@ func (j *job) spoolFor(pkg provider.Package, waiters bool) *spool {
 		return nil
 	}
 	ended := func() {}
-	if waiters {
+	if isWanted {
 		ended = j.addWaiter()
 	}
 	s := newSpool(j.puller, pkg)
 	j.spools[pkg.Digest] = s
-	s.retain() // one for the job, one for the caller
+	s.retain() // one reference for the job, one for the caller
 	j.puller.goroutines.Go(func() {
 		defer ended()
 		s.run(j.puller.ctx)
@@ -156,7 +156,7 @@ func (j *job) spoolFor(pkg provider.Package, waiters bool) *spool {
 	return s
 }
 
-// want counts a download that a client waits for, until ended is called.
+// addWaiter counts a download that a client waits for, until ended is called.
 func (j *job) addWaiter() (ended func()) {
 	if j.waiters == 0 {
 		j.idle = make(chan struct{})
@@ -180,13 +180,13 @@ func (j *job) isDone() bool {
 	}
 }
 
-// source is the release as a source has it: what was judged, and zips that clients may
-// read at the same time.
+// jobSource is a source of the release that was verified. It shares its downloads with
+// clients.
 type jobSource struct{ *job }
 
 var _ provider.Capable = jobSource{}
 
-// Capabilities tell that the release is whole.
+// Capabilities returns the capabilities of a source that lists all platforms.
 func (s jobSource) Capabilities() provider.Capabilities {
 	return provider.Capabilities{
 		Published: true,
@@ -196,18 +196,19 @@ func (s jobSource) Capabilities() provider.Capabilities {
 	}
 }
 
-// Versions has the one version.
+// Versions returns the version of the release.
 func (s jobSource) Versions(context.Context, provider.Address) ([]provider.Version, error) {
 	return []provider.Version{s.job.release.Version}, nil
 }
 
-// Release is the release.
+// Release returns the release.
 func (s jobSource) Release(context.Context, provider.Address, provider.Version, ...provider.Platform) (provider.Release, error) {
 	return s.job.release, nil
 }
 
-// Open reads a zip while it comes. One that no client waits for begins when none is
-// waited for any more, and one that the disk has no room for is not kept on its way.
+// Open returns a zip that is possibly still being downloaded. A download that no client
+// waits for starts only when there are no other waiting clients. If the disk limit is
+// exceeded, the zip is read from the source directly.
 func (s jobSource) Open(ctx context.Context, pkg provider.Package) (io.ReadCloser, int64, error) {
 	if err := s.waitForClients(ctx, pkg); err != nil {
 		return nil, 0, err
@@ -227,7 +228,7 @@ func (s jobSource) Open(ctx context.Context, pkg provider.Package) (io.ReadClose
 	return nil, 0, err
 }
 
-// first lets the zips go first that clients wait for.
+// waitForClients blocks while clients wait for other zips of the release.
 func (s jobSource) waitForClients(ctx context.Context, pkg provider.Package) error {
 	for {
 		s.mu.Lock()
@@ -250,13 +251,13 @@ func (s jobSource) waitForClients(ctx context.Context, pkg provider.Package) err
 	}
 }
 
-// pushing is the repository that the release goes to. It knows which zips it has.
+// trackingRepository is the target repository. It records which zips were pushed.
 type trackingRepository struct {
 	repository.Repository
 	job *job
 }
 
-// PushTag writes the tag, unless the release was staged or denied in the meantime.
+// PushTag writes the tag unless the release was staged or denied in the meantime.
 func (p trackingRepository) PushTag(ctx context.Context, index artifact.Blob, tag string, was digest.Digest) error {
 	if err := p.job.check(ctx); err != nil {
 		return err
@@ -264,7 +265,7 @@ func (p trackingRepository) PushTag(ctx context.Context, index artifact.Blob, ta
 	return p.Repository.PushTag(ctx, index, tag, was)
 }
 
-// PushBlob stores a blob, and lets go of its download.
+// PushBlob stores a blob and releases its download.
 func (p trackingRepository) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	if err := p.Repository.PushBlob(ctx, d, content); err != nil {
 		return err

@@ -16,30 +16,30 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Puller mirrors releases that are asked for. It is safe for concurrent use.
+// Puller mirrors releases on request. It is safe for concurrent use.
 type Puller struct {
 	options Options
-	// publisher limits the zips of all releases.
+	// publisher limits concurrent transfers of all releases.
 	publisher *publish.Publisher
-	// turns has room for a token of each mirror that runs, downloads of each zip that
-	// is fetched.
+	// turns and downloads are semaphores for mirror operations and downloads.
 	turns, downloads chan struct{}
 	disk             *semaphore.Weighted
 
-	// life ends when the puller is closed; running counts what has to end then.
+	// ctx is canceled when the puller is closed. goroutines counts the goroutines that use
+	// it.
 	ctx        context.Context //nolint:containedctx // it is that of the puller's goroutines, and of no call
 	cancel     context.CancelFunc
 	goroutines sync.WaitGroup
 
 	mu     sync.Mutex
 	closed bool
-	// jobs are those that run or wait.
+	// jobs has the running and waiting jobs.
 	jobs map[jobKey]*job
-	// failures has those that failed lately.
+	// failures has the recent failures.
 	failures memo.Memo[jobKey, failure]
 }
 
-// jobKey names a release and where it goes.
+// jobKey identifies a release and its target repository.
 type jobKey struct {
 	to      template.Reference
 	address provider.Address
@@ -51,14 +51,14 @@ type failure struct {
 	err error
 }
 
-// New makes a puller. It asks nobody anything yet.
+// New returns a puller. It makes no requests.
 func New(o Options) (*Puller, error) {
 	if len(o.Patterns) == 0 || o.Source == nil || o.Open == nil {
-		return nil, errors.New("pull-through: Options need Patterns, Source and Open")
+		return nil, errors.New("pull-through: Patterns, Source, and Open are required")
 	}
 	for _, p := range o.Patterns {
 		if host, _, _ := p.Fixed(); !host {
-			return nil, fmt.Errorf("pull-through of %q: name the host, as in registry.opentofu.org/*/*: clients could make the server ask any machine", p)
+			return nil, fmt.Errorf("invalid pull-through pattern %q: want a host, as in registry.opentofu.org/*/*, because clients could make the server contact any host", p)
 		}
 	}
 	if o.MaxDisk <= 0 {
@@ -82,8 +82,8 @@ func New(o Options) (*Puller, error) {
 	return p, nil
 }
 
-// Close ends the mirrors that are under way, and waits until they have ended. Nothing of
-// them can be seen in repositories: a tag is written last.
+// Close cancels all mirror operations and waits until they have stopped. They leave nothing
+// visible in repositories, because a tag is written last.
 func (p *Puller) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -92,18 +92,18 @@ func (p *Puller) Close() {
 	p.goroutines.Wait()
 }
 
-// Covers reports whether a provider is one that may be had.
+// Covers reports whether a provider can be pulled through.
 func (p *Puller) Covers(a provider.Address) bool {
 	return slices.ContainsFunc(p.options.Patterns, func(pattern provider.Pattern) bool { return pattern.Match(a) })
 }
 
-// Versions lists what the origin lists.
+// Versions returns the versions in the origin.
 func (p *Puller) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	return p.options.Source.Versions(ctx, a)
 }
 
-// Release describes a release by the documents of its origin. With a *[RefusedError] it
-// is described as well; the error of one that failed lately is not told here.
+// Release returns a release as described by its origin. If it returns a *[RefusedError],
+// the release is valid, too. It doesn't return errors of recent mirror operations.
 func (p *Puller) Release(ctx context.Context, a provider.Address, v provider.Version) (provider.Release, error) {
 	r, err := p.options.Source.Release(ctx, a, v)
 	if err != nil {
@@ -119,7 +119,7 @@ func (p *Puller) Release(ctx context.Context, a provider.Address, v provider.Ver
 	return r, err
 }
 
-// Held says that a version of a date is held back: *[RefusedError].
+// CheckAge returns a *[RefusedError] if a version with a publication date is too young.
 func (p *Puller) CheckAge(a provider.Address, v provider.Version, published time.Time) error {
 	if err := p.options.Cooldown.Check(a, v, published); err != nil {
 		return &RefusedError{a, v, err}
@@ -127,16 +127,16 @@ func (p *Puller) CheckAge(a provider.Address, v provider.Version, published time
 	return nil
 }
 
-// Waits reports whether versions are held back at all.
+// HasMinAge reports whether there is a minimum age.
 func (p *Puller) HasMinAge() bool { return p.options.Cooldown.MinAge > 0 }
 
-// Date tells when a version was published; zero where its origin does not say.
+// Date returns the publication date of a version, or zero if its origin provides none.
 func (p *Puller) Date(ctx context.Context, a provider.Address, v provider.Version) (time.Time, error) {
 	return p.options.Cooldown.DateOf(ctx, p.options.Source, a, v)
 }
 
-// judge asks the policy about the signature of a release. What does not pass is a
-// *[RefusedError].
+// verifySignature verifies the signature of a release. It returns a *[RefusedError] if the
+// policy rejects it.
 func (p *Puller) verifySignature(ctx context.Context, r provider.Release) (verdict provider.Verdict, err error) {
 	if p.options.Publish.Judge == nil {
 		return verdict, nil
@@ -145,8 +145,8 @@ func (p *Puller) verifySignature(ctx context.Context, r provider.Release) (verdi
 	return verdict, asRefusal(r, err)
 }
 
-// Failed returns why a release could not be mirrored, for as long as it is not tried
-// again; nil when nothing is known against it.
+// Failure returns the error of a recent mirror operation for as long as it is not retried,
+// or nil.
 func (p *Puller) Failure(to template.Reference, a provider.Address, v provider.Version) error {
 	key := jobKey{to, a, v}
 	if f, found := p.failures.Lookup(key); found {
@@ -155,7 +155,7 @@ func (p *Puller) Failure(to template.Reference, a provider.Address, v provider.V
 	return nil
 }
 
-// told is the failure as callers are told of it.
+// asError returns the failure as an error for callers.
 func (f failure) asError(key jobKey) error {
 	refused, isRefused := errors.AsType[*RefusedError](f.err)
 	switch {
@@ -167,7 +167,7 @@ func (f failure) asError(key jobKey) error {
 	return &FailedError{Address: key.address, Version: key.version, Again: f.at.Add(failureAge), Err: f.err}
 }
 
-// failedNow makes of an error what later callers are told too.
+// currentFailure returns the error that later callers would get from Failure.
 func (p *Puller) currentFailure(key jobKey, err error) error {
 	if p.ctx.Err() != nil {
 		return errClosed
@@ -175,7 +175,7 @@ func (p *Puller) currentFailure(key jobKey, err error) error {
 	return failure{p.options.Now(), err}.asError(key)
 }
 
-// join returns the mirror of a release, which is begun if there is none.
+// join returns the job of a release, and starts it if necessary.
 func (p *Puller) join(key jobKey, r provider.Release, check func(context.Context) error) (*job, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -205,7 +205,7 @@ func (p *Puller) join(key jobKey, r provider.Release, check func(context.Context
 	return j, nil
 }
 
-// ended forgets a mirror, and remembers why it failed.
+// forgetJob removes a finished job, and records its failure.
 func (p *Puller) forgetJob(key jobKey, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

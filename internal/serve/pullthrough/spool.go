@@ -17,27 +17,27 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// spool is a zip on its way: a temporary file that grows, and that any number of readers
-// follow. The source gives the last bytes of a zip when it is what its digest says, and
-// not before: nobody has the whole of a wrong one. The file goes when nobody holds the
-// spool any more, and so does a download of which nobody waits for the end.
+// spool is a zip in transfer: a temporary file that grows, and that any number of readers
+// follow. Because the source withholds the last bytes unless the digest is correct, no
+// reader gets a complete zip with a wrong digest. The file is removed when the last
+// reference is released. An unfinished download is then canceled.
 type spool struct {
 	puller *Puller
 	pkg    provider.Package
 
 	mu sync.Mutex
-	// changed is closed, and another one made, whenever one of the following changes.
+	// changed is closed and replaced whenever one of the fields below changes.
 	changed    chan struct{}
 	references int
 	cancel     context.CancelFunc
 	file       *atomicfile.ScratchFile
-	// total is the size in bytes; -1 is not known yet.
+	// total is the size in bytes, or -1 if unknown.
 	total int64
-	// written is how much of it there is.
+	// written is the number of bytes in the file.
 	written int64
 	ended   bool
 	err     error
-	// reserved is its share of the disk bound, in bytes.
+	// reserved is the reserved disk space in bytes.
 	reserved int64
 }
 
@@ -51,7 +51,7 @@ func (s *spool) retain() {
 	s.references++
 }
 
-// release lets go of the spool; the last one to do so removes the file.
+// release releases a reference. The last release removes the file.
 func (s *spool) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,14 +59,14 @@ func (s *spool) release() {
 	s.cleanUp()
 }
 
-// cleanUp removes what nobody needs any more.
+// cleanUp removes the file if there are no references.
 func (s *spool) cleanUp() {
 	if s.references > 0 {
 		return
 	}
 	s.cancel()
 	if !s.ended {
-		return // fill does it when it has ended
+		return // run cleans up when it has finished
 	}
 	if s.file != nil {
 		_ = s.file.Close()
@@ -76,7 +76,7 @@ func (s *spool) cleanUp() {
 	s.reserved = 0
 }
 
-// change changes the spool, and wakes up who waits for that.
+// change calls set, and wakes up waiting readers.
 func (s *spool) change(set func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *spool) change(set func()) {
 	s.changed = make(chan struct{})
 }
 
-// fill downloads the zip, until it is there or fails.
+// run downloads the zip.
 func (s *spool) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -104,7 +104,7 @@ func (s *spool) run(ctx context.Context) {
 	})
 }
 
-// fetch downloads the zip when it is its turn, and again where it breaks.
+// fetch downloads the zip when there is a free slot, and retries.
 func (s *spool) fetch(ctx context.Context) error {
 	select {
 	case s.puller.downloads <- struct{}{}:
@@ -116,7 +116,7 @@ func (s *spool) fetch(ctx context.Context) error {
 	return retrier.Do(ctx, "fetching "+s.pkg.Filename, func() error { return s.download(ctx) })
 }
 
-// download is one try, from the start.
+// download makes one attempt, from the start.
 func (s *spool) download(ctx context.Context) error {
 	body, size, err := s.puller.options.Source.Open(ctx, s.pkg)
 	if err != nil {
@@ -131,8 +131,8 @@ func (s *spool) download(ctx context.Context) error {
 }
 
 // prepare reserves disk space for the size that this attempt reports, and creates the file
-// if it doesn't exist. It never waits for space, because the downloads that hold it may be
-// waiting for this one.
+// if it doesn't exist. It never waits for disk space, because the downloads that occupy it
+// might be waiting for this one.
 func (s *spool) prepare(size int64) error {
 	if err := s.reserve(size); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (s *spool) prepare(size int64) error {
 	return nil
 }
 
-// reserve changes the reservation to a size. [spool.cleanUp] releases it.
+// reserve changes the reserved disk space. [spool.cleanUp] releases it.
 func (s *spool) reserve(size int64) error {
 	if size < 0 {
 		size = artifact.MaxZipSize
@@ -168,17 +168,17 @@ func (s *spool) reserve(size int64) error {
 	return nil
 }
 
-// Write implements [io.Writer]: the download's bytes, one after the other.
+// Write implements [io.Writer]. It appends to the file.
 func (s *spool) Write(p []byte) (int, error) {
 	n, err := s.file.WriteAt(p, s.written)
 	if err != nil {
-		return n, fmt.Errorf("keeping %s on its way: %w", s.pkg.Filename, err)
+		return n, fmt.Errorf("storing %s temporarily: %w", s.pkg.Filename, err)
 	}
 	s.change(func() { s.written += int64(n) })
 	return n, nil
 }
 
-// size returns the size in bytes, as soon as it is known.
+// size returns the size in bytes as soon as it is known.
 func (s *spool) size(ctx context.Context) (int64, error) {
 	for {
 		s.mu.Lock()
@@ -196,7 +196,7 @@ func (s *spool) size(ctx context.Context) (int64, error) {
 	}
 }
 
-// readAt reads what is there, and waits for what is not.
+// readAt reads the available bytes at an offset, and waits if there are none yet.
 func (s *spool) readAt(ctx context.Context, p []byte, at int64) (int, error) {
 	for {
 		s.mu.Lock()
@@ -206,7 +206,7 @@ func (s *spool) readAt(ctx context.Context, p []byte, at int64) (int, error) {
 		case at < written:
 			n, err := file.ReadAt(p[:min(int64(len(p)), written-at)], at)
 			if errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {
-				err = fmt.Errorf("reading %s on its way: %w", s.pkg.Filename, io.ErrUnexpectedEOF)
+				err = fmt.Errorf("reading the temporary copy of %s: %w", s.pkg.Filename, io.ErrUnexpectedEOF)
 			}
 			return n, err
 		case ended && err != nil:
@@ -229,16 +229,15 @@ func wait(ctx context.Context, changed <-chan struct{}) error {
 	}
 }
 
-// reader reads the zip from its start, verified, and releases the spool when it is
-// closed.
+// reader returns a verifying reader of the zip. Closing it releases the spool.
 func (s *spool) reader(ctx context.Context, pkg provider.Package) io.ReadCloser {
 	f := &spoolReader{ctx: ctx, spool: s, release: sync.OnceFunc(s.release)}
 	return sums.NewReadCloser(f, pkg.Filename, pkg.Size, pkg.Digest)
 }
 
-// follower reads a spool, of which it is a holder.
+// spoolReader reads a spool and owns a reference to it.
 type spoolReader struct {
-	ctx     context.Context //nolint:containedctx // it is that of the one who reads
+	ctx     context.Context //nolint:containedctx // it is the context of the only reader
 	spool   *spool
 	release func()
 	at      int64
@@ -251,7 +250,7 @@ func (f *spoolReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAt implements [io.ReaderAt]. It waits for bytes that are still to come.
+// ReadAt implements [io.ReaderAt]. It waits for bytes that were not downloaded yet.
 func (f *spoolReader) ReadAt(p []byte, at int64) (n int, err error) {
 	for n < len(p) && err == nil {
 		var k int
