@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What the actions share. It is sourced, and works with bash 3.2 (macOS) and Git's bash (Windows).
-# Inputs come by the environment, never as text of a script.
+# Functions for all actions. This file is sourced, and supports bash 3.2 (macOS) and Git's bash (Windows).
+# Inputs are passed as environment variables, never as script text.
 set -euo pipefail
 
-# fail ends the step with a message that begins no other command of the runner's.
+# fail prints an error annotation and exits. The message can't contain other workflow commands.
 fail() {
 	local text=$*
 	text=${text//'%'/%25}
@@ -13,34 +13,34 @@ fail() {
 	exit 2
 }
 
-# posix gives a path of the runner as this shell writes it; native the other way round.
+# posix converts a path of the runner to the form of this shell, and native converts it back.
 posix() { if command -v cygpath >/dev/null; then cygpath -u "$1"; else printf '%s\n' "$1"; fi; }
 native() { if command -v cygpath >/dev/null; then cygpath -w "$1"; else printf '%s\n' "$1"; fi; }
 
-# trimmed gives a text without the blanks around it.
+# trimmed prints a text without leading and trailing white space.
 trimmed() {
 	local text=$1
 	text=${text#"${text%%[![:space:]]*}"}
 	printf '%s' "${text%"${text##*[![:space:]]}"}"
 }
 
-# random is a word that nobody can guess.
+# random prints an unpredictable word.
 random() { od -An -N16 -tx1 /dev/urandom | tr -d ' \n'; }
 
-# output sets an output of the step. What is in the value cannot end it.
+# output sets an output of the step. The random delimiter can't occur in the value.
 output() {
 	local end
 	end=end-$(random)
 	printf '%s<<%s\n%s\n%s\n' "$1" "$end" "$2" "$end" >>"$GITHUB_OUTPUT"
 }
 
-# args is what tofu-oci is called with. flag adds one that has a value, each one for every line of a list, switch
-# one that is on or off, more what the input flags lists, arguments the lines of a list themselves.
+# args has the arguments for tofu-oci. flag adds a flag with a value, each adds a flag for every line of a list, switch
+# adds a Boolean flag, more adds the flags in the input flags, and arguments adds the lines of a list.
 args=()
 
 flag() {
 	case $2 in
-	*$'\n'*) fail "the input $1 is one line" ;;
+	*$'\n'*) fail "invalid input $1: want a single line" ;;
 	?*) args+=("--$1=$2") ;;
 	esac
 }
@@ -59,7 +59,7 @@ switch() {
 	case $2 in
 	true) args+=("--$1") ;;
 	false | '') ;;
-	*) fail "the input $1 is true or false, not $2" ;;
+	*) fail "invalid input $1: want true or false, got $2" ;;
 	esac
 }
 
@@ -69,19 +69,19 @@ more() {
 		line=$(trimmed "$line")
 		case $line in
 		'') ;;
-		--output | --output=* | --digest-file | --digest-file=*) fail "the action sets ${line%%=*} itself: take its outputs" ;;
+		--output | --output=* | --digest-file | --digest-file=*) fail "the input flags must not contain ${line%%=*}, because the action sets it; use the outputs of the action" ;;
 		--?*) args+=("$line") ;;
-		*) fail "the input flags has one flag a line, such as --min-age=3d, and not: $line" ;;
+		*) fail "invalid input flags: want one flag per line, such as --min-age=3d, got $line" ;;
 		esac
 	done <<<"$1"
 }
 
-# program ends the step where tofu-oci is missing.
+# program exits if tofu-oci is not installed.
 program() {
-	command -v tofu-oci >/dev/null || fail "tofu-oci is not in PATH: put a step with the action tofu-oci/tofu-oci/action/setup before this one"
+	command -v tofu-oci >/dev/null || fail "tofu-oci is not in PATH: add a step with the action tofu-oci/tofu-oci/action/setup before this one"
 }
 
-# plainly runs a command whose output, text of remote places included, has no commands for the runner in it.
+# plainly runs a command and prevents the runner from interpreting workflow commands in its output.
 plainly() {
 	local token code=0
 	token=$(random)
@@ -91,17 +91,17 @@ plainly() {
 	return "$code"
 }
 
-# GitHub takes 1 MiB of outputs from a job.
+# GitHub limits the outputs of a job to 1 MiB.
 max_result=400000
 
-# release_run runs mirror or publish, sets the outputs of both, and ends as the command ended. The summary is
-# tofu-oci's own.
+# release_run runs mirror or publish, sets the outputs, and returns the exit code of the command. tofu-oci writes the
+# step summary.
 release_run() {
 	local code=0 changed=false result='' digests=''
 	program
 	dir=$(mktemp -d "$(posix "$RUNNER_TEMP")/tofu-oci-XXXXXX")
 	plainly into_files "$@" || code=$?
-	echo "::group::The result as JSON"
+	echo "::group::JSON output"
 	plainly cat "$dir/result.json"
 	echo "::endgroup::"
 	if grep -Eq '^ +"status": "(created|extended|repaired|replaced|promoted)"' "$dir/result.json"; then changed=true; fi
@@ -115,7 +115,7 @@ release_run() {
 	return "$code"
 }
 
-# level is how hard tofu-oci looks at what is there. By tags alone it learns no digests, and refuses --digest-file.
+# level prints the check level. With the level tags, tofu-oci doesn't read digests, and rejects --digest-file.
 level() {
 	local arg level=${TOFU_OCI_CHECK_LEVEL:-}
 	for arg in ${args[@]+"${args[@]}"}; do
@@ -127,7 +127,7 @@ level() {
 	printf '%s' "$level"
 }
 
-# into_files says on stdout what tofu-oci says on stderr: the runner reads the two apart, in no order.
+# into_files runs tofu-oci, and redirects stderr to stdout because the runner would mix up their order.
 into_files() {
 	local digest_file=(--digest-file="$dir/digests")
 	[ "$(level)" != tags ] || digest_file=()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs tofu-oci lock --check with what the inputs say. Annotations go to the runner, SARIF into a file.
+# Runs tofu-oci lock --check with the inputs, and prints annotations or writes a SARIF file.
 # shellcheck source=action/common.sh
 source "$GITHUB_ACTION_PATH/../common.sh"
 
@@ -19,7 +19,7 @@ sarif)
 	tofu-oci lock --check --output=sarif ${args[@]+"${args[@]}"} >"$sarif" || code=$?
 	if [ -s "$sarif" ]; then sarif=$(native "$sarif"); else sarif=''; fi
 	;;
-*) fail "the input output is github or sarif, not $OUTPUT" ;;
+*) fail "invalid input output: want github or sarif, got $OUTPUT" ;;
 esac
 output exit-code "$code"
 output sarif-file "$sarif"

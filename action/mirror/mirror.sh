@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs tofu-oci mirror with what the inputs say. PROVIDERs go in as a list, which has no flags.
+# Runs tofu-oci mirror with the inputs. PROVIDERs are passed as a list, so they can't be flags.
 # shellcheck source=action/common.sh
 source "$GITHUB_ACTION_PATH/../common.sh"
 
-[ -n "$TO" ] || fail "the input to is missing: name a repository template, such as ghcr.io/acme/providers/{namespace}/{type}"
+[ -n "$TO" ] || fail "missing input to: want a repository template, such as ghcr.io/acme/providers/{namespace}/{type}"
 flag to "$TO"
 [ -z "$(trimmed "$PROVIDERS")" ] || flag sources -
 each sources "$SOURCES"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs tofu-oci publish with what the inputs say. Paths come behind --, where they are no flags.
+# Runs tofu-oci publish with the inputs. Paths follow --, so they can't be flags.
 # shellcheck source=action/common.sh
 source "$GITHUB_ACTION_PATH/../common.sh"
 
-[ -n "$PROVIDER" ] || fail "the input provider is missing: name its address, such as example.com/acme/widget"
-[ -n "$TO" ] || fail "the input to is missing: name a repository template, such as ghcr.io/acme/providers/{namespace}/{type}"
+[ -n "$PROVIDER" ] || fail "missing input provider: want a provider address, such as example.com/acme/widget"
+[ -n "$TO" ] || fail "missing input to: want a repository template, such as ghcr.io/acme/providers/{namespace}/{type}"
 flag provider "$PROVIDER"
 flag to "$TO"
 each platform "$PLATFORMS"

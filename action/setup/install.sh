@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs what release.sh found, by install.sh of this version, and puts it into PATH for the steps that follow.
+# Installs the release that release.sh found with install.sh of this version, and adds it to PATH for later steps.
 # shellcheck source=action/common.sh
 source "$GITHUB_ACTION_PATH/../common.sh"
 
 case $ATTESTATION in
-require) how="its attestation is verified" ;;
-skip) how="verified by its checksums alone" ;;
-*) fail "the input attestation is require or skip, not $ATTESTATION" ;;
+require) how="verified by its attestation" ;;
+skip) how="verified only by its checksums" ;;
+*) fail "invalid input attestation: want require or skip, got $ATTESTATION" ;;
 esac
 dir=$(posix "$RUNNER_TEMP")/tofu-oci-$VERSION
 name=tofu-oci

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Says which release is wanted, for which platform, and where its archive is kept.
+# Outputs the version and platform of the release to install, and the directory for its archive.
 # shellcheck source=action/common.sh
 source "$GITHUB_ACTION_PATH/../common.sh"
 

@@ -154,7 +154,7 @@ func TestKeyboard(t *testing.T) {
 	b.visit(rocketPage)
 	b.do(chromedp.KeyEvent(kb.Tab))
 	const focused = `(e => e.textContent + " " + e.getBoundingClientRect().left)(document.activeElement)`
-	if got := eval[string](b, focused); got != "Skip to the content 0" {
+	if got := eval[string](b, focused); got != "Skip to content 0" {
 		t.Errorf("the first key leads to %q", got)
 	}
 	b.do(chromedp.KeyEvent(kb.Enter))

@@ -36,7 +36,7 @@ provider_installation {
 	}
 	// Output:
 	// warning direct-not-excluded
-	// write in the block:
+	// add to the block:
 	// exclude = ["registry.opentofu.org/hashicorp/*"]
 }
 

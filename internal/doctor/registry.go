@@ -21,7 +21,7 @@ func (e *examination) examineVersions(ctx context.Context, repo repository.Reade
 	if err != nil {
 		return err
 	}
-	e.report.Response = fmt.Sprintf("%d tags", len(tags))
+	e.report.Response = fmt.Sprintf("tags: %d", len(tags))
 	e.add(CheckTags(tags, e.Wanted, e.method.Template)...)
 	if err := e.checkShared(ctx, repo, tags); err != nil {
 		return err

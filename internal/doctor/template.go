@@ -98,7 +98,7 @@ func (e *examination) repository(ctx context.Context) error {
 	e.login(ctx)
 	tags, err := repo.Tags(ctx)
 	if err == nil {
-		e.report.Response = fmt.Sprintf("%d tags", len(tags))
+		e.report.Response = fmt.Sprintf("tags: %d", len(tags))
 		e.add(CheckTags(tags, e.Wanted, *e.Template)...)
 	} else if ctx.Err() == nil {
 		e.reportError(err)

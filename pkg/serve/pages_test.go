@@ -28,7 +28,7 @@ func TestPages(t *testing.T) {
 	}{
 		{"/", 200, []string{"1 provider", `href="` + rocketPage + `"`, ">1.0.0<"}},
 		{"/?search=ROCK", 200, []string{"1 provider for", `value="ROCK"`}},
-		{"/?search=plane", 200, []string{"0 providers for", "No provider has that in its name."}},
+		{"/?search=plane", 200, []string{"0 providers for", "No matching providers."}},
 		{"/?search=%3Cb%3E", 200, []string{`value="&lt;b&gt;"`}},
 		{"/?page=2", 404, []string{"the last page is 1"}},
 		{"/?page=none", 400, []string{"invalid page"}},
@@ -36,7 +36,7 @@ func TestPages(t *testing.T) {
 		{rocketPage + "?page=2", 404, []string{"the last page is 1"}},
 		{rocketPage + "/1.0.0", 200, []string{
 			digest.String(), "haiku_riscv64", "plan9_mips", "/archive/-/registry.opentofu.org/acme/rocket/1.0.0/", "checksums", "signing keys",
-			"required_providers", "hashes = [", "h1:47DEQpj8HBSa", "5.0, 6.0", `<span class="badge plain">unpinned</span>`, "Nothing is wrong",
+			"required_providers", "hashes = [", "h1:47DEQpj8HBSa", "5.0, 6.0", `<span class="badge plain">unpinned</span>`, "No problems found",
 		}},
 		{rocketPage + "/1.0.1", 404, []string{"<h1>Not Found</h1>", "1.0.1"}},
 		{rocketPage + "/1.0.0/components/" + digest.String(), 404, []string{"no document with this digest"}},

@@ -58,7 +58,7 @@ func TestPages(t *testing.T) {
 		},
 		"provider": {
 			`<time datetime="2026-03-01T12:00:00Z">2026-03-01</time>`, "3 on darwin, haiku, linux", "123.5 MB", ">broken<", "its index is not there",
-			"Waiting for approval", `href="/tofu/providers/registry.example.com/acme/rocket/1.60.0"`, "https://tofu.example.com/mirror/", `href="?page=3"`,
+			"Pending approval", `href="/tofu/providers/registry.example.com/acme/rocket/1.60.0"`, "https://tofu.example.com/mirror/", `href="?page=3"`,
 		},
 		"version": {
 			"zh:0123456789abcdef", "h1:47DEQpj8HBSa&#43;/", "SBOM</a>", "rocket/1.2.0/components/sha256:0123456789abcdef", "provider &#34;registry.example.com/acme/rocket&#34;",
@@ -89,9 +89,9 @@ func TestEmptyPages(t *testing.T) {
 		search string
 		want   string
 	}{
-		"nothing":             {page.Frame{}, "", "There is no provider here yet."},
-		"nothing for anybody": {page.Frame{Login: true}, "", "There is no provider here yet that everybody may see."},
-		"nothing found":       {page.Frame{}, "rocket", "No provider has that in its name."},
+		"nothing":             {page.Frame{}, "", "No providers yet."},
+		"nothing for anybody": {page.Frame{Login: true}, "", "No providers yet, or none that you can read."},
+		"nothing found":       {page.Frame{}, "rocket", "No matching providers."},
 	} {
 		got, err := test.frame.Providers(test.search, api.Providers{}, page.Pagination{})
 		if err != nil || !strings.Contains(string(got), test.want) {
@@ -99,7 +99,7 @@ func TestEmptyPages(t *testing.T) {
 		}
 	}
 	got, err := frame.Version(api.Version{}, 1)
-	if err != nil || !strings.Contains(string(got), "Its signature was not judged.") || !strings.Contains(string(got), "Nothing is wrong") {
+	if err != nil || !strings.Contains(string(got), "The signature was not verified.") || !strings.Contains(string(got), "No problems found") {
 		t.Errorf("%v\n%s", err, got)
 	}
 }

@@ -1,12 +1,12 @@
-// What pages can do with a script; without one they do all but this.
+// Optional enhancements: pages also work without this script.
 "use strict";
 
-// say tells a screen reader what happened.
-function say(text) {
+// announce sends a message to screen readers.
+function announce(text) {
   document.getElementById("said").textContent = text;
 }
 
-// addCopyButtons gives each text that is worth it a button.
+// addCopyButtons adds a button to each text with a data-copy attribute.
 function addCopyButtons() {
   for (const text of document.querySelectorAll("[data-copy]")) {
     const button = document.createElement("button");
@@ -18,15 +18,15 @@ function addCopyButtons() {
     button.addEventListener("click", async () => {
       const copied = await copy(text);
       button.textContent = copied ? "Copied" : "Selected";
-      say(copied ? "Copied " + name : "Selected " + name + "; copy it with your keyboard");
+      announce(copied ? "Copied " + name : "Selected " + name + "; copy it with your keyboard");
       setTimeout(() => { button.textContent = "Copy"; }, 2000);
     });
     text.after(button);
   }
 }
 
-// copy puts the text of an element on the clipboard. Browsers have one for pages
-// that came by HTTPS, or from this machine; elsewhere the text is selected.
+// copy copies the text of an element to the clipboard. Browsers allow that only for
+// pages from HTTPS or localhost. Otherwise copy selects the text.
 async function copy(element) {
   try {
     await navigator.clipboard.writeText(element.textContent);
@@ -37,36 +37,36 @@ async function copy(element) {
   }
 }
 
-// searchWhileTyping shows what the form would find, with the server's own page.
+// searchWhileTyping shows the search results while the user types.
 function searchWhileTyping() {
   const form = document.querySelector("form.search");
   if (!form) return;
-  const pause = 150; // milliseconds: a word is typed before the server is asked
+  const pause = 150; // milliseconds without input before a request
   const input = form.elements.search;
-  let timer = 0, asked = null, shown = input.value.trim();
+  let timer = 0, request = null, shown = input.value.trim();
   const show = (url) => {
-    if (asked) asked.abort();
-    asked = new XMLHttpRequest(); // it reads HTML as a document that runs nothing
-    asked.responseType = "document";
-    asked.onload = () => {
-      const found = asked.response;
+    if (request) request.abort();
+    request = new XMLHttpRequest(); // parses HTML without running scripts
+    request.responseType = "document";
+    request.onload = () => {
+      const found = request.response;
       const results = found && found.getElementById("results");
-      if (!results) { location.assign(url); return; } // such as when the login is over
+      if (!results) { location.assign(url); return; } // for example, if the credentials expired
       document.getElementById("results").replaceWith(document.adoptNode(results));
       document.getElementById("count").textContent = found.getElementById("count").textContent;
       document.title = found.title;
       history.replaceState(null, "", url);
     };
-    asked.open("GET", url);
-    asked.send();
+    request.open("GET", url);
+    request.send();
   };
   input.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      const words = input.value.trim();
-      if (words === shown) return;
-      shown = words;
-      show(form.action + (words ? "?" + new URLSearchParams({ search: words }) : ""));
+      const search = input.value.trim();
+      if (search === shown) return;
+      shown = search;
+      show(form.action + (search ? "?" + new URLSearchParams({ search }) : ""));
     }, pause);
   });
 }
