@@ -162,7 +162,7 @@ func TestActionSetupFailsClosed(t *testing.T) {
 			gh: "exit 1", want: "--attestation require needs it",
 		},
 		"attested by others":  {gh: `[ "$1 $2" = "auth status" ]`, want: "cannot verify the attestation"},
-		"another mode":        {gh: attests, with: map[string]string{"attestation": "auto"}, want: "attestation is require or skip, not auto"},
+		"another mode":        {gh: attests, with: map[string]string{"attestation": "auto"}, want: "want require or skip, got auto"},
 		"mode is a command":   {gh: attests, with: map[string]string{"attestation": "skip\n::set-env name=X::y"}, want: "::error::invalid input attestation: want require or skip, got skip%0A::set-env"},
 		"version is none":     {gh: attests, with: map[string]string{"version": "../1.2.3"}, want: "is no version"},
 		"version is a flag":   {gh: attests, with: map[string]string{"version": "--attestation"}, want: "cannot download"},
