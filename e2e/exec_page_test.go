@@ -49,7 +49,7 @@ const terragrunt = "#!/bin/sh\nfor unit in live/*/; do tofu -chdir=\"$unit\" \"$
 // terraform, and checks that they install the providers.
 func TestExecPage(t *testing.T) {
 	t.Parallel()
-	const wanted = 18
+	const wanted = 16
 	commands := pageCommands(t, "exec.md")
 	if len(commands) != wanted {
 		t.Fatalf("%d commands, not %d:\n%s", len(commands), wanted, strings.Join(commands, "\n"))
