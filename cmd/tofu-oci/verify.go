@@ -75,7 +75,7 @@ func verifyAction(c *cli.Context, out *report.Report) error {
 		newest = 0 // all that list finds
 	}
 	var err error
-	if o.Newest, err = newestOf(c, newest); err != nil {
+	if o.Latest, err = newestOf(c, newest); err != nil {
 		return err
 	}
 	cmd, err := begin(c, out)
@@ -96,7 +96,7 @@ func verifyAction(c *cli.Context, out *report.Report) error {
 	var found []verify.Report
 	for _, group := range byProvider(wanted) {
 		report := verifyProvider(c, out, cmd, group, o)
-		out.SkippedPreReleases(group[0].Address, report.LeftOut)
+		out.SkippedPreReleases(group[0].Address, report.Skipped)
 		found = append(found, report)
 	}
 	return out.Verified(found, unknown)

@@ -20,12 +20,12 @@ import (
 // lostBlob is a blob that is missing or damaged.
 type lostBlob struct {
 	ocispec.Descriptor
-	// platforms are those that need it.
+	// platforms lists the platforms that need the blob.
 	platforms []provider.Platform
 }
 
-// blobs tells which blobs are missing or damaged, each once.
-func (a *audit) blobs(ctx context.Context, found repository.Inspection) error {
+// blobs adds a finding for each missing or damaged blob.
+func (a *verification) blobs(ctx context.Context, found repository.Inspection) error {
 	var all []*lostBlob
 	known := map[digest.Digest]*lostBlob{}
 	for _, platform := range found.Index.Platforms() {
@@ -56,9 +56,9 @@ func isLost(f repository.InspectedPackage, d digest.Digest) bool {
 	return slices.Contains(f.Missing, d)
 }
 
-// lost tells in which way a blob is.
-func (a *audit) lost(ctx context.Context, b *lostBlob) error {
-	s := a.at(provider.Platform{})
+// lost adds a finding about a missing or damaged blob.
+func (a *verification) lost(ctx context.Context, b *lostBlob) error {
+	s := a.about(provider.Platform{})
 	if len(b.platforms) == 1 {
 		s.platform = b.platforms[0]
 	}
@@ -66,20 +66,20 @@ func (a *audit) lost(ctx context.Context, b *lostBlob) error {
 	size, err := a.repo.Stat(ctx, b.Digest)
 	switch {
 	case err != nil && isDamage(err):
-		s.bad("blob-damaged", fmt.Sprintf("%s has other bytes than its digest says.", name), a.mirror(""))
+		s.addError("blob-damaged", fmt.Sprintf("%s does not match its digest.", name), a.mirror(""))
 	case errors.Is(err, repository.ErrNotFound) || errors.Is(err, repository.ErrNoRepository):
-		s.bad("blob-missing", fmt.Sprintf("%s is missing.", name), a.mirror(""))
+		s.addError("blob-missing", fmt.Sprintf("%s is missing.", name), a.mirror(""))
 	case err != nil:
 		return err
 	case size != b.Size:
-		s.bad("blob-size", fmt.Sprintf("%s has %d bytes, and not the %d that its manifest says.", name, size, b.Size), a.mirror(" --force"))
+		s.addError("blob-size", fmt.Sprintf("%s has %d bytes; its manifest states %d.", name, size, b.Size), a.mirror(" --force"))
 	default:
-		s.bad("blob-damaged", fmt.Sprintf("%s has other bytes than its digest says.", name), a.mirror(" --check-level deep"))
+		s.addError("blob-damaged", fmt.Sprintf("%s does not match its digest.", name), a.mirror(" --check-level deep"))
 	}
 	return nil
 }
 
-// blobName begins a sentence about a blob.
+// blobName returns the start of a sentence about a blob.
 func blobName(d ocispec.Descriptor) string {
 	title := d.Annotations[ocispec.AnnotationTitle]
 	switch {
@@ -91,15 +91,15 @@ func blobName(d ocispec.Descriptor) string {
 	return "The blob " + d.Digest.String()
 }
 
-// annotations holds what the index says of its content against that.
-func (a *audit) annotations(ctx context.Context, found repository.Inspection) error {
-	s := a.at(provider.Platform{})
+// annotations checks the annotations of the index.
+func (a *verification) annotations(ctx context.Context, found repository.Inspection) error {
+	s := a.about(provider.Platform{})
 	if stated, err := provider.ParseVersion(found.Index.Annotations[ocispec.AnnotationVersion]); err == nil && stated != a.version {
-		s.bad("annotation-version", fmt.Sprintf("The index is annotated with version %s, and its tag says %s.", stated, a.version), a.again())
+		s.addError("annotation-version", fmt.Sprintf("The version annotation of the index is %s, but its tag is for version %s.", stated, a.version), a.again())
 	}
 	stated := found.Index.Protocols()
 	if sorted := provider.SortProtocols(stated); strings.Join(sorted, ",") != strings.Join(stated, ",") {
-		s.warn("annotation-protocols", fmt.Sprintf("The annotated plugin protocols %q are no sorted list of versions.", stated), a.again())
+		s.addWarning("annotation-protocols", fmt.Sprintf("The annotated plugin protocols %q are not a sorted list of versions.", stated), a.again())
 	}
 	for _, platform := range found.Index.Platforms() {
 		f := found.Platforms[platform]
@@ -113,17 +113,17 @@ func (a *audit) annotations(ctx context.Context, found repository.Inspection) er
 	return nil
 }
 
-// packageAnnotations holds the hashes of a package against its zip.
-func (a *audit) packageAnnotations(ctx context.Context, f repository.InspectedPackage) error {
-	s, zip := a.at(f.Target.Platform), f.Manifest.Zip.Digest
+// packageAnnotations compares the hashes in the annotations of a package with its zip.
+func (a *verification) packageAnnotations(ctx context.Context, f repository.InspectedPackage) error {
+	s, zip := a.about(f.Target.Platform), f.Manifest.Zip.Digest
 	if stated, is := f.Target.StatedZH(); is {
 		if d, err := sums.ParseZH(stated); err != nil || d != zip {
-			s.bad("annotation-zh", fmt.Sprintf("The annotation zh is %q, and the zip has %s.", clip(stated), zip), a.again())
+			s.addError("annotation-zh", fmt.Sprintf("The annotation zh is %q, but the digest of the zip is %s.", clip(stated), zip), a.again())
 		}
 	}
 	stated, is := f.Target.StatedH1()
 	if _, err := sums.ParseH1(stated); is && err != nil {
-		s.bad("annotation-h1", fmt.Sprintf("The annotation h1 is no hash: %q.", clip(stated)), a.again())
+		s.addError("annotation-h1", fmt.Sprintf("The annotation h1 is not a valid hash: %q.", clip(stated)), a.again())
 		return nil //nolint:nilerr // it is a finding
 	}
 	if isLost(f, zip) {
@@ -133,14 +133,14 @@ func (a *audit) packageAnnotations(ctx context.Context, f repository.InspectedPa
 	switch {
 	case !read || err != nil:
 	case hashed.err != nil:
-		s.bad("zip-refused", fmt.Sprintf("The zip has the bytes of its digest, and tofu-oci does not unpack it: %v.", hashed.err), finding.Remedy{Hint: "tell the author"})
+		s.addError("zip-refused", fmt.Sprintf("The zip matches its digest, but tofu-oci refuses to unpack it: %v.", hashed.err), finding.Remedy{Hint: "report the problem to the author"})
 	case is && hashed.h1 != stated:
-		s.bad("annotation-h1", fmt.Sprintf("The annotation h1 is %s, and the zip has %s.", stated, hashed.h1), a.again())
+		s.addError("annotation-h1", fmt.Sprintf("The annotation h1 is %s, but the hash of the zip is %s.", stated, hashed.h1), a.again())
 	}
 	return err
 }
 
-// clip keeps text of others short.
+// clip truncates a text from another source.
 func clip(s string) string {
 	const most = 100
 	if len(s) > most {

@@ -14,56 +14,56 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// choice is a version that is looked at, and the first requirement that means it.
+// choice is a version to check, and the first requirement that selects it.
 type choice struct {
 	provider.Requirement
 	version provider.Version
 }
 
-// choose returns the versions among the tags that requirements mean, newest first. Those
-// that mean none are failures of the report, and the pre-releases that none means are
-// left out.
-func (r *Report) choose(tags []string, wanted []provider.Requirement, newest int) []choice {
+// choose returns the versions that the requirements select, newest first. It records a
+// failure for each requirement that matches no version, and the pre-releases that were
+// skipped.
+func (r *Report) choose(tags []string, wanted []provider.Requirement, latest int) []choice {
 	var chosen []choice
 	has := func(v provider.Version) bool {
 		return slices.ContainsFunc(chosen, func(c choice) bool { return c.version == v })
 	}
 	for _, w := range wanted {
-		versions, leftOut, err := meant(tags, w, newest)
+		versions, skipped, err := matching(tags, w, latest)
 		if err != nil {
 			r.Failed = append(r.Failed, Failure{Wanted: w, Err: err})
 		}
-		r.LeftOut = append(r.LeftOut, leftOut...)
+		r.Skipped = append(r.Skipped, skipped...)
 		for _, v := range versions {
 			if !has(v) {
 				chosen = append(chosen, choice{w, v})
 			}
 		}
 	}
-	r.LeftOut = slices.DeleteFunc(provider.NewestFirst(r.LeftOut), has)
+	r.Skipped = slices.DeleteFunc(provider.NewestFirst(r.Skipped), has)
 	slices.SortFunc(chosen, func(a, b choice) int { return b.version.Compare(a.version) })
 	return chosen
 }
 
-// meant returns the versions among the tags that a requirement means, and the
-// pre-releases that it leaves out where all are meant.
-func meant(tags []string, wanted provider.Requirement, newest int) (versions, leftOut []provider.Version, err error) {
-	there := artifact.Tags(tags).Tagged()
-	if exact, isExact := wanted.Constraint.Exact(); isExact && slices.Contains(there, exact) {
-		return []provider.Version{exact}, nil, nil // a pre-release too
+// matching returns the versions that a requirement selects. If it selects all versions,
+// matching also returns the pre-releases that it skips.
+func matching(tags []string, wanted provider.Requirement, latest int) (versions, skipped []provider.Version, err error) {
+	existing := artifact.Tags(tags).Tagged()
+	if exact, isExact := wanted.Constraint.Exact(); isExact && slices.Contains(existing, exact) {
+		return []provider.Version{exact}, nil, nil // including a pre-release
 	}
-	if newest == 0 {
-		leftOut = wanted.PreReleases(there)
+	if latest == 0 {
+		skipped = wanted.PreReleases(existing)
 	}
-	versions, err = wanted.Select(there, newest)
+	versions, err = wanted.Select(existing, latest)
 	if missing, ok := errors.AsType[*provider.VersionError](err); ok {
 		missing.Pending = slices.DeleteFunc(artifact.Tags(tags).Undecided(), func(v provider.Version) bool { return !wanted.Constraint.Allows(v) })
 	}
-	return versions, leftOut, err
+	return versions, skipped, err
 }
 
-// tags adds what misleads OpenTofu about the tags, each once: an error where it is one
-// for any of the requirements.
+// tags adds each finding about tags once, even if it applies to several requirements. Its
+// severity is the highest one.
 func (r *Report) tags(tags []string, wanted []provider.Requirement, to template.Template) {
 	var all []finding.Finding
 	for _, w := range wanted {
@@ -83,70 +83,69 @@ func (r *Report) tags(tags []string, wanted []provider.Requirement, to template.
 	}
 }
 
-// compareVersions tells which versions the origin offers that the repository lacks. A
-// version whose tag is gone leaves no other trace.
+// compareVersions adds a finding about versions that the origin registry offers but the
+// repository doesn't have. A version whose tag was deleted leaves no other trace.
 //
-// What counts is what mirror would bring for the same requirements: all versions, or as
-// many of the newest as are asked for. Whether one was there before nobody knows, so it
-// is a warning, and one for all of them. The error is that of an origin that does not
-// answer.
+// It considers the versions that mirror would select for the same requirements. The finding
+// is a warning, because it is unknown whether these versions ever were in the repository.
+// compareVersions returns an error if the origin registry doesn't respond.
 func (r *Report) compareVersions(ctx context.Context, tags []string, wanted []provider.Requirement, o Options) error {
 	offered, err := o.Origin.Versions(ctx, wanted[0].Address)
 	switch {
 	case errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound):
-		return nil // each release says so
+		return nil // reported for each release
 	case err != nil:
-		return fmt.Errorf("asking the origin: %w", err)
+		return fmt.Errorf("querying the origin registry: %w", err)
 	}
-	lacking := lacking(tags, offered, wanted, o.Newest)
-	if len(lacking) == 0 {
+	missing := missingVersions(tags, offered, wanted, o.Latest)
+	if len(missing) == 0 {
 		return nil
 	}
-	f := finding.New(finding.Warning, "release-missing", missingMessage(lacking), missingRemedy(lacking, wanted, o))
+	f := finding.New(finding.Warning, "release-missing", missingMessage(missing), missingRemedy(missing, wanted, o))
 	f.Subject.Provider = wanted[0].Address.String()
 	r.add(f)
 	return nil
 }
 
-// lacking returns the offered versions that requirements mean and no tag has, newest
-// first. What waits for approval, or was denied, is not missing.
-func lacking(tags []string, offered []provider.Version, wanted []provider.Requirement, newest int) []provider.Version {
+// missingVersions returns the offered versions that the requirements select and that have
+// no tag, newest first. It ignores pending and denied versions.
+func missingVersions(tags []string, offered []provider.Version, wanted []provider.Requirement, latest int) []provider.Version {
 	known := slices.Concat(artifact.Tags(tags).Tagged(), artifact.Tags(tags).Pending(), artifact.Tags(tags).Denied())
-	var lacking []provider.Version
+	var missing []provider.Version
 	for _, w := range wanted {
-		versions, _ := w.Select(offered, newest) // none is nothing to miss
+		versions, _ := w.Select(offered, latest) // if there are none, none are missing
 		for _, v := range versions {
 			if !slices.Contains(known, v) {
-				lacking = append(lacking, v)
+				missing = append(missing, v)
 			}
 		}
 	}
-	return provider.NewestFirst(lacking)
+	return provider.NewestFirst(missing)
 }
 
 // maxListed is the maximum number of missing versions that a finding lists.
 const maxListed = 5
 
-// missingMessage names the newest few.
-func missingMessage(lacking []provider.Version) string {
+// missingMessage lists the newest missing versions.
+func missingMessage(missing []provider.Version) string {
 	var some []string
-	for _, v := range lacking[:min(len(lacking), maxListed)] {
+	for _, v := range missing[:min(len(missing), maxListed)] {
 		some = append(some, v.String())
 	}
 	text := strings.Join(some, ", ")
-	if more := len(lacking) - len(some); more > 0 {
+	if more := len(missing) - len(some); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("The origin offers versions that the repository does not have: %s.", text)
+	return fmt.Sprintf("The origin registry offers versions that the repository does not have: %s.", text)
 }
 
-// missingRemedy is the command that brings them: a few by their names, and many as
-// they were asked for here.
-func missingRemedy(lacking []provider.Version, wanted []provider.Requirement, o Options) finding.Remedy {
+// missingRemedy returns the command that mirrors the missing versions. If there are few, it
+// lists them; otherwise, it repeats the constraints.
+func missingRemedy(missing []provider.Version, wanted []provider.Requirement, o Options) finding.Remedy {
 	var constraints []string
 	flags := ""
-	if len(lacking) <= maxListed {
-		for _, v := range lacking {
+	if len(missing) <= maxListed {
+		for _, v := range missing {
 			constraints = append(constraints, v.String())
 		}
 	} else {
@@ -154,12 +153,12 @@ func missingRemedy(lacking []provider.Version, wanted []provider.Requirement, o 
 			constraints = append(constraints, w.Constraint.String())
 		}
 		flags = " --all"
-		if o.Newest > 0 {
-			flags = fmt.Sprintf(" --latest %d", o.Newest)
+		if o.Latest > 0 {
+			flags = fmt.Sprintf(" --latest %d", o.Latest)
 		}
 	}
 	remedy := finding.Remedy{Command: doctor.MirrorCommand(wanted[0].Address, o.Template, constraints...) + flags}
-	if o.Newest == 0 {
+	if o.Latest == 0 {
 		remedy.Hint = "mirror the missing versions; to check fewer versions, use a constraint, or --latest instead of --all"
 	}
 	return remedy

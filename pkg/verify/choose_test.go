@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
-// tagAs puts the index under another tag.
+// tagAs tags the index with another version.
 func (w *world) tagAs(t *testing.T, other string) {
 	t.Helper()
 	_, x := w.index(t)
@@ -21,7 +21,7 @@ func (w *world) tagAs(t *testing.T, other string) {
 	}
 }
 
-// requirements reads them for the world's provider.
+// requirements parses constraints for the provider of the world.
 func requirements(t *testing.T, constraints ...string) []provider.Requirement {
 	t.Helper()
 	var all []provider.Requirement
@@ -39,8 +39,8 @@ func requirements(t *testing.T, constraints ...string) []provider.Requirement {
 	return all
 }
 
-// TestEachOnce: a release that several requirements mean is looked at once, and so are
-// the tags; what none of them means is left out.
+// TestEachOnce checks that a release that several requirements select is checked once, that
+// findings about tags are reported once, and that unselected pre-releases are skipped.
 func TestEachOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
@@ -70,12 +70,12 @@ func TestEachOnce(t *testing.T) {
 			t.Errorf("checked %+v, want %s", c, v)
 		}
 	}
-	if left := report.LeftOut; len(left) != 1 || left[0].String() != "2.0.0-rc1" {
+	if left := report.Skipped; len(left) != 1 || left[0].String() != "2.0.0-rc1" {
 		t.Errorf("left out are %v", left)
 	}
 }
 
-// TestPendingOnly: a provider whose releases wait for approval has releases.
+// TestPendingOnly checks the error for a provider that has only pending releases.
 func TestPendingOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)

@@ -14,8 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
-// A manifest is lost, as when a job deletes what has no tag of its own: the finding
-// says what to do about it.
+// A cleanup job deleted an untagged manifest. The finding describes how to restore it.
 func ExampleRepository() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -37,7 +36,7 @@ func ExampleRepository() {
 		fmt.Println(err)
 		return
 	}
-	where, err := template.Parse("ghcr.io/acme/providers/{type}") // what names the repository in remedies
+	where, err := template.Parse("ghcr.io/acme/providers/{type}") // used in remedies
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -52,7 +51,7 @@ func ExampleRepository() {
 		fmt.Println(f.Hint)
 		fmt.Println(f.Command)
 	}
-	fmt.Println(report.Unsound())
+	fmt.Println(report.HasErrors())
 	// Output:
 	// error manifest-missing 1.0.0 darwin_arm64
 	// mirror the release again; if it was copied, copy it again; if you published it, publish the same zips again
@@ -60,7 +59,7 @@ func ExampleRepository() {
 	// true
 }
 
-// A release whose index is lost does not keep the others from being listed.
+// If the index of one release is missing, the status of the others is still available.
 func ExampleStatuses() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -100,5 +99,5 @@ func ExampleStatuses() {
 	// Output:
 	// 1.1.0 complete
 	// 1.0.0 broken
-	//   The index that the tag 1.0.0 names is missing or damaged.
+	//   The index that the tag 1.0.0 points to is missing or damaged.
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
-// offerAs has the origin offer the release as other versions too.
+// offerAs adds copies of the release with other versions to the origin.
 func (w *world) offerAs(t *testing.T, versions ...string) {
 	t.Helper()
 	for _, v := range versions {
@@ -26,8 +26,7 @@ func (w *world) offerAs(t *testing.T, versions ...string) {
 	}
 }
 
-// missing returns the finding about versions that are missing, or nil. There is one at
-// most.
+// missing returns the finding about missing versions, or nil. There is at most one.
 func (w *world) missing(t *testing.T, wanted []provider.Requirement, o verify.Options) *finding.Finding {
 	t.Helper()
 	o.Template = w.template
@@ -51,8 +50,8 @@ func (w *world) missing(t *testing.T, wanted []provider.Requirement, o verify.Op
 	return found
 }
 
-// TestMissing: what the origin offers and the requirements mean is missed, and nothing
-// else: no pre-release, and nothing that waits for approval or was denied.
+// TestMissing checks that only versions that the requirements select are missing: no
+// pre-releases, and no pending or denied versions.
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true) // has 1.2.3
@@ -61,7 +60,7 @@ func TestMissing(t *testing.T) {
 	w.tagAs(t, artifact.DeniedTag(nouns.Version(t, "1.5.0")))
 	for name, test := range map[string]struct {
 		wanted []string
-		newest int
+		latest int
 		want   []string
 	}{
 		"all":                  {[]string{""}, 0, []string{"1.3.0", "1.0.0", "0.9.0"}},
@@ -75,7 +74,7 @@ func TestMissing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := w.missing(t, requirements(t, test.wanted...), verify.Options{Newest: test.newest, Origin: w.source()})
+			f := w.missing(t, requirements(t, test.wanted...), verify.Options{Latest: test.latest, Origin: w.source()})
 			if len(test.want) == 0 || f == nil {
 				if f != nil || len(test.want) > 0 {
 					t.Errorf("found %+v, want %q", f, test.want)
@@ -86,7 +85,7 @@ func TestMissing(t *testing.T) {
 			for _, v := range test.want {
 				want += " 'registry.example.org/acme/thing@" + v + "'"
 			}
-			if want += " --to '" + w.template.String() + "'"; f.Command != want || (f.Hint == "") != (test.newest > 0) {
+			if want += " --to '" + w.template.String() + "'"; f.Command != want || (f.Hint == "") != (test.latest > 0) {
 				t.Errorf("the remedy is %q, want %q", f.Remedy, want)
 			}
 			if !strings.Contains(f.Message, strings.Join(test.want, ", ")) {
@@ -99,25 +98,26 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestManyMissing: of many the newest are named, and the command asks for all.
+// TestManyMissing checks that the message lists the newest versions, and that the command
+// mirrors all of them.
 func TestManyMissing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
 	w.offerAs(t, "0.1.0", "0.2.0", "0.3.0", "0.4.0", "0.5.0", "0.6.0", "0.7.0")
 	to := " --to '" + w.template.String() + "' "
-	for newest, want := range map[int]string{
+	for latest, want := range map[int]string{
 		0: "tofu-oci mirror 'registry.example.org/acme/thing' 'registry.example.org/acme/thing@< 1.0.0'" + to + "--all",
 		8: "tofu-oci mirror 'registry.example.org/acme/thing' 'registry.example.org/acme/thing@< 1.0.0'" + to + "--latest 8",
 	} {
-		o := verify.Options{Newest: newest, Origin: w.source(), Template: w.template}
+		o := verify.Options{Latest: latest, Origin: w.source(), Template: w.template}
 		report, err := verify.Repository(t.Context(), w.repo, requirements(t, "", "< 1.0.0"), o)
-		if err != nil || len(report.Findings) != 1 || len(report.Failed) != 1 { // nothing older than 1.0.0 is there
+		if err != nil || len(report.Findings) != 1 || len(report.Failed) != 1 { // no older version exists
 			t.Fatal(report, err)
 		}
 		if command := report.Findings[0].Command; command != want {
 			t.Errorf("the remedy is %q, want %q", command, want)
 		}
-		problem := "The origin offers versions that the repository does not have: 0.7.0, 0.6.0, 0.5.0, 0.4.0, 0.3.0 and 2 more."
+		problem := "The origin registry offers versions that the repository does not have: 0.7.0, 0.6.0, 0.5.0, 0.4.0, 0.3.0 and 2 more."
 		if report.Findings[0].Message != problem {
 			t.Error(report.Findings[0].Message)
 		}

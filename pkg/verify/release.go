@@ -17,15 +17,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// audit is the look at one release.
-type audit struct {
+// verification is the verification of one release.
+type verification struct {
 	repo    repository.Reader
 	hashes  *hashing
 	address provider.Address
 	version provider.Version
 	options Options
 
-	// findings are at most [maxOfRelease]; counts has all of them.
+	// findings has at most [maxOfRelease] entries. counts includes the others.
 	findings []finding.Finding
 	counts   map[finding.Severity]int
 	// digest is the digest of the index, and verdict the result of Judge.
@@ -34,34 +34,35 @@ type audit struct {
 	err     error
 }
 
-func newAudit(repo repository.Reader, zips *schedule.Limiter, a provider.Address, v provider.Version, o Options) *audit {
+func newVerification(repo repository.Reader, zips *schedule.Limiter, a provider.Address, v provider.Version, o Options) *verification {
 	hashes := &hashing{Reader: repo, zips: zips}
-	return &audit{repo: hashes, hashes: hashes, address: a, version: v, options: o, counts: map[finding.Severity]int{}}
+	return &verification{repo: hashes, hashes: hashes, address: a, version: v, options: o, counts: map[finding.Severity]int{}}
 }
 
-// checked describes the release for the report.
-func (a *audit) checked() Checked {
+// checked returns the entry of the release in the report.
+func (a *verification) checked() Checked {
 	return Checked{a.address, a.version, provider.Stored{Repository: a.repo.String(), Tag: artifact.Tag(a.version), Digest: a.digest}, a.verdict, a.counts}
 }
 
-// at says what a finding is about: the zero value is the release.
-func (a *audit) at(platform provider.Platform) subject { return subject{a, platform} }
+// about returns a reporter of findings about a platform. The zero value stands for the
+// whole release.
+func (a *verification) about(platform provider.Platform) reporter { return reporter{a, platform} }
 
-type subject struct {
-	*audit
+type reporter struct {
+	*verification
 	platform provider.Platform
 }
 
-func (s subject) bad(code, message string, remedy finding.Remedy) {
+func (s reporter) addError(code, message string, remedy finding.Remedy) {
 	s.add(finding.Error, code, message, remedy)
 }
 
-func (s subject) warn(code, message string, remedy finding.Remedy) {
+func (s reporter) addWarning(code, message string, remedy finding.Remedy) {
 	s.add(finding.Warning, code, message, remedy)
 }
 
-// add counts a finding, and keeps it as long as there is room.
-func (s subject) add(severity finding.Severity, code, message string, remedy finding.Remedy) {
+// add counts a finding, and stores it unless there are too many.
+func (s reporter) add(severity finding.Severity, code, message string, remedy finding.Remedy) {
 	s.counts[severity]++
 	if len(s.findings) == maxOfRelease {
 		return
@@ -71,40 +72,40 @@ func (s subject) add(severity finding.Severity, code, message string, remedy fin
 	if s.platform != (provider.Platform{}) {
 		f.Subject.Platform = s.platform.String()
 	}
-	s.audit.findings = append(s.audit.findings, f)
+	s.verification.findings = append(s.verification.findings, f)
 }
 
-// fetch is the command that puts a release there again which its origin offers.
-func (a *audit) fetch(flags string) string {
+// fetch returns the command that mirrors the release again from its origin registry.
+func (a *verification) fetch(flags string) string {
 	return doctor.MirrorCommand(a.address, a.options.Template, a.version.String()) + flags
 }
 
-// mirror is what puts the release there again, wherever it is from: nothing in it tells
-// what was mirrored from what was copied or published.
-func (a *audit) mirror(flags string) finding.Remedy {
+// mirror returns the remedy that restores the release. The repository doesn't record
+// whether the release was mirrored, copied, or published.
+func (a *verification) mirror(flags string) finding.Remedy {
 	return doctor.Restore(a.address, a.options.Template, a.version, flags)
 }
 
-// again fixes what mirror leaves unchanged because the zips are right.
-func (a *audit) again() finding.Remedy {
+// again returns the remedy for defects that mirror ignores because the zips are right.
+func (a *verification) again() finding.Remedy {
 	remedy := a.mirror("")
 	remedy.Hint = a.deleteTag() + remedy.Hint
 	return remedy
 }
 
-// mirrorAnew deletes the tag and mirrors the release again.
-func (a *audit) mirrorAnew() finding.Remedy {
+// mirrorAnew returns the remedy that deletes the tag and mirrors the release again.
+func (a *verification) mirrorAnew() finding.Remedy {
 	return finding.Remedy{Hint: a.deleteTag() + "mirror the release again", Command: a.fetch("")}
 }
 
-func (a *audit) deleteTag() string {
+func (a *verification) deleteTag() string {
 	return fmt.Sprintf("delete the tag %s, then ", artifact.Tag(a.version))
 }
 
-// release looks at all that belongs to a release. The error is that of a repository
-// or an origin that does not answer.
-func (a *audit) release(ctx context.Context) error {
-	// 1. What the tag leads to.
+// release verifies the release. It returns an error if the repository or the origin
+// registry doesn't respond.
+func (a *verification) release(ctx context.Context) error {
+	// 1. The content that the tag points to.
 	depth := repository.DepthBlobs
 	if a.options.Deep {
 		depth = repository.DepthContent
@@ -120,11 +121,11 @@ func (a *audit) release(ctx context.Context) error {
 	if err := a.blobs(ctx, found); err != nil {
 		return err
 	}
-	// 2. Whether it says of itself what it is.
+	// 2. Annotations.
 	if err := a.annotations(ctx, found); err != nil {
 		return err
 	}
-	// 3. What the evidence says of it, and what that proves.
+	// 3. Checksums, signature, and referrers.
 	release, err := a.evidence(ctx, found)
 	if err != nil {
 		return err
@@ -135,67 +136,67 @@ func (a *audit) release(ctx context.Context) error {
 	if err := a.referrers(ctx, found); err != nil {
 		return err
 	}
-	// 4. What the origin says of it.
+	// 4. The origin registry.
 	if a.options.Origin != nil {
 		if err := a.against(ctx, found, a.verdict); err != nil {
 			return err
 		}
 	}
-	// 5. Whether it works.
+	// 5. Whether the provider starts.
 	return a.launch(ctx, release)
 }
 
-// index reports whether there is anything to look at further.
-func (a *audit) index(found repository.Inspection, err error) (usable bool, failure error) {
-	s, tag := a.at(provider.Platform{}), artifact.Tag(a.version)
+// index adds findings about the index, and reports whether it can be used.
+func (a *verification) index(found repository.Inspection, err error) (usable bool, failure error) {
+	s, tag := a.about(provider.Platform{}), artifact.Tag(a.version)
 	if err != nil && found.Format == nil {
 		found.Format = formatOf(err)
 	}
 	switch {
 	case found.Format != nil:
-		s.bad("index-format", fmt.Sprintf("The tag %s names nothing that OpenTofu installs: %v.", tag, found.Format), a.mirror(" --force"))
+		s.addError("index-format", fmt.Sprintf("The tag %s does not point to a release that OpenTofu can install: %v.", tag, found.Format), a.mirror(" --force"))
 		return false, nil //nolint:nilerr // it is a finding
 	case err != nil && !isDamage(err):
 		return false, err
 	case err != nil || found.Dangling || !found.Exists():
-		s.bad("index-missing", fmt.Sprintf("The index that the tag %s names is missing or damaged.", tag), a.mirror(""))
+		s.addError("index-missing", fmt.Sprintf("The index that the tag %s points to is missing or damaged.", tag), a.mirror(""))
 		return false, nil //nolint:nilerr // it is a finding
 	}
 	if len(found.Index.Targets) == 0 {
-		s.bad("index-format", fmt.Sprintf("The index under the tag %s has no platform that OpenTofu knows.", tag), a.mirror(" --force"))
+		s.addError("index-format", fmt.Sprintf("The index with the tag %s contains no platform that OpenTofu supports.", tag), a.mirror(" --force"))
 	}
 	if foreign := found.CheckProvider(a.address, a.options.Aliases...); foreign != nil {
-		s.bad("provider-differs", fmt.Sprintf("It is another provider's: %v. OpenTofu does not read the annotation and installs it all the same; tofu-oci refuses it.", foreign), a.mirror(" --force"))
+		s.addError("provider-differs", fmt.Sprintf("The release is of a different provider: %v. OpenTofu ignores the annotation and installs it; tofu-oci refuses it.", foreign), a.mirror(" --force"))
 	}
 	return true, nil
 }
 
-// manifest tells what is wrong with the manifest of a platform.
-func (a *audit) manifest(f repository.InspectedPackage) {
-	s, platform := a.at(f.Target.Platform), f.Target.Platform
+// manifest adds a finding if the manifest of a platform is missing or invalid.
+func (a *verification) manifest(f repository.InspectedPackage) {
+	s, platform := a.about(f.Target.Platform), f.Target.Platform
 	switch {
 	case f.Err == nil:
 	case f.Target.Twice:
-		s.bad("platform-twice", fmt.Sprintf("The index has several manifests for %s, and OpenTofu refuses to choose among them.", platform), a.mirror(" --force"))
+		s.addError("platform-twice", fmt.Sprintf("The index has several manifests for %s, so OpenTofu fails.", platform), a.mirror(" --force"))
 	case isDamage(f.Err):
-		s.bad("manifest-damaged", fmt.Sprintf("The manifest for %s is damaged: %v.", platform, f.Err), a.mirror(""))
+		s.addError("manifest-damaged", fmt.Sprintf("The manifest for %s is damaged: %v.", platform, f.Err), a.mirror(""))
 	case formatOf(f.Err) != nil:
-		s.bad("manifest-format", fmt.Sprintf("The manifest for %s is not as OpenTofu wants it: %v.", platform, f.Err), a.mirror(" --force"))
+		s.addError("manifest-format", fmt.Sprintf("The manifest for %s does not have the format that OpenTofu expects: %v.", platform, f.Err), a.mirror(" --force"))
 	default:
-		s.bad("manifest-missing", fmt.Sprintf("The manifest for %s is missing.", platform), a.mirror(""))
+		s.addError("manifest-missing", fmt.Sprintf("The manifest for %s is missing.", platform), a.mirror(""))
 	}
 }
 
-// launch has the package for this machine's platform started, unless anything is
-// wrong with the release: what somebody may have exchanged is not run.
-func (a *audit) launch(ctx context.Context, r provider.Release) error {
+// launch starts the package for the current platform unless an error was found, because the
+// package might have been tampered with.
+func (a *verification) launch(ctx context.Context, r provider.Release) error {
 	if a.options.Launch == nil || a.counts[finding.Error] > 0 {
 		return nil
 	}
 	here := provider.CurrentPlatform()
 	i := slices.IndexFunc(r.Packages, func(p provider.Package) bool { return p.Platform == here })
 	if i < 0 {
-		a.at(provider.Platform{}).warn("not-launched", fmt.Sprintf("Nothing was started, as the release has no package for %s.", here), finding.Remedy{Hint: "verify it on a machine of one of its platforms"})
+		a.about(provider.Platform{}).addWarning("not-launched", fmt.Sprintf("The provider was not started, because the release has no package for %s.", here), finding.Remedy{Hint: "verify it on a machine with one of its platforms"})
 		return nil
 	}
 	problem, err := a.options.Launch(ctx, r.Packages[i])
@@ -203,19 +204,19 @@ func (a *audit) launch(ctx context.Context, r provider.Release) error {
 		return err
 	}
 	if problem != "" {
-		a.at(here).bad("launch-failed", fmt.Sprintf("The provider does not work here: %s.", problem), finding.Remedy{Hint: "tell whoever publishes the provider; OpenTofu is likely to meet the same"})
+		a.about(here).addError("launch-failed", fmt.Sprintf("The provider does not start: %s.", problem), finding.Remedy{Hint: "report the problem to the publisher of the provider; it likely affects OpenTofu, too"})
 	}
 	return nil
 }
 
-// isDamage tells content that is not what its digest and size say.
+// isDamage reports whether err is about content that doesn't match its digest or size.
 func isDamage(err error) bool {
 	_, bytes := errors.AsType[*sums.MismatchError](err)
 	_, size := errors.AsType[*sums.SizeError](err)
 	return bytes || size
 }
 
-// formatOf returns the error of what is not as OpenTofu reads it; nil for others.
+// formatOf returns the *[artifact.FormatError] in err, or nil.
 func formatOf(err error) error {
 	if format, ok := errors.AsType[*artifact.FormatError](err); ok {
 		return format

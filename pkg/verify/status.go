@@ -30,14 +30,14 @@ func Statuses(ctx context.Context, repo repository.Reader, address provider.Addr
 	var all []ReleaseStatus
 	zips := schedule.NewLimiter(maxZips, 0)
 	schedule.Each(ctx, len(versions), func(ctx context.Context, i int) (ReleaseStatus, bool) {
-		a := newAudit(repo, zips, address, versions[i], o)
+		a := newVerification(repo, zips, address, versions[i], o)
 		return a.status(ctx, depth), true
 	}, func(s ReleaseStatus) { all = append(all, s) })
 	return all, ctx.Err()
 }
 
 // status inspects the release to the given depth and returns its status.
-func (a *audit) status(ctx context.Context, depth repository.Depth) ReleaseStatus {
+func (a *verification) status(ctx context.Context, depth repository.Depth) ReleaseStatus {
 	found, err := repository.Inspect(ctx, a.repo, artifact.Tag(a.version), depth)
 	usable, err := a.index(found, err)
 	broken := len(a.findings) > 0
@@ -45,7 +45,7 @@ func (a *audit) status(ctx context.Context, depth repository.Depth) ReleaseStatu
 		for _, platform := range found.Index.Platforms() {
 			f := found.At(platform)
 			if f.Err == nil {
-				f.Err = f.Target.Err() // an index tells as much
+				f.Err = f.Target.Err() // the index contains enough information
 			}
 			a.manifest(f)
 		}

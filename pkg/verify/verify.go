@@ -1,11 +1,10 @@
-// Package verify finds what is wrong with the releases that an OCI repository holds:
-// what is missing or damaged, what OpenTofu would not read, what contradicts itself,
-// what the signature does not prove, and where it differs from the origin registry.
-// It changes nothing, and starts nothing.
+// Package verify checks the releases in an OCI repository. It finds content that is missing
+// or damaged, that OpenTofu can't read, or that is inconsistent, releases whose signatures
+// the policy doesn't accept, and differences from the origin registry. It changes nothing.
 //
 //	verify = OCI repository → Inspect → findings
 //
-// Use it to audit a mirror, in a program of your own or in a job of a pipeline.
+// Use it to check a mirror in your own program or in a pipeline.
 package verify
 
 import (
@@ -20,50 +19,48 @@ import (
 )
 
 const (
-	// maxFindings bounds what a [Report] has: nobody reads more, and repositories
-	// are anybody's.
+	// maxFindings is the maximum number of findings in a [Report].
 	maxFindings = 1000
-	// maxOfRelease bounds the findings of one release, which has some at each
-	// platform when something is wrong with all of them.
+	// maxOfRelease is the maximum number of findings about a release. A defect of the whole
+	// release can cause a finding per platform.
 	maxOfRelease = 100
-	// maxZips is how many zips are read at once.
+	// maxZips is the maximum number of zips that are read at once.
 	maxZips = 4
 )
 
-// Options of [Repository]. The zero value looks at all releases that a requirement
-// means, and judges no signature.
+// Options configures [Repository]. The zero value checks all releases that match the
+// requirements, but no signatures.
 type Options struct {
-	// Newest is how many versions that meet the requirement are looked at, the
-	// newest first; 0 means all.
-	Newest int
-	// Deep reads every blob: what registries and disks let rot under a name that is
-	// right, and h1 hashes that are stated wrongly.
+	// Latest is the maximum number of versions per requirement, newest first. If zero, all
+	// matching versions are checked.
+	Latest int
+	// Deep reads every blob. It detects silent corruption and wrong h1 annotations.
 	Deep bool
-	// Judge says what the signature of a release proves, as trust.Policy's method
-	// does. What it refuses is an error, what it warns of a warning. May be nil.
+	// Judge verifies the signature of a release, like the methods of trust.Policy. A
+	// refused release is an error, and a verdict with a warning is a warning. If nil,
+	// signatures are not verified.
 	Judge func(context.Context, provider.Release) (provider.Verdict, error)
-	// Launch starts the package for this machine's platform, of releases in which no
-	// error was found, and says what is wrong with it, in a sentence without its full
-	// stop; package launch does that. Its error is that of a repository that does not
-	// answer, or of a context that has ended. May be nil.
+	// Launch starts the package for the current platform and returns a description of the
+	// problem if it doesn't work, without a final period. It is called for releases without
+	// errors. If it returns an error, the release could not be checked. If nil, nothing is
+	// started.
 	Launch func(ctx context.Context, p provider.Package) (problem string, err error)
-	// Origin is the source that the releases came from, which they are compared
-	// with; nil compares with none.
+	// Origin is the source that the releases were mirrored from. If nil, releases are not
+	// compared with it.
 	Origin provider.Source
-	// Aliases are addresses under which a release may be stored instead.
+	// Aliases lists the providers whose releases may be stored in the repository instead.
 	Aliases provider.Aliases
-	// Template is what named the repository, for the commands in remedies.
+	// Template is the template of the repository. It is used for the commands in remedies.
 	Template template.Template
 }
 
-// Failure is what could not be looked at.
+// Failure is a release or requirement that could not be checked.
 type Failure struct {
-	// Wanted is the requirement that means it, the first of several.
+	// Wanted is the first requirement that selects the release.
 	Wanted provider.Requirement
-	// Version is that of a release whose repository or origin did not answer to the
-	// end. The zero value is what is about the requirement: no version is there that
-	// meets it, which is [provider.ErrVersionNotFound], or the origin does not say which
-	// versions it offers.
+	// Version is zero if the failure is about the requirement: no version matches it, which
+	// is a [provider.ErrVersionNotFound], or the versions of the origin registry are
+	// unknown.
 	Version provider.Version
 	Err     error
 }
@@ -82,39 +79,40 @@ type Checked struct {
 	Counts map[finding.Severity]int
 }
 
-// Report says what was found.
+// Report is the result of [Repository].
 type Report struct {
-	// Releases counts those that were looked at, Failed ones included.
+	// Releases is the number of selected releases, including those in Failed.
 	Releases int
-	// Checked are the others, newest first.
+	// Checked lists the releases that were checked, newest first.
 	Checked []Checked
-	// Findings have the codes of [Rules]. They are at most a thousand, those about the whole repository first, then
-	// release by release, the newest first; More counts the others.
+	// Findings lists at most 1000 findings with the codes of [Rules]. Those about the whole
+	// repository come first, followed by those about each release, newest first. More is
+	// the number of omitted findings.
 	Findings []finding.Finding
 	More     int
-	// Counts has how many findings of a severity there are, those in More too.
+	// Counts is the number of findings by severity, including omitted ones.
 	Counts map[finding.Severity]int
 	Failed []Failure
-	// LeftOut are the pre-releases that were not looked at where all releases were to
-	// be, newest first: each has to be named exactly.
-	LeftOut []provider.Version
+	// Skipped lists the pre-releases that were skipped because all releases were selected,
+	// newest first. A pre-release is selected only by its exact version.
+	Skipped []provider.Version
 }
 
-// Unsound reports whether a finding is an error.
-func (r *Report) Unsound() bool { return r.Counts[finding.Error] > 0 }
+// HasErrors reports whether a finding is an error.
+func (r *Report) HasErrors() bool { return r.Counts[finding.Error] > 0 }
 
-// Repository looks at the releases in a repository that requirements of one provider
-// mean, at each once however many mean it. What is wrong with them is in the report,
-// and so is what could not be looked at. Errors are those of a repository that does not
-// list its tags, and that of a context that ended, beside what was found until then.
+// Repository checks the releases in a repository that match the requirements, which must be
+// for the same provider. Each release is checked once. Repository returns an error if the
+// tags can't be listed or the context is canceled; the report then contains the results so
+// far.
 func Repository(ctx context.Context, repo repository.Reader, wanted []provider.Requirement, o Options) (Report, error) {
 	report := Report{Counts: map[finding.Severity]int{}}
-	// 1. The tags, and what the origin has beside them.
+	// 1. The tags, and the versions that the origin registry offers.
 	tags, err := repo.Tags(ctx)
 	if err != nil {
 		return report, err
 	}
-	chosen := report.choose(tags, wanted, o.Newest)
+	chosen := report.choose(tags, wanted, o.Latest)
 	report.tags(tags, wanted, o.Template)
 	var unanswered error
 	if o.Origin != nil {
@@ -122,12 +120,12 @@ func Repository(ctx context.Context, repo repository.Reader, wanted []provider.R
 	}
 	// 2. Each release.
 	zips := schedule.NewLimiter(maxZips, 0)
-	schedule.Each(ctx, len(chosen), func(ctx context.Context, i int) (*audit, bool) {
-		a := newAudit(repo, zips, chosen[i].Address, chosen[i].version, o)
+	schedule.Each(ctx, len(chosen), func(ctx context.Context, i int) (*verification, bool) {
+		a := newVerification(repo, zips, chosen[i].Address, chosen[i].version, o)
 		a.err = a.release(ctx)
 		return a, true
-	}, func(a *audit) { report.take(a, chosen) })
-	if unanswered != nil && !slices.ContainsFunc(report.Failed, Failure.isRelease) { // which mostly say the same
+	}, func(a *verification) { report.take(a, chosen) })
+	if unanswered != nil && !slices.ContainsFunc(report.Failed, Failure.isRelease) { // otherwise, they usually have the same error
 		report.Failed = append(report.Failed, Failure{Wanted: wanted[0], Err: unanswered})
 	}
 	for _, n := range report.Counts {
@@ -142,14 +140,14 @@ func (r *Report) add(f finding.Finding) {
 	r.keep(f)
 }
 
-// keep keeps findings that are counted, as long as there is room.
+// keep stores findings up to the limit.
 func (r *Report) keep(findings ...finding.Finding) {
 	room := maxFindings - len(r.Findings)
 	r.Findings = append(r.Findings, findings[:min(room, len(findings))]...)
 }
 
-// take adds what was found of a release, one of those that were chosen.
-func (r *Report) take(a *audit, chosen []choice) {
+// take adds the result for a release.
+func (r *Report) take(a *verification, chosen []choice) {
 	r.Releases++
 	r.keep(a.findings...)
 	for severity, n := range a.counts {

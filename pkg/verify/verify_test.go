@@ -29,28 +29,28 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
-// TestSound: nothing is found where nothing is wrong, however hard one looks.
-func TestSound(t *testing.T) {
+// TestNoFindings checks that a valid release has no findings at any depth.
+func TestNoFindings(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {
 		for name, o := range map[string]verify.Options{
 			"as it is": {}, "deep": {Deep: true}, "against the origin": {Deep: true, Origin: w.source()},
 		} {
-			if r := w.verify(t, o); len(r.Findings) > 0 || r.Releases != 1 || r.Unsound() {
+			if r := w.verify(t, o); len(r.Findings) > 0 || r.Releases != 1 || r.HasErrors() {
 				t.Errorf("%s: %d releases, %v", name, r.Releases, r.Findings)
 			}
 		}
 	})
 }
 
-// defect is something that is wrong with a sound release, and what is found then.
+// defect is a modification of a valid release, and the expected findings.
 type defect struct {
 	make func(t *testing.T, w *world)
 	deep bool
 	want []string
-	// layout and registry are of those that are wrong in one of them only.
+	// layout and registry restrict the defect to one kind of repository.
 	layout, registry bool
-	// stays tells that mirroring again does not repair it.
+	// stays is set if mirroring again does not repair the defect.
 	stays bool
 }
 
@@ -92,11 +92,11 @@ func defects() map[string]defect {
 		}},
 		"rotten zip": {deep: true, want: []string{"error blob-damaged haiku_riscv64"}, make: func(t *testing.T, w *world) {
 			m := w.manifest(t)
-			w.rot(t, *layer(&m, artifact.MediaTypeZip))
+			w.corrupt(t, *layer(&m, artifact.MediaTypeZip))
 		}},
 		"rotten sums": {registry: true, want: []string{"error blob-damaged haiku_riscv64", "error blob-damaged plan9_mips"}, make: func(t *testing.T, w *world) {
 			m := w.manifest(t)
-			w.rot(t, *layer(&m, artifact.MediaTypeSums))
+			w.corrupt(t, *layer(&m, artifact.MediaTypeSums))
 		}},
 		"unsafe archive": {deep: true, stays: true, want: []string{"error annotation-zh haiku_riscv64", "error sums-differ haiku_riscv64", "error zip-refused haiku_riscv64"}, make: func(t *testing.T, w *world) {
 			w.replace(t, artifact.MediaTypeZip, unsafeZip(t))
@@ -162,8 +162,8 @@ func defects() map[string]defect {
 	}
 }
 
-// TestDefects: each is found by its rule and nothing else is, and the remedy that
-// is named repairs it.
+// TestDefects checks that each defect causes exactly the expected findings, and that the
+// remedy repairs it.
 func TestDefects(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -219,7 +219,7 @@ func statusOf(found []string) string {
 	return status
 }
 
-// repair does what the remedies say.
+// repair applies the remedies.
 func (w *world) repair(t *testing.T, r verify.Report) {
 	t.Helper()
 	remedy := r.Findings[0].Hint + r.Findings[0].Command
@@ -227,7 +227,7 @@ func (w *world) repair(t *testing.T, r verify.Report) {
 		t.Fatalf("no command: %s", remedy)
 	}
 	if strings.Contains(remedy, "delete the tag") {
-		w.untag(t)
+		w.deleteTag(t)
 	}
 	o := publish.Options{Force: strings.Contains(remedy, "--force")}
 	if strings.Contains(remedy, "--check-level deep") {
@@ -236,7 +236,7 @@ func (w *world) repair(t *testing.T, r verify.Report) {
 	w.mirror(t, o)
 }
 
-// TestAgainstOrigin: what the origin says now is compared with what is stored.
+// TestAgainstOrigin checks the comparison with the origin registry.
 func TestAgainstOrigin(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -271,7 +271,8 @@ func TestAgainstOrigin(t *testing.T) {
 	}
 }
 
-// TestWithdrawn: the origin does not have the version any more, or the provider.
+// TestWithdrawn checks releases whose version or provider the origin registry no longer
+// offers.
 func TestWithdrawn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
@@ -281,7 +282,8 @@ func TestWithdrawn(t *testing.T) {
 	}
 }
 
-// TestSignaturePolicy: what is refused is an error, what is let pass a warning.
+// TestSignaturePolicy checks that refused signatures are errors and accepted ones with a
+// warning are warnings.
 func TestSignaturePolicy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
@@ -289,13 +291,14 @@ func TestSignaturePolicy(t *testing.T) {
 		trust.ModeRequire: {"error signature-unsigned"}, trust.ModeWarn: {"warning signature-unsigned"}, trust.ModeOff: {},
 	} {
 		r := w.verify(t, verify.Options{Judge: trust.Policy{Mode: mode}.Judge})
-		if got := found(r); !slices.Equal(got, want) || r.Unsound() != (mode == trust.ModeRequire) {
+		if got := found(r); !slices.Equal(got, want) || r.HasErrors() != (mode == trust.ModeRequire) {
 			t.Errorf("%s: %v", mode, got)
 		}
 	}
 }
 
-// TestTrouble: a registry that does not answer is no finding, and the origin neither.
+// TestTrouble checks that a registry or origin registry that doesn't respond is a failure,
+// not a finding.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	ask := func(w *world, o verify.Options) (verify.Report, error) {
@@ -316,7 +319,7 @@ func TestTrouble(t *testing.T) {
 		t.Errorf("origin: %v, %+v", err, r)
 	}
 	w = newWorld(t, false)
-	w.origin.Misbehave(origintest.Versions, origintest.Status(http.StatusForbidden), 1) // the list, not the release
+	w.origin.Misbehave(origintest.Versions, origintest.Status(http.StatusForbidden), 1) // fails for the list only
 	if r, err := ask(w, verify.Options{Origin: w.source()}); err != nil || len(r.Findings) > 0 || len(r.Failed) != 1 || r.Failed[0].Version != (provider.Version{}) {
 		t.Errorf("list of the origin: %v, %+v", err, r)
 	}
@@ -326,8 +329,8 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// TestNoVersion: what is not there is no finding but a failure, and a pre-release is
-// there when it is named.
+// TestNoVersion checks that a missing version is a failure, and that a pre-release is
+// selected by its exact version.
 func TestNoVersion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
@@ -347,7 +350,7 @@ func TestNoVersion(t *testing.T) {
 		if err != nil || report.Releases != want || (want == 0) != unmet {
 			t.Errorf("%s: %d releases, %v, %v", text, report.Releases, report.Failed, err)
 		}
-		if left := len(report.LeftOut); (left == 1) != (text == "acme/thing") {
+		if left := len(report.Skipped); (left == 1) != (text == "acme/thing") {
 			t.Errorf("%s: %d pre-releases left out", text, left)
 		}
 	}
@@ -358,7 +361,7 @@ func TestNoVersion(t *testing.T) {
 	}
 }
 
-// TestRules: every finding has a rule, and no rule is there twice.
+// TestRules checks that every code of a finding has exactly one rule.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
@@ -399,7 +402,7 @@ func codesInSources(t *testing.T) (codes []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call := regexp.MustCompile(`\.(?:bad|warn)\("([a-z0-9-]+)"`)
+	call := regexp.MustCompile(`\.(?:addError|addWarning)\("([a-z0-9-]+)"`)
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {

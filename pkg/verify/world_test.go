@@ -28,12 +28,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
-// Platforms that no test machine has.
+// These platforms differ from those of any test machine.
 var haiku, plan9 = nouns.Haiku, nouns.Plan9
 
 const tag = "1.2.3"
 
-// world is an origin that offers acme/thing 1.2.3, and a repository with it.
+// world is an origin that offers acme/thing 1.2.3, and a repository with that release.
 type world struct {
 	origin   *origintest.Origin
 	client   *http.Client
@@ -76,7 +76,7 @@ func newWorld(t *testing.T, layout bool) *world {
 	return w
 }
 
-// eachWorld runs a test over a layout and a registry.
+// eachWorld runs a test with a layout and a registry.
 func eachWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	for name, layout := range map[string]bool{"layout": true, "registry": false} {
@@ -87,7 +87,7 @@ func eachWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	}
 }
 
-// release is what the origin offers.
+// release is the release that the origin offers.
 func (w *world) release(t *testing.T) origintest.Release {
 	t.Helper()
 	return origintest.Release{
@@ -114,7 +114,7 @@ func (w *world) mirror(t *testing.T, o publish.Options) {
 	}
 }
 
-// verify looks at all releases, by a policy that asks for no signature.
+// verify checks all releases with a policy that does not require signatures.
 func (w *world) verify(t *testing.T, o verify.Options) verify.Report {
 	t.Helper()
 	if o.Judge == nil {
@@ -125,7 +125,8 @@ func (w *world) verify(t *testing.T, o verify.Options) verify.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A run has a value of its own, which remembers nothing of what was written.
+	// Use a new repository, because it must not remember content from before the
+	// modification.
 	repo, err := repository.Open(ref, repository.Options{HTTP: w.client})
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +141,7 @@ func (w *world) verify(t *testing.T, o verify.Options) verify.Report {
 	return report
 }
 
-// found writes findings as "severity code platform".
+// found formats findings as "severity code platform".
 func found(r verify.Report) []string {
 	all := []string{}
 	for _, f := range r.Findings {
@@ -154,7 +155,7 @@ func found(r verify.Report) []string {
 	return all
 }
 
-// index returns what is under the tag.
+// index returns the index that the tag points to.
 func (w *world) index(t *testing.T) (ocispec.Descriptor, ocispec.Index) {
 	t.Helper()
 	d, data, err := w.repo.Manifest(t.Context(), tag)
@@ -177,7 +178,7 @@ func (w *world) editIndex(t *testing.T, edit func(*ocispec.Index)) {
 	}
 }
 
-// manifest returns that of haiku, which is the first.
+// manifest returns the manifest for haiku, the first platform.
 func (w *world) manifest(t *testing.T) ocispec.Manifest {
 	t.Helper()
 	_, x := w.index(t)
@@ -192,7 +193,7 @@ func (w *world) manifest(t *testing.T) ocispec.Manifest {
 	return m
 }
 
-// editManifest changes that of haiku.
+// editManifest modifies the manifest for haiku.
 func (w *world) editManifest(t *testing.T, edit func(*ocispec.Manifest)) {
 	t.Helper()
 	m := w.manifest(t)
@@ -206,13 +207,13 @@ func (w *world) editManifest(t *testing.T, edit func(*ocispec.Manifest)) {
 	})
 }
 
-// layer finds that of a media type in haiku's manifest.
+// layer returns the index of the layer with a media type in the manifest for haiku.
 func layer(m *ocispec.Manifest, mediaType string) *ocispec.Descriptor {
 	i := slices.IndexFunc(m.Layers, func(d ocispec.Descriptor) bool { return d.MediaType == mediaType })
 	return &m.Layers[i]
 }
 
-// replace sets another content of haiku's layer of a media type.
+// replace replaces the content of the layer with a media type in the manifest for haiku.
 func (w *world) replace(t *testing.T, mediaType string, content []byte) {
 	t.Helper()
 	d := ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(content), Size: int64(len(content))}
@@ -230,7 +231,7 @@ func (w *world) push(t *testing.T, d ocispec.Descriptor, content []byte) {
 	}
 }
 
-// add adds a document to haiku's manifest.
+// add adds a document to the manifest for haiku.
 func (w *world) add(t *testing.T, name, mediaType string, content []byte) {
 	t.Helper()
 	d := ocispec.Descriptor{
@@ -241,7 +242,7 @@ func (w *world) add(t *testing.T, name, mediaType string, content []byte) {
 	w.editManifest(t, func(m *ocispec.Manifest) { m.Layers = append(m.Layers, d) })
 }
 
-// lose takes content away, as clean-up jobs do.
+// lose deletes a blob or manifest, like a cleanup job.
 func (w *world) lose(t *testing.T, d digest.Digest) {
 	t.Helper()
 	if w.registry != nil {
@@ -253,8 +254,8 @@ func (w *world) lose(t *testing.T, d digest.Digest) {
 	}
 }
 
-// untag deletes the tag, as people do by their registry's own means.
-func (w *world) untag(t *testing.T) {
+// deleteTag deletes the tag without tofu-oci.
+func (w *world) deleteTag(t *testing.T) {
 	t.Helper()
 	if w.registry != nil {
 		w.registry.Delete(t, w.repo.Traits().Name, tag)
@@ -276,7 +277,7 @@ func (w *world) untag(t *testing.T) {
 	}
 }
 
-// storedZip cannot be hashed while it is read.
+// storedZip returns a zip that cannot be hashed while it is streamed.
 func storedZip(t *testing.T, text string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -294,7 +295,7 @@ func storedZip(t *testing.T, text string) []byte {
 	return out.Bytes()
 }
 
-// unsafeZip has a file outside of its directory.
+// unsafeZip returns a zip with a file outside its directory.
 func unsafeZip(t *testing.T) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -308,8 +309,8 @@ func unsafeZip(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// rot makes zeros of a blob.
-func (w *world) rot(t *testing.T, d ocispec.Descriptor) {
+// corrupt overwrites a blob with zeros.
+func (w *world) corrupt(t *testing.T, d ocispec.Descriptor) {
 	t.Helper()
 	content := make([]byte, d.Size)
 	if w.registry != nil {
