@@ -94,25 +94,16 @@ var (
 	codeSpan = regexp.MustCompile("`([a-z_0-9]+)`")
 )
 
-// TestOperationsPage compares the tables of docs/operations.md with the fields of events
-// and the exit codes.
-func TestOperationsPage(t *testing.T) {
+// TestReferencePage compares the tables of docs/cli.md with the fields of events and the
+// exit codes.
+func TestReferencePage(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, events, found := strings.Cut(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n## Events\n")
-	if !found {
-		t.Fatal("the page has no Events")
-	}
+	events, classes := pageSection(t, "\n## Events\n"), pageSection(t, "\n### Error classes\n")
 	documented := map[string][]string{}
 	for _, row := range eventRow.FindAllStringSubmatch(events, -1) {
 		fields := []string{"event", "time"}
 		for _, span := range codeSpan.FindAllStringSubmatch(row[2], -1) {
-			if span[1] != "results" {
-				fields = append(fields, span[1])
-			}
+			fields = append(fields, span[1])
 		}
 		slices.Sort(fields)
 		documented[row[1]] = fields
@@ -130,7 +121,7 @@ func TestOperationsPage(t *testing.T) {
 		}
 		written[name], _ = fieldsOf(reflect.TypeOf(form))
 		for _, field := range written[name] {
-			// docs/cli.md documents the fields of items.
+			// The section about output documents the fields of items.
 			if !explained[field] && name != "item_finished" && field != "event" {
 				t.Errorf("the page does not say what %s is", field)
 			}
@@ -143,14 +134,31 @@ func TestOperationsPage(t *testing.T) {
 	for kind, code := range explain.ExitCodes {
 		want[string(kind)] = code
 	}
-	for _, row := range classRow.FindAllStringSubmatch(string(text), -1) {
-		if codes[row[1]], err = strconv.Atoi(row[2]); err != nil {
+	for _, row := range classRow.FindAllStringSubmatch(classes, -1) {
+		code, err := strconv.Atoi(row[2])
+		if err != nil {
 			t.Error(err)
 		}
+		codes[row[1]] = code
 	}
 	if diff := cmp.Diff(want, codes); diff != "" {
 		t.Errorf("classes and exit codes (-program +page)\n%s", diff)
 	}
+}
+
+// pageSection returns the text of docs/cli.md from a heading to the next one.
+func pageSection(t *testing.T, heading string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "cli.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(strings.ReplaceAll(string(text), "\r\n", "\n"), heading)
+	if !found {
+		t.Fatalf("docs/cli.md has no heading %q", heading)
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	return section
 }
 
 // fieldsOf returns the JSON names of a struct's fields, and of those that are always

@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// events writes the events of a run, one JSON object per line. docs/operations.md and
+// events writes the events of a run, one JSON object per line. docs/cli.md and
 // docs/schema/v2/events.schema.json document them.
 type events struct {
 	mu sync.Mutex
