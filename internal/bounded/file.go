@@ -1,5 +1,5 @@
-// Package bounded reads what others wrote within limits: files and JSON up to a size, and
-// readers until a context ends.
+// Package bounded reads untrusted input within limits: files and JSON documents up to a
+// size, and readers until a context is canceled.
 package bounded
 
 import (
@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// TooLargeError says that a file is larger than what is read of its kind.
+// TooLargeError means that a file exceeds the size limit.
 type TooLargeError struct {
 	Path string
 	// Limit is in bytes.
@@ -19,8 +19,8 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%s has more than %d bytes", e.Path, e.Limit)
 }
 
-// OpenFile opens a file. What is neither a file nor a link to one is refused: a named
-// pipe would be waited for without end. Errors are those of the file system.
+// OpenFile opens a regular file or a link to one. It rejects other files: opening a
+// named pipe, for example, could block forever. It returns errors of the file system.
 func OpenFile(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -35,8 +35,8 @@ func OpenFile(path string) (*os.File, error) {
 	return open(path)
 }
 
-// ReadFile returns a file's content, of at most limit bytes. What [OpenFile] refuses is
-// refused; errors are also *[TooLargeError].
+// ReadFile returns the content of a file of at most limit bytes. It rejects the same
+// files as [OpenFile]. If the file is larger, it returns a *[TooLargeError].
 func ReadFile(path string, limit int64) ([]byte, error) {
 	f, err := OpenFile(path)
 	if err != nil {
@@ -45,8 +45,8 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	return readAll(f, path, limit)
 }
 
-// ReadFileOrPipe is [ReadFile] of what a user names, which may be a pipe: a shell makes one
-// of <(command).
+// ReadFileOrPipe is like [ReadFile], but also accepts pipes, because a shell creates
+// one for <(command).
 func ReadFileOrPipe(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

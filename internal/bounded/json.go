@@ -6,19 +6,20 @@ import (
 	"fmt"
 )
 
-// MaxDepth bounds the nesting of arrays and objects. Documents of the field have
-// some six levels.
+// MaxDepth limits the nesting of arrays and objects. Real documents have about six
+// levels.
 const MaxDepth = 64
 
-// ErrJSONLimit is what errors about a document wrap that has more in it than is decoded.
+// ErrJSONLimit is wrapped by errors about documents that exceed a limit.
 var ErrJSONLimit = errors.New("it has")
 
-// DecodeJSON decodes a document of at most so many values: strings, numbers,
-// literals, arrays, and objects, each with what it holds. A limit in bytes does not bound
-// memory: "{}," has three bytes, and more than a hundred as an element of a slice of
-// structs. It uses encoding/json as OpenTofu does, so both programs read the same bytes
-// alike: the last of duplicate keys counts, and the case of keys does not matter. Errors are [ErrJSONLimit]
-// and those of [JSONError].
+// DecodeJSON decodes a document with at most the given number of values: strings,
+// numbers, literals, arrays, and objects, including nested ones. Limiting the bytes
+// alone does not limit memory, because "{}," has three bytes but needs more than a
+// hundred as an element of a slice of structs. DecodeJSON uses encoding/json like
+// OpenTofu, so both programs interpret the same bytes identically: the last of
+// duplicate keys wins, and keys are case-insensitive. It returns [ErrJSONLimit] and the
+// errors of [JSONError].
 func DecodeJSON(data []byte, into any, values int) error {
 	if err := CheckJSON(data, values); err != nil {
 		return err
@@ -26,11 +27,11 @@ func DecodeJSON(data []byte, into any, values int) error {
 	return JSONError(json.Unmarshal(data, into))
 }
 
-// CheckJSON counts the values of a document. What is no JSON passes or not, and is
-// found by whoever decodes it. Errors are [ErrJSONLimit].
+// CheckJSON counts the values of a document and returns [ErrJSONLimit] if they exceed a
+// limit. It does not detect invalid JSON.
 func CheckJSON(data []byte, values int) error {
 	count, depth := 1, 0
-	opened := false // an array or object, of which nothing was seen yet
+	opened := false // at the start of an array or object
 	for i := 0; i < len(data); i++ {
 		c := data[i]
 		if c == ' ' || c == '\n' || c == '\t' || c == '\r' {
@@ -60,7 +61,7 @@ func CheckJSON(data []byte, values int) error {
 	return nil
 }
 
-// endOfString returns the position of the quote that ends a string, or that behind
+// endOfString returns the position of the quote that ends a string, or the length of
 // the data.
 func endOfString(data []byte, i int) int {
 	for ; i < len(data); i++ {

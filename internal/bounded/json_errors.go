@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// JSONError rewords the errors of encoding/json about Go's types and its own states, and
-// wraps them. Of the text it shows only the character that does not belong there. Other
-// errors stay as they are.
+// JSONError rewords the errors of encoding/json that mention Go types or internal
+// states, and wraps them. Of the document, it shows at most the invalid character. It
+// returns other errors unchanged.
 func JSONError(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field := wrong.Field
@@ -25,7 +25,7 @@ func JSONError(err error) error {
 	return err
 }
 
-// syntaxProblem says where a text stops being JSON.
+// syntaxProblem describes where a document becomes invalid.
 func syntaxProblem(err *json.SyntaxError) string {
 	rest, found := strings.CutPrefix(err.Error(), "invalid character ")
 	character, noCharacter := strconv.QuotedPrefix(rest)
@@ -40,7 +40,7 @@ func syntaxProblem(err *json.SyntaxError) string {
 	return character + " is out of place"
 }
 
-// rewordedError is an error with another text.
+// rewordedError is an error with a different message.
 type rewordedError struct {
 	text string
 	err  error

@@ -58,7 +58,8 @@ func TestUnmarshalDecodesAsOpenTofuDoes(t *testing.T) {
 	}
 }
 
-// TestInWords: no word of encoding/json, and one character of the text at most.
+// TestInWords checks that messages contain no terms of encoding/json, and at most one
+// character of the document.
 func TestInWords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -87,7 +88,7 @@ func TestInWords(t *testing.T) {
 	}
 }
 
-// FuzzCheck counts no less than there is in any document that decodes.
+// FuzzCheck checks that the counted number is at least the number of decoded values.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{`{}`, `[1,"a,[",null,{"b":[true]}]`, `{"a":1,"a":2}`, `"\"`, `[,]`, `{"\\":"\\\""}`} {
 		f.Add([]byte(seed))
@@ -105,7 +106,8 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// count counts the values of a decoded document, in which each key is left once.
+// count returns the number of values in a decoded document. Duplicate keys are counted
+// once.
 func count(v any) int {
 	n := 1
 	switch v := v.(type) {
@@ -121,7 +123,7 @@ func count(v any) int {
 	return n
 }
 
-// TestTypeError: what is of another kind is told in the words of JSON.
+// TestTypeError checks that messages about types use the terms of JSON.
 func TestTypeError(t *testing.T) {
 	t.Parallel()
 	var into struct {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// openTries and openPause bound the wait for those who let nobody else open a file:
-// who gives it its name just then, or removes another of its names.
+// openTries and openPause limit the wait while another process is renaming or removing
+// the file, which prevents opening it.
 const (
 	openTries = 50
 	openPause = 20 * time.Millisecond

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Reader returns a reader of r that fails once the context is done.
+// Reader returns a reader that fails after the context is canceled.
 func Reader(ctx context.Context, r io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
@@ -20,7 +20,7 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// ReadCloser is [Reader] for a reader that is closed afterwards.
+// ReadCloser is [Reader] for an io.ReadCloser.
 func ReadCloser(ctx context.Context, r io.ReadCloser) io.ReadCloser {
 	return struct {
 		io.Reader
@@ -28,7 +28,7 @@ func ReadCloser(ctx context.Context, r io.ReadCloser) io.ReadCloser {
 	}{Reader(ctx, r), r}
 }
 
-// Pause waits, unless the context ends before: then the error is its cause.
+// Pause waits for a duration. If the context is canceled first, it returns the cause.
 func Pause(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// DefaultFirstWait is the pause before the second try: long enough for a
-	// load balancer to drop a dead backend.
+	// DefaultFirstWait is the pause before the second attempt. It is long enough for a
+	// load balancer to remove a failed backend.
 	DefaultFirstWait = 500 * time.Millisecond
-	// maxBackoff bounds the pauses that we choose ourselves.
+	// maxBackoff limits pauses that the server did not request.
 	maxBackoff = 30 * time.Second
-	// MaxRetryAfter is the longest Retry-After that is waited for; a pipeline
-	// should fail rather than sleep for longer.
+	// MaxRetryAfter is the longest Retry-After that the client waits for. If a server
+	// requests a longer pause, the request fails.
 	MaxRetryAfter = 60 * time.Second
 )
 
-// Backoff returns the pause after a number of failed tries (1 after the first):
-// half a second, doubling, with up to half as much again at random, so that
-// many clients don't come back together. It is for callers who repeat above
-// this client.
+// Backoff returns the pause after the given number of failed attempts, starting with 1:
+// half a second, doubled for each further attempt, plus up to 50% at random, so that
+// clients do not retry at the same time. It is for callers that retry operations with
+// several requests.
 func Backoff(failed int) time.Duration { return backoff(DefaultFirstWait, failed) }
 
 func backoff(first time.Duration, failed int) time.Duration {
@@ -33,8 +33,8 @@ func backoff(first time.Duration, failed int) time.Duration {
 	return wait + rand.N(wait/2+1)
 }
 
-// retryAfter reads a Retry-After header: seconds or a date (RFC 9110, section
-// 10.2.3). It is zero when there is none, or none that can be read.
+// retryAfter parses a Retry-After header: seconds or a date (RFC 9110, section 10.2.3).
+// It returns 0 if the header is missing or invalid.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseUint(text, 10, 31); err == nil {

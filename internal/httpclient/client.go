@@ -1,6 +1,6 @@
-// Package httpclient makes the one HTTP client that talks to origin registries
-// and OCI registries alike: bounded in time, patient with trouble that passes,
-// and careful about what it carries to which host.
+// Package httpclient creates the HTTP client for origin registries and OCI registries.
+// The client limits the time without progress, retries temporary failures, and never
+// sends credentials to other hosts.
 package httpclient
 
 import (
@@ -17,61 +17,59 @@ import (
 )
 
 const (
-	// DefaultTimeout is how long a connection may be silent. Slow registries
-	// take tens of seconds to store a large upload before they answer.
+	// DefaultTimeout is the maximum time without traffic on a connection. Slow
+	// registries need tens of seconds to store a large upload before they respond.
 	DefaultTimeout = 60 * time.Second
-	// MaxTries is how often a request is made at most, the first try included.
+	// MaxTries is the maximum number of attempts for a request, including the first.
 	MaxTries = 3
-	// maxHandshake bounds the TLS handshake, which needs no disk or database
-	// on the other side.
+	// maxHandshake limits the TLS handshake.
 	maxHandshake = 15 * time.Second
-	// defaultUserAgent names the program to those who operate registries.
+	// defaultUserAgent identifies the program to operators of registries.
 	defaultUserAgent = "tofu-oci"
 )
 
-// Options say how a client behaves; the zero value is ready for use.
+// Options configures a client. The zero value is ready to use.
 type Options struct {
-	// Timeout is how long a connection may neither give nor take data; zero
-	// means [DefaultTimeout]. There is no limit on the whole transfer.
+	// Timeout is the maximum time without traffic on a connection. If 0, it is
+	// [DefaultTimeout]. The total duration of a transfer is not limited.
 	Timeout time.Duration
-	// CAFile names a PEM file of certificates that are trusted beside the
-	// system's own.
+	// CAFile is the path of a PEM file with certificates that are trusted in addition
+	// to the system's.
 	CAFile string
-	// UserAgent is sent with requests that bring none, "tofu-oci" when empty.
+	// UserAgent is sent with requests without a User-Agent. If empty, it is "tofu-oci".
 	UserAgent string
-	// FirstWait is the pause before the second try, which doubles from there;
-	// zero means [DefaultFirstWait].
+	// FirstWait is the pause before the second attempt. It doubles for each further
+	// attempt. If 0, it is [DefaultFirstWait].
 	FirstWait time.Duration
-	// Dial makes the connections; nil is those of the system. Tests have networks
-	// of their own.
+	// Dial opens connections. If nil, the system's network is used. Tests use their own
+	// networks.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Retried is told of every try that is about to be repeated. It may be
-	// nil, and is called concurrently.
+	// OnRetry, if not nil, is called before each retry. It is called concurrently.
 	OnRetry func(Retry)
-	// Trace is told of all that goes over the wire. Nil costs nothing.
+	// Trace, if not nil, receives all traffic.
 	Trace *Trace
 }
 
-// Retry describes a try that did not work and will be repeated.
+// Retry describes a failed attempt that will be repeated.
 type Retry struct {
 	Method string
-	// URL has neither query nor user information.
+	// URL has neither a query nor user information.
 	URL string
-	// Attempt counts the tries made so far, Of the tries there are in total.
+	// Attempt is the number of attempts so far, and Of the maximum number.
 	Attempt, Of int
-	// Wait is the pause before the next try.
+	// Wait is the pause before the next attempt.
 	Wait time.Duration
-	// Cause is what went wrong.
+	// Cause is the error of the failed attempt.
 	Cause error
-	// Host is set when all requests to it wait. That is told once for all that
-	// are answered so at the same time.
+	// Host is set if all requests to the host wait. This is reported once for all
+	// concurrent requests that failed in the same way.
 	Host string
 }
 
-// New makes a client that takes proxies from the environment, follows
-// redirects without carrying credentials to other hosts, and repeats requests
-// as [MaxTries] allows. All that a client makes share one pool of requests, so a
-// run has one client. It fails when the CA file can't be used.
+// New creates a client. It uses the proxies of the environment, follows redirects
+// without sending credentials to other hosts, and repeats requests up to [MaxTries].
+// All requests of a client share one pool, so a run should use one client. New returns
+// an error if the CA file is not usable.
 func New(o Options) (*http.Client, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
@@ -102,15 +100,17 @@ func New(o Options) (*http.Client, error) {
 	}, nil
 }
 
-// transport sends requests; package http has the second method without a name for it.
+// transport sends requests. Package http has no name for an interface with the second
+// method.
 type transport interface {
 	http.RoundTripper
 	CloseIdleConnections()
 }
 
-// connections are those that requests share, and those of [WithDedicatedConnection] and of large
-// uploads. In HTTP/2 a server lets a connection have a megabyte or less under way,
-// all its uploads together, which over a long way is little.
+// connections has the transport for shared connections, and the one for
+// [WithDedicatedConnection] and large uploads. An HTTP/2 server limits the data in
+// transit on a connection to about a megabyte for all its uploads together, which is
+// slow over long distances.
 type connections struct{ shared, dedicated *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
@@ -121,7 +121,7 @@ func (c *connections) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.shared.RoundTrip(req)
 }
 
-// CloseIdleConnections is what [http.Client.CloseIdleConnections] calls.
+// CloseIdleConnections is called by [http.Client.CloseIdleConnections].
 func (c *connections) CloseIdleConnections() {
 	c.shared.CloseIdleConnections()
 	c.dedicated.CloseIdleConnections()
@@ -132,23 +132,23 @@ func newTransport(o Options, roots *x509.CertPool) *http.Transport {
 		Proxy:                  http.ProxyFromEnvironment,
 		OnProxyConnectResponse: checkProxy,
 		DialContext:            idleDialer(o.Dial, o.Timeout),
-		// A custom dialer or TLS configuration alone would turn HTTP/2 off.
-		// HTTP/2 pings stay off: their answers would keep a connection alive
-		// whose transfer hangs.
+		// A custom dialer or TLS configuration disables HTTP/2 by default. HTTP/2 pings
+		// are disabled, because they would keep a connection alive whose transfer
+		// hangs.
 		ForceAttemptHTTP2:     true,
 		TLSClientConfig:       &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:   min(o.Timeout, maxHandshake),
 		ExpectContinueTimeout: time.Second,
-		// As many as there may be, else they are opened again and again.
+		// With fewer idle connections, connections would be reopened repeatedly.
 		MaxIdleConnsPerHost: schedule.MaxRequestsToHost,
-		// Pooled connections are given up well before the idle deadline cuts
-		// them, so that no request is sent on one that is about to go.
+		// Idle connections are closed well before the idle deadline, so that no request
+		// is sent on a connection that is about to be closed.
 		IdleConnTimeout: o.Timeout / 2,
 	}
 }
 
-// rootsWith returns the system's certificates and those of a PEM file; nil, the
-// system's own, when no file is named.
+// rootsWith returns the system's certificates together with those in a PEM file. If
+// file is empty, it returns nil, which means the system's certificates.
 func rootsWith(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil

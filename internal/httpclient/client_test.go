@@ -90,7 +90,7 @@ func TestSilenceEndsInATimeout(t *testing.T) {
 	}
 }
 
-// dripping is an upload of one byte a tick.
+// dripping is an upload of one byte per tick.
 type dripping struct {
 	left int
 	tick <-chan time.Time
@@ -119,7 +119,7 @@ func TestAnUploadIsNotSilence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The answer's pending read began 1.5 s before the upload's end.
+	// The read of the response started 1.5 s before the end of the upload.
 	resp, err := httpclient.Do(newClient(t, httpclient.Options{Timeout: time.Second}), req)
 	if err != nil {
 		t.Fatal(err)
@@ -166,8 +166,8 @@ func TestTheContextEndsARequestAtOnce(t *testing.T) {
 	}
 }
 
-// TestApartIsAConnectionOfItsOwn: two requests at once share a connection of
-// HTTP/2, and those apart have one each.
+// TestApartIsAConnectionOfItsOwn checks that concurrent HTTP/2 requests share a
+// connection, but requests with a dedicated connection do not.
 func TestApartIsAConnectionOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -190,7 +190,7 @@ func TestApartIsAConnectionOfItsOwn(t *testing.T) {
 				mu.Unlock()
 				if r.URL.Path != "/first" {
 					both.Done()
-					both.Wait() // so that both are under way at once
+					both.Wait() // so that both are in progress concurrently
 				}
 				fmt.Fprint(w, r.Proto)
 			}))
@@ -198,7 +198,7 @@ func TestApartIsAConnectionOfItsOwn(t *testing.T) {
 			s.StartTLS()
 			t.Cleanup(s.Close)
 			client := newClient(t, httpclient.Options{CAFile: caFile(t, s)})
-			// The first one makes the connection that others may share.
+			// The first request opens the connection that others can share.
 			if _, err := get(t, client, parse(t, s.URL+"/first")); err != nil {
 				t.Fatal(err)
 			}

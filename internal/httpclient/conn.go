@@ -12,7 +12,7 @@ import (
 
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// idleDialer wraps the connections that dial makes in [idleConn].
+// idleDialer wraps the connections of dial in [idleConn].
 func idleDialer(dial dialFunc, timeout time.Duration) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -23,12 +23,11 @@ func idleDialer(dial dialFunc, timeout time.Duration) dialFunc {
 	}
 }
 
-// idleConn fails when nothing was read and nothing written for a while. Each
-// read and write puts off the deadline of both directions, since the side that
-// is silent may be waiting for the other: a registry says nothing during an
-// upload, and we say nothing during a download.
+// idleConn fails after a time without traffic. Each read and write extends the deadline
+// of both directions, because one side can be waiting for the other: a registry sends
+// nothing during an upload, and we send nothing during a download.
 //
-// It hides the ReadFrom of the connection within, which would move a whole
+// It hides the ReadFrom method of the inner connection, which would transfer a complete
 // file under one deadline.
 type idleConn struct {
 	net.Conn
@@ -48,8 +47,8 @@ func (c *idleConn) Write(b []byte) (int, error) {
 	return n, c.explain(err)
 }
 
-// SetWriteDeadline is what crypto/tls calls before its farewell on Close; from
-// then on, its short deadline holds and not ours.
+// SetWriteDeadline is called by crypto/tls before it sends its close message. From then
+// on, that deadline applies.
 func (c *idleConn) SetWriteDeadline(t time.Time) error {
 	c.closing.Store(true)
 	return c.Conn.SetWriteDeadline(t)
@@ -57,8 +56,8 @@ func (c *idleConn) SetWriteDeadline(t time.Time) error {
 
 func (c *idleConn) extend() {
 	if !c.closing.Load() {
-		// An error means that the connection is closed, which the read or
-		// write that follows says better.
+		// An error means that the connection is closed, which the following read or
+		// write reports.
 		_ = c.Conn.SetDeadline(time.Now().Add(c.timeout))
 	}
 }
@@ -70,7 +69,7 @@ func (c *idleConn) explain(err error) error {
 	return err
 }
 
-// idleError is a net.Error: it is a timeout to all who ask.
+// idleError is a net.Error with Timeout() == true.
 type idleError struct {
 	after time.Duration
 	err   error
@@ -80,11 +79,11 @@ func (e *idleError) Error() string { return fmt.Sprintf("no data for %s", second
 
 func (e *idleError) Unwrap() error { return e.err }
 
-// Timeout is true, as net.Error has it.
+// Timeout returns true.
 func (e *idleError) Timeout() bool { return true }
 
-// Temporary is false: this connection will not come back.
+// Temporary returns false, because the connection is unusable.
 func (e *idleError) Temporary() bool { return false }
 
-// seconds writes a duration as people set it: 60s, not 1m0s.
+// seconds formats a duration in seconds: 60s, not 1m0s.
 func seconds(d time.Duration) string { return fmt.Sprintf("%gs", d.Seconds()) }

@@ -7,7 +7,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// NewStatusError describes a response. It reads the beginning of the body and
+// NewStatusError returns the error for a response. It reads the start of the body and
 // closes it.
 func NewStatusError(resp *http.Response) *provider.StatusError {
 	e := &provider.StatusError{

@@ -18,8 +18,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// worded returns err with a readable message, without the credentials of the request, because
-// net/http quotes malformed responses. The kind of the error stays the same.
+// describe returns err with a readable message and without the credentials of the
+// request, because net/http quotes malformed responses. The error keeps its kind.
 func describe(req *http.Request, err error) error {
 	return SentWith(req).Error(describeProxy(req, err))
 }
@@ -36,9 +36,9 @@ func describeProxy(req *http.Request, err error) error {
 	return describeError(err)
 }
 
-// plain puts an error of a connection into words.
+// describeError rewords an error of a connection.
 func describeError(err error) error {
-	// net/http wraps our own plain words in its inner workings.
+	// net/http wraps our own message in internal details.
 	if idle, ok := errors.AsType[*idleError](err); ok {
 		return idle
 	}
@@ -51,7 +51,7 @@ func describeError(err error) error {
 	return err
 }
 
-// wordsFor returns the words, "" where an error's own will do.
+// errorText returns the new message, or "" if the message of the error is sufficient.
 func errorText(err error) string {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return dnsText(dns)
@@ -92,7 +92,7 @@ func dnsText(e *net.DNSError) string {
 	return "looking up the host " + e.Name + " did not work"
 }
 
-// reason returns the system's word for what is wrong with a connection.
+// reason returns the system's message for a connection error.
 func reason(op *net.OpError) string {
 	if errno, ok := errors.AsType[syscall.Errno](op.Err); ok {
 		return errno.Error()
@@ -103,7 +103,7 @@ func reason(op *net.OpError) string {
 	return op.Err.Error()
 }
 
-// certificateWords are those for what is wrong with TLS.
+// tlsText returns the message for a TLS error.
 func tlsText(err error) string {
 	if isHTTP, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		if string(isHTTP.RecordHeader[:]) == "HTTP/" {
@@ -131,7 +131,7 @@ func tlsText(err error) string {
 	return ""
 }
 
-// proxyOf names the proxy that a request goes by, without a password.
+// proxyOf returns the proxy of a request, without a password.
 func proxyOf(req *http.Request) string {
 	if proxy, err := http.ProxyFromEnvironment(req); err == nil && proxy != nil {
 		return RedactURL(proxy)
@@ -139,8 +139,9 @@ func proxyOf(req *http.Request) string {
 	return ""
 }
 
-// loginOf reports whether the proxy's URL has a login, and whose it is. A name without a
-// password may be the secret itself: some proxies take a key there.
+// proxyCredentials reports whether the proxy's URL has credentials, and returns the
+// user name. A user name without a password is not returned, because some proxies
+// expect a key there.
 func proxyCredentials(req *http.Request) (has bool, username string) {
 	proxy, err := http.ProxyFromEnvironment(req)
 	if err != nil || proxy == nil || proxy.User == nil {
@@ -152,8 +153,8 @@ func proxyCredentials(req *http.Request) (has bool, username string) {
 	return true, username
 }
 
-// checkProxy makes an error of a proxy's refusal to connect, for which net/http has
-// no type.
+// checkProxy returns an error if a proxy refused to connect. net/http has no type for
+// this error.
 func checkProxy(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
 	if resp.StatusCode == http.StatusOK {
 		return nil

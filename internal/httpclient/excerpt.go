@@ -15,14 +15,15 @@ import (
 )
 
 const (
-	// maxExcerpt is how much of an unwanted answer is shown.
+	// maxExcerpt is the maximum size of an excerpt in bytes.
 	maxExcerpt = 1 << 10
-	// maxDrain is how much of an unwanted answer is read so that its
-	// connection can be used again; beyond that a new one is cheaper.
+	// maxDrain is the number of bytes that are read from an unexpected response, so
+	// that its connection can be reused. For longer responses, opening a new connection
+	// is cheaper.
 	maxDrain = 64 << 10
 )
 
-// titlePattern finds an HTML page's title.
+// titlePattern matches the title of an HTML page.
 var titlePattern = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
 // Excerpt shortens the body of a response for an error message: at most 1 KiB on one line,
@@ -42,7 +43,7 @@ func Excerpt(contentType string, body []byte, sent text.Secrets) string {
 	return "an HTML page"
 }
 
-// oneLine joins words by single spaces and cuts between characters.
+// oneLine joins words with single spaces and cuts the text between characters.
 func oneLine(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool {
@@ -58,11 +59,11 @@ func oneLine(s string) string {
 	return s[:cut] + "…"
 }
 
-// excerptOf reads the beginning of a response's body and closes it. What goes
-// wrong there doesn't matter: the status has been told.
+// excerptOf returns the excerpt of a response and closes its body. Read errors are
+// ignored, because the error reports the status.
 func excerptOf(resp *http.Response) string {
 	defer resp.Body.Close()
-	// A page's title may stand below a long style sheet.
+	// The title can follow a long style sheet.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxDrain))
 	return Excerpt(resp.Header.Get("Content-Type"), body, SentWith(resp.Request))
 }

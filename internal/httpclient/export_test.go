@@ -6,7 +6,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// NewOver makes a client as [New] does, over another network.
+// NewOver is like [New], but uses another network.
 func NewOver(network interface {
 	http.RoundTripper
 	CloseIdleConnections()

@@ -13,30 +13,30 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Request asks for a small document.
+// Request is a request for a small document.
 type Request struct {
-	// Header is sent along; it may be nil.
+	// Header is added to the request. It can be nil.
 	Header http.Header
-	// Limit is the most bytes that the document may have.
+	// Limit is the maximum size of the document in bytes.
 	Limit int64
 }
 
-// Document is what came.
+// Document is a fetched document.
 type Document struct {
 	Bytes []byte
-	// URL is where it came from after redirects, which relative references in
-	// it are relative to.
+	// URL is the URL of the document after redirects. References in the document are
+	// relative to it.
 	URL    *url.URL
 	Header http.Header
 	sent   text.Secrets
 }
 
-// Error returns err, which is about the document's content, without the credentials that
-// were sent.
+// Error returns err, which is about the document's content, without the credentials of
+// the request.
 func (d Document) Error(err error) error { return d.sent.Error(err) }
 
-// Excerpt returns the [Excerpt] of the document. Unless it is an HTML page, at most the given
-// number of bytes is used.
+// Excerpt returns the [Excerpt] of the document, based on at most the given number of
+// bytes if it is not an HTML page.
 func (d Document) Excerpt(most int) string {
 	contentType := d.Header.Get("Content-Type")
 	if mediaType, _, _ := mime.ParseMediaType(contentType); mediaType == "text/html" {
@@ -49,9 +49,11 @@ func (d Document) Excerpt(most int) string {
 // Page returns the [Excerpt] of a document that is an HTML page.
 func (d Document) Page() string { return Excerpt("text/html", d.Bytes, d.sent) }
 
-// Get fetches a small document whole. A status beyond 2xx is a *[provider.StatusError],
-// a longer document [provider.Refused]. A body that breaks off is fetched again
-// out of the same [MaxTries] tries. No error has the URL's query in it.
+// Get fetches a small document. If the status is not 2xx, it returns a
+// *[provider.StatusError]. If the document exceeds the limit, it returns an error of
+// kind [provider.Refused]. If the body breaks off, the request is repeated; all
+// attempts together are limited to [MaxTries]. Errors do not contain the query of the
+// URL.
 func Get(ctx context.Context, client *http.Client, target *url.URL, r Request) (Document, error) {
 	failed := &tries{}
 	ctx = context.WithValue(ctx, triesKey{}, failed)
@@ -103,7 +105,7 @@ func getOnce(ctx context.Context, client *http.Client, target *url.URL, r Reques
 	return Document{Bytes: body, URL: from, Header: resp.Header, sent: sent}, nil
 }
 
-// brokenBodyError is an answer that ended before its end.
+// brokenBodyError means that a response body was incomplete.
 type brokenBodyError struct {
 	url string
 	err error

@@ -16,7 +16,7 @@ import (
 func TestGetIsBounded(t *testing.T) {
 	t.Parallel()
 	chunked := func(w http.ResponseWriter, r *http.Request) {
-		w.(http.Flusher).Flush() // now the length is not known in advance
+		w.(http.Flusher).Flush() // sends the headers without a Content-Length
 		says("123456")(w, r)
 	}
 	for name, step := range map[string]http.HandlerFunc{"length told": says("123456"), "length not told": chunked} {

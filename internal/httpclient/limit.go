@@ -11,23 +11,23 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// MaxAhead is the size, in bytes, of an answer that is read whole while its
-// request has a slot. Nearly all documents are smaller.
+// MaxAhead is the maximum size, in bytes, of a response that is read completely while
+// its request has a slot. Nearly all documents are smaller.
 const MaxAhead = 64 << 10
 
-// limited makes no more small requests at once than the pool has slots. A slot is
-// held while a request is sent and never longer: what is read while something else
-// is requested, such as a zip on its way from one host to another, has none, so
-// that requests can't wait for each other in a circle.
+// limited limits the number of concurrent small requests to the slots of the pool. A
+// request has a slot only while it is sent and its response starts. Reading a body
+// needs no slot, so requests that depend on each other, such as those of a zip that is
+// copied between hosts, cannot block each other.
 type limited struct {
 	transport
 	pool *schedule.Limiter
 }
 
-// send makes a request and tells when it was sent. A transfer needs no slot: that
-// is an upload above [schedule.MaxSmall], or of unknown length, and a part of
-// something large. A small upload may even wait for one, where what it reads goes
-// on after its connection broke off. All wait while their host has a pause.
+// send sends a request and returns the time at which it was sent. Transfers need no
+// slot: uploads above [schedule.MaxSmall] or of unknown length, and ranges of large
+// content. A small upload can wait for a slot while its source resumes an interrupted
+// download. All requests wait while their host is paused.
 func (l *limited) send(req *http.Request) (resp *http.Response, sent time.Time, err error) {
 	release := func() {}
 	if isLargeUpload(req) || req.Header.Get("Range") != "" {
@@ -51,13 +51,14 @@ func (l *limited) send(req *http.Request) (resp *http.Response, sent time.Time, 
 	return resp, sent, nil
 }
 
-// isLargeUpload knows uploads above [schedule.MaxSmall], and of unknown length.
+// isLargeUpload reports whether a request is an upload above [schedule.MaxSmall] or of
+// unknown length.
 func isLargeUpload(req *http.Request) bool {
 	isUpload := req.Body != nil && req.Body != http.NoBody
 	return isUpload && (req.ContentLength <= 0 || req.ContentLength > schedule.MaxSmall)
 }
 
-// outwait waits while a host has a pause.
+// waitForPause waits until the pause of a host has ended.
 func (l *limited) waitForPause(ctx context.Context, host string) error {
 	for {
 		pause := l.pool.Pause(host)
@@ -70,15 +71,15 @@ func (l *limited) waitForPause(ctx context.Context, host string) error {
 	}
 }
 
-// ReadAhead reads a body to its end, and gives one that tells the same, an error
-// included. It is expected to have size bytes, from 0 to [MaxAhead].
+// ReadAhead reads a body to its end and returns a body with the same content and error.
+// size is its expected size in bytes, from 0 to [MaxAhead].
 func ReadAhead(body io.ReadCloser, size int64) io.ReadCloser {
-	text := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // else it is copied as it grows
+	text := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // avoids copying while the buffer grows
 	_, err := text.ReadFrom(body)
 	return &ahead{text: text, err: err, Closer: body}
 }
 
-// ahead is a body that was read; err is what ended it, nil for its end.
+// ahead is a body that was read. err is its error, or nil at its end.
 type ahead struct {
 	text *bytes.Buffer
 	err  error

@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// crowd is a server that counts how many requests are there at once, and answers
-// when it has seen all that are allowed.
+// crowd is a server that counts concurrent requests, and responds when it has received
+// the maximum number.
 type crowd struct {
 	*httptest.Server
 	client *http.Client
@@ -55,8 +55,8 @@ func newCrowd(t *testing.T, allowed int) *crowd {
 	return c
 }
 
-// TestRequestsAtOnce: a host is asked for no more than it is meant to be, and for
-// as much as it may be.
+// TestRequestsAtOnce checks that the number of concurrent requests to a host reaches
+// its limit and does not exceed it.
 func TestRequestsAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t, schedule.MaxRequestsToHost)
@@ -80,8 +80,8 @@ func TestRequestsAtOnce(t *testing.T) {
 	}
 }
 
-// TestRequestsWhileBodiesWait: answers that nobody reads and large uploads hold no
-// slot, so that what has to be asked meanwhile can be.
+// TestRequestsWhileBodiesWait checks that unread responses and large uploads have no
+// slot, so that other requests can be sent.
 func TestRequestsWhileBodiesWait(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", schedule.MaxSmall+1)
@@ -136,8 +136,8 @@ func TestRequestsWhileBodiesWait(t *testing.T) {
 	resp.Body.Close()
 }
 
-// TestPartsNeedNoSlot: where small uploads have all slots, and what they read broke
-// off, the rest of it can be had.
+// TestPartsNeedNoSlot checks that an interrupted download can be resumed while small
+// uploads have all slots.
 func TestPartsNeedNoSlot(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -181,7 +181,7 @@ func TestPartsNeedNoSlot(t *testing.T) {
 	group.Wait()
 }
 
-// resumed is a body of one byte, which comes when something else was asked for.
+// resumed is a body of one byte that is available after another request was sent.
 type resumed struct {
 	ask  func() error
 	done bool
@@ -198,9 +198,9 @@ func (r *resumed) Read(p []byte) (int, error) {
 	return 1, io.EOF
 }
 
-// stuck is a body that tells when it is read for the first time, and gives nothing.
+// stuck is a body that signals its first read, and returns nothing.
 type stuck struct {
-	ctx   context.Context //nolint:containedctx // what a reader has no parameter for
+	ctx   context.Context //nolint:containedctx // a reader has no context parameter
 	once  sync.Once
 	began chan<- struct{}
 }
@@ -211,8 +211,8 @@ func (s *stuck) Read([]byte) (int, error) {
 	return 0, s.ctx.Err()
 }
 
-// TestShortAnswerThatBreaksOff: what was read beforehand ends as it did on the
-// connection, however it is read.
+// TestShortAnswerThatBreaksOff checks that a response that was read ahead returns the
+// same error as the connection.
 func TestShortAnswerThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -12,19 +12,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// setback is what follows from a try that did not work.
+// retryDecision is the consequence of a failed attempt.
 type retryDecision struct {
-	// wait is the pause before the next try.
+	// wait is the pause before the next attempt.
 	wait time.Duration
-	// paused tells that it is the pause of all requests to the host, which has
-	// enough of them.
+	// paused reports whether the pause applies to all requests to the host.
 	paused    bool
 	throttled schedule.ThrottleResult
 }
 
-// setBack decides on the pause after a number of failed tries, the last of which
-// was answered by resp, if at all. A host that asks for a pause gets it at once,
-// which is told once.
+// decideRetry determines the pause after the given number of failed attempts. resp is
+// the response to the last attempt, or nil. If the host requests a pause, the pause
+// starts immediately and is reported once.
 func (t *retrier) decideRetry(req *http.Request, resp *http.Response, sent time.Time, failed int) retryDecision {
 	s := retryDecision{wait: backoff(t.options.FirstWait, failed)}
 	if resp == nil {
@@ -42,14 +41,14 @@ func (t *retrier) decideRetry(req *http.Request, resp *http.Response, sent time.
 	return s
 }
 
-// isPause reports whether a host has enough of requests, and not just no answer to
-// one: by the status and how long it asks to wait.
+// isPause reports whether a host limits requests in general, based on the status and
+// the requested pause.
 func isPause(status int, asked time.Duration) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable && asked > 0
 }
 
-// waitOut tells of a failed try and waits. Where the host has a pause, that was told,
-// and waiting is part of the next try.
+// waitForRetry reports a failed attempt and waits. If the host is paused, it does
+// neither, because the pause was already reported, and the next attempt waits.
 func (t *retrier) waitForRetry(req *http.Request, made int, s retryDecision, cause error) error {
 	if s.paused {
 		return nil
@@ -65,11 +64,11 @@ func (t *retrier) reportRetry(req *http.Request, r Retry) {
 	}
 }
 
-// Pause waits after a number of failed GETs of target (1 after the first), for
-// callers who go on with an answer that broke off. It waits and tells as the
-// client's own repetitions do: longer where cause is a *[provider.StatusError]
-// that asks for it, which is not longer than [MaxRetryAfter] where [IsTransient].
-// A host's pause has been told already.
+// Pause waits after the given number of failed GETs of target, starting with 1, for
+// callers that resume an interrupted response. It waits and reports like the client's
+// own retries. If cause is a *[provider.StatusError] that requests a longer pause,
+// Pause waits for that time, which is at most [MaxRetryAfter] if [IsTransient]. A pause
+// of the host was already reported.
 func Pause(ctx context.Context, client *http.Client, target *url.URL, failed int, cause error) error {
 	t, ours := client.Transport.(*retrier)
 	if !ours {

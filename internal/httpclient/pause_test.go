@@ -14,9 +14,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// newThrottled is a server that answers 429 as often as enough says: it is told how
-// many requests have come before, and how many are there beside one. The first wave
-// is as many as a client sends at once.
+// newThrottled returns a server that responds with 429 if enough returns true. enough
+// is called with the number of earlier requests and of concurrent ones. The first wave
+// has as many requests as a client sends concurrently.
 func newThrottled(t *testing.T, enough func(before, beside int) bool) *script {
 	t.Helper()
 	var mu sync.Mutex
@@ -42,9 +42,9 @@ func newThrottled(t *testing.T, enough func(before, beside int) bool) *script {
 	})
 }
 
-// TestHostThatHasEnough: a host that bears few requests at once gets few, and one
-// that is in trouble as a whole is waited for; all are answered in the end. The
-// pauses are told for all together.
+// TestHostThatHasEnough checks that the client reduces the number of concurrent
+// requests to a host that limits them, and waits for a host that is unavailable. All
+// requests succeed in the end. Each pause is reported once.
 func TestHostThatHasEnough(t *testing.T) {
 	t.Parallel()
 	const atOnce = schedule.MaxRequestsToHost
@@ -53,7 +53,8 @@ func TestHostThatHasEnough(t *testing.T) {
 		enough   func(before, beside int) bool
 	}{
 		"of many at once": {4 * atOnce, func(_, beside int) bool { return beside > 1 }},
-		// More than two answers for each: a wave does not cost a try of each in it.
+		// More than two failures per request on average: a failed wave does not use an
+		// attempt of each request.
 		"of all": {atOnce, func(before, _ int) bool { return before < 5*atOnce/2 }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +76,7 @@ func TestHostThatHasEnough(t *testing.T) {
 					t.Errorf("told %+v", note)
 				}
 			}
-			const wave = atOnce - 2 // of which one is told
+			const wave = atOnce - 2 // one of which is reported
 			refused := s.requests() - test.requests
 			if told := len(notes.all); refused < wave || told == 0 || told > refused-wave+1 {
 				t.Errorf("%d pauses told, for %d requests that were refused", told, refused)
@@ -84,8 +85,8 @@ func TestHostThatHasEnough(t *testing.T) {
 	}
 }
 
-// TestPauseIsForAll: while a host has its pause, it gets no request, and others do.
-// Those that would wait for a part of something large wait too.
+// TestPauseIsForAll checks that a paused host receives no requests, including requests
+// for ranges, while other hosts do.
 func TestPauseIsForAll(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, status(429, "Retry-After", "60"), says("fine"))
@@ -123,8 +124,8 @@ func TestPauseIsForAll(t *testing.T) {
 	}
 }
 
-// TestTheLastTryIsAlone has many requests fail twice, and looks for others beside
-// the third.
+// TestTheLastTryIsAlone fails many requests twice, and checks that no other requests
+// are concurrent with a third attempt.
 func TestTheLastTryIsAlone(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -138,7 +139,7 @@ func TestTheLastTryIsAlone(t *testing.T) {
 		most = max(most, now)
 		mu.Unlock()
 		for range 100 {
-			runtime.Gosched() // for others to come
+			runtime.Gosched() // allow other requests to arrive
 		}
 		mu.Lock()
 		if last && now > 1 {
@@ -147,7 +148,7 @@ func TestTheLastTryIsAlone(t *testing.T) {
 		now--
 		mu.Unlock()
 		if last {
-			w.Header().Set("Connection", "close") // net/http itself tries again on used ones
+			w.Header().Set("Connection", "close") // net/http itself retries on reused connections
 			_, _ = io.WriteString(w, "fine")
 			return
 		}
@@ -168,7 +169,7 @@ func TestTheLastTryIsAlone(t *testing.T) {
 	}
 }
 
-// closed is a network on which a host has enough for ever.
+// closed is a network on which a host always limits requests.
 type closed struct {
 	mu   sync.Mutex
 	sent int
@@ -185,8 +186,8 @@ func (c *closed) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (c *closed) CloseIdleConnections() {}
 
-// TestHostThatHasEnoughForEver: the run ends, however many requests there are, and
-// nobody above tries again.
+// TestHostThatHasEnoughForEver checks that the run ends for any number of requests, and
+// that callers do not retry.
 func TestHostThatHasEnoughForEver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

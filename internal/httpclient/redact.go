@@ -10,9 +10,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// RedactURL returns the URL without query, fragment and user information: signed
-// download URLs carry their secret there. Parts of the path that may be tokens are
-// hidden too. It is empty for nil.
+// RedactURL returns a URL without the query, the fragment, and user information,
+// because signed download URLs contain their secret there. It also hides parts of the
+// path that could be tokens. If u is nil, it returns "".
 func RedactURL(u *url.URL) string {
 	if u == nil {
 		return ""
@@ -28,11 +28,11 @@ func RedactURL(u *url.URL) string {
 	return strings.TrimSuffix(clean.String(), path) + redactPath(path)
 }
 
-// inText is a URL among other words: where it leads, its path, and the rest. Its last
-// character is none of the sentence's.
+// urlInText matches a URL in a text, with groups for its host, its path, and the rest.
+// Trailing punctuation is not part of the URL.
 var urlInText = regexp.MustCompile(`([a-z]*://)([^\s"/?#]*)(/?(?:[^\s"?#]*[^\s"?#:;,.)])?)(?:[?#](?:[^\s"]*[^\s":;,.)])?)?`)
 
-// RedactText does what [RedactURL] does to the URLs in a text.
+// RedactText applies [RedactURL] to all URLs in a text.
 func RedactText(text string) string {
 	return urlInText.ReplaceAllStringFunc(text, func(found string) string {
 		parts := urlInText.FindStringSubmatch(found)
@@ -40,8 +40,8 @@ func RedactText(text string) string {
 	})
 }
 
-// RedactError returns err with the URL redacted, as in [RedactURL], when err is a
-// *[url.Error], which http.Client and url.Parse make of every failure.
+// RedactError redacts the URL of a *[url.Error], which http.Client and url.Parse return
+// for every failure. It returns other errors unchanged.
 func RedactError(err error) error {
 	var failure *url.Error
 	if !errors.As(err, &failure) {
@@ -57,11 +57,11 @@ func RedactError(err error) error {
 	return &clean
 }
 
-// badLocation is how net/http begins what it says about a redirect that it can't read,
-// with all of the address in it.
+// badLocation is the start of the error that net/http returns for an invalid redirect,
+// which contains the complete address.
 const badLocation = "failed to parse Location header"
 
-// redacted returns an error with the URLs in its text redacted.
+// redacted returns an error with redacted URLs in its message.
 func redacted(err error) error {
 	if strings.HasPrefix(err.Error(), badLocation) {
 		return text.WithText(err, "the answer leads to a URL that can't be read")
@@ -69,11 +69,11 @@ func redacted(err error) error {
 	return text.WithText(err, RedactText(err.Error()))
 }
 
-// Do makes a request whose errors have no secret in them, see [RedactError] and [SentWith].
+// Do sends a request. Its errors contain no secrets. See [RedactError] and [SentWith].
 func Do(client *http.Client, req *http.Request) (*http.Response, error) {
 	resp, err := client.Do(req)
 	if err != nil {
-		// CheckRedirect's refusal comes with a response whose body is closed.
+		// If CheckRedirect fails, the response has a closed body.
 		return nil, SentWith(req).Error(RedactError(err))
 	}
 	return resp, nil

@@ -6,28 +6,29 @@ import (
 	"strings"
 )
 
-// hidden stands for what is not told.
+// hidden replaces secrets.
 const hidden = "***"
 
 var (
-	// upload is the state of an upload in a registry's URL, with which anybody may
-	// go on with it.
+	// upload matches the state of an upload in the URL of a registry. Anyone who knows
+	// it can continue the upload.
 	upload = regexp.MustCompile(`(/blobs/uploads?/).+$`)
-	// ofRegistry is what a registry's URL has in front of that, and its other URLs: names,
-	// tags and digests (https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#endpoints).
+	// ofRegistry matches the other parts of registry URLs: names, tags, and digests
+	// (https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#endpoints).
 	ofRegistry = regexp.MustCompile(`^/v2/(?:[a-z0-9._/-]+/)?(?:blobs/uploads?/.*|tags/list|manifests/(?:\w[\w.-]{0,127}|` + digest + `)|(?:blobs|referrers)/` + digest + `)$`)
-	// version is that of a provider, alone or in the name of a file that is for it.
+	// version matches the version of a provider, alone or in a file name.
 	version = regexp.MustCompile(`^(?:[a-z0-9_-]+_)?v?[0-9]+\.[0-9]+\.[0-9]+(?:[-+._].*)?$`)
-	// hash is a digest in a path, also as the name of a tag, and bareHash one that has its
-	// algorithm in front, as in sha256/ab/abcd…/data.
+	// hash matches a digest in a path or in a tag, and bareHash a digest after its
+	// algorithm, as in sha256/ab/abcd…/data.
 	hash       = regexp.MustCompile(`^` + digest + `(?:\.[a-z]+)?$`)
 	bareHash   = regexp.MustCompile(`^[0-9a-f]{64,128}$`)
 	algorithms = regexp.MustCompile(`^sha[0-9]{3}$`)
-	// hexadecimal is what tokens and UUIDs are written in.
+	// hexadecimal matches tokens and UUIDs.
 	hexadecimal = regexp.MustCompile(`^(?:[0-9a-f]{32,}|[0-9A-F]{32,})$`)
 	word        = regexp.MustCompile(`[A-Za-z0-9]+`)
-	// ordinary is a word as people write it: all digits, capitals with digits at one place,
-	// and small letters with capitals between them and digits at two.
+	// ordinary matches words written by people: digits only, capitals with digits in
+	// one place, or lower-case letters with capitals in between and digits in up to two
+	// places.
 	ordinary = regexp.MustCompile(`^(?:[0-9]+|[A-Z]+[0-9]*[A-Z]*|[a-z]?[0-9]*|` + letters + `(?:[0-9]+` + letters + `)?[0-9]*)$`)
 )
 
@@ -36,15 +37,16 @@ const (
 	letters = `(?:[A-Z]?[a-z])?(?:[A-Z]*[a-z]{2,})+[A-Z]*`
 )
 
-// redactPath takes out of an escaped path what may be a secret: signed URLs have
-// theirs there as well. Names of repositories and packages, versions and digests stay.
+// redactPath removes potential secrets from an escaped path, because some signed URLs
+// contain their token there. Names of repositories and packages, versions, and digests
+// are kept.
 func redactPath(path string) string {
 	path = upload.ReplaceAllString(path, "${1}"+hidden)
 	if ofRegistry.MatchString(path) {
 		return path
 	}
 	segments := strings.Split(path, "/")
-	readable := 0 // how many segments may be a digest
+	readable := 0 // number of segments that can be a digest
 	for i, segment := range segments {
 		plain, err := url.PathUnescape(segment)
 		if algorithms.MatchString(plain) {
@@ -58,8 +60,8 @@ func redactPath(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// isSecret reports whether a part of a path may be a token: it has a word that nobody
-// would write.
+// isSecret reports whether a part of a path could be a token, because it contains a
+// word that people would not write.
 func isSecret(segment string) bool {
 	if version.MatchString(segment) || hash.MatchString(segment) {
 		return false
@@ -75,13 +77,13 @@ func isSecret(segment string) bool {
 	return false
 }
 
-// maxOrdinary is how long a word in no order may be that has small letters and digits,
-// such as 64bit. Tokens are longer, all their words together.
+// maxOrdinary is the maximum length of a random-looking word with lower-case letters
+// and digits, such as 64bit. Tokens are longer in total.
 const maxOrdinary = 16
 
-// isRandom reports whether a word looks as if made by a machine: its letters are in no
-// order, and the fewer kinds of characters it has, the longer it has to be. In a long
-// part of a path, where dashes may be the token's own, less is enough.
+// isRandom reports whether a word looks generated. The fewer kinds of characters it
+// has, the longer it must be. In a long part of a path, where a token can contain
+// dashes, shorter words suffice.
 func isRandom(w string, inLong bool) bool {
 	if ordinary.MatchString(w) {
 		return false

@@ -36,7 +36,7 @@ const (
 	hex64 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 )
 
-// TestRedactURLHidesTokensInPaths: signed URLs have theirs there as well.
+// TestRedactURLHidesTokensInPaths covers signed URLs with tokens in their paths.
 func TestRedactURLHidesTokensInPaths(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
@@ -67,7 +67,7 @@ func TestRedactURLHidesTokensInPaths(t *testing.T) {
 	}
 }
 
-// TestRedactURLLeavesNames: what users have to read stays, however odd it looks.
+// TestRedactURLLeavesNames checks that unusual names are kept.
 func TestRedactURLLeavesNames(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{
@@ -115,8 +115,8 @@ func TestRedactText(t *testing.T) {
 	}
 }
 
-// TestNoTokenOfAPathIsTold: neither by a try that is repeated, nor by the last, nor by
-// what leads there and cannot be read.
+// TestNoTokenOfAPathIsTold checks that neither retries, the final error, nor errors of
+// unreadable redirects contain a token.
 func TestNoTokenOfAPathIsTold(t *testing.T) {
 	t.Parallel()
 	const token = "canary-AbCdEf0123456789Token"
@@ -168,7 +168,7 @@ func TestNoTokenOfAPathIsTold(t *testing.T) {
 	}
 }
 
-// TestRedactErrorKeepsTheError: only its words are others.
+// TestRedactErrorKeepsTheError checks that only the message changes.
 func TestRedactErrorKeepsTheError(t *testing.T) {
 	t.Parallel()
 	inner := errors.New(`reading "https://h/?sig=canary"`)

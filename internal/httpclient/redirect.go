@@ -11,15 +11,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxRedirects is what browsers and net/http allow, roughly.
+// maxRedirects is about the limit of browsers and of net/http.
 const maxRedirects = 10
 
-// checkRedirect is an http.Client's policy: bounded, never from https to http,
-// and without credentials as soon as any hop left the first host and port.
+// checkRedirect is the redirect policy of the http.Client: the number of redirects is
+// limited, redirects from https to http are rejected, and credentials are removed after
+// any redirect to another host or port.
 //
-// net/http itself keeps Authorization for subdomains and other ports. It
-// copies the first request's headers to every hop, so what is deleted here
-// has to be deleted on each.
+// net/http keeps Authorization for subdomains and other ports. It copies the headers of
+// the first request to every hop, so they must be deleted on each hop.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -33,7 +33,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 		req.Header.Del("Authorization")
 		req.Header.Del("Cookie")
 	}
-	// The previous URL is a secret of its own when it is signed.
+	// The previous URL can be signed and is then a secret.
 	req.Header.Del("Referer")
 	return nil
 }
@@ -41,7 +41,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 // SameOrigin reports whether two URLs have the same scheme, host, and port.
 func SameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && authority(a) == authority(b) }
 
-// authority returns host:port with the port that the scheme implies.
+// authority returns host:port, with the default port of the scheme if necessary.
 func authority(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -50,11 +50,11 @@ func authority(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// ErrDowngrade says that a server spoken to by HTTPS wants to go on without TLS, which is
-// refused.
+// ErrDowngrade means that a server redirected from HTTPS to a URL without TLS, which is
+// rejected.
 var ErrDowngrade = provider.Errorf(provider.Refused, "which is not followed")
 
-// NewDowngradeError returns an [ErrDowngrade] for the URL to go on to.
+// NewDowngradeError returns an [ErrDowngrade] for a redirect to a URL.
 func NewDowngradeError(to *url.URL) error {
 	return fmt.Errorf("redirected from https to %s (%s), %w", to.Scheme, RedactURL(to), ErrDowngrade)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 )
 
-// canary records the headers that must stay at home.
+// canary records headers that must not be sent to other hosts.
 type canary struct {
 	*httptest.Server
 	got []string
@@ -44,8 +44,8 @@ func TestCredentialsStayWithTheFirstHost(t *testing.T) {
 		*steps = (*steps)[1:]
 		return first
 	}
-	// Both are 127.0.0.1, so only the port tells them apart, which net/http
-	// itself takes for the same host.
+	// Both servers are at 127.0.0.1 and differ only in the port, which net/http treats
+	// as the same host.
 	home = newCanary(t, func() string { return pop(&homeSteps) })
 	away = newCanary(t, func() string { return pop(&awaySteps) })
 	homeSteps = []string{"/second", away.URL + "/a"}

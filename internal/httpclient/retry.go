@@ -10,25 +10,25 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxSpared is how many times a request is sent again, without that counting as a
-// try, since its host had enough of many requests at once. They become fewer each
-// time, so that a handful will do.
+// maxFreeRetries is the maximum number of retries of a request that are not counted as
+// attempts because its host limited many concurrent requests. Their number decreases
+// with each wave, so few are needed.
 const maxFreeRetries = 10
 
-// retrier repeats requests that met trouble which passes. It sits below the
-// redirects, so each hop has its own tries. The last try has no other request to
-// the same host beside it, for hosts that don't bear many at once.
+// retrier repeats requests after temporary failures. It is below the redirects, so each
+// hop has its own attempts. The last attempt runs without other requests to the same
+// host, because some hosts cannot handle concurrent requests.
 //
-// A response that it gives up on is handed over as it came. A connection that
-// fails for the last time is an *[provider.TransientError].
+// If the last attempt fails, the retrier returns the response unchanged. If the
+// connection failed, it returns a *[provider.TransientError].
 type retrier struct {
 	limited
 	options Options
 }
 
-// RoundTrip implements http.RoundTripper. Only a request whose body can be
-// had again is repeated; for any other, a passing status becomes a
-// *[provider.StatusError], so that whoever can make the body again may repeat above.
+// RoundTrip implements http.RoundTripper. It repeats only requests whose body can be
+// read again. For other requests, it converts a temporary status to a
+// *[provider.StatusError], so that a caller that can produce the body again can retry.
 func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	tries := triesIn(ctx)
@@ -48,7 +48,7 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		s := t.decideRetry(req, resp, sent, tries.made+1)
 		if s.throttled.GaveUp {
-			resp = counted(resp, MaxTries) // by others before: there is no use in more
+			resp = counted(resp, MaxTries) // repeated by another retrier; further retries are pointless
 		}
 		if !rewindable(req) || isWithoutRetry(ctx) {
 			if err == nil {
@@ -76,13 +76,13 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// try makes the request once. The transport owns and closes the body.
+// try makes the request once. The transport closes the body.
 func (t *retrier) try(req *http.Request, body io.ReadCloser, made *tries) (*http.Response, time.Time, error) {
 	ctx := t.attempted(req.Context(), made)
 	if made.isLast() {
 		ctx = schedule.Exclusive(ctx)
 	}
-	once := req.WithContext(ctx) // a copy that has the request's header and URL
+	once := req.WithContext(ctx) // a copy with the request's header and URL
 	once.Body = body
 	if once.Header.Get("User-Agent") == "" {
 		once.Header = once.Header.Clone()
@@ -93,7 +93,8 @@ func (t *retrier) try(req *http.Request, body io.ReadCloser, made *tries) (*http
 		return nil, sent, describe(req, err)
 	}
 	if err := req.Context().Err(); err != nil {
-		// The other side saw the client leave, and ended its answer: it is none.
+		// The server saw the disconnect and ended its response, so the response is not
+		// valid.
 		_ = resp.Body.Close()
 		return nil, sent, err
 	}
@@ -105,9 +106,9 @@ func (t *retrier) try(req *http.Request, body io.ReadCloser, made *tries) (*http
 	return resp, sent, nil
 }
 
-// Apart lets a request go by HTTP/1.1, so that it has a connection of its own:
-// HTTP/2 would put it on the one that is there, and it is connections that
-// servers and networks make slow.
+// WithDedicatedConnection returns a context whose requests use HTTP/1.1 and therefore
+// separate connections. With HTTP/2, they would share one, and servers and networks
+// limit the throughput of each connection.
 func WithDedicatedConnection(ctx context.Context) context.Context {
 	return context.WithValue(ctx, dedicatedKey{}, true)
 }
@@ -116,8 +117,8 @@ type dedicatedKey struct{}
 
 func hasDedicatedConnection(ctx context.Context) bool { return ctx.Value(dedicatedKey{}) != nil }
 
-// Once lets a request be made once only, as if its body could not be had again:
-// for writes that need a fresh look before each try.
+// WithoutRetry returns a context whose requests are sent once, as if their body could
+// not be read again. It is for writes that require a new check before each attempt.
 func WithoutRetry(ctx context.Context) context.Context {
 	return context.WithValue(ctx, withoutRetryKey{}, true)
 }
@@ -137,12 +138,11 @@ func rewound(req *http.Request) (io.ReadCloser, error) {
 	return req.GetBody()
 }
 
-// tries counts the failed tries of a request, and those that don't count. [Get]
-// puts one into its context, so that a body which breaks off is repeated out of the
-// same few tries.
+// tries counts the failed attempts of a request, and the free ones. [Get] adds it to
+// its context, so that retries after an incomplete body are included in the same limit.
 type tries struct{ made, free int }
 
-// isLast reports whether the next try is the last.
+// isLast reports whether the next attempt is the last.
 func (t *tries) isLast() bool { return t.made == MaxTries-1 }
 
 func (t *tries) count(s retryDecision) {
@@ -162,7 +162,7 @@ func triesIn(ctx context.Context) *tries {
 	return &tries{}
 }
 
-// countedBody is a response's body that remembers how many tries it took.
+// countedBody is a response body that knows the number of attempts.
 type countedBody struct {
 	io.ReadCloser
 	tries int
@@ -174,7 +174,7 @@ func counted(resp *http.Response, tries int) *http.Response {
 	return resp
 }
 
-// Read hides credentials in errors, because errors of HTTP/2 quote the server.
+// Read hides credentials in errors, because HTTP/2 errors quote the server.
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {

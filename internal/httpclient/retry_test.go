@@ -49,7 +49,7 @@ func TestLastingTroubleEndsAfterThreeTries(t *testing.T) {
 	}{
 		"status":          {[]http.HandlerFunc{status(503)}, "GET %s: 503 Service Unavailable after 3 tries: no [31m luck today"},
 		"body breaks off": {[]http.HandlerFunc{breakOff}, "after 3 tries: GET %s: the answer broke off"},
-		// One budget: the transport's tries and those of the body.
+		// The attempts of the transport and of the body have a common limit.
 		"mixed": {[]http.HandlerFunc{status(503), breakOff, status(502)}, "GET %s: 502 Bad Gateway after 3 tries: no [31m luck today"},
 	}
 	for name, test := range tests {
@@ -106,14 +106,14 @@ func TestWhatDoesNotPassIsNotRepeated(t *testing.T) {
 	}
 }
 
-// network is one that answers as a function does.
+// network is an http.RoundTripper that calls a function.
 type network func(*http.Request) (*http.Response, error)
 
 func (n network) RoundTrip(req *http.Request) (*http.Response, error) { return n(req) }
 func (n network) CloseIdleConnections()                               {}
 
-// TestAnAnswerAfterTheCallerLeftIsNone: a server may end its answer, as if it were
-// whole, when it sees that nobody waits for it any more.
+// TestAnAnswerAfterTheCallerLeftIsNone covers a server that ends its response normally
+// after the client has disconnected.
 func TestAnAnswerAfterTheCallerLeftIsNone(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -151,7 +151,7 @@ func TestUntrustedCertificatesAreNotRepeated(t *testing.T) {
 	s.Config.ErrorLog = discardLog()
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
-			conns++ // the server accepts in one goroutine
+			conns++ // the server accepts connections in one goroutine
 		}
 	}
 	s.StartTLS()
@@ -165,8 +165,8 @@ func TestUntrustedCertificatesAreNotRepeated(t *testing.T) {
 	}
 }
 
-// retried collects what the callback is told, and ends the context so that no
-// test waits.
+// retried records the calls of OnRetry, and cancels the context so that tests do not
+// wait.
 type retried struct {
 	mu  sync.Mutex
 	all []httpclient.Retry
@@ -298,8 +298,8 @@ func TestBackoffDoubles(t *testing.T) {
 	}
 }
 
-// TestPauseWaitsAsAsked: Retry-After counts where it is longer than our pause. A
-// pause of the host was told when it was answered.
+// TestPauseWaitsAsAsked checks that Retry-After applies if it is longer than our pause,
+// and that a pause of the host is not reported again.
 func TestPauseWaitsAsAsked(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

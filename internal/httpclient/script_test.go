@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 )
 
-// script is a server that answers its first request by the first step, and so
-// on; the last step answers all that follow.
+// script is a server that handles each request with the next step. The last step
+// handles all further requests.
 type script struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -61,7 +61,7 @@ func says(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
 }
 
-// status answers with a code and, in pairs, headers.
+// status responds with a status code and with headers in pairs.
 func status(code int, headers ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i+1 < len(headers); i += 2 {
@@ -72,7 +72,7 @@ func status(code int, headers ...string) http.HandlerFunc {
 	}
 }
 
-// reset breaks the connection before any answer.
+// reset resets the connection without a response.
 func reset(w http.ResponseWriter, _ *http.Request) {
 	conn, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -82,14 +82,14 @@ func reset(w http.ResponseWriter, _ *http.Request) {
 	_ = conn.Close()
 }
 
-// breakOff promises ten bytes, sends five and ends.
+// breakOff announces ten bytes, sends five, and closes the connection.
 func breakOff(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Length", "10")
 	_, _ = io.WriteString(w, "12345")
 }
 
-// hang answers nothing until the client is gone. It reads the body, since the
-// server notices only then.
+// hang waits until the client disconnects. It reads the body, because the server
+// detects a disconnect only afterwards.
 func hang(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
@@ -114,7 +114,7 @@ func get(t *testing.T, client *http.Client, u *url.URL) (string, error) {
 	return string(doc.Bytes), err
 }
 
-// request makes a GET with, in pairs, headers.
+// request returns a GET request with headers in pairs.
 func request(t *testing.T, url string, headers ...string) (*http.Request, context.CancelFunc) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

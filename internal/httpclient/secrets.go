@@ -42,7 +42,7 @@ func SentWith(req *http.Request) text.Secrets {
 	return all
 }
 
-// ofHeader returns the credentials of an Authorization header.
+// headerSecrets returns the credentials in an Authorization header.
 func headerSecrets(value string) text.Secrets {
 	scheme, credential, _ := strings.Cut(value, " ")
 	pair, err := base64.StdEncoding.DecodeString(credential)
@@ -53,8 +53,8 @@ func headerSecrets(value string) text.Secrets {
 	return userinfoSecrets(url.UserPassword(username, password))
 }
 
-// ofLogin returns the password, and the user name with the password. Without a password,
-// the user name is the secret.
+// userinfoSecrets returns the password, and the user name with the password. Without a
+// password, the user name is the secret.
 func userinfoSecrets(login *url.Userinfo) text.Secrets {
 	if login == nil {
 		return nil
@@ -69,7 +69,7 @@ func userinfoSecrets(login *url.Userinfo) text.Secrets {
 	return nil
 }
 
-// ofValues returns the credentials in a query or a form.
+// valueSecrets returns the credentials in a query or a form.
 func valueSecrets(values url.Values) (all text.Secrets) {
 	for name, texts := range values {
 		for _, text := range texts {

@@ -18,15 +18,15 @@ import (
 
 const echoedPassword = `p"<ä>/?+%canary-password`
 
-// leaks finds the password in a text, in any form.
+// leaks reports whether a text contains the password in any form.
 func leaks(text string) bool {
 	pair := base64.StdEncoding.EncodeToString([]byte("jane:" + echoedPassword))
 	return strings.Contains(text, "canary-") || strings.Contains(text, pair[:20]) ||
 		strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(echoedPassword))[:20])
 }
 
-// TestEchoedCredentials has servers that repeat what they received, in all that a client
-// makes errors and lines of a log of.
+// TestEchoedCredentials covers servers that repeat credentials in all parts of a
+// response that the client quotes in errors and logs.
 func TestEchoedCredentials(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{
@@ -78,7 +78,7 @@ func TestEchoedCredentials(t *testing.T) {
 	}
 }
 
-// requestsWith are requests that carry the password, each in another place.
+// requestsWith returns requests that contain the password in different places.
 func requestsWith(t *testing.T, at string) map[string]*http.Request {
 	t.Helper()
 	form := url.Values{"password": {echoedPassword}}.Encode()
@@ -108,7 +108,7 @@ func echo(status int, contentType string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { fault(w, r, nil) }
 }
 
-// raw writes a response that may be none, with the credentials of the request.
+// raw writes a possibly invalid response with the credentials of the request.
 func raw(format string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		recorder := httptest.NewRecorder()
@@ -121,8 +121,8 @@ func raw(format string) http.HandlerFunc {
 	}
 }
 
-// TestEchoInRedirect: a URL that a redirect leads to can have the password in its path, and
-// each retry names it.
+// TestEchoInRedirect covers a redirect to a URL with the password in its path, which
+// retries report.
 func TestEchoInRedirect(t *testing.T) {
 	t.Parallel()
 	const password = "sesame-open"
@@ -141,7 +141,7 @@ func TestEchoInRedirect(t *testing.T) {
 		t.Cleanup(cancel)
 		client, err := httpclient.New(httpclient.Options{FirstWait: time.Millisecond, OnRetry: func(r httpclient.Retry) {
 			fmt.Fprintf(&retried, "%+v %v\n", r, r.Cause)
-			cancel() // there is no need to wait for the next try
+			cancel() // skip the pause before the next attempt
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -160,7 +160,7 @@ func TestEchoInRedirect(t *testing.T) {
 	}
 }
 
-// TestEmptyLogin: an empty login hides nothing, least of all each colon.
+// TestEmptyLogin checks that empty credentials hide nothing, such as every colon.
 func TestEmptyLogin(t *testing.T) {
 	t.Parallel()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://@host/", nil)

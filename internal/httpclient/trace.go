@@ -14,67 +14,70 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// Trace is told what goes over the wire: of each try of each request, and each hop of
-// a redirect, when it goes out, when its answer begins, and when the answer's body has
-// ended. Its functions are called concurrently and may be nil. No secret reaches them:
-// no login, no credential that a response repeats, and of URLs what [RedactURL] leaves.
-// No body is kept.
+// Trace observes all traffic: each attempt of each request, and each hop of a redirect,
+// when the request is sent, when the response starts, and when its body ends. Its
+// functions can be nil and are called concurrently. They never receive secrets: no
+// credentials, not even repeated ones in a response, and only URLs redacted by
+// [RedactURL]. Bodies are not stored.
 type Trace struct {
 	OnRequest  func(RequestEvent)
 	OnResponse func(ResponseEvent)
-	// Read is told of bodies that are larger than [MaxAhead] or break off.
+	// OnBody is called for bodies that are larger than [MaxAhead] or incomplete.
 	OnBody func(BodyEvent)
 }
 
-// Sent is a try of a request that goes out.
+// RequestEvent is an attempt to send a request.
 type RequestEvent struct {
-	// Number is the same for all that is told of this try, and of no other of the client.
+	// Number is unique for each attempt of the client.
 	Number uint64
 	Method string
-	// URL is without what may be a secret.
+	// URL is redacted.
 	URL string
-	// Login is the scheme of the login that goes along, such as "Bearer"; empty for none.
+	// Scheme is the authentication scheme, such as "Bearer". It is empty for requests
+	// without credentials.
 	Scheme string
-	// Proxy is what it goes by, empty for none.
+	// Proxy is the proxy of the request, or empty.
 	Proxy string
-	// Range is the part that is asked for, empty for all.
+	// Range is the requested range, or empty.
 	Range string
-	// Size is that of the body in bytes, -1 where it is not known.
+	// Size is the size of the body in bytes, or -1 if it is unknown.
 	Size int64
-	// Try counts from 1, Waited is how long it waited for its turn.
+	// Try is the number of the attempt, starting at 1. Waited is the time that it
+	// waited for a slot.
 	Try    int
 	Waited time.Duration
 }
 
-// ResponseEvent is what came of it: an answer, whose body is still to come, or Err.
+// ResponseEvent is the result of an attempt: a response, whose body follows, or an
+// error.
 type ResponseEvent struct {
 	Number uint64
 	Err    error
-	// After is the time since it went out.
+	// After is the time since the request was sent.
 	After    time.Duration
 	Status   int
 	Protocol string
 	Type     string
-	// Size is that of the body as the answer states it, -1 where it does not.
+	// Size is the Content-Length of the response, or -1.
 	Size int64
-	// Location is where the answer leads, without what may be a secret.
+	// Location is the redacted target of a redirect.
 	Location string
-	// RetryAfter is how long the server asks to wait, and Challenge what login it wants.
+	// RetryAfter is the requested pause, and Challenge the requested credentials.
 	RetryAfter time.Duration
 	Challenge  string
 }
 
-// Read is the end of an answer's body.
+// BodyEvent is the end of a response body.
 type BodyEvent struct {
 	Number uint64
 	Bytes  int64
-	// After is the time since the request went out.
+	// After is the time since the request was sent.
 	After time.Duration
-	// Err is why it broke off, nil where it did not.
+	// Err is the error of an incomplete body, or nil.
 	Err error
 }
 
-// attempt is what a try knows of itself before it has its turn.
+// attempt has the data of an attempt before it is sent.
 type attempt struct {
 	number int
 	began  time.Time
@@ -82,7 +85,7 @@ type attempt struct {
 
 type attemptKey struct{}
 
-// attempted notes a try for the tracer, if there is one.
+// attempted records an attempt for the tracer.
 func (t *retrier) attempted(ctx context.Context, made *tries) context.Context {
 	if t.options.Trace == nil {
 		return ctx
@@ -90,7 +93,7 @@ func (t *retrier) attempted(ctx context.Context, made *tries) context.Context {
 	return context.WithValue(ctx, attemptKey{}, attempt{made.made + made.free + 1, time.Now()})
 }
 
-// tracer tells a [Trace] of all that a transport does.
+// tracer reports the traffic of a transport to a [Trace].
 type tracer struct {
 	transport
 	trace  Trace
@@ -136,7 +139,7 @@ func (a *ResponseEvent) describe(resp *http.Response, sent text.Secrets) {
 	}
 }
 
-// tracedBody counts the bytes of a body, and tells of its end.
+// tracedBody counts the bytes of a body and reports its end.
 type tracedBody struct {
 	io.ReadCloser
 	number uint64
@@ -172,10 +175,11 @@ func (b *tracedBody) end(err error) {
 	})
 }
 
-// parameter is one of a challenge that is no secret (RFC 9110, section 11.6.1).
+// parameter matches the parameters of a challenge that are not secret (RFC 9110,
+// section 11.6.1).
 var parameter = regexp.MustCompile(`\b(realm|service|scope|error)="([^"]*)"`)
 
-// challenges says what logins a server wants, and from where.
+// challenges describes the credentials that a server requests.
 func challenges(headers []string) string {
 	var all []string
 	for _, header := range headers {

@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 )
 
-// told collects what a trace is told.
+// told records the events of a trace.
 type told struct {
 	mu   sync.Mutex
 	sent []httpclient.RequestEvent
@@ -34,7 +34,7 @@ func (l *told) trace() *httpclient.Trace {
 
 var noClocks = cmpopts.IgnoreFields(httpclient.RequestEvent{}, "Waited")
 
-// TestTrace: each try and each hop is told, with the secrets of neither.
+// TestTrace checks that each attempt and each hop is reported without secrets.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	tries := 0
@@ -99,7 +99,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestTraceOfTrouble: what never answers, and what breaks off.
+// TestTraceOfTrouble covers requests without a response, and incomplete bodies.
 func TestTraceOfTrouble(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -137,4 +137,5 @@ func TestTraceOfTrouble(t *testing.T) {
 	}
 }
 
-// TestTraceHidesTokensInPaths: names, versions, digests and files stay.
+// TestTraceHidesTokensInPaths checks that tokens are hidden, but names, versions,
+// digests, and files are not.

@@ -10,11 +10,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// IsTransient reports whether an operation that failed with err is worth
-// another go from the start, by a caller who can open its data again: resets,
-// early ends, timeouts and passing statuses. It is false for what was already
-// repeated in vain (*[provider.TransientError]), for ended contexts, for certificate
-// trouble, and for content that is wrong.
+// IsTransient reports whether an operation that failed with err can be retried from the
+// start by a caller that can read its data again: after resets, incomplete bodies,
+// timeouts, and temporary statuses. It returns false for errors after failed retries
+// (*[provider.TransientError]), canceled contexts, certificate errors, and wrong
+// content.
 func IsTransient(err error) bool {
 	var exhausted *provider.TransientError
 	if errors.As(err, &exhausted) {
@@ -31,22 +31,22 @@ func IsTransient(err error) bool {
 	return isTransientError(err)
 }
 
-// RetryableError says that Err is worth another go, where that can't be seen: the
-// next one will go another way.
+// RetryableError marks an error as retryable, because the next attempt will be
+// different.
 type RetryableError struct{ Err error }
 
 func (e *RetryableError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the error itself.
+// Unwrap returns the marked error.
 func (e *RetryableError) Unwrap() error { return e.Err }
 
-// IsLimit reports whether err is a server's that has enough of requests for now.
+// IsLimit reports whether err is the response of a server that limits requests.
 func IsLimit(err error) bool {
 	var status *provider.StatusError
 	return errors.As(err, &status) && (status.Status == http.StatusTooManyRequests || status.Status == http.StatusServiceUnavailable)
 }
 
-// isTransientStatus reports whether a status says "later".
+// isTransientStatus reports whether a status is temporary.
 func isTransientStatus(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
@@ -56,10 +56,10 @@ func isTransientStatus(status int) bool {
 	return false
 }
 
-// isTransientError reports whether err is about the connection and may pass. It lists
-// what may pass, so that certificate errors and the like don't.
+// isTransientError reports whether err is a temporary connection error. It lists
+// temporary errors, so that unknown ones, such as certificate errors, are not retried.
 func isTransientError(err error) bool {
-	// A context's deadline is a timeout too, but the caller's own.
+	// The deadline of a context is a timeout as well, but it belongs to the caller.
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
@@ -71,8 +71,8 @@ func isTransientError(err error) bool {
 	if errors.As(err, &dns) {
 		return !dns.IsNotFound
 	}
-	// ErrClosed is what a write meets when net/http saw the reset while reading,
-	// and has closed the connection.
+	// A write returns ErrClosed if net/http has seen a reset while reading, and has
+	// closed the connection.
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
 		return true
 	}
@@ -80,8 +80,8 @@ func isTransientError(err error) bool {
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		return true
 	}
-	// The operation and not the errno, since Windows' errnos have other names.
-	// TLS alerts are an OpError too, with operations of their own.
+	// The operation is checked instead of the errno, because Windows has different
+	// errnos. TLS alerts are an OpError with other operations.
 	var op *net.OpError
 	if errors.As(err, &op) {
 		return op.Op == "dial" || op.Op == "read" || op.Op == "write"
@@ -90,9 +90,8 @@ func isTransientError(err error) bool {
 	return errors.As(err, &stream)
 }
 
-// streamError receives net/http's own HTTP/2 stream error, which errors.As
-// converts to any struct of these fields (golang.org/x/net/http2.StreamError
-// is the type it is made for).
+// streamError receives the HTTP/2 stream error of net/http, which errors.As converts to
+// any struct with these fields, such as golang.org/x/net/http2.StreamError.
 type streamError struct {
 	StreamID uint32
 	Code     uint32

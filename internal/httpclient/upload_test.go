@@ -11,7 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// TestLargeUploadsGoApart: small ones share a connection of HTTP/2.
+// TestLargeUploadsGoApart checks that large uploads use dedicated connections, and
+// small ones share an HTTP/2 connection.
 func TestLargeUploadsGoApart(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }))
@@ -27,8 +28,8 @@ func TestLargeUploadsGoApart(t *testing.T) {
 	}
 }
 
-// TestRefusedUpload: a server that refuses a large upload and reads no more of it is
-// heard, though the connection ends in mid-way.
+// TestRefusedUpload checks that the response of a server that rejects a large upload is
+// received, even if the server closes the connection early.
 func TestRefusedUpload(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -45,7 +46,7 @@ func TestRefusedUpload(t *testing.T) {
 
 func put(t *testing.T, client *http.Client, target string, size int) *http.Response {
 	t.Helper()
-	// Not a reader of its own, which could be begun anew.
+	// It is not a *bytes.Reader, whose content could be read again.
 	body := struct{ *bytes.Reader }{bytes.NewReader(make([]byte, size))}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, target, body)
 	if err != nil {

@@ -1,10 +1,11 @@
-// Package memo caches values that are expensive to obtain. It is the only cache of this
+// Package memo caches values that are expensive to obtain. It is the only cache in this
 // module.
 //
-// It does not use singleflight, whose keys are strings and whose callers either can't stop
-// waiting (Do) or return before their own call has ended and removed its files (DoChan).
-// It does not use golang-lru's expirable, which bounds the number of values and not their
-// size, has no clock of its own, and starts a goroutine that never ends.
+// It does not use singleflight, because its keys are strings, and its callers either
+// cannot stop waiting (Do) or return before their own call has ended and removed its
+// files (DoChan). It does not use expirable of golang-lru, because expirable limits the
+// number of values instead of their size, has no clock for tests, and starts a
+// goroutine that never exits.
 package memo
 
 import (
@@ -16,23 +17,25 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// Memo caches values by key and obtains each of them once, however many callers ask for it
-// concurrently. The zero value is ready to use and keeps all values for as long as it
-// lives. Set its fields before the first call.
+// Memo caches values by key. Concurrent calls for a key obtain its value only once. The
+// zero value is ready to use and never removes values. Set its fields before the first
+// call.
 type Memo[K comparable, V any] struct {
-	// Lifetime is how long a value is kept, from when its call started; 0 is without end.
+	// Lifetime is the time for which a value is cached, measured from the start of its
+	// call. If 0, values never expire.
 	Lifetime time.Duration
-	// Size bounds the sum of SizeOf of the values; 0 is without bound. The values that
-	// were not used for longest are removed first, and a value that is larger than Size
-	// is not kept.
+	// Size limits the sum of SizeOf over all values. If 0, it is unlimited. The least
+	// recently used values are removed first. A value larger than Size is not cached.
 	Size int64
-	// SizeOf returns the size of a value in the unit of Size; required with Size.
+	// SizeOf returns the size of a value in the unit of Size. It is required if Size is
+	// set.
 	SizeOf func(V) int64
-	// Detached, if not 0, is how long a call may take. It then runs in a goroutine of its
-	// own and continues if its callers stop waiting. Otherwise the first caller makes the
-	// call with its own context; if that context ends, another caller makes the call again.
+	// Detached, if not 0, is the maximum duration of a call. The call then runs in its
+	// own goroutine and continues if its callers stop waiting. If 0, the first caller
+	// makes the call with its own context. If that context is canceled, another caller
+	// makes the call again.
 	Detached time.Duration
-	// Now is the clock; nil is [time.Now].
+	// Now returns the current time. If nil, [time.Now] is used.
 	Now func() time.Time
 
 	mu    sync.Mutex
@@ -52,18 +55,20 @@ type call[V any] struct {
 	done  chan struct{} // closed when the other fields are set
 	value V
 	err   error
-	// aborted reports that the caller's own context ended, or that the call panicked:
-	// this concerns no other caller.
+	// aborted reports whether the caller's context was canceled or the call panicked.
+	// Other callers are not affected.
 	aborted bool
 }
 
-// Get returns the value of a key: the kept one, or the result of fetch, which is kept
-// unless it is an error. A caller whose context ends stops waiting for another's call.
+// Get returns the cached value of a key, or the result of fetch. The result is cached
+// unless fetch returns an error. If ctx is canceled, Get stops waiting for the call of
+// another caller.
 func (m *Memo[K, V]) Get(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error) {
 	return m.get(ctx, key, fetch, true)
 }
 
-// Refresh is Get without the kept value, which stays if fetch fails.
+// Refresh is like Get but ignores the cached value. If fetch fails, the cached value is
+// kept.
 func (m *Memo[K, V]) Refresh(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error) {
 	return m.get(ctx, key, fetch, false)
 }
@@ -93,8 +98,8 @@ func (m *Memo[K, V]) get(ctx context.Context, key K, fetch func(context.Context)
 	}
 }
 
-// claim returns the call in progress, or a new one that the caller has to run. A kept value
-// is returned as a call that is done.
+// claim returns the call in progress, or a new one that the caller must run. A cached
+// value is returned as a completed call.
 func (m *Memo[K, V]) claim(key K, mayBeKept bool) (c *call[V], isOurs bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,13 +121,13 @@ func (m *Memo[K, V]) claim(key K, mayBeKept bool) (c *call[V], isOurs bool) {
 	return c, true
 }
 
-// run makes a call and keeps its value.
+// run makes a call and caches its value.
 func (m *Memo[K, V]) run(ctx context.Context, key K, c *call[V], fetch func(context.Context) (V, error)) {
 	since := m.now()
 	defer func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if m.calls[key] == c { // not forgotten meanwhile
+		if m.calls[key] == c { // unless Forget was called during the call
 			delete(m.calls, key)
 			if c.err == nil && !c.aborted {
 				m.keep(key, c.value, since)
@@ -134,14 +139,14 @@ func (m *Memo[K, V]) run(ctx context.Context, key K, c *call[V], fetch func(cont
 	c.aborted = c.err != nil && ctx.Err() != nil && m.Detached == 0
 }
 
-// Lookup returns the kept value of a key.
+// Lookup returns the cached value of a key.
 func (m *Memo[K, V]) Lookup(key K) (V, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.lookup(key)
 }
 
-// Put keeps a value.
+// Put caches a value.
 func (m *Memo[K, V]) Put(key K, value V) {
 	since := m.now()
 	m.mu.Lock()
@@ -149,7 +154,7 @@ func (m *Memo[K, V]) Put(key K, value V) {
 	m.keep(key, value, since)
 }
 
-// Forget removes the value of a key. The result of a call in progress is not kept.
+// Forget removes the value of a key. The result of a call in progress is not cached.
 func (m *Memo[K, V]) Forget(key K) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -157,7 +162,7 @@ func (m *Memo[K, V]) Forget(key K) {
 	m.remove(key)
 }
 
-// Keys returns the keys of all kept values.
+// Keys returns the keys of all cached values.
 func (m *Memo[K, V]) Keys() []K {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -167,7 +172,7 @@ func (m *Memo[K, V]) Keys() []K {
 	return m.kept.Keys()
 }
 
-// Used returns the size of all kept values.
+// Used returns the size of all cached values.
 func (m *Memo[K, V]) Used() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -189,7 +194,7 @@ func (m *Memo[K, V]) lookup(key K) (none V, isKept bool) {
 
 func (m *Memo[K, V]) keep(key K, value V, since time.Time) {
 	if m.kept == nil {
-		m.kept, _ = simplelru.NewLRU[K, entry[V]](math.MaxInt32, nil) // the error is for a number below 1
+		m.kept, _ = simplelru.NewLRU[K, entry[V]](math.MaxInt32, nil) // fails only for a size below 1
 	}
 	m.remove(key)
 	e := entry[V]{value: value, since: since}

@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/memo"
 )
 
-// counted makes the number of calls so far.
+// counted returns the number of calls so far.
 func counted(calls *int) func(context.Context) (int, error) {
 	return func(context.Context) (int, error) {
 		*calls++
@@ -71,7 +71,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestEndedValuesAreRemoved: what nobody asks for again is not kept.
+// TestEndedValuesAreRemoved checks that expired values are removed even if they are not
+// requested again.
 func TestEndedValuesAreRemoved(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(0, 0)
@@ -87,7 +88,7 @@ func TestEndedValuesAreRemoved(t *testing.T) {
 	}
 }
 
-// TestSize: the values that were not used for longest make room for others.
+// TestSize checks that the least recently used values are removed.
 func TestSize(t *testing.T) {
 	t.Parallel()
 	m := memo.Memo[string, int64]{Size: 10, SizeOf: func(size int64) int64 { return size }}
@@ -108,7 +109,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestRefresh: the kept value does not count, and stays after a failure.
+// TestRefresh checks that the cached value is ignored, and kept after a failure.
 func TestRefresh(t *testing.T) {
 	t.Parallel()
 	m := memo.Memo[string, int]{}
@@ -127,8 +128,8 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// TestCallersShareACall: of concurrent callers one makes the call and waits for its end;
-// another one can stop waiting, and makes the call again if the first one was aborted.
+// TestCallersShareACall checks that one of several concurrent callers makes the call,
+// and that another caller can stop waiting, or makes the call again if it was aborted.
 func TestCallersShareACall(t *testing.T) {
 	t.Parallel()
 	m := memo.Memo[string, int]{}
@@ -165,7 +166,8 @@ func TestCallersShareACall(t *testing.T) {
 	group.Wait()
 }
 
-// TestDetachedCallsContinue: a call whose caller has left is there for the next one.
+// TestDetachedCallsContinue checks that the result of a call whose caller stopped
+// waiting is available to the next caller.
 func TestDetachedCallsContinue(t *testing.T) {
 	t.Parallel()
 	m := memo.Memo[string, int]{Detached: time.Minute}
@@ -185,7 +187,7 @@ func TestDetachedCallsContinue(t *testing.T) {
 	}
 }
 
-// TestPanicReleasesOthers: a call that panics does not block the next caller.
+// TestPanicReleasesOthers checks that a panic does not block the next caller.
 func TestPanicReleasesOthers(t *testing.T) {
 	t.Parallel()
 	m := memo.Memo[string, int]{}

@@ -1,8 +1,8 @@
-// Package metrics counts what a server does, for Prometheus.
+// Package metrics provides Prometheus metrics of the server.
 //
-// Labels have words of this program alone: routes, statuses, kinds. What a client or a
-// registry writes is never one, so the number of series is bounded, and no address, host
-// or token can be in them.
+// Label values are defined by this program: routes, statuses, and kinds. They never
+// contain input of clients or registries, so the number of series is limited, and
+// labels contain no addresses, hosts, or tokens.
 package metrics
 
 import (
@@ -21,14 +21,15 @@ import (
 )
 
 const (
-	// prefix is that of all names of ours.
+	// prefix is the prefix of all our metric names.
 	prefix = "tofu_oci_serve_"
-	// maxScrapes is how many may read at once, scrapeTimeout how long one may take.
+	// maxScrapes is the maximum number of concurrent scrapes, and scrapeTimeout the
+	// maximum duration of one.
 	maxScrapes    = 4
 	scrapeTimeout = 10 * time.Second
 )
 
-// Server is what one server has counted. It is safe for concurrent use.
+// Server has the metrics of a server. It is safe for concurrent use.
 type Server struct {
 	registry *prometheus.Registry
 
@@ -38,8 +39,8 @@ type Server struct {
 	rulesCurrent                                        prometheus.Gauge
 }
 
-// New returns the counters of a server of a version of the program, all of them zero.
-// They are in a registry of their own, with those of the process and of Go.
+// New returns the metrics of a server with the given program version. They have their
+// own registry, together with the metrics of the process and of Go.
 func New(version string) *Server {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -64,7 +65,8 @@ func New(version string) *Server {
 		leftOut:      counter("left_out_total", "Releases omitted from the registry protocol; the log contains the reasons."),
 		durations: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name: prefix + "request_duration_seconds", Help: "Time from a request to the end of its response, by route.",
-			// Answers from memory take less than a millisecond, archives minutes.
+			// Responses from memory take less than a millisecond, and archives can take
+			// minutes.
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 		}, []string{"route"}),
 		rulesCurrent: auto.NewGauge(prometheus.GaugeOpts{
@@ -78,7 +80,7 @@ func New(version string) *Server {
 	return s
 }
 
-// Watch returns events that are counted and then told to others.
+// Watch returns events that update the metrics and call the events of others.
 func (s *Server) Watch(others serve.Events) serve.Events {
 	watched := others
 	watched.OnRequest = func(a serve.RequestEvent) {
@@ -146,7 +148,7 @@ func (s *Server) answered(a serve.RequestEvent) {
 	}
 }
 
-// Handler answers GET /metrics, and nothing else.
+// Handler handles GET /metrics and rejects other requests.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{

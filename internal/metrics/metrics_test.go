@@ -23,7 +23,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// scrape reads our own series as Prometheus does.
+// scrape returns our metrics like Prometheus reads them.
 func scrape(t *testing.T, m *metrics.Server) []string {
 	t.Helper()
 	answer := httptest.NewRecorder()
@@ -40,7 +40,7 @@ func scrape(t *testing.T, m *metrics.Server) []string {
 	return ours
 }
 
-// TestCounts: each event is a number, and others are told as well.
+// TestCounts checks that each event updates a metric and is passed on.
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	m, told := metrics.New("1.2.3"), 0
@@ -93,11 +93,11 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// value finds the values of labels.
+// value matches label values.
 var value = regexp.MustCompile(`="([^"]*)"`)
 
-// TestBounded: whatever clients ask for, and whatever the repository says, the series
-// are few, and none has a word of theirs.
+// TestBounded checks that the number of series is limited, and that labels contain no
+// input of clients or repositories.
 func TestBounded(t *testing.T) {
 	t.Parallel()
 	const canary = "canary"

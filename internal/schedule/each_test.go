@@ -9,8 +9,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// TestEachTellsInOrder ends the items in the opposite order: all under way are as
-// many as may be, and nothing is told before the first has ended.
+// TestEachTellsInOrder completes the items in reverse order, and checks that the
+// maximum number is in progress, and that nothing is reported before the first item has
+// completed.
 func TestEachTellsInOrder(t *testing.T) {
 	t.Parallel()
 	const n = schedule.MaxItems + 8
@@ -52,8 +53,8 @@ func TestEachTellsInOrder(t *testing.T) {
 	})
 }
 
-// TestEachBeginsNoMore: an ended context and a do that stops both let what was
-// begun end, and tell it.
+// TestEachBeginsNoMore checks that started items are completed and reported after the
+// context is canceled or do returns false.
 func TestEachBeginsNoMore(t *testing.T) {
 	t.Parallel()
 	const n = 10 * schedule.MaxItems

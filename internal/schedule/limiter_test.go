@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// most remembers the highest of a number that goes up and down.
+// most records the maximum of a number.
 type most struct {
 	mu   sync.Mutex
 	now  map[string]int
@@ -30,7 +30,7 @@ func (m *most) add(n int, keys ...string) {
 	}
 }
 
-// TestLimiterHoldsUnderLoad has many ask for few slots, which are all used.
+// TestLimiterHoldsUnderLoad checks that all slots are used under load, but not more.
 func TestLimiterHoldsUnderLoad(t *testing.T) {
 	t.Parallel()
 	const total, perKey = 5, 3
@@ -63,8 +63,8 @@ func TestLimiterHoldsUnderLoad(t *testing.T) {
 	})
 }
 
-// TestLimiterIsFair: who asked first has the slot first, and one key's queue does
-// not hold up another key.
+// TestLimiterIsFair checks that slots are granted in order, and that the queue of one
+// key does not delay another key.
 func TestLimiterIsFair(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -102,8 +102,8 @@ func TestLimiterIsFair(t *testing.T) {
 	})
 }
 
-// TestLimiterEndsWithTheContext: who gives up takes no slot along, also when it
-// was granted at the same moment.
+// TestLimiterEndsWithTheContext checks that a canceled waiter does not keep a slot,
+// even if it was granted at the same moment.
 func TestLimiterEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	l := schedule.NewLimiter(1, 0)
@@ -138,8 +138,8 @@ func TestLimiterEndsWithTheContext(t *testing.T) {
 	t.Logf("%d of 500 were granted", granted.Load())
 }
 
-// TestTransfers: small zips and large ones have slots of their own; a size that is
-// not known counts as large.
+// TestTransfers checks that small and large zips have separate slots, and that a zip of
+// unknown size is treated as large.
 func TestTransfers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

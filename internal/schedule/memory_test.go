@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// TestWeigh: light items go on beside each other, of heavy ones one at a time.
+// TestWeigh checks that small items run concurrently, and large items one at a time.
 func TestWeigh(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -40,7 +40,7 @@ func TestWeigh(t *testing.T) {
 					if test.context != nil {
 						ctx = test.context(ctx)
 					}
-					// What an item holds is what all of its goroutines do.
+					// The reservation of an item includes all its goroutines.
 					var group sync.WaitGroup
 					for range 4 {
 						group.Go(func() {
@@ -65,7 +65,7 @@ func TestWeigh(t *testing.T) {
 	}
 }
 
-// TestWeighEnds: who waits for a turn ends with the context.
+// TestWeighEnds checks that waiting for a turn ends with the context.
 func TestWeighEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestWeighEnds(t *testing.T) {
 				failed.Add(1)
 				return err, true
 			}
-			time.Sleep(time.Second) // the others wait by now
+			time.Sleep(time.Second) // until the others wait
 			cancel()
 			return err, true
 		}, func(error) {})

@@ -11,8 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// load keeps so many asking for a key's slots until the test ends, holds each for a
-// second, and gives what counts them.
+// load keeps n goroutines acquiring slots of a key until the test ends, each for a
+// second, and returns the counter of concurrent slots.
 func load(t *testing.T, l *schedule.Limiter, key string, n int) *most {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -38,8 +38,8 @@ func load(t *testing.T, l *schedule.Limiter, key string, n int) *most {
 	return seen
 }
 
-// TestSlow: a key that was slowed has no slot during the pause, then half of what
-// it had, and gets them back one by one. The other key notices nothing.
+// TestSlow checks that a throttled key has no slots during the pause, then half of its
+// slots, and regains them one by one. Other keys are not affected.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestSlow(t *testing.T) {
 			defer m.mu.Unlock()
 			return m.now[key]
 		}
-		// All of one moment are answered alike; one of them ends here.
+		// Concurrent requests receive the same response. One of them ends here.
 		for i := range 7 {
 			got := l.Throttle("slow", began, pause)
 			if got.First != (i == 0) || got.Single {
@@ -81,8 +81,8 @@ func TestSlow(t *testing.T) {
 	})
 }
 
-// TestSlowAlone: a host of which one request was too many gets one at a time, and a
-// later answer to one is news again.
+// TestSlowAlone checks that a host that rejected a single request gets one request at a
+// time, and that a later rejection is reported again.
 func TestSlowAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -111,8 +111,8 @@ func TestSlowAlone(t *testing.T) {
 	})
 }
 
-// TestSlowInVain: a host that answers nothing for minutes gets no further pause, and
-// gets them again when it has answered something.
+// TestSlowInVain checks that a host that rejects everything for minutes gets no further
+// pauses until a request succeeds.
 func TestSlowInVain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -133,15 +133,15 @@ func TestSlowInVain(t *testing.T) {
 			l.Recover("", time.Now())
 		}
 		l.Throttle("", time.Now(), time.Second)
-		time.Sleep(time.Hour) // in which nothing is asked for
+		time.Sleep(time.Hour) // without any requests
 		if got := l.Throttle("", time.Now(), time.Second); got.GaveUp {
 			t.Errorf("got %+v after an hour", got)
 		}
 	})
 }
 
-// TestAloneInVain: where it did not help three requests that they were alone, it is
-// not tried any more; where it helped one in between, it is.
+// TestAloneInVain checks that exclusive requests are no longer made after three
+// consecutive failures, unless one of them succeeds.
 func TestAloneInVain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -167,8 +167,8 @@ func TestAloneInVain(t *testing.T) {
 	})
 }
 
-// TestAlone: whoever wants to be alone is, after those who have a slot and before
-// those who come later, however many ask all the time.
+// TestAlone checks that an exclusive slot is granted after the slots in use and before
+// those requested later, even under constant load.
 func TestAlone(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string][2]int{"by key": {0, 4}, "in all": {4, 0}, "none": {0, 0}} {
@@ -217,7 +217,8 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestAloneGivesUp: others come again when the one who wants to be alone gives up.
+// TestAloneGivesUp checks that other requests continue if a waiter for an exclusive
+// slot gives up.
 func TestAloneGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

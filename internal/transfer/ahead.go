@@ -2,15 +2,14 @@ package transfer
 
 import "io"
 
-// Ahead reads a source in a goroutine of its own, up to 1 MiB ahead of who
-// reads from it.
+// Ahead reads a source in its own goroutine, up to 1 MiB ahead of its reader.
 type Ahead struct {
 	pipe *Pipe
 	done chan struct{}
 }
 
-// ReadAhead begins to read src, which nobody else may read until
-// [Ahead.Close] has returned.
+// ReadAhead starts reading src. The caller must not read src until [Ahead.Close] has
+// returned.
 func ReadAhead(src io.Reader) *Ahead {
 	a := &Ahead{pipe: NewPipe(), done: make(chan struct{})}
 	go func() {
@@ -24,22 +23,21 @@ func ReadAhead(src io.Reader) *Ahead {
 // Read returns the source's bytes and then its error.
 func (a *Ahead) Read(p []byte) (int, error) { return a.pipe.Read(p) }
 
-// WriteTo implements [io.WriterTo]: the buffers go on as they are. It ends
-// without an error when the source ends.
+// WriteTo implements [io.WriterTo] without copying the buffers. It returns nil at the
+// end of the source.
 func (a *Ahead) WriteTo(w io.Writer) (int64, error) { return a.pipe.WriteTo(w) }
 
-// Close ends the reading ahead and returns when the goroutine has ended. It
-// waits for a Read of the source that is under way, so that one has to end with
-// the context of who opened the source. The error is always nil.
+// Close stops reading ahead and returns when the goroutine has exited. It waits for a
+// Read of the source in progress, so such a Read must return when the context of the
+// source is canceled. Close always returns nil.
 func (a *Ahead) Close() error {
 	a.pipe.CloseRead()
 	<-a.done
 	return nil
 }
 
-// Copy copies src to dst like [io.Copy], and reads and writes at the same time
-// when there is more than fits into a buffer. Size is what src is expected to
-// have, in bytes, or -1.
+// Copy copies src to dst like [io.Copy], but reads and writes concurrently if the
+// content exceeds a buffer. size is the expected size in bytes, or -1.
 func Copy(dst io.Writer, src io.Reader, size int64) (int64, error) {
 	if 0 <= size && size <= bufferSize {
 		return io.Copy(dst, src)

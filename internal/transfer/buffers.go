@@ -3,17 +3,17 @@ package transfer
 import "sync"
 
 const (
-	// blockSize is what windows are made of, and given back in.
+	// blockSize is the size of a block in bytes.
 	blockSize = 1 << 20
-	// maxBlocks bounds the memory of all windows together: 32 MiB.
+	// maxBlocks limits the memory of all readers together to 32 MiB.
 	maxBlocks = 32
-	// minPiece and maxPiece are how many blocks a piece has. Object stores
-	// answer 8 MiB best; below 2 MiB most of the time is spent with asking.
+	// minChunk and maxChunk are the numbers of blocks in a chunk. Object stores are
+	// fastest with 8 MiB per request. Below 2 MiB, the latency of requests dominates.
 	minChunk, maxChunk = 2, 8
 )
 
-// BufferPool is the memory that readers of ranges share, 32 MiB at most. The zero
-// value is ready for use, by many goroutines.
+// BufferPool is the memory shared by all readers of ranges, at most 32 MiB. The zero
+// value is ready to use. It is safe for concurrent use.
 type BufferPool struct {
 	mu      sync.Mutex
 	readers int
@@ -21,14 +21,14 @@ type BufferPool struct {
 	free    [][]byte
 }
 
-// Used tells how many bytes are handed out.
+// Used returns the number of bytes in use.
 func (w *BufferPool) Used() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.used * blockSize
 }
 
-// share is what one reader has of the windows.
+// poolHandle is the share of one reader in the pool.
 type poolHandle struct {
 	pool   *BufferPool
 	blocks int
@@ -41,18 +41,18 @@ func (w *BufferPool) newHandle() *poolHandle {
 	return &poolHandle{pool: w}
 }
 
-// leave ends a reader, which has given all back.
+// close removes a reader that has released all its blocks.
 func (s *poolHandle) close() {
 	w := s.pool
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.readers--; w.readers == 0 {
-		w.free = nil // nobody reads: the memory is for others
+		w.free = nil // without readers, the memory is released
 	}
 }
 
-// piece is how many bytes a piece should have: the memory is shared by the
-// readers that there are, and by the connections of each.
+// chunkSize returns the size of a chunk in bytes. The memory is divided among the
+// current readers, and the connections of each.
 func (s *poolHandle) chunkSize() int64 {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
@@ -63,8 +63,8 @@ func (s *poolHandle) blocksPerChunk() int {
 	return min(max(maxBlocks/s.pool.readers/(Connections-1), minChunk), maxChunk)
 }
 
-// take returns the blocks of the next piece, which has at most rest bytes, or none
-// when the reader has its part, or others have not yet given back theirs.
+// acquire returns the blocks for the next chunk of at most rest bytes. It returns none
+// if the reader has used its share, or if other readers have not released theirs yet.
 func (s *poolHandle) acquire(rest int64) [][]byte {
 	w := s.pool
 	w.mu.Lock()
@@ -86,7 +86,7 @@ func (s *poolHandle) acquire(rest int64) [][]byte {
 	return blocks
 }
 
-// give takes a block back.
+// release returns a block to the pool.
 func (s *poolHandle) release(block []byte) {
 	w := s.pool
 	w.mu.Lock()

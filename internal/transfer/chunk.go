@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// piece is a part of a content that arrives in memory before it is its turn. It
-// may be read while it arrives.
+// chunk is a part of a content that is received into memory ahead of time. It can be
+// read while it is received.
 type chunk struct {
 	pool   *poolHandle
 	blocks [][]byte
@@ -15,20 +15,20 @@ type chunk struct {
 	mu      sync.Mutex
 	arrived sync.Cond
 	filled  int
-	err     error // how filling ended; io.EOF when all is there
+	err     error // error at the end; io.EOF if complete
 
 	read int
 }
 
-// newPiece is about to hold size bytes in blocks.
+// newChunk returns a chunk that will have size bytes in blocks.
 func newChunk(s *poolHandle, blocks [][]byte, size int) *chunk {
 	p := &chunk{pool: s, blocks: blocks, size: size}
 	p.arrived.L = &p.mu
 	return p
 }
 
-// fill reads the piece from its body, and has ended when that is closed. The body
-// ends with a context, and filling with it.
+// fill reads the chunk from its body and closes the body. When the context of the body
+// is canceled, fill returns.
 func (p *chunk) fill(body io.ReadCloser) {
 	err := p.readFrom(body)
 	_ = body.Close()
@@ -62,7 +62,7 @@ func (p *chunk) add(n int) {
 	p.arrived.Signal()
 }
 
-// Read returns what has arrived, and each block back that was read.
+// Read returns received bytes, and releases each block after it was read.
 func (p *chunk) Read(b []byte) (int, error) {
 	filled, err := p.wait()
 	if p.read == filled {
@@ -78,7 +78,7 @@ func (p *chunk) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// wait tells how much there is to read, or how filling ended.
+// wait returns the number of bytes available, or the error at the end.
 func (p *chunk) wait() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,14 +88,14 @@ func (p *chunk) wait() (int, error) {
 	return p.filled, p.err
 }
 
-// failed reports whether filling has ended before its end.
+// failed reports whether the chunk is incomplete because of an error.
 func (p *chunk) failed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err != nil && p.err != io.EOF
 }
 
-// end waits until filling has ended.
+// end waits until fill has returned.
 func (p *chunk) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +104,7 @@ func (p *chunk) end() {
 	}
 }
 
-// Close waits until filling has ended, and gives all blocks back.
+// Close waits until fill has returned, and releases all blocks.
 func (p *chunk) Close() error {
 	p.end()
 	p.release(len(p.blocks))

@@ -6,35 +6,34 @@ import (
 )
 
 const (
-	// bufferSize is large enough that handing a buffer over costs nothing beside
-	// hashing or inflating it.
+	// bufferSize is large enough to make the overhead of passing a buffer negligible
+	// compared with hashing or decompressing it.
 	bufferSize = 256 << 10
-	// buffers is how many of them are between the two sides: enough that neither
-	// waits for a short pause of the other.
+	// buffers is the number of buffers between the two sides. It is large enough to
+	// bridge short pauses of either side.
 	buffers = 4
 )
 
-// Pipe carries bytes from a writing goroutine to a reading one, with at most
-// 1 MiB between them: the writer waits when it is that far ahead. Small writes
-// are collected, so that the reader sees them when a buffer is full or the
-// writer is done.
+// Pipe passes bytes from a writing goroutine to a reading one, with at most 1 MiB in
+// between. If the buffers are full, writes block. Small writes are combined: the reader
+// receives them when a buffer is full or the writer is done.
 type Pipe struct {
 	free, full chan []byte
-	// gone is closed by the reader when it wants no more.
+	// gone is closed when the reader stops reading.
 	gone     chan struct{}
 	goneOnce sync.Once
 
-	// write guards the writer's side: a body that an HTTP client was given may be
-	// read by it for a moment after the client has returned.
+	// write guards the writer's side, because an HTTP client can read a request body
+	// for a moment after it has returned.
 	write   sync.Mutex
 	filling []byte
 	done    bool
-	err     error // what the reader gets after the last byte, set before full is closed
+	err     error // error for the reader after the last byte, set before full is closed
 
 	current, rest []byte
 }
 
-// NewPipe makes a pipe. Its buffers are made when they are first needed.
+// NewPipe returns a pipe. Buffers are allocated on demand.
 func NewPipe() *Pipe {
 	p := &Pipe{
 		free: make(chan []byte, buffers),
@@ -47,8 +46,8 @@ func NewPipe() *Pipe {
 	return p
 }
 
-// Write hands bytes over. The error is [io.ErrClosedPipe] when the reader has
-// gone, or when the writer itself has said that it was done.
+// Write writes bytes. It returns [io.ErrClosedPipe] if the reader or the writer has
+// closed the pipe.
 func (p *Pipe) Write(b []byte) (int, error) {
 	p.write.Lock()
 	defer p.write.Unlock()
@@ -65,8 +64,8 @@ func (p *Pipe) Write(b []byte) (int, error) {
 	return written, nil
 }
 
-// ReadFrom implements [io.ReaderFrom]: what is read lands in the pipe's buffers
-// without another copy. It ends without an error when the source ends.
+// ReadFrom implements [io.ReaderFrom] by reading directly into the pipe's buffers. It
+// returns nil at the end of the source.
 func (p *Pipe) ReadFrom(r io.Reader) (int64, error) {
 	p.write.Lock()
 	defer p.write.Unlock()
@@ -88,7 +87,7 @@ func (p *Pipe) ReadFrom(r io.Reader) (int64, error) {
 	}
 }
 
-// room returns the free part of the buffer that is being filled.
+// room returns the free part of the current buffer.
 func (p *Pipe) room() ([]byte, error) {
 	select {
 	case <-p.gone:
@@ -112,8 +111,7 @@ func (p *Pipe) room() ([]byte, error) {
 	return p.filling[len(p.filling):cap(p.filling)], nil
 }
 
-// filled hands the buffer over once it is full. There is always room for it in
-// the channel, which has a place for every buffer.
+// filled passes the buffer on when it is full. The channel has space for every buffer.
 func (p *Pipe) filled(n int) {
 	p.filling = p.filling[:len(p.filling)+n]
 	if len(p.filling) == cap(p.filling) {
@@ -122,8 +120,8 @@ func (p *Pipe) filled(n int) {
 	}
 }
 
-// CloseWrite says that no more bytes come. The reader gets those that were
-// written and then err, or [io.EOF] when that is nil. Only the first call counts.
+// CloseWrite ends the stream. The reader receives the remaining bytes and then err or,
+// if err is nil, [io.EOF]. Only the first call has an effect.
 func (p *Pipe) CloseWrite(err error) {
 	p.write.Lock()
 	defer p.write.Unlock()
@@ -138,7 +136,7 @@ func (p *Pipe) CloseWrite(err error) {
 	close(p.full)
 }
 
-// Read implements [io.Reader]. It is for one goroutine.
+// Read implements [io.Reader]. It must be called from one goroutine.
 func (p *Pipe) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
@@ -153,8 +151,8 @@ func (p *Pipe) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// WriteTo implements [io.WriterTo]: what was written into the pipe goes on
-// without another copy. It ends without an error when the writer is done.
+// WriteTo implements [io.WriterTo] without copying the buffers. It returns nil at the
+// end of the stream.
 func (p *Pipe) WriteTo(w io.Writer) (int64, error) {
 	var total int64
 	for {
@@ -175,7 +173,7 @@ func (p *Pipe) WriteTo(w io.Writer) (int64, error) {
 	}
 }
 
-// next hands back the buffer that was read and waits for another.
+// next returns the current buffer to the writer and waits for the next one.
 func (p *Pipe) next() error {
 	if p.current != nil {
 		p.free <- p.current
@@ -196,9 +194,8 @@ func (p *Pipe) next() error {
 	}
 }
 
-// CloseRead says that nothing more will be read: a writer that waits goes on
-// with [io.ErrClosedPipe], and so does a reader. It may be called by any
-// goroutine and more than once.
+// CloseRead stops reading: blocked writes return [io.ErrClosedPipe], and so do reads.
+// It can be called from any goroutine, repeatedly.
 func (p *Pipe) CloseRead() {
 	p.goneOnce.Do(func() { close(p.gone) })
 }

@@ -13,7 +13,7 @@ import (
 
 var errSource = errors.New("the source broke")
 
-// random bytes, more than the pipe holds.
+// random returns random bytes, more than the pipe can buffer.
 func random(n int) []byte {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
 	data := make([]byte, n)
@@ -80,7 +80,7 @@ type writer func([]byte) (int, error)
 
 func (w writer) Write(p []byte) (int, error) { return w(p) }
 
-// endless counts what was read of it.
+// endless is an endless source that counts the bytes read.
 type endless struct{ read int }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -88,8 +88,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestCloseEndsReading holds that Close returns, after which the source is not
-// touched: the race detector would see it.
+// TestCloseEndsReading checks that the source is not used after Close has returned. The
+// race detector would report it.
 func TestCloseEndsReading(t *testing.T) {
 	t.Parallel()
 	src := &endless{}
@@ -111,7 +111,7 @@ func TestCloseEndsReading(t *testing.T) {
 	}
 }
 
-// TestCloseEndsSlowReading has a source that gives nothing for ever.
+// TestCloseEndsSlowReading covers a source that blocks forever.
 func TestCloseEndsSlowReading(t *testing.T) {
 	t.Parallel()
 	a := transfer.ReadAhead(&nothing{})
@@ -130,7 +130,7 @@ func TestPipe(t *testing.T) {
 	p := transfer.NewPipe()
 	written := make(chan error)
 	go func() {
-		// One byte, and more each time.
+		// One byte first, and more in each further write.
 		var err error
 		for rest, n := data, 1; len(rest) > 0 && err == nil; n *= 3 {
 			n = min(n, len(rest))
@@ -156,8 +156,8 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// TestReaderLetsWriterGo holds that a writer that waits for a reader ends when
-// that has gone.
+// TestReaderLetsWriterGo checks that a blocked write returns when the reader stops
+// reading.
 func TestReaderLetsWriterGo(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(*transfer.Pipe) error{
@@ -177,7 +177,7 @@ func TestReaderLetsWriterGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.CloseRead()
-		p.CloseRead() // a second time does nothing
+		p.CloseRead() // a second call has no effect
 		if err := <-ended; !errors.Is(err, io.ErrClosedPipe) {
 			t.Errorf("%s: %v", name, err)
 		}

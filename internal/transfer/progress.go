@@ -12,14 +12,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Moving is a package's content on its way from a source to a sink.
+// Transfer is the content of a package in transit from a source to a sink.
 type Transfer struct {
 	*Recorder
 	to provider.Progress
 	p  provider.Package
 }
 
-// Begin reports that the transfer of a package begins. [Transfer.End] reports its end.
+// Start reports the start of a transfer. [Transfer.End] reports its end.
 func Start(to provider.Progress, p provider.Package, total int64, content io.Reader) *Transfer {
 	if to.Begin != nil {
 		to.Begin(p, total)
@@ -27,7 +27,7 @@ func Start(to provider.Progress, p provider.Package, total int64, content io.Rea
 	return &Transfer{NewRecorder(content), to, p}
 }
 
-// Read reports how much is read.
+// Read reads content and reports the number of bytes.
 func (c *Transfer) Read(p []byte) (int, error) {
 	n, err := c.Recorder.Read(p)
 	if c.to.Advance != nil {
@@ -36,9 +36,9 @@ func (c *Transfer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// End reports the end of a transfer in which writing the content ended with err, and
-// returns what really went wrong: the library that pushes wraps what the source said, or
-// hides it, and a refusal in mid-way is a token that expired.
+// End reports the end of a transfer whose write returned err, and returns the actual
+// error: the library that pushes wraps or hides errors of the source, and a rejection
+// in the middle of a transfer means that the token has expired.
 func (c *Transfer) End(err error) error {
 	if failed := c.Err(); failed != nil {
 		err = failed
@@ -51,8 +51,7 @@ func (c *Transfer) End(err error) error {
 	return err
 }
 
-// Watch reports the transfer of a body: it begins now, and ends when the body is
-// closed.
+// Watch reports the transfer of a body, from now until the body is closed.
 func Watch(to provider.Progress, p provider.Package, total int64, body io.ReadCloser) io.ReadCloser {
 	if to.Begin != nil {
 		to.Begin(p, total)
@@ -64,7 +63,7 @@ type watched struct {
 	body io.ReadCloser
 	to   provider.Progress
 	p    provider.Package
-	// err is what reading ended in.
+	// err is the error of reading.
 	err   error
 	ended sync.Once
 }
@@ -95,5 +94,5 @@ func (w *watched) Close() error {
 	return w.body.Close()
 }
 
-// errStopped: nobody wanted the rest.
+// errAborted means that the body was closed before its end.
 var errAborted = errors.New("the transfer was ended before its end")

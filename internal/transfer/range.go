@@ -9,22 +9,22 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 )
 
-// ErrLimited is a server that answers 429 or 503 to a further connection.
+// ErrLimited means that a server responded with 429 or 503 to an additional connection.
 var ErrLimited = errors.New("the server limits connections")
 
-// ErrRangeMismatch is an answer that is not the range that was asked for: the server
-// does not know ranges, or the content has become another one.
+// ErrRangeMismatch means that a response does not contain the requested range: the
+// server does not support ranges, or the content has changed.
 var ErrRangeMismatch = errors.New("the answer is not the range that was asked for")
 
-// Range is the bytes From up to End, exclusive, of a content of Size bytes.
+// Range is the bytes from From to End (exclusive) of a content of Size bytes.
 type Range struct{ From, End, Size int64 }
 
-// Header is the value of the Range header that asks for it:
+// Header returns the value of the Range header:
 // https://www.rfc-editor.org/rfc/rfc9110.html#section-14.1.2
 func (r Range) Header() string { return fmt.Sprintf("bytes=%d-%d", r.From, r.End-1) }
 
-// Check compares an answer with what was asked for. The answer's validator has
-// to be known, unless that is empty or the answer has none.
+// Check compares a response with the requested range. The validator of the response
+// must equal known, unless either of them is empty.
 func (r Range) Check(resp *http.Response, known Validator) error {
 	want := fmt.Sprintf("bytes %d-%d/%d", r.From, r.End-1, r.Size)
 	unlike := func(got string) error {
@@ -49,11 +49,11 @@ func (r Range) Check(resp *http.Response, known Validator) error {
 	return nil
 }
 
-// Validator tells one version of a content from another.
+// Validator identifies a version of a content.
 type Validator struct{ etag, modified string }
 
-// ValidatorOf returns what an answer says of its version. It is the ETag, or the
-// date where there is none.
+// ValidatorOf returns the validator of a response: the ETag or, without one, the
+// Last-Modified date.
 func ValidatorOf(resp *http.Response) Validator {
 	if etag := resp.Header.Get("ETag"); etag != "" {
 		return Validator{etag: etag}
@@ -61,8 +61,8 @@ func ValidatorOf(resp *http.Response) Validator {
 	return Validator{modified: resp.Header.Get("Last-Modified")}
 }
 
-// IfRange is the value of an If-Range header; it is empty where the validator is
-// too weak for one: https://www.rfc-editor.org/rfc/rfc9110.html#section-13.1.5
+// IfRange returns the value of an If-Range header, or "" if the validator is too weak
+// for it: https://www.rfc-editor.org/rfc/rfc9110.html#section-13.1.5
 func (v Validator) IfRange(answered http.Header) string {
 	if v.etag != "" {
 		if v.etag[0] != '"' {
@@ -74,7 +74,8 @@ func (v Validator) IfRange(answered http.Header) string {
 	if err != nil {
 		return ""
 	}
-	// A date is strong when the content could not have changed twice within it.
+	// A date is a strong validator if the content cannot have changed twice within its
+	// second.
 	date, err := http.ParseTime(answered.Get("Date"))
 	if err != nil || date.Sub(modified) < time.Second {
 		return ""

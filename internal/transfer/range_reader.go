@@ -9,42 +9,44 @@ import (
 )
 
 const (
-	// MinRanged is the size from which pieces are faster than one stream.
+	// MinRanged is the size in bytes from which parallel ranges are faster than one
+	// stream.
 	MinRanged = 16 << 20
-	// Connections is how many pieces of one content are under way at most.
+	// Connections is the maximum number of concurrent connections for one content.
 	Connections = 8
 )
 
-// RangeReader reads a content in order while its pieces arrive over several
-// connections. What is not in a window comes straight from the network, so that
-// reading goes on whatever the others hold. A RangeReader is for one goroutine, but
-// for Close.
+// RangeReader reads a content in order while its parts arrive over several connections.
+// Parts for which the pool has no memory are read directly from the network, so reading
+// continues regardless of other readers. All methods except Close must be called from
+// one goroutine.
 type RangeReader struct {
 	content RangeSource
 	buffers *poolHandle
-	// direct and ahead begin a part, whole all of it: they know the context.
+	// direct and ahead start reading a part, and whole the complete content. They use
+	// the reader's context.
 	direct func(r Range) io.ReadCloser
 	ahead  func(r Range, blocks [][]byte) *chunk
 	whole  func() (io.ReadCloser, error)
-	// abandon ends the pieces, cancel everything.
+	// abandon cancels the chunks, and cancel everything.
 	abandon, cancel context.CancelFunc
 
 	closed  sync.Once
 	mu      sync.Mutex
-	err     error // what every further Read returns
-	at      int64 // where the next byte is from
-	next    int64 // where the next piece begins
+	err     error // returned by all further reads
+	at      int64 // position of the next byte
+	next    int64 // start of the next chunk
 	head    io.ReadCloser
-	end     int64 // where head ends
+	end     int64 // end of head
 	queue   []*chunk
-	single  bool // no further pieces beside the head
-	isWhole bool // head is the whole content, to its own end
+	single  bool // no chunks in addition to head
+	isWhole bool // head is the complete content
 	started bool
 }
 
-// NewRangeReader makes a reader. It asks for the first piece, and reads one stream where
-// that is not answered by the range; then the error is that of Whole. The reader
-// has to be closed; it ends with its context.
+// NewRangeReader returns a reader. It requests the first chunk. If the response is not
+// the requested range, it reads one stream and returns the error of Whole, if any. The
+// caller must close the reader. The reader fails after its context is canceled.
 func NewRangeReader(ctx context.Context, c RangeSource, w *BufferPool) (*RangeReader, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	pieces, abandon := context.WithCancel(ctx)
@@ -101,7 +103,7 @@ func (r *RangeReader) read(p []byte) (int, error) {
 		n, err := r.head.Read(p[:min(int64(len(p)), r.end-r.at)])
 		r.at += int64(n)
 		if n > 0 || err == nil {
-			return n, nil // the error comes again
+			return n, nil // the error is returned by the next read
 		}
 		if err := r.recover(err); err != nil {
 			return 0, err
@@ -109,9 +111,9 @@ func (r *RangeReader) read(p []byte) (int, error) {
 	}
 }
 
-// advance goes on to the next part: a piece that has been asked for, or one that
-// comes straight from the network, which is all the rest when no other connection
-// is wanted.
+// advance moves to the next part: a requested chunk, or a part that is read directly
+// from the network. If no further connections are wanted, that part is the rest of the
+// content.
 func (r *RangeReader) advance() {
 	_ = r.head.Close()
 	if len(r.queue) > 0 {
@@ -128,7 +130,7 @@ func (r *RangeReader) advance() {
 	r.refill()
 }
 
-// refill asks for further pieces, as far as there are windows for them.
+// refill requests further chunks while the pool has memory for them.
 func (r *RangeReader) refill() {
 	for _, p := range r.queue {
 		r.single = r.single || p.failed()
@@ -144,8 +146,9 @@ func (r *RangeReader) refill() {
 	}
 }
 
-// recover goes on where the head failed. A piece that was asked for beside others
-// is asked for alone; where answers are no ranges, the whole is read up to here.
+// recover continues after head has failed. A chunk that was requested concurrently is
+// requested again without other connections. If the server does not support ranges, the
+// complete content is read from its start up to the current position.
 func (r *RangeReader) recover(err error) error {
 	_, wasAhead := r.head.(*chunk)
 	r.reportRefusal(err)
@@ -161,9 +164,9 @@ func (r *RangeReader) recover(err error) error {
 	return err
 }
 
-// goAlone asks for what the head did not give, and for what follows up to the
-// next piece that was given, in one stream. It waits for the other connections:
-// they may be what the server has too many of.
+// fallBackToSingleStream requests the missing part of head, and the parts up to the
+// next received chunk, in one stream. It waits for the other connections, because the
+// server might limit their number.
 func (r *RangeReader) fallBackToSingleStream() {
 	r.single = true
 	_ = r.head.Close()
@@ -181,7 +184,8 @@ func (r *RangeReader) fallBackToSingleStream() {
 	r.head = r.direct(Range{From: r.at, End: r.end, Size: r.content.Size})
 }
 
-// readAll begins the whole anew and leaves out what was read.
+// restart reads the complete content from its start and skips the bytes that were
+// already returned.
 func (r *RangeReader) restart() error {
 	r.drop()
 	body, err := r.whole()
@@ -196,7 +200,7 @@ func (r *RangeReader) restart() error {
 	return err
 }
 
-// drop ends all parts and gives their windows back.
+// drop closes all parts and releases their memory.
 func (r *RangeReader) drop() {
 	r.abandon()
 	if r.head != nil {
@@ -208,8 +212,8 @@ func (r *RangeReader) drop() {
 	r.head, r.queue = nil, nil
 }
 
-// Close ends all connections, and returns when nothing of the reader is left. A
-// Read that waits ends. The error is always nil.
+// Close closes all connections and waits for all goroutines of the reader. A blocked
+// Read returns. Close always returns nil.
 func (r *RangeReader) Close() error {
 	r.closed.Do(func() {
 		r.cancel()
@@ -230,8 +234,8 @@ func (r *RangeReader) reportRefusal(err error) {
 	}
 }
 
-// Wrong says that what was read has another digest. It tells whether there were
-// parts, so that one stream may be right.
+// ReportMismatch reports that the content has the wrong digest. It returns whether the
+// content was read in parts, so that reading one stream might help.
 func (r *RangeReader) ReportMismatch(why error) (parts bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -242,7 +246,7 @@ func (r *RangeReader) ReportMismatch(why error) (parts bool) {
 	return true
 }
 
-// isUnlike looks also at why an answer that broke off did not go on.
+// isRangeMismatch also checks the reason why an interrupted response was not resumed.
 func isRangeMismatch(err error) bool {
 	if stopped, ok := errors.AsType[*NotResumedError](err); ok {
 		err = stopped.Reason

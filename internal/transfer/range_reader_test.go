@@ -19,26 +19,26 @@ import (
 
 const (
 	mebibyte = 1 << 20
-	// limit is the memory that windows may have together.
+	// limit is the maximum memory of all readers.
 	limit = 32 * mebibyte
 )
 
 var errBroken = errors.New("broken for good")
 
-// pattern is content in which every part differs from every other.
+// pattern is content in which all parts are different.
 var pattern = sync.OnceValue(func() []byte {
 	data := make([]byte, 60*mebibyte+12345)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(data)
 	return data
 })
 
-// store has a content, and counts what it is asked for and how much memory was
-// handed out at each request.
+// store provides a content. It records the requests and the memory in use at each
+// request.
 type store struct {
 	content []byte
 	windows *transfer.BufferPool
-	// fault may answer the request of a number, from 1; it gives nil for the
-	// honest answer.
+	// fault, if not nil, can replace the response to the nth request, starting at 1. If
+	// it returns nil, the response is honest.
 	fault func(n int, r transfer.Range) (io.ReadCloser, error)
 
 	mu                                 sync.Mutex
@@ -53,7 +53,8 @@ type counted struct {
 
 func (c *counted) Close() error { c.close(); return nil }
 
-// body ends with its context, as that of a request does, and is counted.
+// body returns a body that ends with its context, like the body of a request, and is
+// counted.
 func (s *store) body(ctx context.Context, r io.Reader) io.ReadCloser {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,9 +67,9 @@ func (s *store) body(ctx context.Context, r io.Reader) io.ReadCloser {
 	})}
 }
 
-// slow takes a millisecond for 1 MiB, and ends with its context.
+// slow needs a millisecond per MiB, and ends with its context.
 type slow struct {
-	ctx context.Context //nolint:containedctx // as a request's body has it
+	ctx context.Context //nolint:containedctx // like the body of a request
 	r   io.Reader
 }
 
@@ -126,7 +127,7 @@ func (s *store) ranges() transfer.RangeSource {
 	}
 }
 
-// expected refuses what is not the rest of a content.
+// expected is a writer that fails if the data is not the expected rest of a content.
 type expected struct{ rest []byte }
 
 func (e *expected) Write(p []byte) (int, error) {
@@ -137,7 +138,7 @@ func (e *expected) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// read returns how many bytes came, which were right.
+// read reads the content and returns the number of correct bytes.
 func read(t *testing.T, s *store) (int64, error) {
 	t.Helper()
 	r, err := transfer.NewRangeReader(t.Context(), s.ranges(), s.windows)
@@ -152,8 +153,8 @@ func read(t *testing.T, s *store) (int64, error) {
 	return n, err
 }
 
-// TestReader reads contents of many sizes. The bubble ends only when no goroutine
-// is left of it.
+// TestReader reads contents of many sizes. The synctest bubble ends only when all
+// goroutines have exited.
 func TestReader(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1, mebibyte, 4 * mebibyte, 4*mebibyte + 1, 16 * mebibyte, 28*mebibyte - 1, 60*mebibyte + 12345} {
@@ -163,7 +164,7 @@ func TestReader(t *testing.T) {
 			if err != nil || got != int64(size) {
 				t.Errorf("%d of %d bytes, %v", got, size, err)
 			}
-			// Pieces have 4 MiB when there is one reader.
+			// With a single reader, chunks have 4 MiB.
 			if want := (size + 4*mebibyte - 1) / (4 * mebibyte); s.asked != want || s.wholes != 0 {
 				t.Errorf("%d bytes: %d requests, not %d", size, s.asked, want)
 			}
@@ -174,7 +175,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestReadersShareTheWindows: many readers have no more memory than one.
+// TestReadersShareTheWindows checks that many readers use no more memory than one.
 func TestReadersShareTheWindows(t *testing.T) {
 	t.Parallel()
 	for _, readers := range []int{1, 2, 5, 17} {
@@ -208,10 +209,10 @@ func TestReadersShareTheWindows(t *testing.T) {
 	}
 }
 
-// TestFaults is over what the server does, and what the reader gives.
+// TestFaults checks the result for each fault of the server.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	const size = 40 * mebibyte // ten pieces
+	const size = 40 * mebibyte // ten chunks
 	content := pattern()[:size]
 	unlike := transfer.ErrRangeMismatch
 	busy := &provider.StatusError{Status: 503}
@@ -221,9 +222,9 @@ func TestFaults(t *testing.T) {
 	type fault = func(n int, r transfer.Range) (io.ReadCloser, error)
 	for name, test := range map[string]struct {
 		fault  fault
-		asked  int // at most
+		asked  int // maximum
 		wholes int
-		told   bool // that one stream is better
+		told   bool // whether OnRefused is called
 		want   error
 	}{
 		"no ranges at all": {func(int, transfer.Range) (io.ReadCloser, error) { return nil, unlike }, 1, 1, true, nil},
@@ -291,7 +292,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestReaderEnds: with its context, when it is closed, and when nobody reads it.
+// TestReaderEnds covers canceled contexts, closed readers, and readers that are never
+// read.
 func TestReaderEnds(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -7,23 +7,23 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 )
 
-// Content is what is read in pieces.
+// RangeSource provides a content in ranges.
 type RangeSource struct {
 	Size int64
-	// Open asks once for a range; its errors are [ErrRangeMismatch], and what the
-	// client says, statuses as *[provider.StatusError].
+	// Open requests a range once. It returns [ErrRangeMismatch] and errors of the
+	// client, with *[provider.StatusError] for statuses.
 	Open func(ctx context.Context, r Range) (io.ReadCloser, error)
-	// Whole asks for all of it in one stream.
+	// Whole requests the complete content in one stream.
 	Whole func(ctx context.Context) (io.ReadCloser, error)
-	// Pause waits after a number of failures.
+	// Pause waits after the given number of failures.
 	Pause func(ctx context.Context, failed int, cause error) error
-	// Refused is told when the server turned out to know no ranges, gave wrong bytes,
-	// or had enough of connections, which is [ErrLimited] and may pass: the next
-	// content of it may be read better in one stream.
+	// OnRefused is called if the server does not support ranges, returned wrong
+	// content, or limits connections ([ErrLimited], which is temporary). The next
+	// content of this server should be read in one stream.
 	OnRefused func(why error)
 }
 
-// body reads a part with tries of its own.
+// openPart reads a part with its own attempts.
 func (c RangeSource) openPart(ctx context.Context, part Range, judge func(error) error) *ResumedBody {
 	return &ResumedBody{At: part.From, End: part.End, Open: c.opener(ctx, part, judge), Pause: c.pauser(ctx)}
 }
@@ -42,8 +42,8 @@ func (c RangeSource) pauser(ctx context.Context) func(int, error) error {
 	return func(failed int, cause error) error { return c.Pause(ctx, failed, cause) }
 }
 
-// limited makes [ErrLimited] of what says so: the try that follows is for the
-// one who is alone.
+// asLimit converts responses that limit requests to [ErrLimited]. The next attempt is
+// left to the single stream.
 func asLimit(err error) error {
 	if httpclient.IsLimit(err) {
 		return ErrLimited

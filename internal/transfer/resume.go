@@ -9,36 +9,36 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 )
 
-// earned is how many bytes have to arrive for the tries to begin anew: a long
-// transfer over a bad network meets more breaks than a short one, and a server
-// that gives a byte at a time must not hold us for ever.
+// retryBudgetBytes is the number of bytes after which the attempts are counted from
+// zero. A long transfer over an unreliable network is interrupted more often than a
+// short one, but a server that sends one byte at a time must not cause endless retries.
 const retryBudgetBytes = 8 << 20
 
-// ResumedBody reads a content up to its end, and goes on where an answer broke off, in
-// [httpclient.MaxTries] tries in all, and as many again after every 8 MiB. What
-// comes beyond the end is given out, for the caller to notice.
+// ResumedBody reads a content to its end, and resumes interrupted responses, in at most
+// [httpclient.MaxTries] attempts for every 8 MiB. Bytes beyond the end are returned as
+// well, so that the caller detects them.
 type ResumedBody struct {
-	// At is where the next byte is from, and End the content's size, or where
-	// the part ends that is read.
+	// At is the position of the next byte. End is the size of the content, or the end
+	// of the part to be read.
 	At, End int64
-	// Current is the answer that is read; nil is one to be asked for.
+	// Current is the current response body. If nil, it is requested.
 	Current io.ReadCloser
-	// Open asks for the bytes from at, once; it is nil where that is not
-	// possible, and the first break is the last.
+	// Open requests the bytes from position at, once. If nil, interrupted responses are
+	// not resumed.
 	Open func(at int64) (io.ReadCloser, error)
-	// Pause waits after a number of failures.
+	// Pause waits after the given number of failures.
 	Pause func(failed int, cause error) error
 
 	failed int
 	gained int64
-	err    error // what every further Read returns
+	err    error // returned by all further reads
 }
 
-// NotResumedError says that an answer broke off, and why it did not go on.
+// NotResumedError means that an interrupted response could not be resumed.
 type NotResumedError struct {
-	// At is how many bytes had come.
+	// At is the number of bytes received.
 	At int64
-	// Cause is how the answer broke off, and Reason why there is no other.
+	// Cause is the error of the response, and Reason the reason why it was not resumed.
 	Cause, Reason error
 }
 
@@ -46,7 +46,7 @@ func (e *NotResumedError) Error() string {
 	return fmt.Sprintf("%v; going on at byte %d: %v", e.Cause, e.At, e.Reason)
 }
 
-// Unwrap returns the cause alone: it decides whether to begin anew.
+// Unwrap returns only the cause, which determines whether the transfer is retried.
 func (e *NotResumedError) Unwrap() error { return e.Cause }
 
 // Read implements [io.Reader].
@@ -84,7 +84,7 @@ func (b *ResumedBody) read(p []byte) (int, error) {
 	}
 }
 
-// Close closes the answer that is read.
+// Close closes the current response body.
 func (b *ResumedBody) Close() error {
 	if b.Current == nil {
 		return nil
@@ -92,7 +92,7 @@ func (b *ResumedBody) Close() error {
 	return b.Current.Close()
 }
 
-// begin asks for the first answer.
+// open requests the first response.
 func (b *ResumedBody) open() error {
 	body, err := b.Open(b.At)
 	if err != nil {
@@ -105,7 +105,7 @@ func (b *ResumedBody) open() error {
 	return nil
 }
 
-// resume puts another answer in the place of one that broke off.
+// resume replaces an interrupted response by a new one.
 func (b *ResumedBody) resume(cause error) error {
 	if b.Open == nil {
 		return cause
@@ -113,10 +113,10 @@ func (b *ResumedBody) resume(cause error) error {
 	body, err := b.retry(cause)
 	switch {
 	case err == nil:
-	case errors.Is(err, cause): // there was no further try
+	case errors.Is(err, cause): // no attempts were left
 		return cause
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err // the caller's own end
+		return err // the context was canceled
 	default:
 		return &NotResumedError{At: b.At, Cause: cause, Reason: err}
 	}
@@ -125,7 +125,7 @@ func (b *ResumedBody) resume(cause error) error {
 	return nil
 }
 
-// again asks for as long as there are tries, and gives the last failure.
+// retry repeats the request while attempts are left, and returns the last error.
 func (b *ResumedBody) retry(failure error) (io.ReadCloser, error) {
 	for httpclient.IsTransient(failure) {
 		if b.failed++; b.failed >= httpclient.MaxTries {

@@ -13,13 +13,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 )
 
-// TestBodyEarnsTries: a transfer that gets on may break more often than one that
-// does not, and one that gets on by a little is not read for ever.
+// TestBodyEarnsTries checks that a transfer with progress can be interrupted more often
+// than one without, and that a transfer with little progress ends.
 func TestBodyEarnsTries(t *testing.T) {
 	t.Parallel()
 	content := pattern()[:40*mebibyte]
 	for name, test := range map[string]struct {
-		gain  int // of each try
+		gain  int // per attempt
 		asked int
 		want  error
 	}{
@@ -48,7 +48,8 @@ func TestBodyEarnsTries(t *testing.T) {
 	}
 }
 
-// TestBodyEndsWithItsContext: a pause that is ended is no break.
+// TestBodyEndsWithItsContext checks that canceling a pause is not reported as an
+// interruption.
 func TestBodyEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	body := &transfer.ResumedBody{
@@ -61,7 +62,7 @@ func TestBodyEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestBodyLetsTooMuchThrough: who reads has to notice it.
+// TestBodyLetsTooMuchThrough checks that bytes beyond the end are returned.
 func TestBodyLetsTooMuchThrough(t *testing.T) {
 	t.Parallel()
 	body := &transfer.ResumedBody{End: 3, Current: io.NopCloser(bytes.NewReader([]byte("12345")))}
@@ -78,7 +79,7 @@ func TestCheck(t *testing.T) {
 		status int
 		length int64
 		header http.Header
-		want   string // empty is that it is the range
+		want   string // empty: the range is valid
 	}{
 		"the range":        {206, 10, http.Header{"Content-Range": {"bytes 10-19/100"}, "Etag": {`"a"`}}, ""},
 		"size not told":    {206, -1, http.Header{"Content-Range": {"bytes 10-19/*"}}, ""},

@@ -12,24 +12,25 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// MaxTries is how often a transfer is begun. Each request in it has tries of
-// its own; these are for transfers that break in the middle.
+// MaxTries is the maximum number of attempts for a transfer. Each request has its own
+// attempts. These are for transfers that are interrupted.
 const MaxTries = 3
 
-// Retrier repeats transfers. The zero value pauses as the HTTP client does and
-// reports nothing.
+// Retrier repeats transfers. The zero value pauses like the HTTP client and reports
+// nothing.
 type Retrier struct {
-	// Backoff is the pause after the given number of failures; nil doubles.
+	// Backoff returns the pause after the given number of failures. If nil, the pause
+	// doubles.
 	Backoff  func(failed int) time.Duration
 	Progress provider.Progress
-	// Slot is what the transfer has already. The last of several tries has all
-	// slots: there are hosts and networks that don't bear many transfers at once.
-	// Nil is a transfer without one.
+	// Slot is the slot of the transfer. The last attempt runs without other transfers,
+	// because some hosts and networks cannot handle several. If nil, the transfer has
+	// no slot.
 	Slot *Slot
 }
 
-// Do repeats do, which has to open its content anew, while it fails in a way
-// that may pass. A connection that fails for the last time is an
+// Do calls do, which must read its content from the start, until it succeeds or fails
+// permanently. If the connection fails in the last attempt, Do returns a
 // *[provider.TransientError].
 func (r Retrier) Do(ctx context.Context, what string, do func() error) error {
 	renewed := false
@@ -59,7 +60,8 @@ func (r Retrier) Do(ctx context.Context, what string, do func() error) error {
 	}
 }
 
-// exhausted says how often a connection failed. Answers speak for themselves.
+// exhausted adds the number of attempts to a connection error. It returns errors of
+// responses unchanged.
 func exhausted(err error) error {
 	_, isStatus := errors.AsType[*provider.StatusError](err)
 	_, isOther := errors.AsType[*httpclient.RetryableError](err)
@@ -81,18 +83,18 @@ func (r Retrier) wait(failed int, err error) time.Duration {
 	return backoff(failed)
 }
 
-// ExpiredError is a refusal after bytes had moved: the token expired during the
-// transfer. The next try asks for a new one, once.
+// ExpiredError is a rejection after bytes were transferred, because the token expired
+// during the transfer. The next attempt requests a new token, once.
 type ExpiredError struct{ Err error }
 
 func (e *ExpiredError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the refusal.
+// Unwrap returns the rejection.
 func (e *ExpiredError) Unwrap() error { return e.Err }
 
-// Recorder keeps what its reader said: an error of the source, which the push
-// that reads from it may hide behind its own. It may be asked while it is read
-// from: an HTTP request that ends early leaves its body to a goroutine.
+// Recorder records the error of its reader, because a push that reads from it can hide
+// the error behind its own. It can be queried while it is read, because an HTTP request
+// that ends early leaves its body to a goroutine.
 type Recorder struct {
 	r io.Reader
 
@@ -101,7 +103,7 @@ type Recorder struct {
 	err error
 }
 
-// NewRecorder reads from r.
+// NewRecorder returns a Recorder that reads from r.
 func NewRecorder(r io.Reader) *Recorder { return &Recorder{r: r} }
 
 func (r *Recorder) Read(p []byte) (int, error) {
@@ -115,22 +117,22 @@ func (r *Recorder) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// N counts the bytes read.
+// N returns the number of bytes read.
 func (r *Recorder) N() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.n
 }
 
-// Err is the first error that was not io.EOF.
+// Err returns the first error other than io.EOF.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
 }
 
-// MarkExpired makes of a refusal an *[ExpiredError], so that a new token is tried;
-// other errors stay as they are.
+// MarkExpired converts a rejection to an *[ExpiredError], so that a new token is
+// requested. It returns other errors unchanged.
 func MarkExpired(err error) error {
 	if errors.Is(err, provider.ErrDenied) {
 		return &ExpiredError{Err: err}

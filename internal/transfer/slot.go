@@ -7,10 +7,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// Acquire waits until a zip of a size in bytes may move, -1 when it is not known.
+// Acquire waits until a zip of the given size in bytes, or -1 if unknown, can be
+// transferred.
 type Acquire func(ctx context.Context, size int64) (release func(), err error)
 
-// Slot is a zip's place among those that move at the same time.
+// Slot is permission for a zip to be transferred, in a pool of concurrent transfers.
 type Slot struct {
 	acquire Acquire
 	size    int64
@@ -26,11 +27,11 @@ func NewSlot(ctx context.Context, acquire Acquire, size int64) (*Slot, error) {
 	return s, nil
 }
 
-// Release returns the slot back. More calls do nothing.
+// Release releases the slot. Further calls have no effect.
 func (s *Slot) Release() { s.release() }
 
-// alone hands the slot back, and waits for one that nothing else moves beside. It
-// has none meanwhile: others may wait for the same.
+// makeExclusive releases the slot and waits for an exclusive one. It has no slot in
+// between, because other transfers might wait for the same.
 func (s *Slot) makeExclusive(ctx context.Context) error {
 	s.release()
 	return s.take(schedule.Exclusive(ctx))

@@ -13,11 +13,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 )
 
-// host breaks every transfer that has another one beside it.
+// host interrupts every transfer that runs concurrently with another one.
 type host struct {
 	mu        sync.Mutex
 	now, most int
-	broken    bool // what moves now
+	broken    bool // transfers in progress
 }
 
 func (h *host) move() error {
@@ -36,8 +36,8 @@ func (h *host) move() error {
 	return nil
 }
 
-// TestLastTryAlone: many transfers, small and large, all arrive at a host that
-// bears one at a time, and many are tried at once before.
+// TestLastTryAlone checks that many transfers, small and large, all succeed with a host
+// that can handle only one at a time, although many are attempted concurrently.
 func TestLastTryAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,8 +64,8 @@ func TestLastTryAlone(t *testing.T) {
 	})
 }
 
-// TestLastTryGivesUp: waiting for the others ends with the context, and leaves
-// nothing behind that they would wait for.
+// TestLastTryGivesUp checks that waiting for an exclusive slot ends with the context,
+// and does not block other transfers.
 func TestLastTryGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -23,7 +23,7 @@ func TestDo(t *testing.T) {
 	expired := &transfer.ExpiredError{Err: fmt.Errorf("pushing: %w", provider.ErrDenied)}
 	wrong := errors.New("wrong bytes")
 	for name, test := range map[string]struct {
-		errs  []error // of each try; the last one for all that follow
+		errs  []error // of each attempt; the last one is repeated
 		tries int
 		want  error
 	}{
@@ -62,7 +62,7 @@ func TestDo(t *testing.T) {
 			if tries != test.tries || !errors.Is(err, last) || test.want != nil && !errors.Is(err, test.want) {
 				t.Errorf("%d tries, %v", tries, err)
 			}
-			if _, counted := errors.AsType[*provider.TransientError](err); counted != (test.want == passes || name == "repeated in vain") { //nolint:errorlint // the very value
+			if _, counted := errors.AsType[*provider.TransientError](err); counted != (test.want == passes || name == "repeated in vain") { //nolint:errorlint // the same value
 				t.Errorf("got %v", err)
 			}
 			if len(told) != tries-1 || slices.Contains(told, nil) {
@@ -89,7 +89,7 @@ func TestDoIsCancelled(t *testing.T) {
 	}
 }
 
-// TestDoWaitsAsAsked: Retry-After counts where it is longer than our pause.
+// TestDoWaitsAsAsked checks that Retry-After applies if it is longer than our pause.
 func TestDoWaitsAsAsked(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -126,7 +126,7 @@ func TestMoving(t *testing.T) {
 			t.Errorf("%s: %v, %d bytes, %v", name, events, moved, err)
 		}
 	}
-	// Nobody has to watch.
+	// Progress is optional.
 	content := transfer.Start(provider.Progress{}, plan9, -1, strings.NewReader("content"))
 	got, err := io.ReadAll(content)
 	if string(got) != "content" || content.End(err) != nil {
