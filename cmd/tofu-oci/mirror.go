@@ -142,7 +142,7 @@ func mirrorAction(c *cli.Context, out *report.Report) error {
 func (cmd *command) mirroring(refs map[provider.Address]template.Reference, o publish.Options) mirror.Options {
 	o.Force, o.DryRun = cmd.c.Bool("force"), cmd.c.Bool("dry-run")
 	return cmd.out.WatchMirror(mirror.Options{
-		Newest: cmd.newest, MinAge: cmd.minAge, FailFast: cmd.c.Bool("fail-fast"),
+		Latest: cmd.newest, MinAge: cmd.minAge, FailFast: cmd.c.Bool("fail-fast"),
 		Publisher: &publish.Publisher{Concurrency: cmd.concurrency, Progress: cmd.out.Progress()},
 		Target: func(a provider.Address) (repository.Repository, publish.Options, error) {
 			return cmd.opened(o, refs[a])

@@ -17,21 +17,21 @@ import (
 
 // WatchMirror returns m with callbacks that report the run.
 func (o *Report) WatchMirror(m mirror.Options) mirror.Options {
-	m.Planned = func(items []mirror.Item) {
+	m.OnPlan = func(items []mirror.Item) {
 		o.run.plan(len(items))
 		held := slices.DeleteFunc(slices.Clone(items), func(i mirror.Item) bool { return i.Held == nil })
 		o.manyReleases = len(items)-len(held) > 1
 	}
-	m.LeftOut = func(all []mirror.LeftOut) {
+	m.OnSkip = func(all []mirror.Skipped) {
 		for _, one := range all {
 			o.SkippedPreReleases(one.Address, one.PreReleases)
 		}
 	}
-	m.Begun = func(i mirror.Item) { o.run.itemStarted(i.Requirement.Address, i.Version) }
-	m.Ended = func(r mirror.Result) {
+	m.OnStart = func(i mirror.Item) { o.run.itemStarted(i.Requirement.Address, i.Version) }
+	m.OnFinish = func(r mirror.Result) {
 		o.run.itemFinished(r.Item.Requirement.Address, r.Item.Version, o.releasedItem(r))
 	}
-	m.Done = func(r mirror.Result) {
+	m.OnResult = func(r mirror.Result) {
 		switch young := r.Item.Held; {
 		case r.Err != nil:
 			o.failed(o.releasedItem(r), r.Err)

@@ -6,9 +6,9 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Children lists what a manifest or index of any kind names: manifests, and
-// blobs, the config among them. What can't be asked for by a SHA-256 digest is a
-// *[FormatError], as without it nothing is whole.
+// Children returns the descriptors in a manifest or index of any kind: manifests, and blobs,
+// including the config. A descriptor without a SHA-256 digest is a *[FormatError], because content
+// without one can't be verified.
 func Children(data []byte) (manifests, blobs []ocispec.Descriptor, err error) {
 	doc, err := parseDocument(data)
 	if err != nil {
@@ -20,7 +20,7 @@ func Children(data []byte) (manifests, blobs []ocispec.Descriptor, err error) {
 	}
 	for _, d := range slices.Concat(doc.Manifests, blobs) {
 		if err := checkDescriptor(d, MaxZipSize); err != nil {
-			return nil, nil, formatError("names something that cannot be read: %v", err)
+			return nil, nil, formatError("invalid descriptor: %v", err)
 		}
 	}
 	return doc.Manifests, blobs, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
 
-// TestPackDates: a date is the release's, or the one that is asked for where the
-// release has none; what is no date of a provider leaves no trace.
+// TestPackDates checks that the date of the release takes precedence over the annotation, and that
+// implausible dates are omitted.
 func TestPackDates(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)

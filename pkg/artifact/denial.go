@@ -14,35 +14,35 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TypeDenial marks the manifest that says why a release was not approved, and is
-// the media type of its document.
+// TypeDenial is the artifact type of the manifest that records why a version is denied, and the
+// media type of its document.
 const TypeDenial = "application/vnd.io.github.tofu-oci.denial.v1+json"
 
 const (
-	// maxDenialSize bounds the document of a denial, in bytes.
+	// maxDenialSize is the maximum size of the document of a denial or an approval in bytes.
 	maxDenialSize = 64 << 10
-	// maxReason bounds a reason, and a name, in bytes.
+	// maxReason is the maximum size of a reason or a name in bytes.
 	maxReason = 4 << 10
-	// deniedPrefix begins the tag of a denial, which is no version either.
+	// deniedPrefix is the prefix of the tags of denials. OpenTofu ignores such tags.
 	deniedPrefix = "denied-"
 )
 
-// DeniedTag is the tag under which the denial of a version lies: "denied-" and its
-// [Tag].
+// DeniedTag returns the tag of the denial of a version: "denied-" and the [Tag] of the version.
 func DeniedTag(v provider.Version) string { return deniedPrefix + Tag(v) }
 
-// Denial says that a version is not to be used. Packages lists the zips that the
-// version had when it was denied, for information only: the denial applies to the version,
-// whatever its zips are. It contains no time, so equal denials have equal bytes.
+// Denial records that a version must not be used. It contains no time, so equal denials have equal
+// bytes.
 type Denial struct {
-	// Reason is for people, any text.
+	// Reason is free text. It is required.
 	Reason string
-	// By names who decided; empty where nobody said.
-	By       string
+	// By names the person who decided. It can be empty.
+	By string
+	// Packages contains the zips of the version when it was denied, for information only: a
+	// denial applies to the version, regardless of its zips.
 	Packages map[provider.Platform]digest.Digest
 }
 
-// denialDocument is a denial as it is written.
+// denialDocument is the JSON form of a denial.
 type denialDocument struct {
 	Reason   string                   `json:"reason"`
 	By       string                   `json:"by,omitempty"`
@@ -52,7 +52,7 @@ type denialDocument struct {
 // Check returns an error if a denial can't be recorded.
 func (d Denial) Check() error {
 	if strings.TrimSpace(d.Reason) == "" {
-		return errors.New("a denial needs a reason")
+		return errors.New("a denial requires a reason")
 	}
 	return checkTexts(d.Reason, d.By)
 }
@@ -61,11 +61,11 @@ func (d Denial) Check() error {
 func checkTexts(reason, by string) error {
 	switch {
 	case len(reason) > maxReason:
-		return fmt.Errorf("the reason exceeds %d bytes", maxReason)
+		return fmt.Errorf("reason exceeds %d bytes", maxReason)
 	case len(by) > maxReason:
-		return fmt.Errorf("the name exceeds %d bytes", maxReason)
+		return fmt.Errorf("name exceeds %d bytes", maxReason)
 	case !utf8.ValidString(reason) || !utf8.ValidString(by):
-		return errors.New("the reason or the name is not valid UTF-8")
+		return errors.New("reason or name is not valid UTF-8")
 	}
 	return nil
 }
@@ -75,48 +75,48 @@ func (d Denial) Pack(index ocispec.Descriptor) (Referrer, error) {
 	if err := d.Check(); err != nil {
 		return Referrer{}, err
 	}
-	written := denialDocument{Reason: d.Reason, By: d.By, Packages: map[string]digest.Digest{}}
+	document := denialDocument{Reason: d.Reason, By: d.By, Packages: map[string]digest.Digest{}}
 	for platform, zip := range d.Packages {
-		written.Packages[platform.String()] = zip
+		document.Packages[platform.String()] = zip
 	}
-	data, err := json.Marshal(written)
+	data, err := json.Marshal(document)
 	if err != nil {
 		return Referrer{}, err
 	}
-	// Another denial of the same index is another document.
+	// Different denials of an index have different names.
 	name := "denial-" + digest.FromBytes(data).Encoded()[:12] + ".json"
 	return PackReferrer(NewDocument(name, TypeDenial, data), index)
 }
 
-// ParseDenialManifest reads the manifest of a denial: which index it is about, and
-// the document to read. Something else is a *[FormatError].
+// ParseDenialManifest returns the denied index and the descriptor of the document from the manifest
+// of a denial. Other content is a *[FormatError].
 func ParseDenialManifest(data []byte) (index, document ocispec.Descriptor, err error) {
 	manifest, document, err := parseReferrer(data)
 	switch {
 	case err != nil:
 		return index, document, err
 	case manifest.MediaType != ocispec.MediaTypeImageManifest || manifest.ArtifactType != TypeDenial:
-		return index, document, formatError("is not a denial")
+		return index, document, formatError("not a denial")
 	case manifest.Subject == nil || manifest.Subject.Digest.Validate() != nil:
-		return index, document, formatError("is a denial without a valid subject")
+		return index, document, formatError("denial has no valid subject")
 	case document.Size > maxDenialSize:
-		return index, document, formatError("is a denial that exceeds %d bytes", maxDenialSize)
+		return index, document, formatError("denial exceeds %d bytes", maxDenialSize)
 	}
 	return *manifest.Subject, document, nil
 }
 
-// ParseDenial reads the document of a denial. What is no platform or digest in it is
-// left out: a reason alone is one too.
+// ParseDenial parses the document of a denial. It ignores invalid platforms and digests, because a
+// denial only needs a reason.
 func ParseDenial(data []byte) (Denial, error) {
-	var written denialDocument
+	var document denialDocument
 	if len(data) > maxDenialSize {
-		return Denial{}, formatError("is a denial of more than %d bytes", maxDenialSize)
+		return Denial{}, formatError("denial exceeds %d bytes", maxDenialSize)
 	}
-	if err := bounded.DecodeJSON(data, &written, maxValues); err != nil {
-		return Denial{}, formatError("is a denial that can't be read: %v", err)
+	if err := bounded.DecodeJSON(data, &document, maxValues); err != nil {
+		return Denial{}, formatError("invalid denial: %v", err)
 	}
-	d := Denial{Reason: written.Reason, By: written.By, Packages: map[provider.Platform]digest.Digest{}}
-	for text, zip := range written.Packages {
+	d := Denial{Reason: document.Reason, By: document.By, Packages: map[provider.Platform]digest.Digest{}}
+	for text, zip := range document.Packages {
 		if platform, err := provider.ParsePlatform(text); err == nil && zip.Validate() == nil {
 			d.Packages[platform] = zip
 		}
@@ -124,7 +124,7 @@ func ParseDenial(data []byte) (Denial, error) {
 	return d, nil
 }
 
-// String returns the reason, and who decided.
+// String returns the reason, followed by the person who decided.
 func (d Denial) String() string {
 	if d.By == "" {
 		return d.Reason

@@ -35,7 +35,7 @@ func TestDenialGolden(t *testing.T) {
 	golden(t, "denial-manifest.json", r.Manifest.Bytes)
 }
 
-func TestDenialIsReadBack(t *testing.T) {
+func TestDenialRoundTrip(t *testing.T) {
 	t.Parallel()
 	r, err := denied.Pack(deniedIndex)
 	if err != nil {
@@ -57,8 +57,8 @@ func TestDenialIsReadBack(t *testing.T) {
 	}
 }
 
-// TestDenialsAreNoVersions: what OpenTofu passes over.
-func TestDenialsAreNoVersions(t *testing.T) {
+// TestDeniedTagIsNotAVersion checks that OpenTofu ignores the tags of denials.
+func TestDeniedTagIsNotAVersion(t *testing.T) {
 	t.Parallel()
 	v, err := provider.ParseVersion("1.2.3+build")
 	if err != nil {
@@ -78,13 +78,13 @@ func TestDenialsAreNoVersions(t *testing.T) {
 	}
 }
 
-func TestDenialRefused(t *testing.T) {
+func TestInvalidDenial(t *testing.T) {
 	t.Parallel()
 	for problem, d := range map[string]artifact.Denial{
-		"a denial needs a reason": {Reason: " \n"},
-		"the reason exceeds":      {Reason: strings.Repeat("x", 5000)},
-		"the name exceeds":        {Reason: "x", By: strings.Repeat("x", 5000)},
-		"is not valid UTF-8":      {Reason: "x\xff"},
+		"a denial requires a reason": {Reason: " \n"},
+		"reason exceeds":             {Reason: strings.Repeat("x", 5000)},
+		"name exceeds":               {Reason: "x", By: strings.Repeat("x", 5000)},
+		"is not valid UTF-8":         {Reason: "x\xff"},
 	} {
 		if _, err := d.Pack(deniedIndex); err == nil || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%s: %v", problem, err)

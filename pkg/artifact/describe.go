@@ -7,14 +7,14 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Media types of container images that are no provider artifacts.
+// Media types of container images.
 const (
 	dockerManifest     = "application/vnd.docker.distribution.manifest.v2+json"
 	dockerManifestList = "application/vnd.docker.distribution.manifest.list.v2+json"
 	dockerConfig       = "application/vnd.docker.container.image.v1+json"
 )
 
-// describe says what a document is, for someone who expected something else.
+// describe returns what a document is, for errors about unexpected content.
 func describe(doc document) string {
 	isIndex := doc.MediaType == ocispec.MediaTypeImageIndex || doc.MediaType == dockerManifestList ||
 		doc.MediaType == "" && doc.Manifests != nil
@@ -36,8 +36,8 @@ func describe(doc document) string {
 	return fmt.Sprintf("a document of media type %q", clip(doc.MediaType))
 }
 
-// artifactTypeOf falls back to the config's media type as the specification
-// says.
+// artifactTypeOf returns the artifact type. Without one it returns the media type of the config, as
+// required by image-spec.
 func artifactTypeOf(doc document) string {
 	if doc.ArtifactType == "" && doc.Config != nil {
 		return clip(doc.Config.MediaType)
@@ -54,11 +54,11 @@ func hasPlatforms(doc document) bool {
 	return false
 }
 
-// clip keeps text of others short in our messages.
+// clip truncates text from repositories for messages.
 func clip(s string) string {
-	const most = 100
-	if len(s) > most {
-		s = s[:most] + "…"
+	const maxLength = 100
+	if len(s) > maxLength {
+		s = s[:maxLength] + "…"
 	}
 	return strings.ToValidUTF8(s, "�")
 }

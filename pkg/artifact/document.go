@@ -11,16 +11,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// NewDocument makes a document of its content. Media type and name tell kind and
-// scope: signatures of SHA256SUMS and of a zip have the same type.
+// NewDocument returns a document with the given content. It determines the kind and the scope from
+// the media type and the name, because signatures of SHA256SUMS and of zips have the same media
+// type.
 func NewDocument(name, mediaType string, content []byte) provider.Document {
 	d := provider.Document{Name: name, MediaType: mediaType}.WithBytes(content)
 	d.Kind, d.Scope = classify(mediaType, name)
 	return d
 }
 
-// DocumentOf describes the document that a layer is; the caller adds its
-// content. sumsName is what a SHA256SUMS layer without a title is called.
+// DocumentOf returns the document of a layer without its content. sumsName is the name for a
+// SHA256SUMS layer without a title.
 func DocumentOf(layer ocispec.Descriptor, sumsName string) provider.Document {
 	name := layer.Annotations[ocispec.AnnotationTitle]
 	if provider.CheckFilename(name) != nil {
@@ -31,7 +32,7 @@ func DocumentOf(layer ocispec.Descriptor, sumsName string) provider.Document {
 	return d
 }
 
-// classify tells what a document is and what it is about.
+// classify returns the kind and the scope of a document.
 func classify(mediaType, name string) (provider.DocumentKind, provider.Scope) {
 	switch mediaType {
 	case MediaTypeSums:
@@ -50,7 +51,8 @@ func classify(mediaType, name string) (provider.DocumentKind, provider.Scope) {
 	return provider.KindOther, provider.ScopePackage
 }
 
-// scopeOfSigned tells signatures of SHA256SUMS from those of a zip.
+// scopeOfSigned returns the scope of a signature: the release for a signature of SHA256SUMS, and
+// the package for a signature of a zip.
 func scopeOfSigned(name string) provider.Scope {
 	if strings.Contains(name, "SHA256SUMS") {
 		return provider.ScopeRelease
@@ -58,13 +60,13 @@ func scopeOfSigned(name string) provider.Scope {
 	return provider.ScopePackage
 }
 
-// spdxContext begins the @context of SPDX 3 documents.
+// spdxContext is the prefix of the @context of SPDX 3 documents.
 // https://spdx.github.io/spdx-spec/v3.0.1/serializations/
 const spdxContext = "https://spdx.org/"
 
-// DocumentType returns the media type of a JSON document of a kind, an SBOM or a Sigstore
-// bundle, by its content. name is for errors. Sigstore bundles before version 0.3 are errors,
-// because they have no media type that a layer can have.
+// DocumentType returns the media type of a JSON document, which it determines from the content.
+// kind must be an SBOM or a Sigstore bundle, and name is used in errors. It rejects Sigstore
+// bundles before version 0.3, because they have no media type that is valid for a layer.
 func DocumentType(kind provider.DocumentKind, name string, data []byte) (mediaType string, err error) {
 	var document struct {
 		SPDX      string          `json:"spdxVersion"`
@@ -76,7 +78,7 @@ func DocumentType(kind provider.DocumentKind, name string, data []byte) (mediaTy
 		return "", fmt.Errorf("%s is not a JSON document: %w", name, bounded.JSONError(err))
 	}
 	var context string
-	_ = json.Unmarshal(document.Context, &context) // SPDX has a string, other formats have objects
+	_ = json.Unmarshal(document.Context, &context) // in SPDX, @context is a string
 	switch {
 	case kind == provider.KindSigstore && document.MediaType != MediaTypeSigstore:
 		return "", fmt.Errorf("%s is not a Sigstore bundle of version 0.3: its media type is %q, want %s", name, clip(document.MediaType), MediaTypeSigstore)

@@ -6,18 +6,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// FormatError says that something is not a provider artifact, and what it is
-// instead.
+// FormatError reports that content is not a provider artifact that OpenTofu can read.
 type FormatError struct {
-	// Problem completes the sentence "the artifact …".
+	// Problem describes what is wrong.
 	Problem string
 }
 
 func (e *FormatError) Error() string {
-	return "not a provider artifact that OpenTofu reads: it " + e.Problem
+	return "not a provider artifact that OpenTofu can read: " + e.Problem
 }
 
-// Kind is [provider.Malformed].
+// Kind returns [provider.Malformed].
 func (e *FormatError) Kind() provider.ErrorKind { return provider.Malformed }
 
 func formatError(format string, args ...any) error {

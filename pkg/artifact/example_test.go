@@ -46,7 +46,7 @@ func ExamplePack() {
 	// manifest: application/vnd.opentofu.provider-target
 }
 
-// What lies in a registry is read back without asking for more than manifests.
+// Parse the index of a release.
 func ExampleParseIndex() {
 	index, err := artifact.ParseIndex([]byte(`{
   "schemaVersion": 2,
@@ -74,7 +74,7 @@ func ExampleParseIndex() {
 	// true
 }
 
-// A tag says which version it is, and other tags are none.
+// Convert tags to versions. Other tags are not versions.
 func ExampleParseTag() {
 	for _, tag := range []string{"1.2.3_build.5", "latest", "1.2"} {
 		version, ok := artifact.ParseTag(tag)

@@ -16,15 +16,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Options are what a release's artifact says beside the release itself.
+// Options configures the metadata of a release artifact.
 type Options struct {
-	// SourceURL is where the provider's or the mirror's source lives. It becomes
-	// org.opencontainers.image.source on the index and on each manifest: GHCR
-	// links packages to repositories by it. Empty: left out.
+	// SourceURL is the URL of the source code of the provider or the mirror. It becomes the
+	// annotation org.opencontainers.image.source of the index and of each manifest: GHCR uses it to
+	// link packages to repositories. If empty, the annotation is omitted.
 	SourceURL string
-	// Provider is the address that the index is annotated with, in ASCII, where
-	// it is not the release's: a release that is stored as another provider's
-	// stays that, see [provider.Alias].
+	// Provider is the ASCII address in the annotation of the index. If empty, it is the address of
+	// the release. A release that is stored as a release of another provider keeps that annotation.
+	// See [provider.Alias].
 	Provider string
 	// Annotations are added to the index, except those that the format defines, and the
 	// date of a release that has one.
@@ -44,34 +44,34 @@ func (o *Options) Annotate(key, value string) error {
 	return nil
 }
 
-// isReserved reports whether the format defines an annotation of the index itself. The
-// source is not among them: SourceURL overrides it, and annotates the manifests, too.
+// isReserved reports whether the format defines an annotation of the index. The annotation for the
+// source is not reserved, but SourceURL overrides it.
 func isReserved(key string) bool {
 	return key == ocispec.AnnotationVersion || strings.HasPrefix(key, annotationPrefix)
 }
 
-// Blob is content that is small enough for memory, with its descriptor.
+// Blob is content in memory, with its descriptor.
 type Blob struct {
 	Descriptor ocispec.Descriptor
 	Bytes      []byte
 }
 
-// Packed is the artifact of a release without its zips. Push order: Documents and zips,
-// Manifests, Index.
+// Packed is the artifact of a release, without its zips. Push the zips and Documents first, then
+// Manifests, and then Index.
 type Packed struct {
-	// Documents are the empty config, which all manifests have, and the other blobs, each once,
-	// sorted by digest.
+	// Documents contains the empty config, which all manifests share, followed by all other blobs
+	// without duplicates, sorted by digest.
 	Documents []provider.Document
 	// Manifests are sorted by platform.
 	Manifests []Blob
 	Index     Blob
 }
 
-// Pack builds the artifact of a release. Equal input gives equal bytes: all is
-// sorted, nothing depends on clock or machine. Every package needs its size.
+// Pack builds the artifact of a release. All packages must have a size. Equal input results in
+// equal bytes: everything is sorted, and nothing depends on the clock or the machine.
 func Pack(r provider.Release, o Options) (Packed, error) {
 	if len(r.Packages) == 0 {
-		return Packed{}, fmt.Errorf("packing %s %s: it has no packages", r.Address, r.Version)
+		return Packed{}, fmt.Errorf("packing %s %s: no packages", r.Address, r.Version)
 	}
 	var packed Packed
 	documents := map[digest.Digest]provider.Document{}
@@ -84,7 +84,7 @@ func Pack(r provider.Release, o Options) (Packed, error) {
 	packages := slices.SortedFunc(slices.Values(r.Packages), func(a, b provider.Package) int { return a.Platform.Compare(b.Platform) })
 	for i, p := range packages {
 		if i > 0 && packages[i-1].Platform == p.Platform {
-			return Packed{}, fmt.Errorf("packing %s %s: two packages for %s", r.Address, r.Version, p.Platform)
+			return Packed{}, fmt.Errorf("packing %s %s: more than one package for %s", r.Address, r.Version, p.Platform)
 		}
 		manifest, err := packManifest(p, r.Documents, o, documents)
 		if err != nil {
@@ -116,13 +116,12 @@ func Pack(r provider.Release, o Options) (Packed, error) {
 	return packed, nil
 }
 
-// emptyConfig is the config of manifests that have none, as image-spec defines it.
+// emptyConfig returns the config of manifests without one, as defined by image-spec.
 func emptyConfig() provider.Document {
 	return provider.Document{Name: "the config", MediaType: ocispec.MediaTypeEmptyJSON}.WithBytes(ocispec.DescriptorEmptyJSON.Data)
 }
 
-// packManifest builds a package's manifest and adds what its layers hold to
-// documents.
+// packManifest builds the manifest of a package and adds the documents in its layers to documents.
 func packManifest(p provider.Package, shared []provider.Document, o Options, documents map[digest.Digest]provider.Document) (Blob, error) {
 	zip, err := zipDescriptor(p)
 	if err != nil {
@@ -139,7 +138,7 @@ func packManifest(p provider.Package, shared []provider.Document, o Options, doc
 		manifest.Annotations = map[string]string{ocispec.AnnotationSource: o.SourceURL}
 	}
 	sumsLayers := 0
-	for _, document := range slices.Concat(inOrder(p.Documents), inOrder(shared)) {
+	for _, document := range slices.Concat(sortedDocuments(p.Documents), sortedDocuments(shared)) {
 		if document.Kind == provider.KindSums {
 			sumsLayers++
 		}
@@ -153,17 +152,17 @@ func packManifest(p provider.Package, shared []provider.Document, o Options, doc
 		})
 	}
 	if sumsLayers > 1 {
-		return Blob{}, fmt.Errorf("%d documents of type %s, where a manifest may have one", sumsLayers, MediaTypeSums)
+		return Blob{}, fmt.Errorf("%d documents of type %s; a manifest can have only one", sumsLayers, MediaTypeSums)
 	}
 	return marshal(manifest, ocispec.MediaTypeImageManifest, TypeTarget)
 }
 
-// layerOrder is the order of documents in a manifest. A signature appears once:
-// packages' own documents and those about the release are sorted apart.
+// layerOrder is the order of documents in a manifest. MediaTypeSignature appears only once, because
+// the documents of a package and of the release are sorted separately.
 var layerOrder = []string{MediaTypeSums, MediaTypeSignature, MediaTypeKeys, MediaTypeSPDX, MediaTypeCycloneDX, MediaTypeInToto, MediaTypeSigstore}
 
-// inOrder sorts documents as layers stand: by media type, then by name.
-func inOrder(documents []provider.Document) []provider.Document {
+// sortedDocuments returns documents in the order of layers: by media type, then by name.
+func sortedDocuments(documents []provider.Document) []provider.Document {
 	rank := func(d provider.Document) int {
 		if i := slices.Index(layerOrder, d.MediaType); i >= 0 {
 			return i
@@ -175,7 +174,7 @@ func inOrder(documents []provider.Document) []provider.Document {
 	})
 }
 
-// checkDocument refuses a document that no repository could take or give back.
+// checkDocument returns an error for a document that can't be stored or read back.
 func checkDocument(d provider.Document) error {
 	if err := provider.CheckFilename(d.Name); err != nil {
 		return err
@@ -184,10 +183,10 @@ func checkDocument(d provider.Document) error {
 		return provider.Errorf(provider.Refused, "opening document %s: no content", d.Name)
 	}
 	if d.Size > MaxDocumentSize {
-		return fmt.Errorf("%s has more than %d bytes", d.Name, MaxDocumentSize)
+		return fmt.Errorf("%s exceeds %d bytes", d.Name, MaxDocumentSize)
 	}
 	if !isSHA256(d.Digest) {
-		return fmt.Errorf("%s has the digest %q, want sha256", d.Name, d.Digest)
+		return fmt.Errorf("%s: invalid digest %q: want sha256", d.Name, d.Digest)
 	}
 	return nil
 }
@@ -197,15 +196,15 @@ func zipDescriptor(p provider.Package) (ocispec.Descriptor, error) {
 		return ocispec.Descriptor{}, err
 	}
 	if !isSHA256(p.Digest) {
-		return ocispec.Descriptor{}, fmt.Errorf("%s has the digest %q, want sha256", p.Filename, p.Digest)
+		return ocispec.Descriptor{}, fmt.Errorf("%s: invalid digest %q: want sha256", p.Filename, p.Digest)
 	}
 	if p.Size < 0 {
-		return ocispec.Descriptor{}, fmt.Errorf("the size of %s is not known", p.Filename)
+		return ocispec.Descriptor{}, fmt.Errorf("unknown size of %s", p.Filename)
 	}
 	return ZipDescriptor(p), nil
 }
 
-// ZipDescriptor describes a package's zip as its manifest does.
+// ZipDescriptor returns the descriptor of a package's zip as it appears in the manifest.
 func ZipDescriptor(p provider.Package) ocispec.Descriptor {
 	return ocispec.Descriptor{
 		MediaType:   MediaTypeZip,
@@ -215,11 +214,11 @@ func ZipDescriptor(p provider.Package) ocispec.Descriptor {
 	}
 }
 
-// title is the name by which readers look a zip up in its SHA256SUMS.
+// title returns the name of the zip in SHA256SUMS.
 func title(p provider.Package) string { return cmp.Or(p.ListedAs, p.Filename) }
 
-// targetDescriptor is a manifest's entry in the index. OpenTofu selects by its
-// artifactType and platform, so both stand here too.
+// targetDescriptor returns the descriptor of a manifest in the index. It repeats the artifact type
+// and contains the platform, because OpenTofu selects manifests by both.
 func targetDescriptor(p provider.Package, manifest ocispec.Descriptor) ocispec.Descriptor {
 	manifest.Platform = &ocispec.Platform{OS: p.Platform.OS, Architecture: p.Platform.Arch}
 	manifest.Annotations = map[string]string{annotationZH: "zh:" + p.Digest.Encoded()}
@@ -229,18 +228,18 @@ func targetDescriptor(p provider.Package, manifest ocispec.Descriptor) ocispec.D
 	return manifest
 }
 
-// Referrer is a document that covers all platforms of a release: a manifest of
-// its own with the release's index as subject.
+// Referrer is a document about all platforms of a release, in a separate manifest whose subject is
+// the index of the release.
 type Referrer struct {
-	// Manifest refers to Config and Document. Push those first.
+	// Manifest refers to Config and Document, which must be pushed first.
 	Manifest         Blob
 	Config, Document provider.Document
-	// Entry describes the manifest in a list of referrers.
+	// Entry is the descriptor of the manifest in a list of referrers.
 	Entry ocispec.Descriptor
 }
 
-// PackReferrer builds the manifest of a document about the index. Equal input
-// gives equal bytes, so that nothing is attached twice.
+// PackReferrer builds a referrer for a document about the index. Equal input results in equal
+// bytes, so attaching a document twice has no effect.
 func PackReferrer(document provider.Document, index ocispec.Descriptor) (Referrer, error) {
 	if err := checkDocument(document); err != nil {
 		return Referrer{}, err
@@ -271,7 +270,7 @@ func marshal(v any, mediaType, artifactType string) (Blob, error) {
 		return Blob{}, err
 	}
 	if len(data) > MaxManifestSize {
-		return Blob{}, fmt.Errorf("the %s has %d bytes, OpenTofu reads at most %d", mediaType, len(data), MaxManifestSize)
+		return Blob{}, fmt.Errorf("%s is %d bytes; OpenTofu reads at most %d", mediaType, len(data), MaxManifestSize)
 	}
 	return Blob{ocispec.Descriptor{
 		MediaType: mediaType, ArtifactType: artifactType,

@@ -21,12 +21,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden vectors")
 
-// vectors are shared with readers in other languages: docs/format.md.
+// vectors contains golden files, which implementations in other languages can use, too. See
+// docs/format.md.
 const vectors = "../../testdata/artifact"
 
 const sourceURL = "https://example.com/acme/terraform-provider-rocket"
 
-// rocket is the release of the golden vectors: two platforms and all evidence.
+// rocket returns the release of the golden files: two platforms and all kinds of documents.
 func rocket(t *testing.T) provider.Release {
 	t.Helper()
 	a, err := provider.ParseAddress("bücher.example:8443/acme/rocket")
@@ -82,7 +83,7 @@ func TestPackGolden(t *testing.T) {
 	golden(t, "manifest-plan9_386.json", packed.Manifests[1].Bytes)
 }
 
-// golden compares bytes with a vector, byte for byte: digests depend on it.
+// golden compares data with a golden file, byte for byte, because digests depend on every byte.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join(vectors, name)
@@ -101,7 +102,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-func TestPackGivesEqualBytesForAnyOrder(t *testing.T) {
+func TestPackIsIndependentOfOrder(t *testing.T) {
 	t.Parallel()
 	want := pack(t, rocket(t))
 	shuffled := rocket(t)
@@ -116,7 +117,7 @@ func TestPackGivesEqualBytesForAnyOrder(t *testing.T) {
 	}
 }
 
-func TestPackIsReadBack(t *testing.T) {
+func TestPackRoundTrip(t *testing.T) {
 	t.Parallel()
 	r := rocket(t)
 	packed := pack(t, r)
@@ -177,7 +178,7 @@ func TestPackIsReadBack(t *testing.T) {
 	}
 }
 
-// blob finds the bytes that a descriptor of the manifests names.
+// blob returns the content of a descriptor.
 func blob(t *testing.T, packed artifact.Packed, d digest.Digest) []byte {
 	t.Helper()
 	for _, document := range packed.Documents {
@@ -217,7 +218,7 @@ func TestPackOrdersLayers(t *testing.T) {
 	}
 }
 
-func TestPackHasEachDocumentOnce(t *testing.T) {
+func TestPackDeduplicatesDocuments(t *testing.T) {
 	t.Parallel()
 	packed := pack(t, rocket(t))
 	if config := blob(t, packed, ocispec.DescriptorEmptyJSON.Digest); string(config) != "{}" {
@@ -238,7 +239,7 @@ func TestPackHasEachDocumentOnce(t *testing.T) {
 	}
 }
 
-func TestPackOfTheLeastLeavesOutWhatIsNotKnown(t *testing.T) {
+func TestPackMinimalRelease(t *testing.T) {
 	t.Parallel()
 	r := rocket(t)
 	r.Protocols, r.Documents = nil, nil
@@ -262,24 +263,24 @@ func TestPackOfTheLeastLeavesOutWhatIsNotKnown(t *testing.T) {
 	}
 }
 
-func TestPackRefuses(t *testing.T) {
+func TestPackErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
 		edit func(*provider.Release)
 		want string
 	}{
-		{"no packages", func(r *provider.Release) { r.Packages = nil }, "it has no packages"},
-		{"a size that is not known", func(r *provider.Release) { r.Packages[1].Size = -1 }, "for plan9_386: the size of terraform-provider-rocket_1.2.3-beta1+build.5_plan9_386.zip is not known"},
-		{"two packages for a platform", func(r *provider.Release) { r.Packages[1].Platform = r.Packages[0].Platform }, "two packages for linux_riscv64"},
+		{"no packages", func(r *provider.Release) { r.Packages = nil }, ": no packages"},
+		{"a size that is not known", func(r *provider.Release) { r.Packages[1].Size = -1 }, "for plan9_386: unknown size of terraform-provider-rocket_1.2.3-beta1+build.5_plan9_386.zip"},
+		{"two packages for a platform", func(r *provider.Release) { r.Packages[1].Platform = r.Packages[0].Platform }, "more than one package for linux_riscv64"},
 		{"a file name that is a path", func(r *provider.Release) { r.Packages[0].Filename = "../x.zip" }, `file name "../x.zip"`},
 		{"no file name", func(r *provider.Release) { r.Packages[0].Filename = "" }, "file name is empty"},
-		{"no digest", func(r *provider.Release) { r.Packages[0].Digest = "" }, `the digest ""`},
-		{"another digest than SHA-256", func(r *provider.Release) { r.Packages[0].Digest = sha512 }, `the digest "sha512:`},
+		{"no digest", func(r *provider.Release) { r.Packages[0].Digest = "" }, `invalid digest ""`},
+		{"another digest than SHA-256", func(r *provider.Release) { r.Packages[0].Digest = sha512 }, `invalid digest "sha512:`},
 		{"a document's name that is a path", func(r *provider.Release) { r.Documents[0].Name = "a/b" }, `file name "a/b"`},
 		{"a document that is too large", func(r *provider.Release) {
 			r.Documents[2] = r.Documents[2].WithBytes(make([]byte, artifact.MaxDocumentSize+1))
-		}, "keys.asc has more than 33554432 bytes"},
+		}, "keys.asc exceeds 33554432 bytes"},
 		{"a package with sums of its own beside the release's", func(r *provider.Release) {
 			r.Packages[0].Documents = []provider.Document{artifact.NewDocument("own_SHA256SUMS", artifact.MediaTypeSums, nil)}
 		}, "2 documents of type text/plain+sha256sum"},
@@ -299,13 +300,13 @@ func TestPackRefuses(t *testing.T) {
 				t.Errorf("got %v, want %s … %s", err, prefix, test.want)
 			}
 			if diff := cmp.Diff(artifact.Packed{}, packed, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("something beside the error:\n%s", diff)
+				t.Errorf("unexpected result in addition to the error:\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestPackTakesTheLargestDocument(t *testing.T) {
+func TestPackLargestDocument(t *testing.T) {
 	t.Parallel()
 	r := rocket(t)
 	r.Documents[2] = r.Documents[2].WithBytes(make([]byte, artifact.MaxDocumentSize))

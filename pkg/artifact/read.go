@@ -1,7 +1,6 @@
 package artifact
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,41 +14,40 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Index is what an index says about a release. What is no provider package in
-// it is left out, as OpenTofu does.
+// Index is the parsed index of a release. Like OpenTofu, it ignores entries other than provider
+// packages.
 type Index struct {
-	// Targets are sorted by platform, one each. There are none where all packages
-	// are for versions of operating systems, which OpenTofu passes over.
+	// Targets contains one entry per platform, sorted by platform. It is empty if all packages are
+	// for specific OS versions, which OpenTofu ignores.
 	Targets     []Target
 	Annotations map[string]string
 }
 
-// Target is the entry of one platform's manifest in an index.
+// Target is the entry of a platform's manifest in an index.
 type Target struct {
 	Platform   provider.Platform
 	Descriptor ocispec.Descriptor
-	// Twice tells that the index has several entries for the platform, of which
-	// this is one. OpenTofu refuses to choose among them; other platforms are as
-	// good as ever.
-	Twice bool
+	// Duplicate reports that the index has more than one entry for the platform, of which this is the
+	// first. OpenTofu rejects such a platform, but accepts the others.
+	Duplicate bool
 }
 
-// Err is the *[FormatError] of a platform that has several entries.
+// Err returns a *[FormatError] if the platform has more than one entry.
 func (t Target) Err() error {
-	if t.Twice {
-		return formatError("has two manifests for %s", t.Platform)
+	if t.Duplicate {
+		return formatError("more than one manifest for %s", t.Platform)
 	}
 	return nil
 }
 
-// Digest is the zip's digest when the entry carries our zh annotation, and is the
-// only one for its platform.
+// Digest returns the digest of the zip, if the entry has a valid zh annotation and is the only one
+// for its platform.
 func (t Target) Digest() (digest.Digest, bool) {
 	d, err := sums.ParseZH(t.Descriptor.Annotations[annotationZH])
-	return d, err == nil && !t.Twice
+	return d, err == nil && !t.Duplicate
 }
 
-// H1 is the zip's h1 hash when the entry carries our annotation of it.
+// H1 returns the h1 hash of the zip, or an empty string if the entry has no valid h1 annotation.
 func (t Target) H1() string {
 	h1, err := sums.ParseH1(t.Descriptor.Annotations[annotationH1])
 	if err != nil {
@@ -58,19 +56,19 @@ func (t Target) H1() string {
 	return h1
 }
 
-// StatedZH returns the text of our zh annotation, which may be invalid.
+// StatedZH returns the value of the zh annotation, which can be invalid.
 func (t Target) StatedZH() (text string, exists bool) {
 	text, exists = t.Descriptor.Annotations[annotationZH]
 	return text, exists
 }
 
-// StatedH1 returns the text of our h1 annotation, which may be invalid.
+// StatedH1 returns the value of the h1 annotation, which can be invalid.
 func (t Target) StatedH1() (text string, exists bool) {
 	text, exists = t.Descriptor.Annotations[annotationH1]
 	return text, exists
 }
 
-// Target finds the entry of a platform.
+// Target returns the entry of a platform.
 func (x Index) Target(p provider.Platform) (Target, bool) {
 	i, found := slices.BinarySearchFunc(x.Targets, p, func(t Target, p provider.Platform) int { return t.Platform.Compare(p) })
 	if !found {
@@ -79,18 +77,18 @@ func (x Index) Target(p provider.Platform) (Target, bool) {
 	return x.Targets[i], true
 }
 
-// Single lists the platforms that have one entry, sorted.
+// Single returns the platforms that have exactly one entry, sorted.
 func (x Index) Single() []provider.Platform {
 	var ps []provider.Platform
 	for _, t := range x.Targets {
-		if !t.Twice {
+		if !t.Duplicate {
 			ps = append(ps, t.Platform)
 		}
 	}
 	return ps
 }
 
-// Platforms lists the platforms of the index, sorted.
+// Platforms returns the platforms of the index, sorted.
 func (x Index) Platforms() []provider.Platform {
 	ps := make([]provider.Platform, len(x.Targets))
 	for i, t := range x.Targets {
@@ -99,7 +97,7 @@ func (x Index) Platforms() []provider.Platform {
 	return ps
 }
 
-// Protocols returns the plugin protocol versions of our annotation.
+// Protocols returns the plugin protocol versions of the annotation.
 func (x Index) Protocols() []string {
 	text := x.Annotations[annotationProtocols]
 	if text == "" {
@@ -108,14 +106,14 @@ func (x Index) Protocols() []string {
 	return strings.Split(text, ",")
 }
 
-// Published returns the version's date, as [provider.Release] has it; zero when there
-// is none that could be one. Other tools may mean by it when they wrote the index.
+// Published returns the publication date of the version, or the zero time if the index has no valid
+// date. Other tools might use the annotation for the creation time of the index.
 func (x Index) Published() time.Time {
 	t, _ := time.Parse(time.RFC3339, x.Annotations[ocispec.AnnotationCreated]) // the zero time if invalid
 	return provider.CleanDate(t)
 }
 
-// document has the fields of index and manifest that tell them and others apart.
+// document has those fields of indexes and manifests that distinguish them.
 type document struct {
 	MediaType    string               `json:"mediaType"`
 	ArtifactType string               `json:"artifactType"`
@@ -130,30 +128,27 @@ func parseDocument(data []byte) (doc document, err error) {
 	return doc, err
 }
 
-// decode reads a manifest of any kind. What is in it is counted before anything
-// is made of it.
+// decode parses a manifest or index of any kind. It checks the number of JSON values before it
+// allocates memory for them.
 func decode(data []byte, into any) error {
 	if len(data) > MaxManifestSize {
-		return formatError("has %d bytes, more than the %d that OpenTofu reads", len(data), MaxManifestSize)
+		return formatError("document is %d bytes; OpenTofu reads at most %d", len(data), MaxManifestSize)
 	}
 	err := bounded.DecodeJSON(data, into, maxValues)
-	if errors.Is(err, bounded.ErrJSONLimit) {
-		return formatError("%s, which no artifact needs", strings.TrimPrefix(err.Error(), "it "))
-	}
 	if err != nil {
-		return formatError("is not valid JSON: %v", err)
+		return formatError("invalid JSON: %v", err)
 	}
 	return nil
 }
 
-// ParseIndex reads the index of a release. Errors are *[FormatError].
+// ParseIndex parses the index of a release. It returns errors of type *[FormatError].
 func ParseIndex(data []byte) (Index, error) {
 	doc, err := parseDocument(data)
 	if err != nil {
 		return Index{}, err
 	}
 	if doc.MediaType != ocispec.MediaTypeImageIndex || doc.ArtifactType != TypeProvider {
-		return Index{}, formatError("is %s, not an index of artifact type %s", describe(doc), TypeProvider)
+		return Index{}, formatError("expected an index of artifact type %s, got %s", TypeProvider, describe(doc))
 	}
 	index := Index{Annotations: doc.Annotations}
 	packages := 0
@@ -170,22 +165,22 @@ func ParseIndex(data []byte) (Index, error) {
 		}
 	}
 	if len(index.Targets) > maxTargets {
-		return Index{}, formatError("has manifests for %d platforms, more than the %d that can be real", len(index.Targets), maxTargets)
+		return Index{}, formatError("index has manifests for %d platforms; the maximum is %d", len(index.Targets), maxTargets)
 	}
 	if packages == 0 {
-		return Index{}, formatError("is an index without any manifest of artifact type %s", TypeTarget)
+		return Index{}, formatError("index has no manifest of artifact type %s", TypeTarget)
 	}
 	index.Targets = onePerPlatform(index.Targets)
 	return index, nil
 }
 
-// onePerPlatform sorts targets, and keeps the first of several for a platform.
+// onePerPlatform sorts targets and keeps the first one of each platform.
 func onePerPlatform(targets []Target) []Target {
 	slices.SortStableFunc(targets, func(a, b Target) int { return a.Platform.Compare(b.Platform) })
 	var once []Target
 	for _, t := range targets {
 		if last := len(once) - 1; last >= 0 && once[last].Platform == t.Platform {
-			once[last].Twice = true
+			once[last].Duplicate = true
 			continue
 		}
 		once = append(once, t)
@@ -193,57 +188,57 @@ func onePerPlatform(targets []Target) []Target {
 	return once
 }
 
-// parseTarget reads an entry of an index. By OpenTofu's rules other artifact
-// types, versions of operating systems and unknown platforms are passed over,
-// but what claims to be a package has to be a manifest for some platform.
+// parseTarget parses an entry of an index. Like OpenTofu, it ignores entries with other artifact
+// types, for specific OS versions, and for unknown platforms, but rejects a package that is not a
+// manifest or has no platform.
 func parseTarget(d ocispec.Descriptor) (t Target, usable bool, err error) {
 	switch {
 	case d.ArtifactType != TypeTarget:
 		return Target{}, false, nil
 	case d.MediaType != ocispec.MediaTypeImageManifest:
-		return Target{}, false, formatError("lists a package of media type %q, not %s", clip(d.MediaType), ocispec.MediaTypeImageManifest)
+		return Target{}, false, formatError("index lists a package of media type %q, want %s", clip(d.MediaType), ocispec.MediaTypeImageManifest)
 	case d.Platform == nil:
-		return Target{}, false, formatError("lists a package without a platform")
+		return Target{}, false, formatError("index lists a package without a platform")
 	}
 	p, err := provider.ParsePlatform(d.Platform.OS + "_" + d.Platform.Architecture)
 	if err != nil || d.Platform.OSVersion != "" {
-		return Target{}, false, nil //nolint:nilerr // OpenTofu passes over such a platform
+		return Target{}, false, nil //nolint:nilerr // OpenTofu ignores such a platform
 	}
 	if err := checkDescriptor(d, MaxManifestSize); err != nil {
-		return Target{}, false, formatError("names a manifest for %s that cannot be read: %v", p, err)
+		return Target{}, false, formatError("invalid descriptor of the manifest for %s: %v", p, err)
 	}
 	return Target{Platform: p, Descriptor: d}, true, nil
 }
 
-// Manifest is what one platform's manifest says.
+// Manifest is the parsed manifest of a platform.
 type Manifest struct {
-	// Zip is the package's layer.
+	// Zip is the layer of the package.
 	Zip ocispec.Descriptor
-	// Title is the zip's title, empty when it has none that may be a file name.
-	// OpenTofu does not look at it, and tools put paths there.
+	// Title is the title of the zip. It is empty if the title is not a valid file name. OpenTofu
+	// ignores the title, and other tools use paths.
 	Title string
-	// Documents are the other layers that have a name and a bearable size; see
-	// [DocumentOf]. What OpenTofu ignores and we cannot use is left out.
+	// Documents contains the other layers that have a name and an acceptable size. See
+	// [DocumentOf]. Layers that neither OpenTofu nor this package uses are omitted.
 	Documents []ocispec.Descriptor
-	// Blobs are the descriptors that the manifest needs: config and layers, but
-	// for those that cannot be asked for.
+	// Blobs contains the descriptors of the config and all layers, except those with invalid
+	// digests.
 	Blobs       []ocispec.Descriptor
 	Annotations map[string]string
 }
 
-// ParseManifest reads the manifest of one platform. Errors are *[FormatError].
+// ParseManifest parses the manifest of a platform. It returns errors of type *[FormatError].
 func ParseManifest(data []byte) (Manifest, error) {
 	doc, err := parseDocument(data)
 	if err != nil {
 		return Manifest{}, err
 	}
 	if doc.MediaType != ocispec.MediaTypeImageManifest || doc.ArtifactType != TypeTarget {
-		return Manifest{}, formatError("has a manifest that is %s, not one of artifact type %s", describe(doc), TypeTarget)
+		return Manifest{}, formatError("expected a manifest of artifact type %s, got %s", TypeTarget, describe(doc))
 	}
 	m := Manifest{Annotations: doc.Annotations}
 	zips, sumsLayers := 0, 0
 	if len(doc.Layers) > maxLayers {
-		return Manifest{}, formatError("has a manifest of %d layers, more than the %d that are read", len(doc.Layers), maxLayers)
+		return Manifest{}, formatError("manifest has %d layers; the maximum is %d", len(doc.Layers), maxLayers)
 	}
 	for _, layer := range doc.Layers {
 		title := layer.Annotations[ocispec.AnnotationTitle]
@@ -256,10 +251,10 @@ func ParseManifest(data []byte) (Manifest, error) {
 			zips++
 			m.Zip, m.Title = layer, title
 		case layer.MediaType == MediaTypeSums:
-			// Evidence that is there has to be readable, with a name or without.
+			// SHA256SUMS must be readable, whether or not it has a name.
 			sumsLayers++
 			if unreadable != nil {
-				return Manifest{}, formatError("has a layer of type %s that cannot be read: %v", MediaTypeSums, unreadable)
+				return Manifest{}, formatError("invalid layer of type %s: %v", MediaTypeSums, unreadable)
 			}
 			m.Documents = append(m.Documents, layer)
 		case title != "" && unreadable == nil:
@@ -284,26 +279,26 @@ func blobsOf(doc document) []ocispec.Descriptor {
 func checkManifest(m Manifest, zips, sumsLayers int) error {
 	switch {
 	case zips == 0:
-		return formatError("has a manifest without a layer of type %s", MediaTypeZip)
+		return formatError("manifest has no layer of type %s", MediaTypeZip)
 	case zips > 1:
-		return formatError("has a manifest with %d layers of type %s, where exactly one must be", zips, MediaTypeZip)
+		return formatError("manifest has %d layers of type %s, want 1", zips, MediaTypeZip)
 	case sumsLayers > 1:
-		return formatError("has a manifest with %d layers of type %s", sumsLayers, MediaTypeSums)
+		return formatError("manifest has %d layers of type %s, want at most 1", sumsLayers, MediaTypeSums)
 	}
 	if err := checkDescriptor(m.Zip, MaxZipSize); err != nil {
-		return formatError("has a zip layer that cannot be read: %v", err)
+		return formatError("invalid zip layer: %v", err)
 	}
 	return nil
 }
 
-// checkDescriptor refuses digests other than SHA-256 and sizes out of range;
-// limit < 0 means any size.
+// checkDescriptor rejects digests other than SHA-256 and invalid sizes. If limit is negative, any
+// size is valid.
 func checkDescriptor(d ocispec.Descriptor, limit int64) error {
 	if err := checkDigest(d.Digest); err != nil {
 		return err
 	}
 	if d.Size < 0 || limit >= 0 && d.Size > limit {
-		return fmt.Errorf("a size of %d bytes", d.Size)
+		return fmt.Errorf("invalid size %d", d.Size)
 	}
 	return nil
 }
@@ -328,7 +323,7 @@ func checkDigest(d digest.Digest) error {
 		return nil
 	}
 	if err := d.Validate(); err != nil {
-		return fmt.Errorf("the digest %q: %w", clip(string(d)), err)
+		return fmt.Errorf("invalid digest %q: %w", clip(string(d)), err)
 	}
-	return fmt.Errorf("the digest %q is not sha256", clip(string(d)))
+	return fmt.Errorf("invalid digest %q: want sha256", clip(string(d)))
 }

@@ -16,14 +16,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Digests of nothing in particular.
+// Arbitrary digests.
 var (
 	sha256 = "sha256:" + strings.Repeat("ab", 32)
 	sha512 = digest.Digest("sha512:" + strings.Repeat("ab", 64))
 )
 
-// entry is a descriptor of the index, with a few words changed: pairs of old
-// and new.
+// entry returns a descriptor of the index, edited by pairs of old and new strings.
 func entry(platform string, changes ...string) string {
 	os, arch, _ := strings.Cut(platform, "_")
 	return strings.NewReplacer(changes...).Replace(`{"mediaType":"application/vnd.oci.image.manifest.v1+json",` +
@@ -51,7 +50,7 @@ func manifest(layers ...string) string {
 		`"layers":[` + strings.Join(layers, ",") + `]}`
 }
 
-// Documents that are no provider artifacts.
+// Documents that are not provider artifacts.
 const (
 	imageManifest = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",` +
 		`"config":{"mediaType":"application/vnd.oci.image.config.v1+json"},"layers":[]}`
@@ -69,7 +68,7 @@ const (
 	otherIndex = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","artifactType":"application/x","manifests":[]}`
 )
 
-func TestParseIndexReadsArtifactsOfOthers(t *testing.T) {
+func TestParseIndexOfOtherTools(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, data string
@@ -108,8 +107,8 @@ func TestParseIndexReadsArtifactsOfOthers(t *testing.T) {
 	}
 }
 
-// TestParseIndexTwice: two entries for a platform spoil that platform and no other.
-func TestParseIndexTwice(t *testing.T) {
+// TestParseIndexDuplicatePlatform checks that two entries for a platform affect only that platform.
+func TestParseIndexDuplicatePlatform(t *testing.T) {
 	t.Parallel()
 	zh := `"annotations":{"io.github.tofu-oci.zh":"zh:` + strings.TrimPrefix(sha256, "sha256:") + `"},"size"`
 	x, err := artifact.ParseIndex([]byte(index(
@@ -118,20 +117,20 @@ func TestParseIndexTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprint(x.Platforms(), x.Single(), x.Targets[0].Twice, x.Targets[1].Twice)
+	got := fmt.Sprint(x.Platforms(), x.Single(), x.Targets[0].Duplicate, x.Targets[1].Duplicate)
 	if want := "[linux_amd64 plan9_386] [plan9_386] true false"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	checkFormatError(t, x.Targets[0].Err(), "has two manifests for linux_amd64")
+	checkFormatError(t, x.Targets[0].Err(), "more than one manifest for linux_amd64")
 	if _, known := x.Targets[0].Digest(); known {
-		t.Error("a digest, though there are two")
+		t.Error("got a digest of a platform with two manifests")
 	}
 	if _, known := x.Targets[1].Digest(); !known || x.Targets[1].Err() != nil {
 		t.Errorf("the other platform has no digest, or %v", x.Targets[1].Err())
 	}
 }
 
-func TestParseIndexPassesOverHashesThatAreNone(t *testing.T) {
+func TestParseIndexIgnoresInvalidHashes(t *testing.T) {
 	t.Parallel()
 	data := index(entry("plan9_386", `"size"`, `"annotations":{"io.github.tofu-oci.zh":"zh:123","io.github.tofu-oci.h1":"h1:?"},"size"`))
 	x, err := artifact.ParseIndex([]byte(data))
@@ -143,41 +142,41 @@ func TestParseIndexPassesOverHashesThatAreNone(t *testing.T) {
 	}
 }
 
-func TestParseIndexRefuses(t *testing.T) {
+func TestParseIndexErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, data, want string }{
-		{"nothing", "", "is not valid JSON"},
-		{"no JSON", "<html>", "is not valid JSON"},
-		{"JSON of another shape", `{"manifests":"x"}`, "is not valid JSON"},
-		{"null", "null", "is a document without a media type"},
-		{"an empty document", "{}", "is a document without a media type"},
-		{"over 4 MiB", index(entry("linux_amd64")) + strings.Repeat(" ", artifact.MaxManifestSize), "more than the 4194304 that OpenTofu reads"},
-		{"a package's manifest under the tag", manifest(layer(artifact.MediaTypeZip, "")), `is an image manifest of artifact type "application/vnd.opentofu.provider-target"`},
-		{"a plain image manifest", otherManifest, `is an image manifest of artifact type "application/vnd.cncf.helm.config.v1+json"`},
-		{"a module package", modulePackage, "is a module package"},
-		{"a container image", imageManifest, "is a container image"},
-		{"a container image without a media type", imageManifestWithoutType, "is a container image"},
-		{"a Docker image", dockerImage, "is a container image"},
-		{"a multi-platform container image", imageIndex, "is a multi-platform container image"},
-		{"a multi-platform Docker image", dockerList, "is a multi-platform container image"},
-		{"another artifact type", otherIndex, `is an index of artifact type "application/x"`},
-		{"another media type", `{"mediaType":"text/plain"}`, `is a document of media type "text/plain"`},
-		{"the artifact type on another document", strings.Replace(index(), "image.index", "image.manifest", 1), "is an image manifest of artifact type"},
-		{"no manifests", index(), "is an index without any manifest of artifact type application/vnd.opentofu.provider-target"},
-		{"descriptors of other artifact types only", index(entry("linux_amd64", "provider-target", "sbom")), "without any manifest of artifact type"},
+		{"nothing", "", "invalid JSON"},
+		{"no JSON", "<html>", "invalid JSON"},
+		{"JSON of another shape", `{"manifests":"x"}`, "invalid JSON"},
+		{"null", "null", "got a document without a media type"},
+		{"an empty document", "{}", "got a document without a media type"},
+		{"over 4 MiB", index(entry("linux_amd64")) + strings.Repeat(" ", artifact.MaxManifestSize), "OpenTofu reads at most 4194304"},
+		{"a package's manifest under the tag", manifest(layer(artifact.MediaTypeZip, "")), `got an image manifest of artifact type "application/vnd.opentofu.provider-target"`},
+		{"a plain image manifest", otherManifest, `got an image manifest of artifact type "application/vnd.cncf.helm.config.v1+json"`},
+		{"a module package", modulePackage, "got a module package"},
+		{"a container image", imageManifest, "got a container image"},
+		{"a container image without a media type", imageManifestWithoutType, "got a container image"},
+		{"a Docker image", dockerImage, "got a container image"},
+		{"a multi-platform container image", imageIndex, "got a multi-platform container image"},
+		{"a multi-platform Docker image", dockerList, "got a multi-platform container image"},
+		{"another artifact type", otherIndex, `got an index of artifact type "application/x"`},
+		{"another media type", `{"mediaType":"text/plain"}`, `got a document of media type "text/plain"`},
+		{"the artifact type on another document", strings.Replace(index(), "image.index", "image.manifest", 1), "got an image manifest of artifact type"},
+		{"no manifests", index(), "index has no manifest of artifact type application/vnd.opentofu.provider-target"},
+		{"descriptors of other artifact types only", index(entry("linux_amd64", "provider-target", "sbom")), "index has no manifest of artifact type"},
 		{"a package that is an index", index(entry("linux_amd64", "image.manifest", "image.index")), `lists a package of media type "application/vnd.oci.image.index.v1+json"`},
 		{"a package for no platform", index(entry("linux_amd64", `"platform"`, `"x"`)), "lists a package without a platform"},
-		{"another digest than SHA-256", index(entry("linux_amd64", sha256, string(sha512))), `names a manifest for linux_amd64 that cannot be read: the digest "sha512:`},
-		{"a digest that is none", index(entry("linux_amd64", sha256, "sha256:../..")), `the digest "sha256:../.."`},
-		{"a manifest over 4 MiB", index(entry("linux_amd64", `"size":500`, `"size":4194305`)), "a size of 4194305 bytes"},
-		{"a negative size", index(entry("linux_amd64", `"size":500`, `"size":-1`)), "a size of -1 bytes"},
+		{"another digest than SHA-256", index(entry("linux_amd64", sha256, string(sha512))), `invalid descriptor of the manifest for linux_amd64: invalid digest "sha512:`},
+		{"a digest that is none", index(entry("linux_amd64", sha256, "sha256:../..")), `invalid digest "sha256:../.."`},
+		{"a manifest over 4 MiB", index(entry("linux_amd64", `"size":500`, `"size":4194305`)), "invalid size 4194305"},
+		{"a negative size", index(entry("linux_amd64", `"size":500`, `"size":-1`)), "invalid size -1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			x, err := artifact.ParseIndex([]byte(test.data))
 			checkFormatError(t, err, test.want)
 			if diff := cmp.Diff(artifact.Index{}, x); diff != "" {
-				t.Errorf("something beside the error:\n%s", diff)
+				t.Errorf("unexpected result in addition to the error:\n%s", diff)
 			}
 		})
 	}
@@ -189,12 +188,12 @@ func checkFormatError(t *testing.T, err error, want string) {
 	if !errors.As(err, &e) {
 		t.Fatalf("got %v, want a format error", err)
 	}
-	if !strings.Contains(e.Problem, want) || !strings.HasSuffix(e.Error(), "it "+e.Problem) {
+	if !strings.Contains(e.Problem, want) || !strings.HasSuffix(e.Error(), ": "+e.Problem) {
 		t.Errorf("got %v, want … %s …", err, want)
 	}
 }
 
-func TestFormatErrorsStayShort(t *testing.T) {
+func TestFormatErrorsAreShort(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ü", 1<<20)
 	for _, data := range []string{
@@ -212,7 +211,7 @@ func TestFormatErrorsStayShort(t *testing.T) {
 	}
 }
 
-func TestParseManifestReadsArtifactsOfOthers(t *testing.T) {
+func TestParseManifestOfOtherTools(t *testing.T) {
 	t.Parallel()
 	zip := layer(artifact.MediaTypeZip, "x.zip")
 	for _, test := range []struct {
@@ -262,36 +261,36 @@ func TestParseManifestReadsArtifactsOfOthers(t *testing.T) {
 	}
 }
 
-func TestParseManifestRefuses(t *testing.T) {
+func TestParseManifestErrors(t *testing.T) {
 	t.Parallel()
 	zip := layer(artifact.MediaTypeZip, "x.zip")
 	for _, test := range []struct{ name, data, want string }{
-		{"no JSON", "<html>", "is not valid JSON"},
-		{"over 4 MiB", manifest(zip) + strings.Repeat(" ", artifact.MaxManifestSize), "more than the 4194304 that OpenTofu reads"},
+		{"no JSON", "<html>", "invalid JSON"},
+		{"over 4 MiB", manifest(zip) + strings.Repeat(" ", artifact.MaxManifestSize), "OpenTofu reads at most 4194304"},
 		{"more layers than can be counted", manifest(append([]string{zip}, slices.Repeat([]string{"{}"}, 16<<10)...)...), "has more than 16384 values"},
 		{"more annotations than can be counted", `{"annotations":{"":""` + strings.Repeat(`,"":""`, 16<<10) + "}}", "has more than 16384 values"},
 		{"too deep", strings.Repeat("[", 65), "has more than 64 levels"},
-		{"an index", index(), `has a manifest that is an index of artifact type "application/vnd.opentofu.provider"`},
-		{"a container image", imageManifest, "has a manifest that is a container image"},
-		{"a Docker image", dockerImage, "has a manifest that is a container image"},
-		{"a module package", modulePackage, "has a manifest that is a module package"},
-		{"another artifact type", otherManifest, `has a manifest that is an image manifest of artifact type "application/vnd.cncf.helm.config.v1+json"`},
-		{"no layers", manifest(), "without a layer of type archive/zip"},
-		{"no zip", manifest(layer("application/gzip", "x.tgz")), "without a layer of type archive/zip"},
-		{"two zips", manifest(zip, zip), "with 2 layers of type archive/zip, where exactly one must be"},
-		{"a zip that is too large", manifest(layer(artifact.MediaTypeZip, "x.zip", `"size":10`, `"size":4294967297`)), "has a zip layer that cannot be read: a size of 4294967297 bytes"},
-		{"a zip with another digest than SHA-256", manifest(layer(artifact.MediaTypeZip, "x.zip", sha256, string(sha512))), `has a zip layer that cannot be read: the digest "sha512:`},
-		{"a zip of a negative size", manifest(layer(artifact.MediaTypeZip, "x.zip", `"size":10`, `"size":-1`)), "has a zip layer that cannot be read: a size of -1 bytes"},
-		{"two sums", manifest(zip, layer(artifact.MediaTypeSums, "a"), layer(artifact.MediaTypeSums, "b")), "with 2 layers of type text/plain+sha256sum"},
-		{"sums that are too large", manifest(zip, layer(artifact.MediaTypeSums, "a", `"size":10`, `"size":33554433`)), "has a layer of type text/plain+sha256sum that cannot be read: a size of 33554433 bytes"},
-		{"sums with another digest than SHA-256", manifest(zip, layer(artifact.MediaTypeSums, "a", sha256, string(sha512))), `of type text/plain+sha256sum that cannot be read: the digest "sha512:`},
+		{"an index", index(), `got an index of artifact type "application/vnd.opentofu.provider"`},
+		{"a container image", imageManifest, "got a container image"},
+		{"a Docker image", dockerImage, "got a container image"},
+		{"a module package", modulePackage, "got a module package"},
+		{"another artifact type", otherManifest, `got an image manifest of artifact type "application/vnd.cncf.helm.config.v1+json"`},
+		{"no layers", manifest(), "manifest has no layer of type archive/zip"},
+		{"no zip", manifest(layer("application/gzip", "x.tgz")), "manifest has no layer of type archive/zip"},
+		{"two zips", manifest(zip, zip), "manifest has 2 layers of type archive/zip, want 1"},
+		{"a zip that is too large", manifest(layer(artifact.MediaTypeZip, "x.zip", `"size":10`, `"size":4294967297`)), "invalid zip layer: invalid size 4294967297"},
+		{"a zip with another digest than SHA-256", manifest(layer(artifact.MediaTypeZip, "x.zip", sha256, string(sha512))), `invalid zip layer: invalid digest "sha512:`},
+		{"a zip of a negative size", manifest(layer(artifact.MediaTypeZip, "x.zip", `"size":10`, `"size":-1`)), "invalid zip layer: invalid size -1"},
+		{"two sums", manifest(zip, layer(artifact.MediaTypeSums, "a"), layer(artifact.MediaTypeSums, "b")), "manifest has 2 layers of type text/plain+sha256sum"},
+		{"sums that are too large", manifest(zip, layer(artifact.MediaTypeSums, "a", `"size":10`, `"size":33554433`)), "invalid layer of type text/plain+sha256sum: invalid size 33554433"},
+		{"sums with another digest than SHA-256", manifest(zip, layer(artifact.MediaTypeSums, "a", sha256, string(sha512))), `invalid layer of type text/plain+sha256sum: invalid digest "sha512:`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			m, err := artifact.ParseManifest([]byte(test.data))
 			checkFormatError(t, err, test.want)
 			if diff := cmp.Diff(artifact.Manifest{}, m); diff != "" {
-				t.Errorf("something beside the error:\n%s", diff)
+				t.Errorf("unexpected result in addition to the error:\n%s", diff)
 			}
 		})
 	}

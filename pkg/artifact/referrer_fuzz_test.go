@@ -54,7 +54,7 @@ func FuzzParseReferrer(f *testing.F) {
 	})
 }
 
-func FuzzSBOMType(f *testing.F) {
+func FuzzDocumentType(f *testing.F) {
 	f.Add([]byte(`{"spdxVersion":"SPDX-2.3"}`))
 	f.Add([]byte(`{"@context":"https://spdx.org/rdf/3.0.1/spdx-context.jsonld"}`))
 	f.Add([]byte(`{"bomFormat":"CycloneDX"}`))

@@ -42,8 +42,7 @@ func TestPackReferrerGolden(t *testing.T) {
 	}
 }
 
-// TestPackReferrerIsReadBack by what a repository keeps: the bytes.
-func TestPackReferrerIsReadBack(t *testing.T) {
+func TestPackReferrerRoundTrip(t *testing.T) {
 	t.Parallel()
 	index := pack(t, rocket(t)).Index.Descriptor
 	r := packReferrer(t, rocketSBOM, index)
@@ -70,16 +69,16 @@ func TestPackReferrerIsReadBack(t *testing.T) {
 	}
 }
 
-func TestPackReferrerRefuses(t *testing.T) {
+func TestPackReferrerErrors(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "../sbom.json", ".hidden", "a b"} {
 		if _, err := artifact.PackReferrer(artifact.NewDocument(name, artifact.MediaTypeSPDX, nil), ocispec.Descriptor{}); err == nil {
-			t.Errorf("the name %q was taken", name)
+			t.Errorf("the name %q was accepted", name)
 		}
 	}
 }
 
-func TestAddReferrerKeepsTheOthers(t *testing.T) {
+func TestAddReferrerKeepsOthers(t *testing.T) {
 	t.Parallel()
 	entry := func(text string) ocispec.Descriptor {
 		return ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: digest.FromString(text), Size: 1, Annotations: map[string]string{"k": text}}
@@ -101,17 +100,17 @@ func TestAddReferrerKeepsTheOthers(t *testing.T) {
 	}
 }
 
-func TestParseReferrersRefuses(t *testing.T) {
+func TestParseReferrersErrors(t *testing.T) {
 	t.Parallel()
 	packed := pack(t, rocket(t))
 	for name, test := range map[string]struct {
 		data []byte
 		want string
 	}{
-		"the subject itself": {packed.Index.Bytes, `is an index of artifact type "application/vnd.opentofu.provider" where a list of referrers must be`},
-		"a manifest":         {packed.Manifests[0].Bytes, "is an image manifest of artifact type"},
-		"text":               {[]byte("text"), "is not valid JSON"},
-		"too large":          {[]byte(strings.Repeat(" ", artifact.MaxManifestSize+1)), "more than the 4194304 that OpenTofu reads"},
+		"the subject itself": {packed.Index.Bytes, `expected a list of referrers, got an index of artifact type "application/vnd.opentofu.provider"`},
+		"a manifest":         {packed.Manifests[0].Bytes, "got an image manifest of artifact type"},
+		"text":               {[]byte("text"), "invalid JSON"},
+		"too large":          {[]byte(strings.Repeat(" ", artifact.MaxManifestSize+1)), "OpenTofu reads at most 4194304"},
 	} {
 		_, err := artifact.ParseReferrers(test.data)
 		if _, ok := errors.AsType[*artifact.FormatError](err); !ok || !strings.Contains(err.Error(), test.want) {
@@ -120,13 +119,13 @@ func TestParseReferrersRefuses(t *testing.T) {
 	}
 }
 
-func TestParseReferrerRefuses(t *testing.T) {
+func TestParseReferrerErrors(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ data, want string }{
-		"text":      {"text", "is not valid JSON"},
-		"no layer":  {`{"layers":[]}`, "has a referrer without a layer"},
-		"no digest": {`{"layers":[{"size":1}]}`, "has a referrer that cannot be read: the digest"},
-		"huge":      {`{"layers":[{"digest":"` + digest.FromString("").String() + `","size":99999999999}]}`, "a size of 99999999999 bytes"},
+		"text":      {"text", "invalid JSON"},
+		"no layer":  {`{"layers":[]}`, "referrer has no layer"},
+		"no digest": {`{"layers":[{"size":1}]}`, "invalid layer of a referrer: invalid digest"},
+		"huge":      {`{"layers":[{"digest":"` + digest.FromString("").String() + `","size":99999999999}]}`, "invalid size 99999999999"},
 	} {
 		_, err := artifact.ParseReferrer([]byte(test.data))
 		if _, ok := errors.AsType[*artifact.FormatError](err); !ok || !strings.Contains(err.Error(), test.want) {
@@ -135,7 +134,7 @@ func TestParseReferrerRefuses(t *testing.T) {
 	}
 }
 
-func TestSBOMType(t *testing.T) {
+func TestDocumentType(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ document, want, problem string }{
 		{`{"spdxVersion":"SPDX-2.3"}`, artifact.MediaTypeSPDX, ""},
@@ -156,7 +155,7 @@ func TestSBOMType(t *testing.T) {
 	}
 }
 
-// TestAnnotations: a user's are added, the format's own win.
+// TestAnnotations checks that the format's annotations override custom ones.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
 	r := rocket(t)
@@ -180,9 +179,9 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// TestPackDocumentsElsewhere: what is not in memory is packed alike, and what
-// nobody can open is refused.
-func TestPackDocumentsElsewhere(t *testing.T) {
+// TestPackRemoteDocuments checks that documents without content in memory result in the same
+// artifact, and that unreadable documents are rejected.
+func TestPackRemoteDocuments(t *testing.T) {
 	t.Parallel()
 	r := rocket(t)
 	want := pack(t, r)
@@ -208,12 +207,12 @@ func TestPackDocumentsElsewhere(t *testing.T) {
 	}
 	lazy.Content, lazy.Size = sbom.Open, artifact.MaxDocumentSize+1
 	r.Packages[1].Documents[1] = lazy
-	if _, err := artifact.Pack(r, artifact.Options{}); err == nil || !strings.Contains(err.Error(), "sbom.spdx.json has more than 33554432 bytes") {
+	if _, err := artifact.Pack(r, artifact.Options{}); err == nil || !strings.Contains(err.Error(), "sbom.spdx.json exceeds 33554432 bytes") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestPackCycloneDX: an SBOM of either format stands in the same place.
+// TestPackCycloneDX checks that SBOMs of both formats have the same position in the manifest.
 func TestPackCycloneDX(t *testing.T) {
 	t.Parallel()
 	r := rocket(t)

@@ -7,13 +7,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Tag returns the tag of a version: OCI tags have no "+", so OpenTofu writes "_".
+// Tag returns the tag of a version. OCI tags can't contain "+", so like OpenTofu, Tag replaces it
+// with "_".
 func Tag(v provider.Version) string {
 	return strings.ReplaceAll(v.String(), "+", "_")
 }
 
-// ParseTag reads a tag back. It knows only tags that [Tag] writes: OpenTofu
-// also takes "1.2" for a version, but then looks for "1.2.0" and finds nothing.
+// ParseTag returns the version of a tag that [Tag] returned. It rejects other tags: OpenTofu also
+// accepts "1.2" as a version, but then requests the tag "1.2.0".
 func ParseTag(tag string) (provider.Version, bool) {
 	v, err := provider.ParseVersion(strings.ReplaceAll(tag, "_", "+"))
 	if err != nil || Tag(v) != tag {
@@ -22,15 +23,14 @@ func ParseTag(tag string) (provider.Version, bool) {
 	return v, true
 }
 
-// pendingPrefix begins the tag of a release that waits for approval. No version begins
-// with a letter, so OpenTofu passes such tags over.
+// pendingPrefix is the prefix of the tags of pending releases. Versions don't start with a letter,
+// so OpenTofu ignores such tags.
 const pendingPrefix = "pending-"
 
-// PendingTag is the tag under which a version waits for approval: "pending-" and its
-// [Tag].
+// PendingTag returns the tag of a pending release: "pending-" and the [Tag] of the version.
 func PendingTag(v provider.Version) string { return pendingPrefix + Tag(v) }
 
-// ParsePending reads a tag back that [PendingTag] wrote, and no other.
+// ParsePending returns the version of a tag that [PendingTag] returned. It rejects other tags.
 func ParsePending(tag string) (provider.Version, bool) { return parsePrefixed(tag, pendingPrefix) }
 
 func parsePrefixed(tag, prefix string) (provider.Version, bool) {

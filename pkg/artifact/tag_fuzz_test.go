@@ -9,8 +9,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// FuzzParseTag reads what may be a tag or a version. A tag that is read is the
-// tag of its version, and every version has a tag that reads as that version.
+// FuzzParseTag checks that ParseTag accepts exactly the tags that Tag returns.
 func FuzzParseTag(f *testing.F) {
 	// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests
 	grammar := regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`)

@@ -32,7 +32,7 @@ func TestTag(t *testing.T) {
 	}
 }
 
-func TestParseTagReadsWhatTagWritesOnly(t *testing.T) {
+func TestParseTagRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, tag := range []string{
 		"", "latest", "v1.2.3", "1.2", "5", "01.2.3", "1.2.3-", "1.2.3_", "1.2.3+meta", "1.2.3_a_b", "1.2_a", "1.2.3.4", "1.x",
@@ -45,8 +45,8 @@ func TestParseTagReadsWhatTagWritesOnly(t *testing.T) {
 	}
 }
 
-// OpenTofu reads it so too, which is why there must be no tags for platforms.
-func TestParseTagTakesAPlatformForAPrerelease(t *testing.T) {
+// OpenTofu parses the suffix in the same way, so there must be no tags for platforms.
+func TestParseTagWithPlatform(t *testing.T) {
 	t.Parallel()
 	v, ok := artifact.ParseTag("1.2.3-linux_amd64")
 	if !ok || v.String() != "1.2.3-linux+amd64" || !v.Prerelease() {
@@ -54,7 +54,7 @@ func TestParseTagTakesAPlatformForAPrerelease(t *testing.T) {
 	}
 }
 
-func TestVersions(t *testing.T) {
+func TestTagsReleased(t *testing.T) {
 	t.Parallel()
 	var got []string
 	for _, v := range (artifact.Tags{"1.2.0", "latest", "v1.3.0", "1.10.0_meta", "1.2", "1.2.0", "2.0.0-rc1"}.Released()) {
@@ -65,8 +65,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestVersionsDenied: the tag of a denial hides its version, and no other one.
-func TestVersionsDenied(t *testing.T) {
+// TestTagsLists checks that the tag of a denial hides only its own version.
+func TestTagsLists(t *testing.T) {
 	t.Parallel()
 	tags := []string{"1.0.0", "1.1.0", "1.1.0_meta", "denied-1.1.0", "denied-2.0.0", "denied-latest", "pending-1.2.0"}
 	for name, test := range map[string]struct {
@@ -97,7 +97,7 @@ func TestPendingTag(t *testing.T) {
 		t.Errorf("its tag reads as %v, %t", again, ok)
 	}
 	if v, ok := artifact.ParseTag(tag); ok {
-		t.Errorf("OpenTofu would take %s for the version %s", tag, v)
+		t.Errorf("OpenTofu would parse %s as the version %s", tag, v)
 	}
 	for _, other := range []string{"", "pending-", "pending", "1.2.3", "pending-1.2", "pending-latest", "pending-pending-1.2.3", "denied-1.2.3", "Pending-1.2.3"} {
 		if v, ok := artifact.ParsePending(other); ok || v != (provider.Version{}) {

@@ -1,22 +1,22 @@
-// Package artifact is the OCI form of a provider release, as OpenTofu's
-// oci_mirror reads it: an image index under the version's tag, one image
-// manifest a platform, the zip and the evidence about it as layers. It is the
-// only package that knows media types, tags and annotations, and it does no I/O.
+// Package artifact defines how a provider release is stored as an OCI artifact, in the layout that
+// OpenTofu's oci_mirror reads: an image index per version tag, one image manifest per platform, and
+// the zip and its metadata as layers. It is the only package that knows media types, tags, and
+// annotations, and it does no I/O.
 //
-// Use it to make or read manifests when you move the bytes yourself; packages
-// repository and publish move them for you.
+// Use it to build or parse manifests if you transfer the content yourself. Packages repository and
+// publish transfer it for you.
 //
-// docs/format.md describes the format for readers in other languages.
+// docs/format.md describes the format independently of Go.
 package artifact
 
 // Artifact types, from OpenTofu's OCI registries documentation.
 const (
-	// TypeProvider marks the index of a provider release.
+	// TypeProvider is the artifact type of the index of a provider release.
 	TypeProvider = "application/vnd.opentofu.provider"
-	// TypeTarget marks the manifest of one platform's package, and its
+	// TypeTarget is the artifact type of the manifest of one platform's package, and of its
 	// descriptor in the index.
 	TypeTarget = "application/vnd.opentofu.provider-target"
-	// typeModule marks a module package.
+	// typeModule is the artifact type of a module package.
 	typeModule = "application/vnd.opentofu.modulepkg"
 )
 
@@ -26,44 +26,43 @@ const (
 	MediaTypeSums      = "text/plain+sha256sum"
 	MediaTypeSignature = "application/pgp-signature"
 	MediaTypeKeys      = "application/pgp-keys"
-	// MediaTypeSPDX and MediaTypeCycloneDX are the formats of SBOMs.
+	// MediaTypeSPDX and MediaTypeCycloneDX are the media types of SBOMs.
 	MediaTypeSPDX      = "application/spdx+json"
 	MediaTypeCycloneDX = "application/vnd.cyclonedx+json"
-	// MediaTypeInToto is the format of provenance.
+	// MediaTypeInToto is the media type of provenance.
 	MediaTypeInToto = "application/vnd.in-toto+json"
-	// MediaTypeSigstore is that of Sigstore bundles, which cosign and GitHub's
-	// attestations write.
+	// MediaTypeSigstore is the media type of Sigstore bundles, which cosign and GitHub's
+	// attestations use.
 	MediaTypeSigstore = "application/vnd.dev.sigstore.bundle.v0.3+json"
 )
 
-// Annotation keys of our own.
+// Annotation keys of tofu-oci.
 const (
 	annotationPrefix = "io.github.tofu-oci."
-	// annotationZH is on a descriptor in the index: "zh:" and the zip's SHA-256.
+	// annotationZH annotates a descriptor in the index with "zh:" and the SHA-256 of the zip.
 	annotationZH = annotationPrefix + "zh"
-	// annotationH1 is on a descriptor in the index: the zip's "h1:" hash.
+	// annotationH1 annotates a descriptor in the index with the "h1:" hash of the zip.
 	annotationH1 = annotationPrefix + "h1"
-	// AnnotationProvider is on the index: the provider's address in ASCII.
+	// AnnotationProvider annotates the index with the ASCII address of the provider.
 	AnnotationProvider = annotationPrefix + "provider"
-	// annotationProtocols is on the index: plugin protocol versions, separated
-	// by commas.
+	// annotationProtocols annotates the index with comma-separated plugin protocol versions.
 	annotationProtocols = annotationPrefix + "protocols"
 )
 
 const (
-	// MaxManifestSize bounds indexes and manifests, in bytes, as OpenTofu does.
+	// MaxManifestSize is the maximum size of an index or a manifest in bytes, the same as
+	// OpenTofu's.
 	MaxManifestSize = 4 << 20
-	// MaxZipSize bounds a zip, in bytes. The largest providers are under 300 MiB.
+	// MaxZipSize is the maximum size of a zip in bytes. The largest providers are under 300 MiB.
 	MaxZipSize = 4 << 30
-	// maxValues bounds the JSON values of an index or manifest. A platform takes a
-	// dozen in an index, and a referrer six in a list of them.
+	// maxValues is the maximum number of JSON values in an index or a manifest. Each platform needs
+	// about 12 values in an index, and each referrer needs 6 in a list of referrers.
 	maxValues = 16 << 10
-	// maxTargets bounds the platforms of an index; Go knows some fifty.
+	// maxTargets is the maximum number of platforms in an index. Go supports about 50.
 	maxTargets = 256
-	// maxLayers bounds the layers of a manifest.
+	// maxLayers is the maximum number of layers in a manifest.
 	maxLayers = 64
-	// MaxDocumentSize bounds each document beside a zip, in bytes. The
-	// largest SHA256SUMS and key rings seen are a few kilobytes; SBOMs reach a
-	// few megabytes.
+	// MaxDocumentSize is the maximum size of a document in bytes. The largest known SHA256SUMS
+	// files and key rings are a few kilobytes, and SBOMs a few megabytes.
 	MaxDocumentSize = 32 << 20
 )

@@ -73,7 +73,7 @@ func mirrorAll(b *testing.B, ca, at, host string, want publish.Status) {
 			repo, err := repository.Open(template.Reference{Registry: host, Name: "acme/rocket"}, repository.Options{HTTP: client})
 			return repo, publish.Options{}, err
 		},
-		Done: func(r mirror.Result) {
+		OnResult: func(r mirror.Result) {
 			if done++; r.Err != nil || r.Published.Status != want {
 				b.Error(r.Published.Status, r.Err)
 			}

@@ -10,36 +10,36 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
-// maxUndated is how many versions without a date, one after the other, are asked
-// about in the search for one that is old enough: an origin has dates or has none.
+// maxUndated is the maximum number of consecutive versions without a date in the search for one
+// that is old enough. Most origins have dates for all versions or for none.
 const maxUndated = 5
 
-// chooser says which releases a requirement means.
+// chooser selects the releases that requirements match.
 type chooser struct {
 	src      provider.Source
-	newest   int // 0: all
+	latest   int // 0 means all
 	cooldown Cooldown
 	targets  map[provider.Address]target
 }
 
-// choice is what a requirement means.
+// choice contains the releases that a requirement matches.
 type choice struct {
-	// items are newest first.
+	// items are sorted, newest first.
 	items []Item
-	// leftOut are the pre-releases among all versions, which no requirement means that
-	// does not name them.
-	leftOut []provider.Version
+	// skipped contains the pre-releases that are skipped if all versions are requested. A
+	// requirement must specify them exactly.
+	skipped []provider.Version
 }
 
-// choose says what a requirement means.
+// choose selects the releases for a requirement.
 func (c chooser) choose(ctx context.Context, r provider.Requirement) choice {
 	_, exact := r.Constraint.Exact()
-	waits := c.cooldown.MinAge > 0 && !exact
-	newest := c.newest
-	if waits {
-		newest = 0 // of those that are old enough
+	checksAge := c.cooldown.MinAge > 0 && !exact
+	newest := c.latest
+	if checksAge {
+		newest = 0 // all versions can be old enough
 	}
-	versions, denied, leftOut, err := c.resolve(ctx, r, newest)
+	versions, denied, skipped, err := c.resolve(ctx, r, newest)
 	if err != nil {
 		return choice{items: []Item{{Requirement: r, Err: err}}}
 	}
@@ -48,17 +48,17 @@ func (c chooser) choose(ctx context.Context, r provider.Requirement) choice {
 		items[i] = Item{Requirement: r, Version: v}
 	}
 	switch {
-	case !waits:
-	case c.newest == 0:
-		items = failUndated(c.allOf(ctx, items))
+	case !checksAge:
+	case c.latest == 0:
+		items = failUndated(c.checkAll(ctx, items))
 	default:
-		items = failUndated(c.newestOf(ctx, items))
+		items = failUndated(c.checkNewest(ctx, items))
 	}
-	return choice{c.withDenied(r, items, denied), leftOut}
+	return choice{c.withDenied(r, items, denied), skipped}
 }
 
-// withDenied adds the denied versions that would otherwise be among the items. Each is
-// reported as denied when it is processed.
+// withDenied adds the denied versions that would otherwise be among the items. Each is reported as
+// denied when it is processed.
 func (c chooser) withDenied(r provider.Requirement, items []Item, denied []provider.Version) []Item {
 	var chosen []provider.Version
 	for _, item := range items {
@@ -66,16 +66,16 @@ func (c chooser) withDenied(r provider.Requirement, items []Item, denied []provi
 			chosen = append(chosen, item.Version)
 		}
 	}
-	for _, v := range source.PassedOver(r, c.newest, denied, chosen) {
+	for _, v := range source.PassedOver(r, c.latest, denied, chosen) {
 		items = append(items, Item{Requirement: r, Version: v})
 	}
 	slices.SortStableFunc(items, func(a, b Item) int { return b.Version.Compare(a.Version) })
 	return items
 }
 
-// resolve returns the newest versions that meet a requirement, all denied versions, and,
-// if all versions are wanted, the omitted pre-releases.
-func (c chooser) resolve(ctx context.Context, r provider.Requirement, newest int) (met, denied, leftOut []provider.Version, err error) {
+// resolve returns the newest versions that meet a requirement, all denied versions, and the skipped
+// pre-releases if all versions are requested.
+func (c chooser) resolve(ctx context.Context, r provider.Requirement, newest int) (met, denied, skipped []provider.Version, err error) {
 	if _, exact := r.Constraint.Exact(); exact {
 		met, err = source.Resolve(ctx, c.src, r, newest)
 		return met, nil, nil, err
@@ -95,34 +95,33 @@ func (c chooser) resolve(ctx context.Context, r provider.Requirement, newest int
 			denied = append(denied, v)
 		}
 	}
-	if c.newest == 0 {
-		leftOut = r.PreReleases(versions)
+	if c.latest == 0 {
+		skipped = r.PreReleases(versions)
 	}
 	met, err = r.Select(slices.DeleteFunc(versions, isDenied), newest)
 	if err != nil && len(source.PassedOver(r, 0, denied, nil)) > 0 {
-		err = nil // all that meet it are denied
+		err = nil // all matching versions are denied
 	}
-	return met, denied, leftOut, err
+	return met, denied, skipped, err
 }
 
-// allOf asks about all candidates, many at once.
-func (c chooser) allOf(ctx context.Context, candidates []Item) []Item {
+// checkAll checks the age of all candidates concurrently.
+func (c chooser) checkAll(ctx context.Context, candidates []Item) []Item {
 	var items []Item
 	schedule.Each(ctx, len(candidates), func(ctx context.Context, i int) (Item, bool) {
-		return c.aged(ctx, candidates[i]), true
+		return c.checkAge(ctx, candidates[i]), true
 	}, func(item Item) { items = append(items, item) })
 	return items
 }
 
-// newestOf asks about one candidate after the other, until enough of them are old
-// enough.
-func (c chooser) newestOf(ctx context.Context, candidates []Item) (items []Item) {
+// checkNewest checks the age of the candidates one by one, until enough of them are old enough.
+func (c chooser) checkNewest(ctx context.Context, candidates []Item) (items []Item) {
 	taken, undated := 0, 0
 	for _, item := range candidates {
-		if taken == c.newest || undated == maxUndated || ctx.Err() != nil {
+		if taken == c.latest || undated == maxUndated || ctx.Err() != nil {
 			break
 		}
-		item = c.aged(ctx, item)
+		item = c.checkAge(ctx, item)
 		items = append(items, item)
 		switch {
 		case item.Held == nil:
@@ -136,13 +135,13 @@ func (c chooser) newestOf(ctx context.Context, candidates []Item) (items []Item)
 	return items
 }
 
-// aged asks how old a candidate is, unless the target has it.
-func (c chooser) aged(ctx context.Context, item Item) Item {
+// checkAge checks the age of a candidate, unless the target already has it.
+func (c chooser) checkAge(ctx context.Context, item Item) Item {
 	a, v := item.Requirement.Address, item.Version
 	if c.targets[a].has(ctx, v) {
 		return item
 	}
-	err := c.cooldown.Ask(ctx, c.src, a, v)
+	err := c.cooldown.CheckSource(ctx, c.src, a, v)
 	if held, young := errors.AsType[*TooYoungError](err); young {
 		item.Held = held
 		return item
@@ -151,8 +150,8 @@ func (c chooser) aged(ctx context.Context, item Item) Item {
 	return item
 }
 
-// failUndated makes a failure of a requirement for which nothing can be taken, now or
-// later: the origin has no date of any version.
+// failUndated fails requirements that can never be satisfied because the origin has no publication
+// date for any version.
 func failUndated(items []Item) []Item {
 	for _, item := range items {
 		if item.Held == nil || !item.Held.Published.IsZero() {

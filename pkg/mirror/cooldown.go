@@ -8,40 +8,41 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Cooldown says which versions are old enough to be taken when nobody named them: a
-// release with something bad in it is often found out within days. The zero value
-// holds nothing back. Versions that are named exactly are not asked about.
+// Cooldown holds back versions that are too young, because malicious releases are often detected
+// within days. The zero value holds nothing back. Versions that the user specified exactly should
+// not be checked.
 type Cooldown struct {
-	// MinAge is how old a version has to be; one of exactly that age is.
+	// MinAge is the minimum age of a version.
 	MinAge time.Duration
-	// Now is the clock, [time.Now] when nil. It has no part in what is stored.
+	// Now returns the current time. If nil, [time.Now] is used.
 	Now func() time.Time
 }
 
-// TooYoungError says that a version is held back.
+// TooYoungError reports that a version is held back.
 type TooYoungError struct {
 	Address provider.Address
 	Version provider.Version
-	// Published is when the origin says that it was published; zero where it does not
-	// say.
+	// Published is the publication date according to the origin, or the zero time if the origin has
+	// none.
 	Published time.Time
-	// Eligible is from when on it is old enough; zero where Published is.
+	// Eligible is the time from which the version is old enough. It is the zero time if Published
+	// is.
 	Eligible time.Time
 }
 
 func (e *TooYoungError) Error() string {
 	if e.Published.IsZero() {
-		return fmt.Sprintf("%s %s is held back: its origin does not say when it was published", e.Address, e.Version)
+		return fmt.Sprintf("%s %s is held back: its origin has no publication date", e.Address, e.Version)
 	}
-	return fmt.Sprintf("%s %s is held back until %s: it was published on %s", e.Address, e.Version,
+	return fmt.Sprintf("%s %s is held back until %s: published on %s", e.Address, e.Version,
 		e.Eligible.Format(time.RFC3339), e.Published.Format(time.RFC3339))
 }
 
-// Kind is [provider.Refused].
+// Kind returns [provider.Refused].
 func (e *TooYoungError) Kind() provider.ErrorKind { return provider.Refused }
 
-// Check holds a version's date, as [provider.Release] has it, against the minimum
-// age. A missing date is too young. The error is *[TooYoungError].
+// Check checks the publication date of a version, as in [provider.Release], against the minimum
+// age. A version without a date is too young. The error is a *[TooYoungError].
 func (c Cooldown) Check(a provider.Address, v provider.Version, published time.Time) error {
 	if c.MinAge <= 0 {
 		return nil
@@ -59,9 +60,9 @@ func (c Cooldown) Check(a provider.Address, v provider.Version, published time.T
 	return nil
 }
 
-// Ask asks a source for the date of a version, and checks it. Errors are those of
-// Check and of the source.
-func (c Cooldown) Ask(ctx context.Context, src provider.Source, a provider.Address, v provider.Version) error {
+// CheckSource gets the publication date of a version from a source and checks it. It returns errors
+// of Check and of the source.
+func (c Cooldown) CheckSource(ctx context.Context, src provider.Source, a provider.Address, v provider.Version) error {
 	if c.MinAge <= 0 {
 		return nil
 	}
@@ -72,8 +73,8 @@ func (c Cooldown) Ask(ctx context.Context, src provider.Source, a provider.Addre
 	return c.Check(a, v, published)
 }
 
-// DateOf returns the publication date of a version, or the zero value if the source has
-// none. It requests the date only, if the source can do that.
+// DateOf returns the publication date of a version, or the zero time if the source has none. If the
+// source can, DateOf requests only the date.
 func (Cooldown) DateOf(ctx context.Context, src provider.Source, a provider.Address, v provider.Version) (time.Time, error) {
 	if date := provider.CapabilitiesOf(src).Date; date != nil {
 		return date(ctx, a, v)

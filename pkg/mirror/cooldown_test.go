@@ -38,11 +38,11 @@ func TestCooldownCheck(t *testing.T) {
 		"no limit, no date":    {},
 		"no limit":             {published: noon},
 		"exactly old enough":   {3 * day, noon.Add(-3 * day), "", time.Time{}},
-		"a second too young":   {3 * day, noon.Add(-3*day + time.Second), subject + " until 2025-11-22T12:00:01Z: it was published on 2025-11-19T12:00:01Z", noon.Add(time.Second)},
+		"a second too young":   {3 * day, noon.Add(-3*day + time.Second), subject + " until 2025-11-22T12:00:01Z: published on 2025-11-19T12:00:01Z", noon.Add(time.Second)},
 		"a second older":       {3 * day, noon.Add(-3*day - time.Second), "", time.Time{}},
-		"just now":             {time.Nanosecond, noon, subject + " until 2025-11-22T12:00:00Z: it was published on 2025-11-22T12:00:00Z", noon.Add(1)},
-		"tomorrow":             {day, noon.Add(day), subject + " until 2025-11-24T12:00:00Z: it was published on 2025-11-23T12:00:00Z", noon.Add(2 * day)},
-		"without a date":       {time.Nanosecond, time.Time{}, subject + ": its origin does not say when it was published", time.Time{}},
+		"just now":             {time.Nanosecond, noon, subject + " until 2025-11-22T12:00:00Z: published on 2025-11-22T12:00:00Z", noon.Add(1)},
+		"tomorrow":             {day, noon.Add(day), subject + " until 2025-11-24T12:00:00Z: published on 2025-11-23T12:00:00Z", noon.Add(2 * day)},
+		"without a date":       {time.Nanosecond, time.Time{}, subject + ": its origin has no publication date", time.Time{}},
 		"a limit that is none": {-day, noon, "", time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,13 +91,13 @@ func became(t *testing.T, w *world, src provider.Source, wanted []provider.Requi
 	var lines []string
 	o.MinAge, o.Now, o.Target = 3*day, atNoon, w.target
 	var planned []mirror.Item
-	o.Planned = func(items []mirror.Item) { planned = items }
-	o.Begun = func(i mirror.Item) {
+	o.OnPlan = func(items []mirror.Item) { planned = items }
+	o.OnStart = func(i mirror.Item) {
 		if i.Held != nil {
 			t.Errorf("%s was begun", i.Version)
 		}
 	}
-	o.Done = func(r mirror.Result) {
+	o.OnResult = func(r mirror.Result) {
 		what := string(r.Published.Status)
 		switch {
 		case r.Err != nil:
@@ -147,7 +147,7 @@ func TestRunHoldsBack(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, registrytest.Options{}, 0, 0)
 			dated(t, w, test.ages...)
-			got := became(t, w, w.source(), []provider.Requirement{w.requirement(t, test.wanted)}, mirror.Options{Newest: test.newest})
+			got := became(t, w, w.source(), []provider.Requirement{w.requirement(t, test.wanted)}, mirror.Options{Latest: test.newest})
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -165,7 +165,7 @@ func TestRunHoldsNothingThatIsThere(t *testing.T) {
 	w := newWorld(t, registrytest.Options{}, 0, 0)
 	dated(t, w, 9*day, 0)
 	run := func(text string, newest int) []string {
-		return became(t, w, w.source(), []provider.Requirement{w.requirement(t, text)}, mirror.Options{Newest: newest})
+		return became(t, w, w.source(), []provider.Requirement{w.requirement(t, text)}, mirror.Options{Latest: newest})
 	}
 	run("acme/rocket@1.1.0", 1)
 	for _, step := range []struct {
@@ -200,7 +200,7 @@ func TestRunTakesWhatIsNamed(t *testing.T) {
 			slices.Reverse(wanted)
 			slices.Reverse(want)
 		}
-		if diff := cmp.Diff(want, became(t, w, w.source(), wanted, mirror.Options{Newest: 1})); diff != "" {
+		if diff := cmp.Diff(want, became(t, w, w.source(), wanted, mirror.Options{Latest: 1})); diff != "" {
 			t.Errorf("reversed %t: %s", reversed, diff)
 		}
 	}
@@ -214,7 +214,7 @@ func TestRunAsksDatesInVain(t *testing.T) {
 	dated(t, w, 9*day, 9*day)
 	w.origin.Misbehave(origintest.Sums, origintest.Status(403), -1)
 	want := []string{"1.1.0 failed"}
-	if diff := cmp.Diff(want, became(t, w, w.source(), []provider.Requirement{w.requirement(t, "acme/rocket")}, mirror.Options{Newest: 1})); diff != "" {
+	if diff := cmp.Diff(want, became(t, w, w.source(), []provider.Requirement{w.requirement(t, "acme/rocket")}, mirror.Options{Latest: 1})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -226,7 +226,7 @@ func TestRunWithoutDates(t *testing.T) {
 	w := newWorld(t, registrytest.Options{}, 0, 0)
 	dated(t, w, 9*day, day)
 	want := []string{"1.1.0 held", "1.0.0 created"}
-	if diff := cmp.Diff(want, became(t, w, plain{w.source()}, []provider.Requirement{w.requirement(t, "acme/rocket")}, mirror.Options{Newest: 1})); diff != "" {
+	if diff := cmp.Diff(want, became(t, w, plain{w.source()}, []provider.Requirement{w.requirement(t, "acme/rocket")}, mirror.Options{Latest: 1})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -240,7 +240,7 @@ func TestRunFailFastGoesOnPastHeld(t *testing.T) {
 	w := newWorld(t, registrytest.Options{}, 0, 0)
 	dated(t, w, 9*day, day)
 	want := []string{"1.1.0 held", "1.0.0 " + string(publish.Created)}
-	if diff := cmp.Diff(want, became(t, w, w.source(), []provider.Requirement{w.requirement(t, "acme/rocket")}, mirror.Options{Newest: 1, FailFast: true})); diff != "" {
+	if diff := cmp.Diff(want, became(t, w, w.source(), []provider.Requirement{w.requirement(t, "acme/rocket")}, mirror.Options{Latest: 1, FailFast: true})); diff != "" {
 		t.Error(diff)
 	}
 }

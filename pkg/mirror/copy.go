@@ -11,14 +11,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// Copy plans and copies as [Run] mirrors, from the repositories that from finds for
-// providers: byte for byte, as [publish.Publisher.Copy] does it with one release. Versions are the
-// tags that are there. From is asked once for each provider.
+// Copy copies releases as [Run] mirrors them, from the repositories that from returns: byte for
+// byte, like [publish.Publisher.Copy] does with one release. It considers the versions that have
+// tags. from is called once per provider.
 func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, error), wanted []provider.Requirement, o Options) error {
 	if from == nil || o.Target == nil {
-		return errors.New("copying: there is no source, or Options have no Target")
+		return errors.New("copying: a source and Options.Target are required")
 	}
-	o = o.complete()
+	o = o.withDefaults()
 	from = openOnce(wanted, from)
 	return run(ctx, oci.New(from), wanted, o, func(ctx context.Context, a provider.Address, v provider.Version, t target) (publish.Result, error) {
 		source, err := from(a)
@@ -29,7 +29,8 @@ func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, e
 	})
 }
 
-// openOnce opens the repository of each provider, and lists its tags, once.
+// openOnce returns a function that opens the repository of each provider, and lists its tags, only
+// once.
 func openOnce(wanted []provider.Requirement, open func(provider.Address) (repository.Reader, error)) func(provider.Address) (repository.Reader, error) {
 	listings := &repository.Listings{}
 	opened := map[provider.Address]func() (repository.Reader, error){}

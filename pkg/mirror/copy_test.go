@@ -30,7 +30,7 @@ func layouts(dir string) func(provider.Address) (repository.Repository, publish.
 func (w *world) copyAll(t *testing.T, o mirror.Options, wanted ...provider.Requirement) []mirror.Result {
 	t.Helper()
 	var results []mirror.Result
-	o.Done = func(r mirror.Result) { results = append(results, r) }
+	o.OnResult = func(r mirror.Result) { results = append(results, r) }
 	from := func(a provider.Address) (repository.Reader, error) {
 		repo, _, err := w.target(a)
 		return repo, err
@@ -54,10 +54,10 @@ func TestCopy(t *testing.T) {
 	var mu sync.Mutex
 	planned, begun, ended := 0, 0, 0
 	o := mirror.Options{
-		Target:  target,
-		Planned: func(items []mirror.Item) { planned += len(items) },
-		Begun:   func(mirror.Item) { mu.Lock(); defer mu.Unlock(); begun++ },
-		Ended:   func(mirror.Result) { mu.Lock(); defer mu.Unlock(); ended++ },
+		Target:   target,
+		OnPlan:   func(items []mirror.Item) { planned += len(items) },
+		OnStart:  func(mirror.Item) { mu.Lock(); defer mu.Unlock(); begun++ },
+		OnFinish: func(mirror.Result) { mu.Lock(); defer mu.Unlock(); ended++ },
 	}
 	results := w.copyAll(t, o)
 	wantVersions(t, results, 2, 3)
@@ -96,7 +96,7 @@ func TestCopyChooses(t *testing.T) {
 		"acme/rocket": {"1.3.0", "1.2.0"}, "acme/rocket@< 1.2.0": {"1.1.0", "1.0.0"}, "acme/rocket@1.1.0": {"1.1.0"},
 	} {
 		var got []string
-		for _, r := range w.copyAll(t, mirror.Options{Target: layouts(t.TempDir()), Newest: 2}, w.requirement(t, text)) {
+		for _, r := range w.copyAll(t, mirror.Options{Target: layouts(t.TempDir()), Latest: 2}, w.requirement(t, text)) {
 			if got = append(got, r.Item.Version.String()); r.Err != nil {
 				t.Error(r.Err)
 			}
@@ -143,7 +143,7 @@ func TestCopyRefused(t *testing.T) {
 		return repository.NewLayout(filepath.Join(dir, a.Type)), nil
 	}
 	err := mirror.Copy(t.Context(), from, []provider.Requirement{{Address: w.address}}, mirror.Options{
-		Target: w.target, Done: func(r mirror.Result) { results = append(results, r) },
+		Target: w.target, OnResult: func(r mirror.Result) { results = append(results, r) },
 	})
 	if err != nil || len(results) != 2 || !errors.Is(results[0].Err, provider.ErrDenied) || !errors.Is(results[1].Err, provider.ErrDenied) {
 		t.Errorf("%v, %+v", err, results)

@@ -63,7 +63,7 @@ func TestRunDenied(t *testing.T) {
 				wanted = append(wanted, w.requirement(t, "acme/rocket"+constraint))
 			}
 			var got []string
-			o := mirror.Options{Newest: test.newest, Target: test.target, Done: func(r mirror.Result) {
+			o := mirror.Options{Latest: test.newest, Target: test.target, OnResult: func(r mirror.Result) {
 				status := string(r.Published.Status)
 				if r.Err != nil {
 					status = "failed"
@@ -96,7 +96,7 @@ func TestCopyDenied(t *testing.T) {
 		return repo, err
 	}
 	var got []string
-	err := mirror.Copy(t.Context(), open, []provider.Requirement{{Address: from.address}}, mirror.Options{Target: to.target, Done: func(r mirror.Result) {
+	err := mirror.Copy(t.Context(), open, []provider.Requirement{{Address: from.address}}, mirror.Options{Target: to.target, OnResult: func(r mirror.Result) {
 		got = append(got, r.Item.Version.String()+" "+string(r.Published.Status))
 		if r.Published.Status == publish.Denied && !strings.HasPrefix(r.Repository, from.atRegistry.host) {
 			t.Errorf("denied by %s", r.Repository)

@@ -31,11 +31,11 @@ func ExampleRun() {
 	src := origin.New(origin.Options{HTTP: server.Client(), Services: server.Services()})
 	for range 2 {
 		err = mirror.Run(context.Background(), src, []provider.Requirement{wanted}, mirror.Options{
-			Newest: 1,
+			Latest: 1,
 			Target: func(a provider.Address) (repository.Repository, publish.Options, error) {
 				return repository.NewLayout(filepath.Join(dir, a.Namespace, a.Type)), publish.Options{}, nil
 			},
-			Done: func(r mirror.Result) {
+			OnResult: func(r mirror.Result) {
 				fmt.Println(r.Item.Requirement.Address, r.Item.Version, r.Published.Status, r.Err)
 				for _, p := range r.Published.Packages {
 					fmt.Println(" ", p.Package.Platform, "sent:", p.Sent)
@@ -74,7 +74,7 @@ func ExampleCopy() {
 			Target: func(a provider.Address) (repository.Repository, publish.Options, error) {
 				return repository.NewLayout(filepath.Join(dir, "inside", a.Namespace, a.Type)), publish.Options{}, nil
 			},
-			Done: func(r mirror.Result) {
+			OnResult: func(r mirror.Result) {
 				fmt.Println(r.Item.Requirement.Address, r.Item.Version, r.Published.Status, r.Err)
 			},
 		})
@@ -108,6 +108,6 @@ func ExampleCooldown_Check() {
 		fmt.Println(age, c.Check(a, v, published))
 	}
 	// Output:
-	// 71h0m0s registry.opentofu.org/acme/rocket 1.2.3 is held back until 2026-03-04T12:00:00Z: it was published on 2026-03-01T12:00:00Z
+	// 71h0m0s registry.opentofu.org/acme/rocket 1.2.3 is held back until 2026-03-04T12:00:00Z: published on 2026-03-01T12:00:00Z
 	// 72h0m0s <nil>
 }

@@ -1,5 +1,5 @@
-// Package mirror brings many releases of a source into OCI repositories: first a
-// plan, then the work. Use it for what package publish does with one release:
+// Package mirror copies many releases from a source into OCI repositories. It plans all releases
+// before it processes them. Use it to do with many releases what package publish does with one:
 //
 //	mirror = many (origin registry → Release → plan → OCI repository)
 //	copy   = many (OCI repository → the same bytes in another OCI repository)
@@ -17,93 +17,91 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// Options of [Run] and [Copy]. Only Target is needed.
+// Options configures [Run] and [Copy]. Target is required.
 type Options struct {
-	// Newest is how many versions that meet a requirement are taken, the newest
-	// first; 0 means all. A requirement that names one version means that.
-	Newest int
-	// MinAge is how old a version has to be that no requirement names exactly, by its
-	// origin's date, see [Cooldown]; 0 is no matter how old. The newest that are old
-	// enough are mirrored, and an Item each tells of those that are held back. A
-	// version that the target has is not asked about.
+	// Latest is the maximum number of matching versions per requirement, newest first. If zero, all
+	// matching versions are mirrored. It is ignored for requirements that specify an exact version.
+	Latest int
+	// MinAge is the minimum age of a version, based on the origin's publication date. See
+	// [Cooldown]. Younger versions are held back and reported as items. Versions that a requirement
+	// specifies exactly, or that the target already has, are exempt. If zero, versions of any age
+	// are mirrored.
 	MinAge time.Duration
-	// Now is the clock for MinAge, [time.Now] when nil.
+	// Now returns the current time for MinAge. If nil, [time.Now] is used.
 	Now func() time.Time
-	// Target gives the repository that a provider's releases go to, and how they
-	// are published there. It is asked once for each provider, and its error is
-	// that of the provider's items. Two providers that have the same repository
-	// are refused: [template.CheckDistinct].
+	// Target returns the repository for a provider's releases and the options for publishing to it.
+	// It is called once per provider. If it returns an error, all items of that provider fail with
+	// it. Two providers can't share a repository. See [template.CheckDistinct].
 	Target func(a provider.Address) (repository.Repository, publish.Options, error)
-	// Publisher is how all releases are published; nil is a new one.
+	// Publisher publishes all releases. If nil, a new one is used.
 	Publisher *publish.Publisher
-	// FailFast begins no further item when one has failed, and none at all when
-	// one can't be planned. What is under way is finished.
+	// FailFast stops starting new items after the first failure. If planning fails for any item, no
+	// item is started. Items in progress are completed.
 	FailFast bool
-	// Planned is told of the items before the first is begun. May be nil.
-	Planned func(items []Item)
-	// LeftOut is told before the first item is begun of the pre-releases that were left
-	// out because Newest is 0 and no requirement names them; not called when there are
-	// none. May be nil.
-	LeftOut func([]LeftOut)
-	// Begun and Ended are told of an item when it begins and when it ends, of
-	// several at the same time and in any order. What the plan shows to fail only
-	// ends. Both may be nil.
-	Begun func(Item)
-	Ended func(Result)
-	// Done is told of each item when it and all before it have ended, one at a
-	// time and in the order of the plan. May be nil.
-	Done func(Result)
+	// OnPlan, if not nil, is called with all items before the first one starts.
+	OnPlan func(items []Item)
+	// OnSkip, if not nil, is called before the first item starts with the pre-releases that are
+	// skipped because Latest is zero and no requirement specifies them. It is not called if no
+	// pre-releases are skipped.
+	OnSkip func([]Skipped)
+	// OnStart and OnFinish, if not nil, are called when an item starts and finishes. They can be
+	// called concurrently and in any order. For items that fail during planning, only OnFinish is
+	// called.
+	OnStart  func(Item)
+	OnFinish func(Result)
+	// OnResult, if not nil, is called for each item after it and all items before it have finished:
+	// sequentially and in the order of the plan.
+	OnResult func(Result)
 }
 
-// Result says what became of an item.
+// Result is the outcome of an item.
 type Result struct {
 	Item Item
-	// Repository is where the release went, or would go, as people write it; empty when
-	// that is not known.
+	// Repository is the name of the target repository. It is empty if the target is unknown.
 	Repository string
-	// Published is what was found and done there, as far as it came; nothing is for an
-	// item that is held back.
+	// Published is the result of publishing, possibly incomplete. It is empty for an item that is
+	// held back.
 	Published publish.Result
-	// Err says why the item failed, also where that was known from the plan.
+	// Err is the reason why the item failed, including failures during planning.
 	Err error
 }
 
-// Run plans and mirrors, many releases at once. A failed item does not stop the
-// others, unless FailFast says so; the error is that of a context which ended, after
-// which no further item is begun.
+// Run mirrors the releases that match the requirements. A failed item does not stop the others
+// unless FailFast is set. If ctx is canceled, Run starts no more items and returns the context's
+// error.
 func Run(ctx context.Context, src provider.Source, wanted []provider.Requirement, o Options) error {
 	if o.Target == nil {
-		return errors.New("mirroring: Options have no Target")
+		return errors.New("mirroring: Options.Target is required")
 	}
-	o = o.complete()
+	o = o.withDefaults()
 	return run(ctx, src, wanted, o, func(ctx context.Context, a provider.Address, v provider.Version, t target) (publish.Result, error) {
 		return o.Publisher.Release(ctx, src, t.repo, a, v, t.options)
 	})
 }
 
-// bring brings one release to its target.
-type bring func(ctx context.Context, a provider.Address, v provider.Version, t target) (publish.Result, error)
+// publishFunc publishes one release to its target.
+type publishFunc func(ctx context.Context, a provider.Address, v provider.Version, t target) (publish.Result, error)
 
-// run plans, and brings each release of the plan to its target by bring.
-func run(ctx context.Context, src provider.Source, wanted []provider.Requirement, o Options, bring bring) error {
-	// 1. Where to.
+// run plans, and processes each release of the plan with publishOne.
+func run(ctx context.Context, src provider.Source, wanted []provider.Requirement, o Options, publishOne publishFunc) error {
+	// 1. Open the targets.
 	targets, err := newTargets(wanted, o)
 	if err != nil {
 		return err
 	}
-	// 2. Which releases.
-	items, leftOut := planOf(ctx, wanted, chooser{src: src, newest: o.Newest, cooldown: Cooldown{MinAge: o.MinAge, Now: o.Now}, targets: targets})
+	// 2. Choose the releases.
+	items, skipped := newPlan(ctx, wanted, chooser{src: src, latest: o.Latest, cooldown: Cooldown{MinAge: o.MinAge, Now: o.Now}, targets: targets})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	o.Planned(items)
-	if len(leftOut) > 0 {
-		o.LeftOut(leftOut)
+	o.OnPlan(items)
+	if len(skipped) > 0 {
+		o.OnSkip(skipped)
 	}
 	if o.FailFast && reportFailed(items, targets, o) {
 		return nil
 	}
-	// 3. All of them.
+	// 3. Publish them.
 	schedule.Each(ctx, len(items), func(ctx context.Context, i int) (Result, bool) {
 		item := items[i]
 		a := item.Requirement.Address
@@ -113,51 +111,50 @@ func run(ctx context.Context, src provider.Source, wanted []provider.Requirement
 			r.Repository = t.repo.String()
 		}
 		if r.Err == nil && item.Held == nil {
-			o.Begun(item)
-			t.options.SkipDenied = !item.isNamed()
-			r.Published, r.Err = bring(ctx, a, item.Version, t)
+			o.OnStart(item)
+			t.options.SkipDenied = !item.isExact()
+			r.Published, r.Err = publishOne(ctx, a, item.Version, t)
 			if r.Published.Status == publish.Denied {
-				r.Repository = r.Published.Denial.Repository // may be the source of a copy
+				r.Repository = r.Published.Denial.Repository // can be the source of a copy
 			}
 		}
-		o.Ended(r)
+		o.OnFinish(r)
 		return r, r.Err == nil || !o.FailFast
-	}, o.Done)
+	}, o.OnResult)
 	return ctx.Err()
 }
 
-// complete fills in what is not given.
-func (o Options) complete() Options {
+// withDefaults returns the options with defaults for fields that are not set.
+func (o Options) withDefaults() Options {
 	if o.Publisher == nil {
 		o.Publisher = &publish.Publisher{}
 	}
-	if o.Planned == nil {
-		o.Planned = func([]Item) {}
+	if o.OnPlan == nil {
+		o.OnPlan = func([]Item) {}
 	}
-	if o.LeftOut == nil {
-		o.LeftOut = func([]LeftOut) {}
+	if o.OnSkip == nil {
+		o.OnSkip = func([]Skipped) {}
 	}
-	if o.Begun == nil {
-		o.Begun = func(Item) {}
+	if o.OnStart == nil {
+		o.OnStart = func(Item) {}
 	}
-	if o.Ended == nil {
-		o.Ended = func(Result) {}
+	if o.OnFinish == nil {
+		o.OnFinish = func(Result) {}
 	}
-	if o.Done == nil {
-		o.Done = func(Result) {}
+	if o.OnResult == nil {
+		o.OnResult = func(Result) {}
 	}
 	return o
 }
 
-// reportFailed tells of the items that failed before any was begun, and whether
-// there are any.
+// reportFailed reports the items that failed during planning. It returns whether any did.
 func reportFailed(items []Item, targets map[provider.Address]target, o Options) (failed bool) {
 	for _, item := range items {
 		if err := cmp.Or(item.Err, targets[item.Requirement.Address].err); err != nil {
 			failed = true
 			r := Result{Item: item, Err: err}
-			o.Ended(r)
-			o.Done(r)
+			o.OnFinish(r)
+			o.OnResult(r)
 		}
 	}
 	return failed

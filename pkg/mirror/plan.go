@@ -7,33 +7,32 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Item is a release to mirror or to copy, as far as it could be planned.
+// Item is a planned release.
 type Item struct {
 	Requirement provider.Requirement
-	// Version is the zero value when Err says why no version was found.
+	// Version is the zero value if Err is the reason why no version was found.
 	Version provider.Version
-	// Held says why the release is not mirrored now, which is no failure; nil for all
-	// others.
+	// Held is the reason why the release is not mirrored yet, which is not a failure. Otherwise, it
+	// is nil.
 	Held *TooYoungError
 	Err  error
 }
 
-// LeftOut says which pre-releases of a provider were left out where all versions were
-// asked for: each has to be named exactly.
-type LeftOut struct {
+// Skipped contains the pre-releases of a provider that were skipped because all versions were
+// requested. Each of them must be specified exactly.
+type Skipped struct {
 	Address     provider.Address
 	PreReleases []provider.Version
 }
 
-// isNamed reports whether the requirement names exactly this version.
-func (i Item) isNamed() bool {
+// isExact reports whether the requirement specifies exactly this version.
+func (i Item) isExact() bool {
 	_, exact := i.Requirement.Constraint.Exact()
 	return exact
 }
 
-// planOf makes one list of what is chosen for each requirement, and one of the
-// pre-releases that none of them means.
-func planOf(ctx context.Context, wanted []provider.Requirement, c chooser) (items []Item, leftOut []LeftOut) {
+// newPlan returns the items for all requirements, and the skipped pre-releases.
+func newPlan(ctx context.Context, wanted []provider.Requirement, c chooser) (items []Item, skipped []Skipped) {
 	var all []choice
 	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (chosen choice, goOn bool) {
 		return c.choose(ctx, wanted[i]), true
@@ -41,11 +40,11 @@ func planOf(ctx context.Context, wanted []provider.Requirement, c chooser) (item
 	for _, r := range wanted[len(all):] {
 		all = append(all, choice{items: []Item{{Requirement: r, Err: ctx.Err()}}})
 	}
-	items = each(all)
-	return items, leftOutOf(wanted, all, items)
+	items = mergeItems(all)
+	return items, skippedIn(wanted, all, items)
 }
 
-// release is one version of one provider.
+// release identifies a version of a provider.
 type release struct {
 	address provider.Address
 	version provider.Version
@@ -53,9 +52,9 @@ type release struct {
 
 func (i Item) release() release { return release{i.Requirement.Address, i.Version} }
 
-// each returns the items in order, each release once. One that is taken for some
-// requirement is not held back for another.
-func each(all []choice) []Item {
+// mergeItems returns the items in order, without duplicates. An item that one requirement selects
+// is not held back for another requirement.
+func mergeItems(all []choice) []Item {
 	taken, planned := map[release]bool{}, map[release]int{}
 	for _, chosen := range all {
 		for _, item := range chosen.items {
@@ -67,13 +66,13 @@ func each(all []choice) []Item {
 	for _, chosen := range all {
 		for _, item := range chosen.items {
 			key := item.release()
-			at, is := planned[key]
+			index, exists := planned[key]
 			switch {
-			case item.Version == (provider.Version{}): // an error, of which each requirement has its own
+			case item.Version == (provider.Version{}): // an error, reported for each requirement
 				items = append(items, item)
-			case is && item.isNamed():
-				items[at].Requirement = item.Requirement
-			case is, item.Held != nil && taken[key]:
+			case exists && item.isExact():
+				items[index].Requirement = item.Requirement
+			case exists, item.Held != nil && taken[key]:
 			default:
 				planned[key] = len(items)
 				items = append(items, item)
@@ -83,24 +82,24 @@ func each(all []choice) []Item {
 	return items
 }
 
-// leftOutOf gives, for each provider, the pre-releases that are no item.
-func leftOutOf(wanted []provider.Requirement, all []choice, items []Item) []LeftOut {
+// skippedIn returns the skipped pre-releases of each provider that no item contains.
+func skippedIn(wanted []provider.Requirement, all []choice, items []Item) []Skipped {
 	planned := map[release]bool{}
 	for _, item := range items {
 		planned[item.release()] = true
 	}
-	var left []LeftOut
+	var skipped []Skipped
 	for i, chosen := range all {
-		one := LeftOut{Address: wanted[i].Address}
-		for _, v := range chosen.leftOut {
+		one := Skipped{Address: wanted[i].Address}
+		for _, v := range chosen.skipped {
 			if key := (release{one.Address, v}); !planned[key] {
 				planned[key] = true
 				one.PreReleases = append(one.PreReleases, v)
 			}
 		}
 		if len(one.PreReleases) > 0 {
-			left = append(left, one)
+			skipped = append(skipped, one)
 		}
 	}
-	return left
+	return skipped
 }

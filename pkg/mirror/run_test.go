@@ -139,7 +139,7 @@ func TestRunTargets(t *testing.T) {
 		t.Error("no Target is no error")
 	}
 	if err := mirror.Run(t.Context(), w.source(), wanted, mirror.Options{Target: w.target}); err != nil || len(w.registry.Tags(t, "acme/rocket")) != 2 {
-		t.Errorf("without Done: %v", err)
+		t.Errorf("without OnResult: %v", err)
 	}
 }
 
@@ -149,8 +149,8 @@ func TestRunRefusesASharedRepository(t *testing.T) {
 	w := newWorld(t, registrytest.Options{}, 2, 1000)
 	wanted := []provider.Requirement{w.requirement(t, "acme/rocket@1.0.0"), w.requirement(t, "acme/sled@1.0.0"), w.requirement(t, "acme/rocket@1.1.0")}
 	err := mirror.Run(t.Context(), w.source(), wanted, mirror.Options{
-		Target: func(provider.Address) (repository.Repository, publish.Options, error) { return w.target(w.address) },
-		Done:   func(r mirror.Result) { t.Errorf("%+v", r) },
+		Target:   func(provider.Address) (repository.Repository, publish.Options, error) { return w.target(w.address) },
+		OnResult: func(r mirror.Result) { t.Errorf("%+v", r) },
 	})
 	want := fmt.Sprintf("%[1]s/acme/rocket and %[1]s/acme/sled would both go to %[2]s/acme/rocket", w.atOrigin.host, w.atRegistry.host)
 	if provider.KindOf(err) != provider.Misuse || !strings.HasPrefix(err.Error(), want) {

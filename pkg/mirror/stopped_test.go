@@ -55,7 +55,7 @@ func TestRunFailFast(t *testing.T) {
 				<-failed
 				return nil
 			}}
-			results := w.run(t, src, mirror.Options{FailFast: test.failFast, Done: func(r mirror.Result) {
+			results := w.run(t, src, mirror.Options{FailFast: test.failFast, OnResult: func(r mirror.Result) {
 				if r.Err != nil {
 					close(failed)
 				}
@@ -82,8 +82,8 @@ func TestRunFailFastPlan(t *testing.T) {
 	ended := 0
 	err := mirror.Run(t.Context(), w.source(), wanted, mirror.Options{
 		FailFast: true, Target: w.target,
-		Begun: func(i mirror.Item) { t.Errorf("%s was begun", i.Version) }, Ended: func(mirror.Result) { ended++ },
-		Done: func(r mirror.Result) { results = append(results, r) },
+		OnStart: func(i mirror.Item) { t.Errorf("%s was begun", i.Version) }, OnFinish: func(mirror.Result) { ended++ },
+		OnResult: func(r mirror.Result) { results = append(results, r) },
 	})
 	if err != nil || ended != 2 || len(results) != 2 || !errors.Is(results[0].Err, provider.ErrProviderNotFound) || !errors.Is(results[1].Err, provider.ErrVersionNotFound) {
 		t.Errorf("%v %v", err, results)
@@ -117,7 +117,7 @@ func TestRunInterrupted(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- mirror.Run(ctx, src, []provider.Requirement{{Address: w.address}}, mirror.Options{
-			Target: w.target, Done: func(r mirror.Result) { results = append(results, r) },
+			Target: w.target, OnResult: func(r mirror.Result) { results = append(results, r) },
 		})
 	}()
 	<-all

@@ -12,17 +12,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// target is where the releases of a provider go.
+// target is the repository for the releases of a provider.
 type target struct {
 	repo    repository.Repository
 	options publish.Options
 	err     error
-	// tags lists those of the repository, once in a run.
+	// tags returns the tags of the repository. They are listed once per run.
 	tags func(ctx context.Context) ([]string, error)
 }
 
-// newTargets asks where each provider goes, and refuses a repository for two: at the same
-// time, each would take the other's tags for its own.
+// newTargets opens the target of each provider. It returns an error if two providers share a
+// repository, because concurrent runs would overwrite each other's tags.
 func newTargets(wanted []provider.Requirement, o Options) (map[provider.Address]target, error) {
 	targets, repositories := map[provider.Address]target{}, map[provider.Address]string{}
 	for _, r := range wanted {
@@ -46,7 +46,7 @@ func newTargets(wanted []provider.Requirement, o Options) (map[provider.Address]
 	return targets, template.CheckDistinct(repositories)
 }
 
-// denied returns the versions that the target denies; none if its tags can't be listed.
+// denied returns the versions that the target denies, or none if its tags can't be listed.
 func (t target) denied(ctx context.Context) ([]provider.Version, error) {
 	if t.tags == nil {
 		return nil, nil
@@ -58,8 +58,7 @@ func (t target) denied(ctx context.Context) ([]provider.Version, error) {
 	return artifact.Tags(tags).Denied(), err
 }
 
-// has reports whether a version is there, as far as the list of tags tells. What can't
-// be told is not.
+// has reports whether the target's list of tags contains a version.
 func (t target) has(ctx context.Context, v provider.Version) bool {
 	if t.err != nil || t.tags == nil {
 		return false

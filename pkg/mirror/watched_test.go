@@ -34,12 +34,12 @@ func TestRunTellsAsItHappens(t *testing.T) {
 	var begun, ended, done []string
 	err := mirror.Run(t.Context(), src, []provider.Requirement{{Address: w.address}, w.requirement(t, "acme/sled")}, mirror.Options{
 		Target: w.target,
-		Begun: func(i mirror.Item) {
+		OnStart: func(i mirror.Item) {
 			mu.Lock()
 			defer mu.Unlock()
 			begun = append(begun, i.Version.String())
 		},
-		Ended: func(r mirror.Result) {
+		OnFinish: func(r mirror.Result) {
 			mu.Lock()
 			defer mu.Unlock()
 			if r.Err == nil {
@@ -51,7 +51,7 @@ func TestRunTellsAsItHappens(t *testing.T) {
 				close(second)
 			}
 		},
-		Done: func(r mirror.Result) { done = append(done, r.Item.Version.String()) },
+		OnResult: func(r mirror.Result) { done = append(done, r.Item.Version.String()) },
 	})
 	if err != nil {
 		t.Fatal(err)

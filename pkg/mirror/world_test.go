@@ -83,8 +83,8 @@ func (w *world) target(a provider.Address) (repository.Repository, publish.Optio
 func (w *world) run(t *testing.T, src provider.Source, o mirror.Options) []mirror.Result {
 	t.Helper()
 	var results []mirror.Result
-	then := o.Done
-	o.Done = func(r mirror.Result) {
+	then := o.OnResult
+	o.OnResult = func(r mirror.Result) {
 		results = append(results, r)
 		if then != nil {
 			then(r)

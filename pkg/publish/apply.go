@@ -16,7 +16,7 @@ import (
 // next round need not do again if the error is [repository.ErrTagMoved].
 func (q *question) apply(ctx context.Context, f *facts, p Plan) (r Result, err error) {
 	r = Result{Plan: p}
-	// 1. Evidence.
+	// 1. Signature and keys.
 	if err = q.prove(ctx, f, &r); err != nil || p.Status == Unchanged || q.options.DryRun {
 		return r, err
 	}
@@ -54,7 +54,7 @@ func (q *question) apply(ctx context.Context, f *facts, p Plan) (r Result, err e
 	return r, err
 }
 
-// results says what became of packages.
+// results returns the results of packages.
 func (f facts) results(packages []provider.Package) []PackageResult {
 	var all []PackageResult
 	for _, pkg := range packages {
@@ -103,7 +103,7 @@ func (q *question) attach(ctx context.Context, f *facts, r *Result) error {
 // index.
 func (q *question) carried(ctx context.Context, f *facts, index ocispec.Descriptor) ([]provider.Document, error) {
 	documents := slices.Clone(f.documents)
-	// The last one first: what was attached again there is the newest.
+	// Start with the last index, which has the newest referrers.
 	for _, before := range slices.Backward(f.earlier) {
 		if before.Digest == index.Digest {
 			continue

@@ -86,16 +86,16 @@ func TestConflict(t *testing.T) {
 		},
 		"two entries for a platform": {
 			editIndex(func(x *ocispec.Index) { x.Manifests = append(x.Manifests, x.Manifests[1]) }),
-			[]string{"plan9_mips64: not a provider artifact that OpenTofu reads: it has two manifests for plan9_mips64"},
+			[]string{"plan9_mips64: not a provider artifact that OpenTofu can read: more than one manifest for plan9_mips64"},
 			all,
 		},
-		"versions of operating systems only": {
+		"only packages for OS versions": {
 			editIndex(func(x *ocispec.Index) {
 				for i := range x.Manifests {
 					x.Manifests[i].Platform.OSVersion = "10"
 				}
 			}),
-			[]string{"the tag 1.2.3 holds something else", "has packages for versions of operating systems only"},
+			[]string{"the tag 1.2.3 holds something else", "index contains only packages for specific OS versions"},
 			all,
 		},
 		"module package": {
@@ -164,8 +164,8 @@ func TestSumsForget(t *testing.T) {
 		listed digest.Digest
 		reason string
 	}{
-		"missing":        {"", "does not fit plan9_mips64, which is stored: SHA256SUMS does not list"},
-		"another digest": {digest.FromString("x"), "does not fit plan9_mips64, which is stored: checksum of terraform-provider-thing_1.2.3_plan9_mips64.zip is"},
+		"missing":        {"", "does not match the stored package for plan9_mips64: SHA256SUMS does not list"},
+		"another digest": {digest.FromString("x"), "does not match the stored package for plan9_mips64: checksum of terraform-provider-thing_1.2.3_plan9_mips64.zip is"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -222,12 +222,12 @@ func TestEvidenceDoesNotFit(t *testing.T) {
 		r.NoSums, r.Signature, r.Keys = true, nil, nil
 		w.offer(t, r)
 		_, err := w.run(t, to, publish.Options{})
-		if _, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.Contains(err.Error(), "the stored terraform-provider-thing_1.2.3_SHA256SUMS does not fit haiku_riscv64") {
+		if _, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.Contains(err.Error(), "the stored terraform-provider-thing_1.2.3_SHA256SUMS does not match the package for haiku_riscv64") {
 			t.Fatal(err)
 		}
 		w.publish(t, to, publish.Replaced, publish.Options{Force: true})
 		if r := w.wantStored(t, to, haiku, plan9, zos); len(r.Documents) != 0 {
-			t.Errorf("evidence that does not fit is still there: %d documents", len(r.Documents))
+			t.Errorf("mismatched documents were kept: %d documents", len(r.Documents))
 		}
 	})
 }

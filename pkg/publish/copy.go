@@ -12,34 +12,34 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// errBytes refuses options of [Copy] that would make other bytes of the release.
-var errBytes = provider.Errorf(provider.Misuse, "a copy has the same bytes")
+// errBytes is returned for options of [Publisher.Copy] that would change the bytes of the release.
+var errBytes = provider.Errorf(provider.Misuse, "a copy can't change the content of a release")
 
-// Copy brings one release from an OCI repository into another, byte for byte: digests
-// stay, and what refers to the release comes along. The status says what that came to:
-//   - Created: the tag was not there;
-//   - Unchanged: the tag is at the same index, or at another one that has all of the
-//     source's zips and evidence of its own: that one stays, see [Result] Source;
-//   - Extended: platforms or documents were added, and none is lost; or documents that
-//     refer to the release, see [Result] Attached;
-//   - Repaired: content that the tag needs was missing and is back;
-//   - Replaced: something else was there, or would have stayed, as Force says.
+// Copy copies one release between OCI repositories, byte for byte: digests stay the same, and
+// referrers are copied, too. The status of the result is one of these:
+// - Created: the tag did not exist.
+// - Unchanged: the tag points to the same index, or to another one that has all zips of the source
+// and additional documents. The other index is kept, see [Result] Source.
+// - Extended: platforms, documents, or referrers were added, and nothing was lost. See [Result]
+// Attached.
+// - Repaired: missing or damaged content was restored.
+// - Replaced: the tag pointed to an index with other content, which Force replaced.
 //
-// What would get lost is a *[repository.ConflictError]. A tag that another run moves at
-// either end is copied anew.
+// If copying would lose content, the error is a *[repository.ConflictError]. If another run moves
+// the tag at the source or the target, Copy starts again.
 //
-// Options are those of [Release]; Judge is given what the source holds, and Recheck and
-// NoH1 have no meaning here. Platforms, Index, SBOM and Signing would make other bytes:
-// they are refused. Errors are those of [repository.Copy], *[repository.DeniedError], and
-// those of a source for a release that is not there.
+// Options have the same meaning as for [Release]. Judge receives the release of the source. Recheck
+// and NoH1 have no effect. Platforms, Index, SBOM, and Signing would change the content and cause
+// an error. Copy returns the errors of [repository.Copy], *[repository.DeniedError], and for a
+// missing release the errors of a source.
 func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	done := Result{Plan: Plan{Address: a, Version: v, Tag: artifact.Tag(v)}}
 	if len(o.Platforms) > 0 || o.Index.SourceURL != "" || len(o.Index.Annotations) > 0 || o.SBOM != nil || o.Signing.Signer != nil {
 		return done, errBytes
 	}
 	c := copying{question{Publisher: p, repo: p.memory.of(to), address: a, version: v, options: o}, from}
-	// 1. Whether either side denies the version, and a quick check. Force doesn't overrule
-	// the source, whose denial promote can remove.
+	// 1. Check the denials of both sides, and run a quick check. Force doesn't override a denial at
+	// the source, which promote can remove.
 	var f facts
 	err := repository.CheckDenied(ctx, from, v)
 	if err != nil {
@@ -49,15 +49,15 @@ func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to reposit
 	}
 	there := false
 	if err == nil {
-		there, err = c.glance(ctx, &done)
+		there, err = c.quickCheck(ctx, &done)
 	}
 	if there || err != nil {
 		return done.orDenied(o, err)
 	}
-	// 2. The copy, until no other run moves a tag meanwhile.
+	// 2. Copy until no other run moves a tag at the same time.
 	for moves := 0; ; moves++ {
 		copied, err := repository.Copy(ctx, from, c.repo, done.Tag, c.copyOptions(f))
-		done = done.after(copied)
+		done = done.withCopy(copied)
 		done.Moved = moves
 		if errors.Is(err, repository.ErrTagMoved) && moves < maxMoves {
 			continue
@@ -65,19 +65,19 @@ func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to reposit
 		if err == nil && !o.DryRun && f.denial != nil {
 			err = f.denial.Remove(ctx, c.repo)
 		}
-		return done.orDenied(o, c.explained(ctx, err))
+		return done.orDenied(o, c.explainMissing(ctx, err))
 	}
 }
 
-// copying is what is to be copied.
+// copying identifies the release to copy, and its source.
 type copying struct {
 	question
 	from repository.Reader
 }
 
-// glance reports whether the release is there, as far as Check looks, where that is less
-// than a copy looks at. A list of tags that can't be had is left for the copy to tell of.
-func (c *copying) glance(ctx context.Context, done *Result) (bool, error) {
+// quickCheck reports whether the target has the release according to a check level below that of a
+// copy. If the list of tags can't be read, the copy reports the error.
+func (c *copying) quickCheck(ctx context.Context, done *Result) (bool, error) {
 	depth := c.options.depth()
 	if depth > repository.DepthManifests {
 		return false, nil
@@ -107,7 +107,7 @@ func (c *copying) copyOptions(f facts) repository.CopyOptions {
 		Provider: c.address, Aliases: c.options.Aliases, Force: c.options.Force, DryRun: c.options.DryRun, NoReferrers: c.options.NoReferrers,
 		Reread: c.options.Check == repository.DepthContent, Concurrency: c.concurrency(), Acquire: c.transfers(), Progress: c.Progress,
 	}
-	if f.denial == nil { // Force overrules only a denial that existed at the beginning
+	if f.denial == nil { // Force overrides only a denial that existed at the start
 		o.BeforeTag = func(ctx context.Context) error { return repository.CheckDeniedNow(ctx, c.repo, c.version) }
 	}
 	if c.options.Judge != nil {
@@ -116,10 +116,10 @@ func (c *copying) copyOptions(f facts) repository.CopyOptions {
 	return o
 }
 
-// after says what a copy came to.
-func (r Result) after(copied repository.CopyResult) Result {
+// withCopy returns the result after a copy.
+func (r Result) withCopy(copied repository.CopyResult) Result {
 	r.Digest, r.Verdict, r.Packages = copied.Digest, copied.Verdict, nil
-	// A second copy finds there what the first has attached.
+	// A second attempt finds the referrers that the first one attached.
 	r.Attached = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Attached, copied.Attached))))
 	r.Source, r.Documents = "", copied.Documents
 	if copied.Kept {
@@ -150,8 +150,8 @@ func (r Result) after(copied repository.CopyResult) Result {
 	return r
 }
 
-// explained tells the ways apart in which a version may be missing at the source.
-func (c *copying) explained(ctx context.Context, err error) error {
+// explainMissing returns the reason why a version is missing at the source.
+func (c *copying) explainMissing(ctx context.Context, err error) error {
 	if !errors.Is(err, repository.ErrNotFound) && !errors.Is(err, repository.ErrNoRepository) {
 		return err
 	}

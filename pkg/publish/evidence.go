@@ -31,8 +31,8 @@ type Signing struct {
 	Keys func(sums []byte, signatures ...[]byte) ([]byte, error)
 }
 
-// announceEvidence adds the signature and the keys that [question.makeEvidence] will make,
-// without content: a plan depends on which documents there will be.
+// announceEvidence adds the signature and the keys that [question.makeEvidence] will create,
+// without content, because a plan depends on the documents of the release.
 func (q *question) announceEvidence(ctx context.Context, r provider.Release) (provider.Release, error) {
 	sums, has := r.Document(provider.KindSums)
 	if _, signed := r.Document(provider.KindSignature); has && !signed && q.options.Signing.Signer != nil {
@@ -52,8 +52,8 @@ func (q *question) announceEvidence(ctx context.Context, r provider.Release) (pr
 	return r, err
 }
 
-// prove adds the evidence that the plan announced, and verifies the signature of what the tag
-// will point to. An unchanged release was verified when it was published, so it is verified
+// prove adds the announced signature and keys, and verifies the signature of the release that the
+// tag will contain. An unchanged release was verified when it was published, so it is verified
 // again only if the plan demands it.
 func (q *question) prove(ctx context.Context, f *facts, r *Result) (err error) {
 	verified := f.kept
@@ -68,7 +68,7 @@ func (q *question) prove(ctx context.Context, f *facts, r *Result) (err error) {
 			return err
 		}
 		verified, r.Documents, r.Packages = r.release, r.release.Documents, f.results(f.release.Packages)
-		if _, has := r.release.Document(provider.KindKeys); !has { // the announced keys made only a signature that is not used
+		if _, has := r.release.Document(provider.KindKeys); !has { // the announced keys belong to a signature that is not used
 			sums, _ := r.release.Document(provider.KindSums)
 			r.Added = slices.DeleteFunc(slices.Clone(r.Added), func(name string) bool { return name == keysName(sums) })
 		}
@@ -86,8 +86,8 @@ func (q *question) prove(ctx context.Context, f *facts, r *Result) (err error) {
 	return err
 }
 
-// makeEvidence signs what the tag is to name, if that is wanted and it has no signature,
-// and adds the keys that made its signature, which may be the stored one.
+// makeEvidence signs the release if a signer is configured and it has no signature. It also adds
+// the keys that made its signature, which can be the stored one.
 func (q *question) makeEvidence(ctx context.Context, r provider.Release) (provider.Release, error) {
 	made := r
 	made.Documents = slices.DeleteFunc(slices.Clone(r.Documents), func(d provider.Document) bool {
@@ -124,8 +124,8 @@ func signatureName(sums provider.Document) string { return sums.Name + ".sig" }
 
 func keysName(sums provider.Document) string { return sums.Name + ".keys.asc" }
 
-// keysOf returns the keys that made the signatures of a release; nil when it has none, or
-// when they are not at hand.
+// keysOf returns the keys that made the signatures of a release, or nil if it has no signature or
+// the keys are unknown.
 func (q *question) keysOf(ctx context.Context, r provider.Release) ([]byte, error) {
 	sums, has := r.Document(provider.KindSums)
 	if !has {
@@ -152,8 +152,8 @@ func (q *question) keysOf(ctx context.Context, r provider.Release) ([]byte, erro
 	return q.options.Signing.Keys(content, signatures...)
 }
 
-// signedByUs reports whether a release is signed by the signer and nobody else, so
-// that what he signed may be made anew.
+// signedByUs reports whether the signer made all signatures of a release, so that it can sign the
+// release again.
 func (q *question) signedByUs(r provider.Release) bool {
 	signer := q.options.Signing.Signer
 	sums, has := r.Document(provider.KindSums)
@@ -173,8 +173,8 @@ func (q *question) signedByUs(r provider.Release) bool {
 	return ours > 0
 }
 
-// withKeysOf returns the release with another's keys in place of its own: those which
-// a repository holds are not what the source offers.
+// withKeysOf returns the release with the keys of another one, because keys in a repository are not
+// those that the source offers.
 func withKeysOf(r, other provider.Release) provider.Release {
 	isKeys := func(d provider.Document) bool { return d.Kind == provider.KindKeys }
 	without := func(documents []provider.Document) []provider.Document {

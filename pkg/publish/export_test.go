@@ -41,7 +41,7 @@ func NewPlan(t FactsForTest, r provider.Release, o PolicyForTest) (p Plan, asks 
 	if t.Pending != nil {
 		f.tag, f.from, f.stored = t.Pending.Tag, t.Pending.Digest, baseOf(*t.Pending, t.Inspection)
 	}
-	f.foreign = cmp.Or(t.Owner, foreign(f.stored, r.Address))
+	f.foreign = cmp.Or(t.Owner, checkIndexOwner(f.stored, r.Address))
 	for {
 		p = newPlan(f, policy{force: o.Force, overrules: o.Force && !o.SkipDenied, listed: o.Listed})
 		if p.needs == needNothing {
@@ -57,5 +57,7 @@ func (p *Publisher) WithAcquire(acquire func(ctx context.Context, size int64) (r
 	return p
 }
 
-// NewGate makes a gate.
-func NewGate(src io.Reader, open func() error) io.Reader { return &gate{src: src, open: open} }
+// NewVerifyingReader returns a verifyingReader.
+func NewVerifyingReader(src io.Reader, open func() error) io.Reader {
+	return &verifyingReader{src: src, open: open}
+}

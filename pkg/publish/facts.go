@@ -11,64 +11,62 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// facts are all that a plan depends on, as far as they were gathered.
-type facts struct { //nolint:recvcheck // sort adds to the facts; the others only read them
+// facts are the inputs of a plan, as far as they were gathered.
+type facts struct { //nolint:recvcheck // only sort changes the facts
 	address provider.Address
 	version provider.Version
-	// known has the parts that were gathered.
+	// known contains the parts that were gathered.
 	known map[part]bool
 
-	// The following hold for all rounds of a run.
+	// The following facts are valid for all rounds of a run.
 
-	// denial is why the version is denied; nil if it is not.
+	// denial is the denial of the version, or nil.
 	denial *repository.DenialRecord
-	// tags are those of the repository, sorted.
+	// tags are the tags of the repository, sorted.
 	tags []string
-	// release is the source's, and documents are those about all platforms.
+	// release is the release of the source, and documents are its documents about all platforms.
 	release   provider.Release
 	documents []provider.Document
-	// sent are the zips that the repository has for certain, and earlier the indexes
-	// that were added to: apply notes both for the next round.
+	// sent are the zips that the repository is known to have, and earlier the indexes that were
+	// extended. apply records both for the next round.
 	sent    map[zipKey]PackageResult
 	earlier []ocispec.Descriptor
-	// now is what the tag names when the plan was applied.
+	// now is the content of the tag after the plan was applied.
 	now repository.Inspection
 
-	// The following are about a tag that other runs may move.
+	// The following facts change if another run moves the tag.
 
-	// tag is the one that is written, and from the digest that it points to.
+	// tag is the tag to write, and from the digest that it points to.
 	tag  string
 	from digest.Digest
-	// stored is the index that the release is added to, see [baseOf]. released is the index of
-	// the released version when a release is staged.
+	// stored is the index that the release is added to, see [baseOf]. released is the index of the
+	// released version if a release is staged.
 	stored, released repository.Inspection
-	// foreign says that the tag, or the repository, is another provider's.
+	// foreign reports that the tag, or the repository, belongs to another provider.
 	foreign *repository.ProviderMismatchError
-	// wanted are the platforms that the source is known to have without its release,
-	// and digests their zips where a plan compares them.
+	// wanted are the requested platforms, if they are known without the release, and digests the
+	// digests of their zips if the plan compares them.
 	wanted  []provider.Platform
 	digests map[provider.Platform]digest.Digest
-	// kept has the packages that are whole and that the source has the same or
-	// not at all, with their documents. Those about the release are in memory.
+	// kept contains the intact stored packages that the source has with the same zip or not at all,
+	// with their documents. The content of documents about the release is in memory.
 	kept provider.Release
-	// resigned tells that the signature of kept was made by the key that is to sign.
+	// resigned reports that the configured signer made the signature of kept.
 	resigned bool
-	// intact are the stored platforms that stay as they are.
+	// intact are the stored platforms that stay unchanged.
 	intact []provider.Platform
-	// left are the documents that the repository still has of packages of which
-	// it has lost something else, and whose zip is the source's.
+	// left contains the remaining documents of damaged packages whose zip is the same in the
+	// source.
 	left map[provider.Platform][]provider.Document
-	// restored are packages, as the source has them, of which the repository has
-	// lost something and which were not asked for.
+	// restored are packages of the source that replace damaged packages which were not requested.
 	restored []provider.Package
-	// lost are the platforms of which the repository has lost something and which
-	// the source does not have.
+	// lost are the platforms of damaged packages that the source does not have.
 	lost []provider.Platform
 }
 
-// sort divides the stored platforms: those that stay as they are become f.intact, those that
-// are damaged or misnamed and not in the release are returned, and of the others f.left gets
-// the remaining documents.
+// sort divides the stored platforms. Platforms that stay unchanged are added to f.intact, and the
+// remaining documents of damaged packages to f.left. It returns the platforms of damaged or
+// misnamed packages that the release does not contain.
 func (f *facts) sort(repo repository.Reader) (damaged []provider.Platform) {
 	f.intact = nil
 	fresh := map[provider.Platform]digest.Digest{}
@@ -100,8 +98,8 @@ func (f *facts) sort(repo repository.Reader) (damaged []provider.Platform) {
 	return damaged
 }
 
-// again has what still holds when another run has moved the tag.
-func (f facts) again() facts {
+// afterMove returns the facts that are still valid after another run has moved the tag.
+func (f facts) afterMove() facts {
 	known := maps.Clone(f.known)
 	for _, p := range []part{needIndex, needPlatforms, needOverlap, needAll, needEvidence} {
 		delete(known, p)
@@ -112,12 +110,12 @@ func (f facts) again() facts {
 	}
 }
 
-// holds reports whether the tag is there, and is not known to be of another provider.
-func (f facts) holds() bool { return f.stored.Exists() && f.foreign == nil }
+// hasRelease reports whether the tag exists and does not belong to another provider.
+func (f facts) hasRelease() bool { return f.stored.Exists() && f.foreign == nil }
 
-// isWhole reports whether the wanted platforms are there and whole, as far as that can be
-// told without the release.
-func (f facts) isWhole() bool {
+// isComplete reports whether the requested platforms are intact, as far as that is known without
+// the release.
+func (f facts) isComplete() bool {
 	for _, platform := range f.wanted {
 		found := f.stored.At(platform)
 		if !found.IsIntact() || misnamed(found, f.address, f.version) != nil {
@@ -130,7 +128,7 @@ func (f facts) isWhole() bool {
 	return len(f.wanted) > 0
 }
 
-// unchanged are the platforms that are there, sorted, when all that is wanted is there.
+// unchanged returns the requested platforms, sorted, for a release without changes.
 func (f facts) unchanged() []provider.Platform {
 	if f.known[needOverlap] {
 		return provider.SortPlatforms(f.release.Platforms())
@@ -138,10 +136,10 @@ func (f facts) unchanged() []provider.Platform {
 	return f.wanted
 }
 
-// misnamed says whose name a stored package goes by when it is another's.
+// misnamed returns an error if the name of a stored package is the name of another package.
 func misnamed(f repository.InspectedPackage, a provider.Address, v provider.Version) error {
 	if f.Err != nil {
-		return nil //nolint:nilerr // it has no name that could be read
+		return nil //nolint:nilerr // the name is unknown
 	}
 	return f.Package(a, v).CheckIdentity()
 }

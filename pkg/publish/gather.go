@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// question is what is to be published, and where.
+// question identifies the release to publish, its source, and its repository.
 type question struct {
 	*Publisher
 	src     provider.Source
@@ -24,7 +24,7 @@ type question struct {
 	options Options
 }
 
-// tag is the one that is written.
+// tag returns the tag to write.
 func (q *question) tag() string {
 	if q.options.Stage {
 		return artifact.PendingTag(q.version)
@@ -32,7 +32,7 @@ func (q *question) tag() string {
 	return artifact.Tag(q.version)
 }
 
-// part is a part of the facts, which is gathered when a plan needs it.
+// part is a part of the facts. It is gathered when a plan needs it.
 type part int
 
 const (
@@ -70,8 +70,8 @@ func (q *question) gather(ctx context.Context, f *facts, needs part) (err error)
 	return q.readStored(ctx, f, needs)
 }
 
-// readDenial reads the denial of the version. A repository without a list of tags is most
-// likely a new one, and apply checks again.
+// readDenial reads the denial of the version. If the repository has no list of tags, it probably
+// does not exist yet, and apply checks the denial again.
 func (q *question) readDenial(ctx context.Context, f *facts) (err error) {
 	f.tags, err = q.repo.Tags(ctx)
 	if errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
@@ -100,7 +100,7 @@ func (q *question) readIndex(ctx context.Context, f *facts) (err error) {
 	if err != nil {
 		return err
 	}
-	if f.foreign = foreign(f.stored, q.address, q.options.Aliases...); f.stored.Exists() || q.options.Force || errors.Is(f.stored.Absent, repository.ErrNoRepository) {
+	if f.foreign = checkIndexOwner(f.stored, q.address, q.options.Aliases...); f.stored.Exists() || q.options.Force || errors.Is(f.stored.Absent, repository.ErrNoRepository) {
 		return nil
 	}
 	err = q.memory.checkOwner(ctx, q.repo, q.address, q.options.Aliases)
@@ -110,9 +110,9 @@ func (q *question) readIndex(ctx context.Context, f *facts) (err error) {
 	return err
 }
 
-// baseOf is the index that a staged release is added to: the pending one if it holds all
-// that the released one holds and more, else the released one. So what is released already
-// is found there, and what is pending can always become the version by its tag alone.
+// baseOf returns the index that a staged release is added to: the pending one if it contains the
+// whole released index and more, otherwise the released one. Therefore, released packages are not
+// staged again, and a pending index can always be promoted by its tag only.
 func baseOf(pending, released repository.Inspection) repository.Inspection {
 	switch {
 	case released.Exists() && !adds(pending, released):
@@ -123,7 +123,7 @@ func baseOf(pending, released repository.Inspection) repository.Inspection {
 	return pending
 }
 
-// adds reports whether a pending index holds all that a released one holds, and more.
+// adds reports whether the pending index contains the whole released index and more.
 func adds(pending, released repository.Inspection) bool {
 	if !pending.Exists() || pending.Dangling || pending.Format != nil || released.Dangling || released.Format != nil {
 		return false
@@ -139,15 +139,15 @@ func adds(pending, released repository.Inspection) bool {
 	return len(pending.Index.Targets) > len(released.Index.Targets)
 }
 
-// foreign says why what a tag holds is not the provider's, nor one's that an alias
-// allows; nil when it is.
-func foreign(i repository.Inspection, a provider.Address, aliases ...provider.Alias) *repository.ProviderMismatchError {
+// checkIndexOwner returns an error if the tag contains a release of another provider that no alias allows,
+// or no release.
+func checkIndexOwner(i repository.Inspection, a provider.Address, aliases ...provider.Alias) *repository.ProviderMismatchError {
 	if other, ok := errors.AsType[*repository.ProviderMismatchError](i.CheckProvider(a, aliases...)); ok {
 		return other
 	}
 	if i.Descriptor.Digest != "" && len(i.Index.Targets) == 0 {
 		return &repository.ProviderMismatchError{Tag: i.Tag, Wanted: a, Format: &artifact.FormatError{
-			Problem: "has packages for versions of operating systems only, or for unknown platforms",
+			Problem: "index contains only packages for specific OS versions or unknown platforms",
 		}}
 	}
 	return nil

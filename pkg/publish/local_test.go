@@ -208,7 +208,7 @@ func TestLocalSignedSumsDoNotFit(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantText(t, err, "publishing registry.example.org/acme/thing 1.2.3: conflict with what already is in the repository: ",
-				"the stored "+stem+"_SHA256SUMS does not fit zos_s390x, and the source has none to replace it: SHA256SUMS does not list "+stem+"_zos_s390x.zip")
+				"the stored "+stem+"_SHA256SUMS does not match the package for zos_s390x, and the source has none to replace it: SHA256SUMS does not list "+stem+"_zos_s390x.zip")
 		}
 		if to.wantTag(t, was); to.state(t) != state {
 			t.Error("something was written")
@@ -239,7 +239,7 @@ func TestLocalSumsForget(t *testing.T) {
 		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{})
 		was := to.digest(t)
 		_, err := w.runLocal(t, to, w.dist(t, map[string]string{"_SHA256SUMS": w.listing(zos), "_SHA256SUMS.sig": "sig"}, zos), publish.Options{})
-		wantText(t, err, "the new "+stem+"_SHA256SUMS does not fit haiku_riscv64, which is stored: SHA256SUMS does not list")
+		wantText(t, err, "the new "+stem+"_SHA256SUMS does not match the stored package for haiku_riscv64: SHA256SUMS does not list")
 		to.wantTag(t, was)
 	})
 }
@@ -313,7 +313,7 @@ func TestLocalCannotRepair(t *testing.T) {
 		was := to.digest(t)
 		to.lose(t, w.zipDigest(haiku))
 		_, err := w.runLocal(t, to, w.dist(t, nil, zos), publish.Options{})
-		wantText(t, err, "the repository has lost part of the package for haiku_riscv64, and the source does not have it: publish it together with these")
+		wantText(t, err, "the package for haiku_riscv64 is damaged in the repository, and the source does not have it: publish it together with these")
 		to.wantTag(t, was)
 	})
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// maxShared is the size, in bytes, of the largest blob that is remembered: releases
-// have their config and keys in common, and no zips.
+// maxShared is the maximum size of cached blobs in bytes. Releases share their config and keys,
+// which are small, but not their zips.
 const maxShared = 64 << 10
 
-// memory is what the releases of a [Publisher] have learned of repositories, so that many
-// releases ask once, also at the same time: whose a repository is, its tags, and small
-// blobs that are there. What was missing is asked for again.
+// memory caches facts about repositories for all releases of a [Publisher], so that concurrent
+// releases share one request: the owner of a repository, its tags, and small blobs that exist.
+// Missing blobs are requested again.
 type memory struct {
 	owners memo.Memo[ownedBy, struct{}]
 	tags   repository.Listings
@@ -36,20 +36,20 @@ type storedBlob struct {
 	digest     digest.Digest
 }
 
-// checkOwner is [repository.CheckOwner], asked once if the repository is the provider's.
+// checkOwner calls [repository.CheckOwner], once per repository and provider if it succeeds.
 func (m *memory) checkOwner(ctx context.Context, repo repository.Repository, a provider.Address, aliases provider.Aliases) error {
 	_, err := m.owners.Get(ctx, ownedBy{repo.String(), a}, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, repository.CheckOwner(schedule.WithoutReservation(ctx), repo, a, aliases...) // others wait for the answer
+		return struct{}{}, repository.CheckOwner(schedule.WithoutReservation(ctx), repo, a, aliases...) // others wait for the result
 	})
 	return err
 }
 
-// Tags returns all tags of a repository, sorted, as of the first request.
+// Tags returns all tags of a repository, sorted. The list is requested once.
 func (p *Publisher) Tags(ctx context.Context, repo repository.Reader) ([]string, error) {
 	return p.memory.tags.Tags(ctx, repo)
 }
 
-// of is a repository with this memory.
+// of returns repo with this cache.
 func (m *memory) of(repo repository.Repository) repository.Repository { return remembered{repo, m} }
 
 type remembered struct {
@@ -70,8 +70,7 @@ func (r remembered) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	return size, err
 }
 
-// PushBlob stores a blob, which is looked at anew afterwards: it may have been there
-// in another size.
+// PushBlob pushes a blob, and removes it from the cache because its size might have been different.
 func (r remembered) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	defer r.memory.blobs.Forget(storedBlob{r.String(), d.Digest})
 	return r.Repository.PushBlob(ctx, d, content)

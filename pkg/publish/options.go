@@ -12,125 +12,123 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// Options of [Release]. The zero value publishes all platforms with h1 hashes.
+// Options configures [Release]. The zero value publishes all platforms, with h1 hashes.
 type Options struct {
-	// Platforms are those wanted; none means all that the release has.
+	// Platforms are the platforms to publish. If empty, all platforms of the release are published.
 	Platforms []provider.Platform
-	// Index has the source URL and the annotations that the index gets; its Provider is
-	// not used. Where nothing else changes they do not count, see [Result.AnnotationsKept].
+	// Index has the source URL and the annotations of the index; its Provider is ignored. Different
+	// annotations alone don't cause an update. See [Plan] AnnotationsKept.
 	Index artifact.Options
-	// SBOM makes a package's SBOM of its zip, a local file, before the package
-	// is sent, unless the source or the repository has one; nil makes none.
-	// [SBOMProgram] makes one of a command line.
+	// SBOM, if not nil, generates the SBOM of a package from its zip, a local file, before the
+	// package is sent. It is not called for packages that have an SBOM in the source or the
+	// repository. [SBOMProgram] returns such a function for a command line.
 	SBOM func(ctx context.Context, p provider.Package, zip string) (provider.Document, error)
-	// Aliases are the providers whose releases the repository may have instead:
-	// one that is added to stays theirs.
+	// Aliases are the providers whose releases the repository can contain instead. A release of
+	// such a provider keeps its provider when platforms are added.
 	Aliases provider.Aliases
-	// NoH1 leaves out h1 hashes that the source does not state.
+	// NoH1 omits h1 hashes that the source does not state.
 	NoH1 bool
-	// Judge says what the signature of a release proves, before anything of it is
-	// sent: it is given what the tag is to name, with the keys that the source
-	// offers. Its error ends the run. What is unchanged is judged again only with
-	// Recheck. nil judges nothing; the methods of trust.Policy are such functions.
+	// Judge, if not nil, verifies the signature of a release before anything is sent. Its argument
+	// is the release that the tag will contain, with the keys that the source offers. If it returns
+	// an error, publishing fails with this error. Unchanged releases are verified only with
+	// Recheck. The methods of trust.Policy are such functions.
 	Judge func(ctx context.Context, r provider.Release) (provider.Verdict, error)
-	// Signing signs releases, and adds keys to those that are signed.
+	// Signing signs releases, and adds keys to signed ones.
 	Signing Signing
-	// Recheck asks a remote source for its digests also when every wanted
-	// platform is there and whole, and has the signature judged again. A published
-	// version never changes, so this finds only those that were changed against
-	// the rules: *[repository.ConflictError].
+	// Recheck requests the digests of a remote source even if the repository has all platforms, and
+	// verifies the signature again. Published versions never change, so this only detects versions
+	// that were changed nevertheless: *[repository.ConflictError].
 	Recheck bool
-	// Check is how hard a release that is there is looked at; 0 is
-	// [repository.DepthBlobs]. [repository.DepthTags] is for sources whose releases are
-	// published whole: for others, and with Recheck or Force, it is DepthIndex.
+	// Check is the depth of the inspection of an existing release. If zero, it is
+	// [repository.DepthBlobs]. [repository.DepthTags] applies only to sources of published releases
+	// without Recheck and Force; otherwise it is DepthIndex.
 	Check repository.Depth
-	// Force replaces what conflicts instead of refusing it, and overrules a denial.
+	// Force replaces conflicting content instead of returning an error, and overrides a denial.
 	Force bool
-	// SkipDenied reports a denied version as [Denied] instead of returning an error, and
-	// lets Force overrule no denial: it is for versions that nobody named.
+	// SkipDenied reports a denied version as [Denied] instead of returning an error, even with
+	// Force. It is for versions that the user did not specify exactly.
 	SkipDenied bool
-	// Stage puts the release under its pending tag, which OpenTofu does not see, until
-	// approval.Promote moves it to its version. What the version holds already is taken
-	// along, so that a tag is all that has to move.
+	// Stage publishes the release under its pending tag, which OpenTofu ignores, until
+	// approval.Promote publishes it. The pending index includes the platforms of the released
+	// version, so that promotion only moves a tag.
 	Stage bool
-	// DryRun compares and sends nothing.
+	// DryRun computes the result and sends nothing.
 	DryRun bool
-	// NoReferrers leaves out what is about all platforms and would refer to the index,
-	// for registries that hold no lists of that: [repository.ErrNoReferrersList].
+	// NoReferrers omits documents about all platforms, which refer to the index, for registries
+	// that can't store them. See [repository.ErrSubject].
 	NoReferrers bool
 }
 
-// Status is what publishing a release, or deciding about it, found and did.
+// Status is the outcome of publishing a release, or of deciding about one.
 type Status string
 
-// The outcomes that are no errors. A conflict is a *[repository.ConflictError].
+// Outcomes that are not errors. A conflict is a *[repository.ConflictError].
 const (
-	// Created: the tag was not there.
+	// Created means that the tag did not exist.
 	Created Status = "created"
-	// Unchanged: every wanted platform was there with the same zip, nothing
-	// was sent.
+	// Unchanged means that the repository already has all requested platforms with the same zips.
+	// Nothing was sent.
 	Unchanged Status = "unchanged"
-	// Extended: platforms were added beside equal ones, or evidence to packages
-	// that were there, see [Plan] Added.
+	// Extended means that platforms were added, or documents to existing packages. See [Plan]
+	// Added.
 	Extended Status = "extended"
-	// Repaired: content that the tag needs was missing and is back.
+	// Repaired means that missing or damaged content was restored.
 	Repaired Status = "repaired"
-	// Replaced: what conflicted was overwritten, as Force says.
+	// Replaced means that conflicting content was overwritten because of Force.
 	Replaced Status = "replaced"
-	// Denied: the version is denied, so nothing was sent, see SkipDenied.
+	// Denied means that the version is denied and nothing was sent. See SkipDenied.
 	Denied Status = "denied"
-	// Pending: the release is staged, and to be decided about.
+	// Pending means that the release is staged and waits for approval.
 	Pending Status = "pending"
-	// Promoted: the version was not there, and is what was pending.
+	// Promoted means that the pending release was published as a new version.
 	Promoted Status = "promoted"
 )
 
-// Result says what became of a release.
+// Result is the outcome of publishing one release.
 type Result struct {
-	// Plan is what was to be done. After a conflict, its Tag is that of what is there.
+	// Plan is the executed plan. After a conflict, its Tag is the existing tag.
 	Plan
-	// Digest is the index's, after a conflict that of what is there; empty in a dry run
-	// that would send something, and where [repository.DepthTags] found the tag. Where other runs
-	// publish at the same time, the index may be one that another run made of our
-	// packages and its own.
+	// Digest is the digest of the index. After a conflict, it is the digest of the existing index.
+	// It is empty in a dry run that would send something, and if only the list of tags was checked
+	// ([repository.DepthTags]). If other runs publish the version at the same time, the index can
+	// be one that another run built from the packages of both.
 	Digest digest.Digest
-	// Source is the digest of the index that [Copy] found at the source, where the tag
-	// stays at another one.
+	// Source is the digest of the source's index if [Publisher.Copy] kept another index at the
+	// target.
 	Source digest.Digest
-	// Packages are the wanted ones, sorted by platform; none where [repository.DepthTags] found
-	// the tag.
+	// Packages contains the requested packages, sorted by platform. It is empty if only the list of
+	// tags was checked ([repository.DepthTags]).
 	Packages []PackageResult
-	// Documents are those about the whole release that go along; none where nothing
-	// is sent. Those about a package are with it, and Attached names referrers.
+	// Documents contains the documents about the whole release that are published with it. It is
+	// empty if nothing is sent. Documents about a package are in Packages, and referrers in
+	// Attached.
 	Documents []provider.Document
-	// Verdict is what Judge said; none where it was not asked.
+	// Verdict is the result of Judge, or the zero value if Judge was not called.
 	Verdict provider.Verdict
-	// Attached are the names of the referrers that this run attached.
+	// Attached contains the names of the referrers that were attached.
 	Attached []string
-	// Slow tells that writing took so long, in a registry, that a job which
-	// published this version at the same time and took longer still may have lost
-	// what this one wrote, or the other way round. Running both again mends it.
+	// Slow reports that writing took so long that jobs which published the same version at the same
+	// time might have overwritten each other's content. Running these jobs again repairs it.
 	Slow bool
-	// Moved counts how often another run moved the tag meanwhile and its
-	// platforms were merged in.
+	// Moved is the number of times that another run moved the tag and its platforms were merged.
 	Moved int
 }
 
-// PackageResult says what became of a package.
+// PackageResult is the outcome of publishing one package.
 type PackageResult struct {
 	Package provider.Package
-	// Sent reports whether the zip was read from the source and pushed; else the
-	// repository had it.
+	// Sent reports whether the zip was read from the source and pushed. Otherwise, the repository
+	// already had it.
 	Sent bool
-	// Mounted tells that the registry took the zip over from the repository that
-	// [Copy] read.
+	// Mounted reports that the registry mounted the zip from the source repository of
+	// [Publisher.Copy].
 	Mounted bool
 }
 
-// depth is how hard a release that is there is looked at.
+// depth returns the depth of the inspection of an existing release.
 func (o Options) depth() repository.Depth { return cmp.Or(o.Check, repository.DepthBlobs) }
 
-// orDenied makes a status of a denial, with SkipDenied.
+// orDenied returns the status Denied instead of an error, if SkipDenied is set.
 func (r Result) orDenied(o Options, err error) (Result, error) {
 	denied, is := errors.AsType[*repository.DeniedError](err)
 	if !is || !o.SkipDenied {

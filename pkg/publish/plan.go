@@ -12,73 +12,70 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// Plan is what has to be done so that a tag holds a release. It is data: equal facts give
-// equal plans.
-type Plan struct { //nolint:recvcheck // merging changes a plan in place
+// Plan describes what must be done so that a tag contains a release. It is data: equal facts result
+// in equal plans.
+type Plan struct { //nolint:recvcheck // merge changes the plan
 	Address provider.Address `json:"provider"`
 	Version provider.Version `json:"version"`
 	Status  Status           `json:"status,omitempty"`
-	// Tag is the one that is written, or that needs no writing: the pending one of what
-	// is staged, and the version's own where that is released already.
+	// Tag is the tag to write, or the tag that already has the release: for a staged release, the
+	// pending tag, or the tag of the version if it is already released.
 	Tag string `json:"tag"`
-	// From is the digest that the tag points to before; empty if it is not there.
+	// From is the digest that the tag points to before. It is empty if the tag does not exist.
 	From digest.Digest `json:"from,omitempty"`
-	// Released reports that a release to be staged is already released, with or without
-	// approval.
+	// Released reports that a release to be staged is already released, with or without approval.
 	Released bool `json:"released,omitempty"`
-	// Send are the platforms whose packages come from the source. The others are
-	// whole in the repository.
+	// Send contains the platforms whose zips come from the source. The repository has the other
+	// zips.
 	Send []provider.Platform `json:"send,omitempty"`
-	// Added are the names of documents that come to packages which were there.
+	// Added contains the names of documents that are added to existing packages.
 	Added []string `json:"added,omitempty"`
-	// Dropped are the platforms that the tag holds and that Force leaves out: the
-	// new evidence does not list them, or they are damaged.
+	// Dropped contains the platforms that Force removes from the tag, because the new SHA256SUMS
+	// does not list them or because they are damaged.
 	Dropped []provider.Platform `json:"dropped,omitempty"`
-	// Conflicts are the reasons why nothing is done; none when there are none, or by
-	// Force.
+	// Conflicts contains the reasons why nothing is done. It is empty with Force.
 	Conflicts []string `json:"conflicts,omitempty"`
-	// Denial is why the version is denied, and so nothing is done; nil if it is not.
+	// Denial is the denial of the version, because of which nothing is done, or nil.
 	Denial *repository.DenialRecord `json:"denial,omitempty"`
-	// AnnotationsKept tells that other annotations were asked for than the tag
-	// has, which alone is no reason to write it again.
+	// AnnotationsKept reports that the tag has other annotations than requested, which alone does
+	// not cause an update.
 	AnnotationsKept bool `json:"annotations_kept,omitempty"`
 
-	// needs is a part of the facts without which there is no plan.
+	// needs is the part of the facts that the plan still requires.
 	needs part
-	// release is what the tag will name: what the source has, and what the tag
-	// holds beside it.
+	// release is what the tag will contain: the release of the source, and other stored platforms.
 	release provider.Release
-	// index has the annotations that the index will have.
+	// index has the annotations of the new index.
 	index artifact.Options
-	// zips is what is known of zips that the tag names.
+	// zips describes the stored zips.
 	zips map[digest.Digest]storedZip
 }
 
-// storedZip is what is known of a zip that a tag names.
+// storedZip describes a stored zip.
 type storedZip struct {
-	// h1 is what the tag states, which is worth as much as what a source says.
+	// h1 is the hash that the tag states. It is as trustworthy as the source's.
 	h1 string
-	// missing tells that it was found missing or damaged, whatever the repository
-	// answers when it is asked again.
+	// missing reports that the zip was found missing or damaged, regardless of what the repository
+	// responds when it is queried again.
 	missing bool
 }
 
-// policy is what of the options decides about a plan.
+// policy contains the options that a plan depends on.
 type policy struct {
-	// force replaces what conflicts, and overrules tells that it overrules a denial too.
+	// force replaces conflicting content, and overrules also overrides a denial.
 	force, overrules bool
-	// listed takes a tag at the word of the list of tags.
+	// listed reports that a tag in the list of tags needs no further check.
 	listed bool
-	// judges tells that what is unchanged is judged again.
+	// judges reports that the signature of an unchanged release is verified again.
 	judges bool
-	// refers tells that documents about all platforms are attached.
+	// refers reports that documents about all platforms are attached.
 	refers bool
-	// signs tells that a release without a signature will be signed.
+	// signs reports that a release without a signature will be signed.
 	signs bool
 	index artifact.Options
 }
 
-// policy is what a plan goes by.
+// policy returns the policy for the plan.
 func (q *question) policy() policy {
 	o := q.options
 	return policy{
@@ -87,8 +84,8 @@ func (q *question) policy() policy {
 	}
 }
 
-// newPlan decides what becomes of a tag. It reads nothing and asks nobody. When the facts
-// do not suffice, the plan says what it needs.
+// newPlan computes the plan for a tag, without I/O. If the facts do not suffice, the plan returns
+// the part that it needs.
 func newPlan(f facts, o policy) Plan {
 	p := Plan{Address: f.address, Version: f.version, Tag: f.tag, From: f.from, release: f.release}
 	listed := slices.IndexFunc(f.tags, func(tag string) bool { return o.listed && (tag == artifact.Tag(f.version) || tag == f.tag) })
@@ -106,23 +103,23 @@ func newPlan(f facts, o policy) Plan {
 	case f.foreign != nil && !f.stored.Exists():
 		p.Conflicts = []string{f.foreign.Error()}
 		return p.keeping(f)
-	case f.holds() && !f.known[needPlatforms]:
+	case f.hasRelease() && !f.known[needPlatforms]:
 		return p.need(needPlatforms)
-	case f.holds() && f.isWhole():
+	case f.hasRelease() && f.isComplete():
 		return p.unchanged(f, o)
 	case !f.known[needRelease]:
 		return p.need(needRelease)
-	case f.holds() && !f.known[needOverlap]:
+	case f.hasRelease() && !f.known[needOverlap]:
 		return p.need(needOverlap)
 	}
 	p.Status, p.Conflicts = compare(f)
-	p.Added = late(f.stored, f.release)
+	p.Added = newDocuments(f.stored, f.release)
 	switch {
 	case len(p.Conflicts) > 0 && !o.force:
 		return p.keeping(f)
 	case p.Status == Unchanged:
 		return p.unchanged(f, o)
-	case f.holds() && !f.known[needAll]:
+	case f.hasRelease() && !f.known[needAll]:
 		return p.need(needAll)
 	case len(p.Conflicts) > 0:
 		p.Status, p.Conflicts = Replaced, nil
@@ -140,7 +137,7 @@ func (p Plan) need(needs part) Plan {
 	return p
 }
 
-// unchanged is the plan when everything is there.
+// unchanged returns the plan for a release that is already stored.
 func (p Plan) unchanged(f facts, o policy) Plan {
 	p = p.restoring(f)
 	p.Status = Unchanged
@@ -158,21 +155,21 @@ func (p Plan) unchanged(f facts, o policy) Plan {
 	return p
 }
 
-// restoring is the plan in which the tag that is there keeps its index. A released
-// version that is staged and only gets back what it lost needs no approval.
+// restoring returns the plan that keeps the index of the stored tag. If a released version is
+// staged and only damaged content is restored, no approval is required.
 func (p Plan) restoring(f facts) Plan {
 	p.Released = f.stored.Tag != f.tag
 	return p.keeping(f)
 }
 
-// keeping is the plan about the tag that is there.
+// keeping returns the plan for the stored tag.
 func (p Plan) keeping(f facts) Plan {
 	p.Tag, p.From = f.stored.Tag, f.stored.Digest
 	return p
 }
 
-// compare holds the release against the tag. Sameness is the map from platform
-// to zip digest; documents that are not there yet extend it.
+// compare compares the release with the tag. A platform is unchanged if its zip has the same
+// digest. Documents that the tag does not have extend it.
 func compare(f facts) (status Status, conflicts []string) {
 	switch {
 	case !f.stored.Exists():
@@ -192,13 +189,14 @@ func compare(f facts) (status Status, conflicts []string) {
 			status = found
 		}
 	}
-	if status == Unchanged && len(late(f.stored, f.release)) > 0 {
+	if status == Unchanged && len(newDocuments(f.stored, f.release)) > 0 {
 		status = Extended
 	}
 	return status, conflicts
 }
 
-// comparePackage says what one package means for the tag, or why it conflicts.
+// comparePackage compares a package with the tag. It returns a non-empty conflict if the package
+// conflicts with the stored one.
 func comparePackage(stored repository.Inspection, pkg provider.Package) (found Status, conflict string) {
 	if !stored.HasPlatform(pkg.Platform) {
 		return Extended, ""

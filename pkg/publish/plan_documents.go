@@ -10,17 +10,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
-// addKept adds the stored packages to the release. SHA256SUMS has to list each
-// of them unchanged; by force, those that a publisher's does not list are
-// dropped, and one that we made is made for all of them.
+// addKept adds the stored packages to the release. SHA256SUMS must list each of them with the same
+// checksum. With force, packages that the publisher's SHA256SUMS does not list are dropped. A
+// generated SHA256SUMS is generated again for all packages.
 func (p *Plan) addKept(f facts, force bool) (conflicts []string) {
 	r, kept := &p.release, f.kept
 	keptPackages := slices.Clone(kept.Packages)
 	for i, k := range keptPackages {
-		// The source may have documents for it that the repository has not.
+		// The source can have documents that the repository doesn't have.
 		for _, fresh := range f.release.Packages {
 			if fresh.Platform == k.Platform {
-				keptPackages[i].Documents = withMore(k.Documents, fresh.Documents)
+				keptPackages[i].Documents = withNewNames(k.Documents, fresh.Documents)
 			}
 		}
 	}
@@ -42,7 +42,7 @@ func (p *Plan) addKept(f facts, force bool) (conflicts []string) {
 	}
 	more := missingKinds(r.Documents, kept.Documents)
 	if stored, _ := kept.Document(provider.KindSums); stored.Digest != listed.Digest {
-		more = notSums(more)
+		more = withoutSums(more)
 	}
 	r.Documents = slices.Concat(r.Documents, more)
 	for i, pkg := range keptPackages {
@@ -50,21 +50,20 @@ func (p *Plan) addKept(f facts, force bool) (conflicts []string) {
 			r.Packages = append(r.Packages, pkg)
 			continue
 		}
-		conflicts = append(conflicts, fmt.Sprintf("the new %s does not fit %s, which is stored: %v", listed.Name, pkg.Platform, wrong[i]))
+		conflicts = append(conflicts, fmt.Sprintf("the new %s does not match the stored package for %s: %v", listed.Name, pkg.Platform, wrong[i]))
 		p.Dropped = append(p.Dropped, pkg.Platform)
 	}
 	return conflicts
 }
 
-// takeStoredDocuments is for a source without a publisher's sums: what is stored
-// stays if it lists all packages, and else sums are made for all of them. A
-// signature is not given up for that, unless it may be made anew: the conflict says
-// why.
+// takeStoredDocuments is used if the source has no SHA256SUMS of a publisher. The stored SHA256SUMS
+// is kept if it lists all packages; otherwise, a new one is generated for all of them, unless that
+// would lose a signature that can't be made again. Then the returned conflict is not empty.
 func takeStoredDocuments(r *provider.Release, kept provider.Release, resigned bool) (conflict string) {
 	_, generated := r.Document(provider.KindSums)
 	stored, has := kept.Document(provider.KindSums)
 	_, signed := kept.Document(provider.KindSignature)
-	_, bundled := kept.Document(provider.KindSigstore) // nobody here makes another one
+	_, bundled := kept.Document(provider.KindSigstore) // can't be made again
 	signed = signed && !resigned || bundled
 	if !has {
 		if generated {
@@ -81,18 +80,18 @@ func takeStoredDocuments(r *provider.Release, kept provider.Release, resigned bo
 		case wrong[i] == nil:
 			continue
 		case signed || !generated:
-			return fmt.Sprintf("the stored %s does not fit %s, and the source has none to replace it: %v", stored.Name, pkg.Platform, wrong[i])
+			return fmt.Sprintf("the stored %s does not match the package for %s, and the source has none to replace it: %v", stored.Name, pkg.Platform, wrong[i])
 		}
 		r.Documents = generatedSums(*r)
 		return ""
 	}
-	r.Documents = slices.Concat(kept.Documents, notSums(missingKinds(kept.Documents, r.Documents)))
+	r.Documents = slices.Concat(kept.Documents, withoutSums(missingKinds(kept.Documents, r.Documents)))
 	return ""
 }
 
-// overrides reports whether the source's sums take the place of those that are
-// there: when they list a platform that is new, or bring a signature where there
-// is none. Else what is there stays, with its signature.
+// overrides reports whether SHA256SUMS of the source replaces the stored one: if it lists new
+// platforms, or adds a signature to an unsigned release. Otherwise, the stored one and its
+// signature are kept.
 func overrides(r, kept provider.Release) bool {
 	stored, has := kept.Document(provider.KindSums)
 	if !has || len(r.Packages) > 0 {
@@ -104,8 +103,9 @@ func overrides(r, kept provider.Release) bool {
 	return signs && !signed || fresh.Digest == stored.Digest
 }
 
-// notSums leaves out sums and their signatures, bundles too, which belong together.
-func notSums(documents []provider.Document) []provider.Document {
+// withoutSums returns the documents without SHA256SUMS, its signatures, and Sigstore bundles, which
+// belong together.
+func withoutSums(documents []provider.Document) []provider.Document {
 	return slices.DeleteFunc(documents, func(d provider.Document) bool {
 		return d.Kind == provider.KindSums || d.Kind == provider.KindSignature || d.Kind == provider.KindSigstore
 	})
@@ -115,8 +115,8 @@ func generatedSums(r provider.Release) []provider.Document {
 	return []provider.Document{source.GeneratedSums(r)}
 }
 
-// withMore adds the documents that are not there by their names.
-func withMore(documents, more []provider.Document) []provider.Document {
+// withNewNames adds those documents whose names are new.
+func withNewNames(documents, more []provider.Document) []provider.Document {
 	all := slices.Clone(documents)
 	for _, d := range more {
 		if !slices.ContainsFunc(all, func(there provider.Document) bool { return there.Name == d.Name }) {
@@ -126,8 +126,8 @@ func withMore(documents, more []provider.Document) []provider.Document {
 	return all
 }
 
-// withoutOwnSums returns the packages without the sums that each had for itself
-// alone, as other publishers write them, when one document is for all of them.
+// withoutOwnSums returns the packages without their own SHA256SUMS, as other publishers write them,
+// if the release has one for all packages.
 func withoutOwnSums(r provider.Release) []provider.Package {
 	if _, shared := r.Document(provider.KindSums); !shared {
 		return r.Packages
@@ -141,11 +141,11 @@ func withoutOwnSums(r provider.Release) []provider.Package {
 	return packages
 }
 
-// late returns the names of documents that the source has and the tag has not,
-// sorted: evidence that comes after the zips. What is there already stays as it
-// is, even if the source's has other bytes by now, as an SBOM that is made anew;
-// only a signature comes with the sums that it signs.
-func late(old repository.Inspection, r provider.Release) []string {
+// newDocuments returns the sorted names of documents that the source has and the tag does not have, because
+// they were created after the zips. Existing documents are kept even if the source has other
+// content, such as a regenerated SBOM. A signature is only added together with the SHA256SUMS that
+// it signs.
+func newDocuments(old repository.Inspection, r provider.Release) []string {
 	var names []string
 	for _, pkg := range r.Packages {
 		f, looked := old.Platforms[pkg.Platform]
@@ -169,8 +169,8 @@ func late(old repository.Inspection, r provider.Release) []string {
 	return slices.Compact(names)
 }
 
-// missingKinds returns the documents about the release of which nothing of the kind
-// is there. Sums that we made are no evidence.
+// missingKinds returns the documents about the release whose kind does not exist yet. A generated
+// SHA256SUMS is ignored.
 func missingKinds(there, documents []provider.Document) []provider.Document {
 	var missing []provider.Document
 	for _, d := range documents {

@@ -15,19 +15,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// merge fills in what the tag will name: the release, and what is stored beside it.
+// merge combines the release with the stored packages that the tag keeps.
 func (p *Plan) merge(f facts, o policy) {
-	if !f.holds() {
+	if !f.hasRelease() {
 		p.release.Packages, p.Send = slices.Clone(f.release.Packages), f.release.Platforms()
 		return
 	}
-	// 1. The packages: what is there stays, if it is whole and not replaced.
+	// 1. The packages. Intact stored packages are kept unless they are replaced.
 	conflicts := p.addPackages(f)
-	// 2. One set of documents is for all of them.
+	// 2. The documents, one set for all packages.
 	conflicts = append(conflicts, p.addKept(f, o.force)...)
 	p.release.Packages = withoutOwnSums(p.release)
 	if o.signs {
-		conflicts = append(conflicts, p.unvouched(f)...)
+		conflicts = append(conflicts, p.unverifiedPackages(f)...)
 	}
 	slices.SortFunc(p.release.Packages, func(a, b provider.Package) int { return a.Platform.Compare(b.Platform) })
 	if len(conflicts) > 0 {
@@ -53,8 +53,8 @@ func dated(s Status, stored repository.Inspection, fresh time.Time) time.Time {
 	return cmp.Or(stored.Index.Published(), fresh)
 }
 
-// addPackages puts the packages that come from the source into the plan, and says
-// what contradicts those of which something is lost.
+// addPackages adds the packages of the source to the plan. It returns conflicts with damaged stored
+// packages.
 func (p *Plan) addPackages(f facts) (conflicts []string) {
 	p.release.Packages, p.zips = nil, map[digest.Digest]storedZip{}
 	for _, found := range f.stored.Platforms {
@@ -64,7 +64,7 @@ func (p *Plan) addPackages(f facts) (conflicts []string) {
 	}
 	for _, pkg := range slices.Concat(f.release.Packages, f.restored) {
 		if !slices.Contains(f.kept.Platforms(), pkg.Platform) {
-			pkg.Documents = withMore(pkg.Documents, f.left[pkg.Platform])
+			pkg.Documents = withNewNames(pkg.Documents, f.left[pkg.Platform])
 			p.release.Packages = append(p.release.Packages, pkg)
 			p.Send = append(p.Send, pkg.Platform)
 		}
@@ -76,7 +76,7 @@ func (p *Plan) addPackages(f facts) (conflicts []string) {
 	}
 	if len(f.lost) > 0 {
 		p.Dropped = append(p.Dropped, f.lost...)
-		conflicts = append(conflicts, fmt.Sprintf("the repository has lost part of the package for %s, and the source does not have it: publish it together with these", f.lost[0]))
+		conflicts = append(conflicts, fmt.Sprintf("the package for %s is damaged in the repository, and the source does not have it: publish it together with these", f.lost[0]))
 	}
 	if len(f.release.Protocols) == 0 {
 		p.release.Protocols = f.stored.Index.Protocols()
@@ -84,10 +84,9 @@ func (p *Plan) addPackages(f facts) (conflicts []string) {
 	return conflicts
 }
 
-// unvouched says which packages would be signed that the source does not have, and
-// that the signer has not signed before: whoever may write to the repository could
-// have put them there.
-func (p *Plan) unvouched(f facts) (conflicts []string) {
+// unverifiedPackages returns a conflict for each stored package that the source does not have and that the
+// signer has not signed before. Anyone with write access to the repository could have added it.
+func (p *Plan) unverifiedPackages(f facts) (conflicts []string) {
 	signed := slices.ContainsFunc(p.release.Documents, func(d provider.Document) bool {
 		return d.Kind == provider.KindSignature && d.Digest != ""
 	})
@@ -96,13 +95,13 @@ func (p *Plan) unvouched(f facts) (conflicts []string) {
 	}
 	for _, pkg := range f.kept.Packages {
 		if !slices.Contains(f.release.Platforms(), pkg.Platform) {
-			conflicts = append(conflicts, fmt.Sprintf("%s is stored, and was not signed by the key that is to sign it now: publish it together with these", pkg.Platform))
+			conflicts = append(conflicts, fmt.Sprintf("the stored package for %s was not signed by the key that would sign it now: publish it together with these", pkg.Platform))
 		}
 	}
 	return conflicts
 }
 
-// annotations keeps what is annotated already, unless it is to be different.
+// annotations returns the stored annotations, updated by the wanted ones.
 func annotations(f facts, wanted artifact.Options, s Status) artifact.Options {
 	o := artifact.Options{SourceURL: wanted.SourceURL, Annotations: map[string]string{}}
 	if f.foreign == nil {
@@ -110,7 +109,7 @@ func annotations(f facts, wanted artifact.Options, s Status) artifact.Options {
 		o.Provider = stored[artifact.AnnotationProvider]
 		maps.Copy(o.Annotations, stored)
 		if s == Replaced {
-			delete(o.Annotations, ocispec.AnnotationCreated) // it was of other bytes
+			delete(o.Annotations, ocispec.AnnotationCreated) // the date belongs to other content
 		}
 		o.SourceURL = cmp.Or(o.SourceURL, stored[ocispec.AnnotationSource])
 	}

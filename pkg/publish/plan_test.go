@@ -69,18 +69,18 @@ var planManual = []planCase{
 	// extended: new platforms beside equal old ones.
 	{name: "a new platform", tag: "linux=a", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Extended, send: "plan9", release: "linux plan9", sums: "theirs"},
 	{name: "only the new one", tag: "linux=a", tagSums: "theirs", source: "plan9=b", sourceSums: "theirs:linux,plan9", status: publish.Extended, send: "plan9", release: "linux plan9", sums: "theirs"},
-	{name: "the new sums leave out the old", tag: "linux=a", tagSums: "theirs", source: "plan9=b", sourceSums: "theirs:plan9", conflict: "the new terraform-provider-thing_1.2.3_SHA256SUMS does not fit linux_amd64, which is stored"},
+	{name: "the new sums leave out the old", tag: "linux=a", tagSums: "theirs", source: "plan9=b", sourceSums: "theirs:plan9", conflict: "the new terraform-provider-thing_1.2.3_SHA256SUMS does not match the stored package for linux_amd64"},
 	{name: "by force they do", tag: "linux=a", tagSums: "theirs", source: "plan9=b", sourceSums: "theirs:plan9", force: true, status: publish.Replaced, send: "plan9", release: "plan9", sums: "theirs", dropped: "linux"},
 	{name: "generated sums are generated again", tag: "linux=a", tagSums: "ours", source: "plan9=b", sourceSums: "ours", status: publish.Extended, send: "plan9", release: "linux plan9", sums: "ours"},
 	{name: "stored sums that list all stay", tag: "linux=a", tagSums: "signed:linux,plan9", source: "plan9=b", sourceSums: "ours", status: publish.Extended, send: "plan9", release: "linux plan9", sums: "signed"},
-	{name: "stored signed sums are not given up", tag: "linux=a", tagSums: "signed:linux", source: "plan9=b", sourceSums: "ours", conflict: "the stored terraform-provider-thing_1.2.3_SHA256SUMS does not fit plan9_mips, and the source has none to replace it"},
+	{name: "stored signed sums are not given up", tag: "linux=a", tagSums: "signed:linux", source: "plan9=b", sourceSums: "ours", conflict: "the stored terraform-provider-thing_1.2.3_SHA256SUMS does not match the package for plan9_mips, and the source has none to replace it"},
 	{name: "by force they are", tag: "linux=a", tagSums: "signed:linux", source: "plan9=b", sourceSums: "ours", force: true, status: publish.Replaced, send: "plan9", release: "linux plan9", sums: "ours"},
 	{name: "nobody has sums", tag: "linux=a", source: "plan9=b", status: publish.Extended, send: "plan9", release: "linux plan9"},
 
 	// extended too: evidence that comes after the zips, and fits.
 	{name: "a signature comes later", tag: "linux=a plan9=b", tagSums: "ours", source: "linux=a plan9=b", sourceSums: "signed", status: publish.Extended, release: "linux plan9", sums: "signed", added: "SHA256SUMS.sig"},
 	{name: "sums come later", tag: "linux=a", source: "linux=a", sourceSums: "theirs", status: publish.Extended, release: "linux", sums: "theirs", added: "SHA256SUMS"},
-	{name: "signed sums that do not list all", tag: "linux=a plan9=b", tagSums: "ours", source: "linux=a", sourceSums: "signed:linux", conflict: "the new terraform-provider-thing_1.2.3_SHA256SUMS does not fit plan9_mips, which is stored"},
+	{name: "signed sums that do not list all", tag: "linux=a plan9=b", tagSums: "ours", source: "linux=a", sourceSums: "signed:linux", conflict: "the new terraform-provider-thing_1.2.3_SHA256SUMS does not match the stored package for plan9_mips"},
 	{name: "sums of our own are no evidence", tag: "linux=a", source: "linux=a", sourceSums: "ours", status: publish.Unchanged},
 
 	// repaired: something of the graph was missing, and is back.
@@ -89,7 +89,7 @@ var planManual = []planCase{
 	{name: "a manifest is lost", tag: "linux?=a plan9=b", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Repaired, send: "linux", release: "linux plan9", sums: "theirs"},
 	{name: "what was not asked for is restored", tag: "linux!=a plan9!=b", tagSums: "theirs", source: "linux=a", beside: "plan9=b", sourceSums: "theirs:linux,plan9", status: publish.Repaired, send: "linux plan9", release: "linux plan9", sums: "theirs"},
 	{name: "a new one counts more", tag: "linux!=a", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Extended, send: "linux plan9", release: "linux plan9", sums: "theirs"},
-	{name: "what nobody can restore", tag: "linux!=a plan9!=b", tagSums: "ours", source: "linux=a", sourceSums: "ours", conflict: "the repository has lost part of the package for plan9_mips, and the source does not have it"},
+	{name: "what nobody can restore", tag: "linux!=a plan9!=b", tagSums: "ours", source: "linux=a", sourceSums: "ours", conflict: "the package for plan9_mips is damaged in the repository, and the source does not have it"},
 	{name: "is dropped by force", tag: "linux!=a plan9!=b", tagSums: "ours", source: "linux=a", sourceSums: "ours", force: true, status: publish.Replaced, send: "linux", release: "linux", sums: "ours", dropped: "plan9"},
 	{name: "restored with other bytes", tag: "linux!=a plan9!=b", tagSums: "theirs", source: "linux=a", beside: "plan9=c", sourceSums: "theirs:linux,plan9", conflict: "plan9_mips is there with the zip"},
 

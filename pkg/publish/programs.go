@@ -23,15 +23,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// SBOMProgram makes an [Options.SBOM] of a command line such as
+// SBOMProgram returns a function for [Options] SBOM that runs a command line such as
 //
 //	syft scan file:{binary} -o spdx-json
 //
-// It is run without a shell, once a package: {zip}, {dir} and {binary} stand for
-// the package's archive, the directory it is unpacked in, and the executable. Any
-// other word in braces is refused.
-// On stdin it has a JSON object with provider, version, os, arch, zip, dir and
-// binary; on stdout it writes an SPDX or CycloneDX document.
+// The program runs without a shell, once per package. {zip}, {dir}, and {binary} are replaced by
+// the paths of the zip, the directory it is unpacked to, and the executable. Other words in braces
+// are errors. On stdin, the program receives a JSON object with provider, version, os, arch, zip,
+// dir, and binary. It must write an SPDX or CycloneDX document to stdout.
 func SBOMProgram(commandLine string) (func(ctx context.Context, p provider.Package, zip string) (provider.Document, error), error) {
 	program, err := extprog.Parse(commandLine, "zip", "dir", "binary")
 	if err != nil {
@@ -67,7 +66,8 @@ func SBOMProgram(commandLine string) (func(ctx context.Context, p provider.Packa
 	}, nil
 }
 
-// sbomName is what the OCI registries RFC calls a package's SBOM.
+// sbomName returns the file name of a package's SBOM according to OpenTofu's RFC about OCI
+// registries.
 func sbomName(p provider.Package, mediaType string) string {
 	ending := ".spdx.json"
 	if mediaType == artifact.MediaTypeCycloneDX {
@@ -76,7 +76,7 @@ func sbomName(p provider.Package, mediaType string) string {
 	return fmt.Sprintf("terraform-provider-%s_%s_%s%s", p.Address.Type, p.Version, p.Platform, ending)
 }
 
-// unpack unpacks a zip and finds the executable in it.
+// unpack unpacks a zip and returns the path of its executable.
 func unpack(ctx context.Context, zip, dir, typ string) (binary string, err error) {
 	f, err := os.Open(zip)
 	if err != nil {
@@ -93,33 +93,32 @@ func unpack(ctx context.Context, zip, dir, typ string) (binary string, err error
 	}
 	name, _ := archive.Executable(typ)
 	if name == "" {
-		return "", fmt.Errorf("the package holds no executable terraform-provider-%s: %w", typ, fs.ErrNotExist)
+		return "", fmt.Errorf("the package contains no executable terraform-provider-%s: %w", typ, fs.ErrNotExist)
 	}
 	return filepath.Join(dir, filepath.FromSlash(name)), archive.Unpack(ctx, dir)
 }
 
-// CreateMissing returns a repository that is made by create when a push finds it missing.
-// create is called once, even if it fails.
+// CreateMissing returns a repository that calls create when a push fails because the repository
+// doesn't exist. create is called only once, even if it fails.
 func CreateMissing(repo repository.Repository, create func(ctx context.Context) error) repository.Repository {
 	return &creating{Repository: repo, create: create}
 }
 
 type creating struct {
 	repository.Repository
-	create func(ctx context.Context) error
-	made   memo.Memo[struct{}, error]
+	create  func(ctx context.Context) error
+	created memo.Memo[struct{}, error]
 }
 
-// PushBlob pushes a blob, and where the repository is missing has it made first.
-// Nothing of content is read before a registry says so. ECR sometimes just ends the
-// connection.
+// PushBlob pushes a blob. If the repository is missing, it creates the repository and tries again.
+// The registry responds before it reads content; ECR sometimes only closes the connection.
 func (c *creating) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	read := transfer.NewRecorder(content)
 	err := c.Repository.PushBlob(ctx, d, read)
 	if err == nil || read.N() > 0 || !errors.Is(err, repository.ErrNoRepository) && !errors.Is(err, io.EOF) {
 		return err
 	}
-	failure, err := c.made.Get(ctx, struct{}{}, func(ctx context.Context) (error, error) {
+	failure, err := c.created.Get(ctx, struct{}{}, func(ctx context.Context) (error, error) {
 		err := c.create(ctx)
 		if ctx.Err() != nil {
 			return nil, err
@@ -127,15 +126,15 @@ func (c *creating) PushBlob(ctx context.Context, d ocispec.Descriptor, content i
 		return err, nil
 	})
 	if err := cmp.Or(err, failure); err != nil {
-		return fmt.Errorf("making the missing repository: %w", err)
+		return fmt.Errorf("creating the missing repository: %w", err)
 	}
 	return c.Repository.PushBlob(ctx, d, read)
 }
 
-// RepositoryProgram makes a function for [CreateMissing] of a command line. It
-// is run without a shell; on stdin it has a JSON object with registry and
-// repository, and {registry} and {repository} stand for them in its words, and no other word may stand in braces. What
-// it writes to stdout is not used; exit status 0 says that all went well.
+// RepositoryProgram returns a function for [CreateMissing] that runs a command line. The program
+// runs without a shell. {registry} and {repository} are replaced in its arguments; other words in
+// braces are errors. On stdin, the program receives a JSON object with registry and repository. Its
+// output is ignored, and exit status 0 means success.
 func RepositoryProgram(commandLine, registry, name string) (func(ctx context.Context) error, error) {
 	program, err := extprog.Parse(commandLine, "registry", "repository")
 	if err != nil {

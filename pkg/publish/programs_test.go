@@ -149,7 +149,7 @@ func TestSBOMProgramWritesCycloneDX(t *testing.T) {
 func TestSBOMProgramFails(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[string]string{
-		"fail":      "making the SBOM of " + stem + "_haiku_riscv64.zip: running publish.test: exit status 1: no catalogers for haiku",
+		"fail":      "generating the SBOM of " + stem + "_haiku_riscv64.zip: running publish.test: exit status 1: no catalogers for haiku",
 		"text":      "running publish.test: it printed something else than a JSON object; its output begins with \"text\"",
 		"":          "running publish.test: it printed nothing and not a JSON object",
 		"{}":        "the output of publish.test is neither an SPDX nor a CycloneDX document",
@@ -163,7 +163,7 @@ func TestSBOMProgramFails(t *testing.T) {
 				if o.Platforms = []provider.Platform{haiku}; mode == "fail" {
 					_, err = w.runLocal(t, to, w.dist(t, nil, haiku), o)
 				}
-				wantText(t, err, strings.ReplaceAll(want, "publish.test", testProgram(t)), "making the SBOM of ")
+				wantText(t, err, strings.ReplaceAll(want, "publish.test", testProgram(t)), "generating the SBOM of ")
 				to.wantTag(t, "")
 				if to.has(t, w.zipDigest(haiku)) {
 					t.Error("the zip was sent")
@@ -209,7 +209,7 @@ func TestSBOMProgramNeedsAnExecutable(t *testing.T) {
 	write(t, filepath.Join(dir, provider.Filename(w.address, w.version, haiku)), w.zips[haiku])
 	o, _ := sbomOption(t, "spdx")
 	_, err := w.runLocal(t, to, dir, o)
-	wantText(t, err, "making the SBOM of terraform-provider-gadget_1.2.3_haiku_riscv64.zip: the package holds no executable terraform-provider-gadget")
+	wantText(t, err, "generating the SBOM of terraform-provider-gadget_1.2.3_haiku_riscv64.zip: the package contains no executable terraform-provider-gadget")
 	to.wantTag(t, "")
 }
 
@@ -281,7 +281,7 @@ func TestOnMissingRepositoryOfAMirror(t *testing.T) {
 func TestOnMissingRepositoryFails(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[string]string{
-		"fail": "making the missing repository: running " + testProgram(t) + ": exit status 1: no permission for acme/thing",
+		"fail": "creating the missing repository: running " + testProgram(t) + ": exit status 1: no permission for acme/thing",
 		"idle": "404 Not Found, NAME_UNKNOWN",
 	} {
 		t.Run(mode, func(t *testing.T) {

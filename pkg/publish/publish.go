@@ -1,6 +1,5 @@
-// Package publish puts releases into OCI repositories: it compares what a source
-// has with what the version's tag holds, sends what is missing, and moves
-// the tag last.
+// Package publish publishes releases to OCI repositories. It compares the release of a source with
+// the content under the tag of its version, sends what is missing, and writes the tag last.
 //
 //	mirror  = origin registry → Release → plan → OCI repository
 //	publish = local zips      → Release → plan → OCI repository
@@ -8,12 +7,12 @@
 //
 // One release is published in three steps:
 //
-//	gather   reads what the plan depends on from the repository and the source
+//	gather   reads the facts for the plan from the repository and the source
 //	plan     decides, without I/O
 //	apply    sends zips, then manifests, then the tag
 //
-// Use it to bring one release of any [provider.Source] into a repository, or a release
-// of one repository as it is into another; package mirror does so for many.
+// Use it to publish one release of any [provider.Source], or to copy one between repositories.
+// Package mirror publishes many releases.
 package publish
 
 import (
@@ -28,24 +27,24 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// DefaultConcurrency is how many zips move at once. More makes release hosts
-// throttle rather than hurry.
+// DefaultConcurrency is the default number of concurrent zip transfers. Hosts throttle clients that
+// use more.
 const DefaultConcurrency = 4
 
-// maxMoves is how often a tag that other runs move is merged again: a build
-// matrix publishes some fourteen platforms at once.
+// maxMoves is the maximum number of retries after another run has moved the tag. A build matrix can
+// publish about 14 platforms at the same time.
 const maxMoves = 20
 
-// Publisher publishes releases that share a limit of transfers and what was learned
-// of their repositories. The zero value is ready to use, by several goroutines at once.
+// Publisher publishes releases that share a limit of concurrent transfers and a cache of facts
+// about repositories. The zero value is ready for use. A Publisher is safe for concurrent use.
 type Publisher struct {
-	// Concurrency is how many zips of all releases move at once; 0 is
-	// [DefaultConcurrency]. Zips up to 1 MiB don't count.
+	// Concurrency is the maximum number of concurrent zip transfers of all releases. If zero, it is
+	// [DefaultConcurrency]. Zips up to 1 MiB are not limited.
 	Concurrency int
-	// TempDir is for zips that have to be kept until their h1 is known; empty
-	// is the system's.
+	// TempDir is the directory for zips that must be stored until their h1 hash is known. If empty,
+	// it is the system's directory for temporary files.
 	TempDir string
-	// Progress is told what moves.
+	// Progress receives the progress of transfers.
 	Progress provider.Progress
 
 	once    sync.Once
@@ -53,17 +52,16 @@ type Publisher struct {
 	memory  memory
 }
 
-// Release publishes one release with a [Publisher] of its own.
+// Release publishes one release with a new [Publisher].
 func Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	return new(Publisher).Release(ctx, src, repo, a, v, o)
 }
 
-// Release brings one release of a source into a repository. Running it again
-// changes nothing; running it after a failure completes it. Errors are those of
-// the source and the repository, *[repository.ConflictError], and
-// *[repository.DeniedError] for a denied version. Force overrules a denial, and removes it
-// once the version has its tag. With Stage, the denial stays until the release is
-// promoted.
+// Release publishes one release of a source to a repository. Publishing it again has no effect;
+// publishing it after a failure completes it. Release returns errors from the source and the
+// repository, *[repository.ConflictError], and *[repository.DeniedError] for a denied version.
+// Force overrides a denial, and removes it when the version has its tag. With Stage, the denial
+// stays until the release is promoted.
 func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	q := question{Publisher: p, src: src, can: provider.CapabilitiesOf(src), repo: p.memory.of(repo), address: a, version: v, options: o}
 	f := facts{address: a, version: v, tag: q.tag(), release: provider.Release{Address: a, Version: v}, known: map[part]bool{}}
@@ -81,7 +79,7 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 			done, err = q.apply(ctx, &f, plan)
 		}
 		if done.Moved = moves; errors.Is(err, repository.ErrTagMoved) && moves < maxMoves {
-			f = f.again()
+			f = f.afterMove()
 			continue
 		}
 		if err == nil && f.denial != nil && !o.DryRun && !o.Stage {
@@ -110,7 +108,7 @@ func (q *question) decide(ctx context.Context, f *facts) (Plan, error) {
 	}
 }
 
-// transfers is the limit that all releases share.
+// transfers returns the limit that all releases share.
 func (p *Publisher) transfers() transfer.Acquire {
 	p.once.Do(func() {
 		if p.acquire == nil {

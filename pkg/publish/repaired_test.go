@@ -121,7 +121,7 @@ func TestLostForGood(t *testing.T) {
 		w.offer(t, w.release(without(plan9)...))
 		state := to.state(t)
 		_, err := w.run(t, to, publish.Options{Platforms: []provider.Platform{haiku}})
-		if _, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.Contains(err.Error(), "has lost part of the package for plan9_mips64, and the source does not have it") {
+		if _, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.Contains(err.Error(), "the package for plan9_mips64 is damaged in the repository, and the source does not have it") {
 			t.Error(err)
 		}
 		if to.digest(t) != first.Digest || to.state(t) != state {

@@ -117,13 +117,13 @@ func TestSignedMatrix(t *testing.T) {
 			w.wantSigned(t, to, signers[0], done...)
 		}
 	})
-	// Without the key, or with another, the signature would not fit any more.
+	// Without the key, or with another, the signature would no longer match.
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 		was := to.digest(t)
 		for _, o := range []publish.Options{{}, {Signing: publish.Signing{Signer: signers[1]}}} {
 			_, err := w.runLocal(t, to, w.dist(t, nil, plan9), o)
-			if conflict, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.Contains(conflict.Error(), "does not fit plan9_mips64") {
+			if conflict, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.Contains(conflict.Error(), "does not match the package for plan9_mips64") {
 				t.Errorf("got %v", err)
 			}
 			to.wantTag(t, was)
@@ -140,7 +140,7 @@ func TestSignsNothingOfOthers(t *testing.T) {
 		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{})
 		was := to.digest(t)
 		_, err := w.runLocal(t, to, w.dist(t, nil, plan9), publish.Options{Signing: publish.Signing{Signer: signers[0]}})
-		if conflict, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.Contains(conflict.Error(), "haiku_riscv64 is stored, and was not signed by the key that is to sign it now") {
+		if conflict, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.Contains(conflict.Error(), "the stored package for haiku_riscv64 was not signed by the key that would sign it now") {
 			t.Errorf("got %v", err)
 		}
 		to.wantTag(t, was)

@@ -171,7 +171,7 @@ func (t *zipTransfer) makeSBOM(ctx context.Context, dir string, isStored bool) e
 	}
 	sbom, err := t.options.SBOM(ctx, t.pkg, t.path)
 	if err != nil {
-		return fmt.Errorf("making the SBOM of %s: %w", t.pkg.Filename, err)
+		return fmt.Errorf("generating the SBOM of %s: %w", t.pkg.Filename, err)
 	}
 	t.pkg.Documents = append(slices.Clip(t.pkg.Documents), sbom)
 	return nil
@@ -260,7 +260,7 @@ func (t *zipTransfer) push(ctx context.Context, content io.Reader) (h1 string, e
 	w := packagezip.NewHashWriter(ctx)
 	defer func() { _ = w.Close() }()
 	again := false
-	g := &gate{src: io.TeeReader(content, w), open: func() error {
+	g := &verifyingReader{src: io.TeeReader(content, w), open: func() error {
 		contents, err := w.Contents()
 		_, again = errors.AsType[*packagezip.NotStreamableError](err)
 		switch {

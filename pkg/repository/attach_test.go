@@ -125,7 +125,7 @@ func TestTagHoldsSomethingElse(t *testing.T) {
 		pushBlob(t, w.open(), artifact.Blob{Descriptor: ocispec.DescriptorEmptyJSON, Bytes: ocispec.DescriptorEmptyJSON.Data})
 		w.plant(t, foreign)
 		_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, w.subject)
-		if _, ok := errors.AsType[*artifact.FormatError](err); !ok || !strings.Contains(err.Error(), `is an image manifest of artifact type "application/x" where a list of referrers must be`) {
+		if _, ok := errors.AsType[*artifact.FormatError](err); !ok || !strings.Contains(err.Error(), `expected a list of referrers, got an image manifest of artifact type "application/x"`) {
 			t.Errorf("got %v", err)
 		}
 		d, _, err := w.open().Manifest(t.Context(), artifact.ReferrersTag(w.subject.Digest))

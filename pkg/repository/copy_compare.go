@@ -29,7 +29,7 @@ func Compare(release, held Inspection) Difference {
 	for platform, was := range held.Platforms {
 		is, both := release.Platforms[platform]
 		switch {
-		case was.Target.Twice:
+		case was.Target.Duplicate:
 			d.Conflicts = append(d.Conflicts, was.Err.Error())
 			continue
 		case !both:

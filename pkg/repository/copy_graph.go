@@ -83,7 +83,7 @@ func (c *copier) manifest(ctx context.Context, m artifact.Blob, depth int) error
 		return err
 	}
 	if depth == 0 && len(manifests) > 0 {
-		return &artifact.FormatError{Problem: "has more levels of indexes than are copied"}
+		return &artifact.FormatError{Problem: "indexes are nested too deeply"}
 	}
 	limit := cmp.Or(max(c.options.Concurrency, 0), copyConcurrency)
 	err = eachOf(c, limit, manifests, func(d ocispec.Descriptor) error { return c.child(ctx, d, depth-1) })
@@ -120,7 +120,7 @@ func (c *copier) noteMissing() (dry bool) {
 // child reads a manifest at the source and copies it, once in a run.
 func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int) error {
 	if c.manifestCount.Add(1) > maxCopied {
-		return &artifact.FormatError{Problem: fmt.Sprintf("has more than %d manifests that belong to it", maxCopied)}
+		return &artifact.FormatError{Problem: fmt.Sprintf("artifact has more than %d manifests", maxCopied)}
 	}
 	_, err := c.manifests.Get(ctx, d.Digest, func(ctx context.Context) (none struct{}, err error) {
 		data, read := c.sourceManifests[d.Digest]

@@ -133,5 +133,5 @@ func TestCopyOfNestedIndexes(t *testing.T) {
 	}
 	tagWith(wrap(inner), all.Descriptor.Digest)
 	_, err := from.copyTo(t, newEnd(t, nil), repository.CopyOptions{})
-	wantFormat(t, err, "more levels of indexes than are copied")
+	wantFormat(t, err, "indexes are nested too deeply")
 }

@@ -32,7 +32,7 @@ func (c *copier) referrers(ctx context.Context) error {
 			return nil
 		}
 		if level > maxReferrerLevels {
-			return &artifact.FormatError{Problem: fmt.Sprintf("has referrers of referrers, on more than the %d levels that are copied", maxReferrerLevels)}
+			return &artifact.FormatError{Problem: fmt.Sprintf("referrers are nested more than %d levels deep", maxReferrerLevels)}
 		}
 		if err := eachOf(c, maxConcurrentRequests, subjects, func(d digest.Digest) error { return c.copyReferrersOf(ctx, d) }); err != nil {
 			return err

@@ -328,7 +328,7 @@ func TestCopyOfHostileReferrers(t *testing.T) {
 		subject = next.Manifest.Descriptor
 	}
 	_, err = from.copyTo(t, newEnd(t, nil), repository.CopyOptions{})
-	if _, ok := errors.AsType[*artifact.FormatError](err); !ok || !strings.Contains(err.Error(), "referrers of referrers") {
+	if _, ok := errors.AsType[*artifact.FormatError](err); !ok || !strings.Contains(err.Error(), "referrers are nested") {
 		t.Errorf("got %v", err)
 	}
 }

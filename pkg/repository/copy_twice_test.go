@@ -36,7 +36,7 @@ func TestCopyTwoEntries(t *testing.T) {
 		before := to.state(t)
 		_, err := from.copyTo(t, to, repository.CopyOptions{})
 		conflict, ok := errors.AsType[*repository.ConflictError](err)
-		if !ok || len(conflict.Reasons) != 1 || !strings.Contains(conflict.Reasons[0], "has two manifests for "+haiku.String()) || to.state(t) != before {
+		if !ok || len(conflict.Reasons) != 1 || !strings.Contains(conflict.Reasons[0], "more than one manifest for "+haiku.String()) || to.state(t) != before {
 			t.Fatalf("got %v", err)
 		}
 		from.wantCopied(t, to, repository.CopyOptions{Force: true})
@@ -44,7 +44,7 @@ func TestCopyTwoEntries(t *testing.T) {
 		odd := newEnd(t, nil)
 		odd.edited(t, tag, twice)
 		_, err = odd.copyTo(t, to, repository.CopyOptions{Force: true})
-		if format, ok := errors.AsType[*artifact.FormatError](err); !ok || !strings.Contains(format.Problem, "two manifests") {
+		if format, ok := errors.AsType[*artifact.FormatError](err); !ok || !strings.Contains(format.Problem, "more than one manifest") {
 			t.Errorf("got %v", err)
 		}
 	})

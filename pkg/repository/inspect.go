@@ -198,7 +198,7 @@ func inspectPackage(ctx context.Context, repo Reader, f InspectedPackage, t arti
 		f.Bytes, f.Manifest, f.Err = readTarget(ctx, repo, t)
 		if blobs.manifests.Add(int64(len(f.Bytes))) > maxManifests {
 			// No finding about this platform: the others are not read any more.
-			return f, &artifact.FormatError{Problem: fmt.Sprintf("has manifests of more than %d bytes together", maxManifests)}
+			return f, &artifact.FormatError{Problem: fmt.Sprintf("manifests exceed %d bytes in total", maxManifests)}
 		}
 		if f.Err != nil && !isFinding(f.Err) {
 			return f, f.Err

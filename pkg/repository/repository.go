@@ -90,7 +90,7 @@ func readManifest(r io.Reader, d ocispec.Descriptor) ([]byte, error) {
 	}
 	data := buffer.Bytes()
 	if len(data) > artifact.MaxManifestSize {
-		return nil, &artifact.FormatError{Problem: fmt.Sprintf("is larger than the %d bytes that OpenTofu reads", artifact.MaxManifestSize)}
+		return nil, &artifact.FormatError{Problem: fmt.Sprintf("document exceeds %d bytes, the most that OpenTofu reads", artifact.MaxManifestSize)}
 	}
 	if got := digest.FromBytes(data); got != d.Digest {
 		return nil, &sums.MismatchError{Name: "manifest", Got: got.String(), Want: d.Digest.String()}

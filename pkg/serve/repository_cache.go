@@ -277,7 +277,7 @@ func (rc *repositoryCache) storedPackage(ctx context.Context, q providerQuery, i
 			return storedPackage{}, err
 		}
 		if stated, has := found.Target.Digest(); has && stated != pkg.Digest {
-			return storedPackage{}, &artifact.FormatError{Problem: fmt.Sprintf("has different digests of the zip for %s: %s in the index, %s in the manifest", p, stated, pkg.Digest)}
+			return storedPackage{}, &artifact.FormatError{Problem: fmt.Sprintf("index has the zip %s for %s, but its manifest has %s", stated, p, pkg.Digest)}
 		}
 		return storedPackage{repo: i.repo, zip: found.Manifest.Zip, pkg: pkg}, nil
 	})

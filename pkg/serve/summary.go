@@ -112,7 +112,7 @@ func (s *summary) add(q providerQuery, v provider.Version, f repository.Inspecte
 	p := api.Package{Platform: pkg.Platform.String(), Filename: pkg.Filename, H1: pkg.H1}
 	stated, has := f.Target.Digest()
 	switch {
-	case f.Target.Twice:
+	case f.Target.Duplicate:
 		p.Problem = "the index has multiple manifests for the platform, and OpenTofu rejects that"
 	case f.Err != nil && errors.Is(f.Err, repository.ErrNotFound):
 		p.Problem = "its manifest is missing"

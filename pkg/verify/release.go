@@ -176,7 +176,7 @@ func (a *verification) manifest(f repository.InspectedPackage) {
 	s, platform := a.about(f.Target.Platform), f.Target.Platform
 	switch {
 	case f.Err == nil:
-	case f.Target.Twice:
+	case f.Target.Duplicate:
 		s.addError("platform-twice", fmt.Sprintf("The index has several manifests for %s, so OpenTofu fails.", platform), a.mirror(" --force"))
 	case isDamage(f.Err):
 		s.addError("manifest-damaged", fmt.Sprintf("The manifest for %s is damaged: %v.", platform, f.Err), a.mirror(""))

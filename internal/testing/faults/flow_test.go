@@ -50,7 +50,7 @@ func mirrorTo(layout bool) func(context.Context, *testing.T, *world) error {
 				return w.repository(t, client, layout), publish.Options{}, nil
 			},
 			Publisher: &publish.Publisher{TempDir: w.temp},
-			Done:      func(r mirror.Result) { failed = append(failed, r.Err) },
+			OnResult:  func(r mirror.Result) { failed = append(failed, r.Err) },
 		})
 		return errors.Join(append(failed, err)...)
 	}

@@ -69,10 +69,10 @@ func readShared(ctx context.Context, packages []provider.Package) error {
 				continue
 			}
 			if d.Size > maxShared {
-				return &artifact.FormatError{Problem: fmt.Sprintf("has a document %s of %d bytes, which is no reasonable size", d.Name, d.Size)}
+				return &artifact.FormatError{Problem: fmt.Sprintf("document %s is %d bytes; the maximum is %d", d.Name, d.Size, maxShared)}
 			}
 			if total += d.Size; total > maxSharedTotal {
-				return &artifact.FormatError{Problem: fmt.Sprintf("has documents about the release of more than %d bytes together", maxSharedTotal)}
+				return &artifact.FormatError{Problem: fmt.Sprintf("documents about the release exceed %d bytes in total", maxSharedTotal)}
 			}
 			contents[d.Digest] = nil
 			wanted = append(wanted, d)

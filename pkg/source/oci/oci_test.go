@@ -261,7 +261,7 @@ func TestOCIRefuses(t *testing.T) {
 		"sums are not there": {func(m *mirror, a *artifactOf) { a.lost = append(a.lost, digest.FromBytes(m.sums())) }, func(err error) bool {
 			return errors.Is(err, repository.ErrNotFound) && !errors.Is(err, provider.ErrVersionNotFound)
 		}, "fetching terraform-provider-thing_1.2.3_SHA256SUMS: "},
-		"manifest without a zip": {func(_ *mirror, a *artifactOf) { a.layers[plan9] = a.layers[plan9][1:] }, is[*artifact.FormatError], "without a layer of type archive/zip"},
+		"manifest without a zip": {func(_ *mirror, a *artifactOf) { a.layers[plan9] = a.layers[plan9][1:] }, is[*artifact.FormatError], "has no layer of type archive/zip"},
 		"manifest of an image": {func(_ *mirror, a *artifactOf) {
 			a.editManifest = func(_ provider.Platform, x *ocispec.Manifest) {
 				x.ArtifactType, x.Config.MediaType = "", ocispec.MediaTypeImageConfig
@@ -317,7 +317,7 @@ func TestOCIDamagedEvidence(t *testing.T) {
 	}
 }
 
-// TestOCIWrongKind has other things under the version's tag.
+// TestOCIWrongKind checks tags that point to other artifacts.
 func TestOCIWrongKind(t *testing.T) {
 	t.Parallel()
 	image := ocispec.Manifest{MediaType: ocispec.MediaTypeImageManifest, Config: ocispec.Descriptor{MediaType: ocispec.MediaTypeImageConfig, Digest: digest.FromString("c"), Size: 1}}
@@ -330,7 +330,7 @@ func TestOCIWrongKind(t *testing.T) {
 		"image":  {ocispec.MediaTypeImageManifest, image, "a container image"},
 		"module": {ocispec.MediaTypeImageManifest, module, "a module package"},
 		"index":  {ocispec.MediaTypeImageIndex, ocispec.Index{MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{}}, `an index of artifact type ""`},
-		"empty":  {ocispec.MediaTypeImageIndex, ocispec.Index{MediaType: ocispec.MediaTypeImageIndex, ArtifactType: artifact.TypeProvider, Manifests: []ocispec.Descriptor{}}, "an index without any manifest"},
+		"empty":  {ocispec.MediaTypeImageIndex, ocispec.Index{MediaType: ocispec.MediaTypeImageIndex, ArtifactType: artifact.TypeProvider, Manifests: []ocispec.Descriptor{}}, "index has no manifest"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -23,18 +23,18 @@ func TestGate(t *testing.T) {
 	}
 	for name, reader := range readers {
 		for _, text := range []string{"", "a", "ab", strings.Repeat("abcdefg", 10_000)} {
-			if err := iotest.TestReader(publish.NewGate(reader(text), func() error { return nil }), []byte(text)); err != nil {
+			if err := iotest.TestReader(publish.NewVerifyingReader(reader(text), func() error { return nil }), []byte(text)); err != nil {
 				t.Errorf("%s, %d bytes: %v", name, len(text), err)
 			}
 			asked := 0
-			got, err := io.ReadAll(publish.NewGate(reader(text), func() error { asked++; return wrong }))
+			got, err := io.ReadAll(publish.NewVerifyingReader(reader(text), func() error { asked++; return wrong }))
 			if !errors.Is(err, wrong) || asked != 1 || len(text) > 0 && len(got) != len(text)-1 || !bytes.HasPrefix([]byte(text), got) {
 				t.Errorf("%s, %d bytes, wrong: %d bytes came, %v, asked %d times", name, len(text), len(got), err, asked)
 			}
 		}
 	}
 	broken := errors.New("broken")
-	if _, err := io.ReadAll(publish.NewGate(iotest.ErrReader(broken), func() error { return nil })); !errors.Is(err, broken) {
+	if _, err := io.ReadAll(publish.NewVerifyingReader(iotest.ErrReader(broken), func() error { return nil })); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -5,17 +5,16 @@ import (
 	"sync"
 )
 
-// gate passes content on, and its last byte only when the content is right: what
-// is wrong never becomes complete at the other end. What it found may be asked for
-// while it is read from: an HTTP request that ends early leaves its body to a
-// goroutine.
-type gate struct {
+// verifyingReader forwards content, but withholds the last byte until the content is verified, so that invalid
+// content never becomes complete at the target. Its verdict can be read concurrently: when an HTTP
+// request is canceled, another goroutine can still read its body.
+type verifyingReader struct {
 	src io.Reader
-	// open judges the content when all of it has gone by.
+	// open verifies the content after all of it was read.
 	open func() error
 
 	mu sync.Mutex
-	// shut is why the last byte is not passed on.
+	// shut is the reason why the last byte is withheld.
 	shut error
 
 	held  [1]byte // the newest byte, once full
@@ -24,7 +23,7 @@ type gate struct {
 }
 
 // Read is one byte behind its source.
-func (g *gate) Read(p []byte) (int, error) {
+func (g *verifyingReader) Read(p []byte) (int, error) {
 	switch shut := g.verdict(); {
 	case shut != nil:
 		return 0, shut
@@ -58,22 +57,22 @@ func (g *gate) Read(p []byte) (int, error) {
 	return k, nil
 }
 
-func (g *gate) judge() error {
+func (g *verifyingReader) judge() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shut = g.open()
 	return g.shut
 }
 
-// verdict is why the last byte is not passed on, nil as long as nothing is known.
-// What open has done is seen by whoever asked.
-func (g *gate) verdict() error {
+// verdict returns the reason why the last byte is withheld, or nil as long as it is unknown. After
+// verdict returns, the effects of open are visible.
+func (g *verifyingReader) verdict() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.shut
 }
 
-// nonEOF leaves the end of the source for the next Read, which asks again.
+// nonEOF returns nil for io.EOF: the next Read encounters the end of the source again.
 func nonEOF(err error) error {
 	if err == io.EOF {
 		return nil
