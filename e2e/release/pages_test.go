@@ -61,7 +61,7 @@ func TestPages(t *testing.T) {
 	for _, example := range files(t, 4, "action/*/example.yml") {
 		bringsWhatItRuns(t, example, read(t, programs.root, example))
 	}
-	if workflows < 4 || configurations != 1 {
+	if workflows < 3 || configurations != 1 {
 		t.Errorf("%d workflows and %d configurations were found", workflows, configurations)
 	}
 }
