@@ -8,14 +8,15 @@ import (
 	"os"
 )
 
-// piece is how much is copied between two looks at the context, in bytes.
+// piece is the number of bytes copied between two checks of the context.
 const piece = 32 << 20
 
-// CloneIn creates the file name in root, which must not exist, with the mode less the
-// umask and the content of src from its start. If the file system can, the copy shares
-// the original's blocks until one of the two is written to (a reflink: Btrfs, XFS, APFS);
-// otherwise the bytes are copied. It is never a hard link. The copy is open for reading
-// and writing and not flushed yet. After an error there is no file.
+// CloneIn creates the file name in root, which must not exist, with the content of src
+// from its start. The umask applies to mode. If the file system supports it, the copy
+// shares the blocks of src until one of the two is modified (a reflink: Btrfs, XFS,
+// APFS). Otherwise the bytes are copied. It is never a hard link. The returned file is
+// open for reading and writing, and not yet synced. If CloneIn fails, it removes the
+// file.
 func CloneIn(ctx context.Context, root *os.Root, name string, mode fs.FileMode, src *os.File) (*os.File, error) {
 	dst, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -25,7 +26,7 @@ func CloneIn(ctx context.Context, root *os.Root, name string, mode fs.FileMode, 
 	if err == nil {
 		return shared, nil
 	}
-	// Whatever the reason was, a copy may do.
+	// If cloning fails for any reason, copy the content.
 	if err := copyAll(ctx, dst, src); err != nil {
 		_ = dst.Close()
 		_ = root.Remove(name)
@@ -34,7 +35,7 @@ func CloneIn(ctx context.Context, root *os.Root, name string, mode fs.FileMode, 
 	return dst, nil
 }
 
-// copyAll lets the kernel copy where it can: [os.File.ReadFrom] knows how.
+// copyAll uses [os.File.ReadFrom], with which the kernel can copy.
 func copyAll(ctx context.Context, dst, src *os.File) error {
 	if _, err := src.Seek(0, io.SeekStart); err != nil {
 		return err

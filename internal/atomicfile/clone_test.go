@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// original makes a file, opened and read to its end.
+// original creates a file, opens it, and reads it to its end.
 func original(t *testing.T, path string, content []byte) *os.File {
 	t.Helper()
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -40,7 +40,7 @@ func rootOf(t *testing.T, dir string) *os.Root {
 	return root
 }
 
-// TestCopiesAreApart: a write to one is not seen in the other, both ways.
+// TestCopiesAreApart checks that writing to one file does not change the other one.
 func TestCopiesAreApart(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"empty": 0, "small": 5, "several pieces": 70 << 20} {
@@ -80,11 +80,11 @@ func TestCopiesAreApart(t *testing.T) {
 	}
 }
 
-// TestModeIsTheCallers and not that of the original.
+// TestModeIsTheCallers checks that the mode of the original is not used.
 func TestModeIsTheCallers(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		return // where files have no such modes
+		return // files have no such modes
 	}
 	dir := t.TempDir()
 	src := original(t, filepath.Join(dir, "src"), []byte("text"))
@@ -133,8 +133,7 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-// TestCancelled: either the file system shares blocks, which takes no time, or
-// copying ends.
+// TestCancelled checks that copying stops, unless the file system shares blocks.
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -5,9 +5,8 @@ import (
 	"path/filepath"
 )
 
-// TempDir makes an empty directory in parent, for [CommitDir] to name later.
-// Parent directories are made as needed. [DiscardDir] removes it when nothing
-// comes of it.
+// TempDir creates an empty directory in parent, for [CommitDir] to rename later. It
+// creates parent directories as needed. [DiscardDir] removes the directory.
 func TempDir(parent string) (string, error) {
 	if err := os.MkdirAll(parent, directoryMode); err != nil {
 		return "", err
@@ -19,19 +18,19 @@ func TempDir(parent string) (string, error) {
 	return dir, nil
 }
 
-// CommitDir renames dir to final, a name in the same file system that must be
-// free: else the error is [fs.ErrExist] and nothing has changed. The files in dir
-// have to be on the disk by then; their names are brought there here.
+// CommitDir renames dir to final, which must be on the same file system. If final
+// exists, it changes nothing and returns [fs.ErrExist]. The caller must have synced the
+// files in dir. CommitDir syncs their names.
 func CommitDir(dir, final string) error {
 	if err := syncTree(dir); err != nil {
 		return err
 	}
-	// os.Rename promises to refuse a directory that is there, and not a file.
+	// os.Rename fails for an existing directory, but not for an existing file.
 	if err := checkFree(final); err != nil {
 		return err
 	}
 	if err := rename(dir, final); err != nil {
-		// Another process was faster. Each system has its own word for that:
+		// Another process was faster. Each system has its own error for that:
 		// ENOTEMPTY, ENOTDIR, "access is denied".
 		if taken := checkFree(final); taken != nil {
 			return taken
@@ -41,8 +40,8 @@ func CommitDir(dir, final string) error {
 	return syncDirectory(filepath.Dir(final))
 }
 
-// RemoveDir removes a directory and all below it. First it takes its name away, so
-// that nobody finds it half-removed there.
+// RemoveDir removes a directory with its content. It renames the directory first, so
+// that other processes never see it partially removed.
 func RemoveDir(dir string) error {
 	tmp := temporaryName(filepath.Dir(dir))
 	if err := rename(dir, tmp); err != nil {
@@ -51,11 +50,11 @@ func RemoveDir(dir string) error {
 	return remove(tmp)
 }
 
-// DiscardDir removes a directory of [TempDir], unless [CommitDir] has named it. What it
-// cannot remove, a later [Sweep] can.
+// DiscardDir removes a directory of [TempDir], unless [CommitDir] has renamed it. If it
+// fails, a later [Sweep] removes the directory.
 func DiscardDir(dir string) { _ = remove(dir) }
 
-// syncTree flushes every directory from dir down.
+// syncTree syncs dir and all directories below it.
 func syncTree(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {

@@ -1,7 +1,6 @@
-// Package atomicfile makes files and directories that are whole or not there:
-// content grows under a temporary name beside its destination, reaches the
-// disk, and only then gets its final name. Whoever looks at the final name, at
-// any time and after any crash, sees nothing half-written.
+// Package atomicfile creates files and directories atomically. Content is written under
+// a temporary name next to the destination, synced to the disk, and then renamed. Other
+// processes never see incomplete content under the final name, even after a crash.
 package atomicfile
 
 import (
@@ -16,34 +15,35 @@ import (
 )
 
 const (
-	// directoryMode is for directories made on the way; the umask narrows it.
+	// directoryMode is the mode of created parent directories. The umask applies.
 	directoryMode = 0o755
-	// maxTries is how often a directory is made that is gone again.
+	// maxTries is the maximum number of attempts to create a directory that another
+	// process removes.
 	maxTries = 100
 )
 
-// File is a file in the making. It ends in [File.Commit], [File.CommitNew] or
-// [File.Discard]. Its errors name the final path, not the temporary one, and
-// wrap what the operating system said, ENOSPC for instance. It is not safe for
-// concurrent use.
+// File is a file that is being written. It must be ended with [File.Commit],
+// [File.CommitNew], or [File.Discard]. Its errors contain the final path instead of the
+// temporary one, and wrap the error of the operating system, such as ENOSPC. It is not
+// safe for concurrent use.
 type File struct {
 	f         *os.File
 	final     string
 	writeback Writeback
-	// broken is the first failed write. Committing after it would give a name
-	// to a file with a hole.
+	// broken is the error of the first failed write. After it, the file is incomplete
+	// and must not be committed.
 	broken error
 	ended  bool
 }
 
-// Create starts a file that will be at path, with the mode less the umask.
-// Parent directories are made as needed.
+// Create starts a file for path. The umask applies to mode. It creates parent
+// directories as needed.
 func Create(path string, mode fs.FileMode) (*File, error) {
 	return create(path, mode, createExclusive)
 }
 
-// Clone starts a file as [Create] does, with the content of src: of the same
-// blocks on the disk where the file system can do that.
+// Clone starts a file like [Create], with the content of src. If the file system
+// supports it, both files share their blocks.
 func Clone(ctx context.Context, path string, mode fs.FileMode, src *os.File) (*File, error) {
 	return create(path, mode, func(name string, mode fs.FileMode) (*os.File, error) {
 		root, err := os.OpenRoot(filepath.Dir(name))
@@ -55,8 +55,8 @@ func Clone(ctx context.Context, path string, mode fs.FileMode, src *os.File) (*F
 	})
 }
 
-// Write makes the file at path, replacing one that is there, out of what fill
-// writes. When fill or anything after it fails, path is as it was before.
+// Write creates or replaces the file at path with the output of fill. If fill or a
+// later step fails, path is unchanged.
 func Write(path string, mode fs.FileMode, fill func(w io.Writer) error) error {
 	f, err := Create(path, mode)
 	if err != nil {
@@ -79,16 +79,15 @@ func create(path string, mode fs.FileMode, open func(name string, mode fs.FileMo
 				return &File{f: f, final: path}, nil
 			}
 		}
-		// Who made the directory for nothing may have removed it meanwhile. Between
-		// two looks at it that is ErrExist as well.
+		// Another process that created the directory might have removed it again. This
+		// can also cause ErrExist.
 		if tries == maxTries || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			return nil, unnamed(err, path)
 		}
 	}
 }
 
-// unnamed lets an error speak of the path that was meant, where it speaks of a
-// temporary name beside it.
+// unnamed replaces the temporary name in an error by the final path.
 func unnamed(err error, final string) error {
 	path, ok := errors.AsType[*fs.PathError](err)
 	if ok && strings.HasPrefix(filepath.Base(path.Path), temporaryPrefix) {
@@ -97,8 +96,8 @@ func unnamed(err error, final string) error {
 	return err
 }
 
-// createExclusive differs from os.CreateTemp in leaving the mode to the umask:
-// files for others to read must not end up with a temporary file's 0600.
+// createExclusive differs from os.CreateTemp in that the umask determines the mode, so
+// that files for other users do not get mode 0600.
 func createExclusive(name string, mode fs.FileMode) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 }
@@ -113,25 +112,25 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, f.named(err)
 }
 
-// ReadAt reads back what was written.
+// ReadAt reads bytes that were written.
 func (f *File) ReadAt(p []byte, offset int64) (int, error) {
 	n, err := f.f.ReadAt(p, offset)
 	return n, f.named(err)
 }
 
-// Commit moves the file to its final name, replacing a file that is there.
+// Commit renames the file to its final name, replacing an existing file.
 func (f *File) Commit() error {
 	return f.commit(replace)
 }
 
-// CommitNew moves the file to its final name unless that is taken: then the error
-// is [fs.ErrExist] and what is there stays as it is.
+// CommitNew renames the file to its final name. If that name exists, it changes nothing
+// and returns [fs.ErrExist].
 func (f *File) CommitNew() error {
 	return f.commit(moveNew)
 }
 
-// Discard removes the file unless it was committed. It may be called at any
-// time and more than once. What it cannot remove, a later [Sweep] can.
+// Discard removes the file unless it was committed. It can be called at any time,
+// repeatedly. If it fails, a later [Sweep] removes the file.
 func (f *File) Discard() {
 	if f.ended {
 		return
@@ -149,7 +148,7 @@ func (f *File) commit(move func(from, to string) error) error {
 	if f.broken != nil {
 		return f.broken
 	}
-	// Closed on every path here, and before the move: Windows moves no open file.
+	// Close before renaming, because Windows cannot rename an open file.
 	if err := errors.Join(f.f.Sync(), f.f.Close()); err != nil {
 		return f.named(err)
 	}
@@ -160,7 +159,7 @@ func (f *File) commit(move func(from, to string) error) error {
 	return syncDirectory(filepath.Dir(f.final))
 }
 
-// named lets an error speak of the final path.
+// named replaces the temporary name in an error by the final path.
 func (f *File) named(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

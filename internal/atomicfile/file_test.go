@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// names lists everything under dir, temporary files too.
+// names returns all paths below dir, including temporary files.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	var out []string
@@ -205,8 +205,8 @@ func TestCommitNewHasOneWinner(t *testing.T) {
 	checkNames(t, dir, "file")
 }
 
-// TestCreateWhereDirectoriesAreRemoved: another removes the directories that it made
-// for nothing, at the same time.
+// TestCreateWhereDirectoriesAreRemoved covers another process that concurrently removes
+// empty directories.
 func TestCreateWhereDirectoriesAreRemoved(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

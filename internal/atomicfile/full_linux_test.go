@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// openFull leaves the temporary file that Create would, and gives the kernel's
-// own full device to write to.
+// openFull creates the temporary file, but opens the kernel's device that is always
+// full.
 func openFull(name string, _ fs.FileMode) (*os.File, error) {
 	if err := os.WriteFile(name, nil, 0o644); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func TestFullDisk(t *testing.T) {
 			if _, err := io.WriteString(f, "content"); !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("Write: %v, want ENOSPC", err)
 			}
-			// A caller that lost the first error must not get a file with a hole.
+			// Committing must fail even if the caller ignored the first error.
 			err = commit(f)
 			if !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("%s: %v, want ENOSPC", name, err)

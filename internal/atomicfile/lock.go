@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// LockName is the file of a directory that its writers lock. It stays: removing it
-	// would let two processes lock two files of the same name.
+	// LockName is the file in a directory that writers lock. It is never removed,
+	// because two processes could otherwise lock different files of this name.
 	LockName = ".tofu-oci.lock"
-	// poll is how often a held lock is tried again; it is held for the time of a few
-	// small files.
+	// poll is the interval between attempts to acquire a lock, which is typically held
+	// while a few small files are written.
 	poll = 10 * time.Millisecond
 )
 
-// WithLock runs do while no other process does for the same directory, which must exist.
-// It waits as long as ctx lasts.
+// WithLock calls do while holding the lock of a directory, which must exist. It waits
+// for the lock until ctx is canceled.
 func WithLock(ctx context.Context, dir string, do func() error) error {
 	path := filepath.Join(dir, LockName)
-	// A pipe would be waited for without end.
+	// Opening a pipe could block forever.
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("locking %s: it is no file", path)
 	}

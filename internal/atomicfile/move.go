@@ -7,20 +7,18 @@ import (
 	"path/filepath"
 )
 
-// Link makes a second name, path, of a file, in place of a file that is there: at any
-// time there is one of the two.
+// Link creates path as a second name of file, atomically replacing an existing file.
 func Link(file, path string) error {
 	tmp := temporaryName(filepath.Dir(path))
 	if err := os.Link(file, tmp); err != nil {
 		return err
 	}
-	// Two names of one file are not renamed to each other.
+	// Renaming has no effect if both names refer to the same file.
 	defer func() { _ = remove(tmp) }()
 	return replace(tmp, path)
 }
 
-// checkFree reports [fs.ErrExist] when there is anything at path, be it a
-// dangling symbolic link.
+// checkFree returns [fs.ErrExist] if path exists, even as a dangling symbolic link.
 func checkFree(path string) error {
 	switch _, err := os.Lstat(path); {
 	case err == nil:

@@ -17,7 +17,7 @@ func TestLink(t *testing.T) {
 	if err := errors.Join(os.WriteFile(file, []byte("right"), 0o600), os.WriteFile(name, []byte("wrong"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second time it is a name of it already
+	for range 2 { // the second call replaces a name of the same file
 		if err := atomicfile.Link(file, name); err != nil {
 			t.Fatal(err)
 		}

@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// giveBack lets a file that was replaced belong to whom it belonged before: with sudo
-// that may be another user, who could not read it any more.
+// giveBack restores the owner of a replaced file. With sudo, the owner can be another
+// user, who could otherwise not read the file.
 func giveBack(path string, before fs.FileInfo) error {
 	owner, known := before.Sys().(*syscall.Stat_t)
 	if !known || os.Geteuid() != 0 {
-		return nil // nobody else may give files away
+		return nil // only root can change owners
 	}
 	return os.Chown(path, int(owner.Uid), int(owner.Gid))
 }

@@ -2,5 +2,5 @@ package atomicfile
 
 import "io/fs"
 
-// giveBack has nothing to do: a file belongs to whoever may write its directory.
+// giveBack does nothing, because access is inherited from the directory.
 func giveBack(string, fs.FileInfo) error { return nil }

@@ -16,34 +16,34 @@ import (
 )
 
 const (
-	// maxSize bounds the record, in bytes: some 500,000 files. What is in a larger
-	// one is not used, and the next entry begins a new one.
+	// maxSize limits the size of the record in bytes, which is enough for about 500,000
+	// files. A larger record is ignored and replaced by the next entry.
 	maxSize = 64 << 20
-	// minCompact is the size, in bytes, below which old lines are left alone.
+	// minCompact is the size in bytes below which old lines are not removed.
 	minCompact = 64 << 10
 )
 
-// Record remembers, in a file of its own, which files had the right content when they
-// were last read whole. It identifies a file by its size, times, and inode. A program
-// that changes a file changes at least one of these unless it wants to deceive, and
-// disks decay, so content that matters is also verified while it is read. A Record is
-// safe for concurrent use, also by several processes: lines are appended, and a lost
-// line only means that a file is read again.
+// Record stores, in a file, which files had the right content when they were last read
+// completely. It identifies a file by its size, times, and inode. Programs that modify
+// a file change at least one of these unless they intend to deceive, and disks can
+// corrupt data, so important content is also verified while it is read. A Record is
+// safe for concurrent use, including by several processes: lines are appended, and if a
+// line is lost, the file is read again.
 type Record struct {
 	path string
 
 	mu     sync.Mutex
 	loaded bool
 	seen   map[digest.Digest]Stamp
-	// lines counts those in the file, old ones too.
+	// lines is the number of lines in the file, including old ones.
 	lines int
 }
 
-// NewRecord returns the record in a file, which need not exist.
+// NewRecord returns the record in a file, which does not have to exist.
 func NewRecord(path string) *Record { return &Record{path: path} }
 
-// Has reports whether a file with the content of a digest looks as it did when
-// that was found out.
+// Has reports whether a file has not changed since its content was found to have the
+// given digest.
 func (r *Record) Has(d digest.Digest, info fs.FileInfo) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,8 +52,8 @@ func (r *Record) Has(d digest.Digest, info fs.FileInfo) bool {
 	return known && was == StampOf(info)
 }
 
-// Add notes that a file has the content of a digest. Its errors matter to nobody
-// but the curious: the file will be read again.
+// Add records that the content of a file has the given digest. Callers can ignore the
+// error, after which the file is read again.
 func (r *Record) Add(d digest.Digest, info fs.FileInfo) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,19 +71,19 @@ func (r *Record) Add(d digest.Digest, info fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(line(d, s)) // one write, so that lines of other processes stay whole
+	_, err = f.Write(line(d, s)) // a single write, so that lines of several processes do not mix
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
 	return err
 }
 
-// lineLength is about that of a line, in bytes.
+// lineLength is the approximate length of a line in bytes.
 const lineLength = 128
 
 func line(d digest.Digest, s Stamp) []byte { return fmt.Appendf(nil, "%s %s\n", d, s) }
 
-// load reads the record once. A line that makes no sense is left out.
+// load reads the record once. It skips invalid lines.
 func (r *Record) load() {
 	if r.loaded {
 		return
@@ -103,7 +103,7 @@ func (r *Record) load() {
 	}
 }
 
-// rewrite leaves old lines out.
+// rewrite removes old lines.
 func (r *Record) rewrite() error {
 	r.lines = len(r.seen)
 	return Write(r.path, 0o644, func(w io.Writer) error {

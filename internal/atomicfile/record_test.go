@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// write makes a file and gives its digest.
+// write creates a file and returns its digest.
 func write(t *testing.T, path, text string) digest.Digest {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -39,7 +39,7 @@ func TestChangesAreSeen(t *testing.T) {
 		"another size": func(t *testing.T, path string) { write(t, path, "longer") },
 		"another time": func(t *testing.T, path string) { touch(t, path) },
 	}
-	if runtime.GOOS != "windows" { // which tells no inode, see StampOf
+	if runtime.GOOS != "windows" { // where StampOf has no inode
 		changes["another inode"] = func(t *testing.T, path string) { replace(t, path) }
 	}
 	for name, change := range changes {
@@ -76,7 +76,7 @@ func touch(t *testing.T, path string) {
 	}
 }
 
-// replace puts a file of the same size and time in the place of another.
+// replace replaces a file by another one with the same size and time.
 func replace(t *testing.T, path string) {
 	t.Helper()
 	at := stat(t, path).ModTime()
@@ -89,8 +89,8 @@ func replace(t *testing.T, path string) {
 	}
 }
 
-// TestNonsenseIsLeftOut: a record that somebody damaged is no error, and what is
-// right in it counts.
+// TestNonsenseIsLeftOut checks that invalid lines of a record are skipped, and valid
+// ones used.
 func TestNonsenseIsLeftOut(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -109,7 +109,7 @@ func TestNonsenseIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestLinesAtOnce: lines of several writers stay whole.
+// TestLinesAtOnce checks that lines of concurrent writers do not mix.
 func TestLinesAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -139,8 +139,8 @@ func TestLinesAtOnce(t *testing.T) {
 	}
 }
 
-// TestOldLinesGo: a file that changes again and again does not let the record
-// grow without end.
+// TestOldLinesGo checks that the record of a file that changes repeatedly does not grow
+// without limit.
 func TestOldLinesGo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

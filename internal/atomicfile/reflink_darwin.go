@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reflink puts a clone of src in the place of dst, see clonefile(2), which makes
-// new files only. The clone has the mode of src at first, and dst tells which one
-// it is to have.
+// reflink replaces dst by a clone of src. clonefile(2) only creates new files. The
+// clone initially has the mode of src, and is changed to the mode of dst.
 func reflink(root *os.Root, name string, dst, src *os.File) (*os.File, error) {
 	info, err := dst.Stat()
 	if err != nil {
@@ -21,7 +20,7 @@ func reflink(root *os.Root, name string, dst, src *os.File) (*os.File, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	other := ".tofu-oci-" + rand.Text() + ".tmp" // as atomicfile names what may be swept
+	other := ".tofu-oci-" + rand.Text() + ".tmp" // a name that Sweep recognizes
 	if err := unix.Fclonefileat(int(src.Fd()), int(dir.Fd()), other, unix.CLONE_NOOWNERCOPY); err != nil {
 		return nil, err
 	}

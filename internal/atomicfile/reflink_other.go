@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// reflink is not known here.
+// reflink is not supported.
 func reflink(*os.Root, string, *os.File, *os.File) (*os.File, error) {
 	return nil, errors.ErrUnsupported
 }

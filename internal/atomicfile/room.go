@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// CheckRoom refuses what the disk of a directory has no room for, before any of
-// it is fetched: the error is [syscall.ENOSPC]. The directory may be still to be
-// made; a negative size is not known. It is no promise, as others write to the
-// disk too, and where the system does not tell its room all is allowed.
+// CheckRoom returns [syscall.ENOSPC] if the disk of a directory does not have size
+// bytes of free space, so that nothing is downloaded in vain. The directory does not
+// have to exist. A negative size means that the size is unknown. The check does not
+// reserve space. If the free space is unknown, CheckRoom returns nil.
 func CheckRoom(dir string, size int64) error {
 	if free, known := room(existing(dir)); known && free < size {
 		return fmt.Errorf("%w: %d bytes are needed, and %d are free", syscall.ENOSPC, size, free)
@@ -18,7 +18,7 @@ func CheckRoom(dir string, size int64) error {
 	return nil
 }
 
-// existing returns the directory, or the nearest above it that exists.
+// existing returns the directory, or its nearest existing parent.
 func existing(dir string) string {
 	for {
 		parent := filepath.Dir(dir)

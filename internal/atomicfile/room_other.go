@@ -2,5 +2,5 @@
 
 package atomicfile
 
-// room is not known here.
+// room is not supported.
 func room(string) (free int64, known bool) { return 0, false }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// room returns the bytes that this process may still write. Some network and FUSE
-// file systems say that they have no blocks at all, which means nothing.
+// room returns the number of bytes that this process can write. Some network and FUSE
+// file systems report zero blocks in total, which is treated as unknown.
 func room(dir string) (free int64, known bool) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil || fs.Blocks == 0 || fs.Bsize <= 0 {
@@ -18,7 +18,7 @@ func room(dir string) (free int64, known bool) {
 	}
 	blocks := fs.Bavail
 	if os.Geteuid() == 0 {
-		blocks = fs.Bfree // what is kept back for root
+		blocks = fs.Bfree // includes the blocks reserved for root
 	}
 	size := uint64(fs.Bsize)
 	if blocks > math.MaxInt64/size {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// room returns the bytes that this user may still write, quotas included.
+// room returns the number of bytes that this user can write, including quotas.
 func room(dir string) (free int64, known bool) {
 	path, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
@@ -16,5 +16,5 @@ func room(dir string) (free int64, known bool) {
 	if err := windows.GetDiskFreeSpaceEx(path, &available, nil, nil); err != nil {
 		return 0, false
 	}
-	return int64(min(available, math.MaxInt64)), true //nolint:gosec // it fits
+	return int64(min(available, math.MaxInt64)), true //nolint:gosec // cannot overflow
 }

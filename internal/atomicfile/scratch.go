@@ -7,15 +7,15 @@ import (
 	"os"
 )
 
-// ScratchFile is a temporary file for one zip. What killed runs left in the same place is
-// removed after a day. Where the system allows, it has no name
-// any more, so that a killed run leaves nothing behind.
+// ScratchFile is a temporary file for a zip. If the system allows it, the file has no
+// name, so nothing remains if the process is killed. Otherwise, a later run removes it
+// after a day.
 type ScratchFile struct {
 	*os.File
 }
 
-// NewScratchFile makes one in dir, or where the system keeps temporary files, for a zip
-// of so many bytes; -1 is not known.
+// NewScratchFile creates a file in dir or, if dir is empty, in the system's directory
+// for temporary files, for a zip of size bytes. If the size is unknown, size is -1.
 func NewScratchFile(dir string, size int64) (*ScratchFile, error) {
 	dir = cmp.Or(dir, os.TempDir())
 	Sweep(dir)
@@ -26,14 +26,14 @@ func NewScratchFile(dir string, size int64) (*ScratchFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keeping a zip in a temporary file: %w", err)
 	}
-	_ = os.Remove(f.Name()) // Windows refuses; Close tries again
+	_ = os.Remove(f.Name()) // fails on Windows; Close tries again
 	return &ScratchFile{f}, nil
 }
 
-// Reader reads from the start, whatever was written last.
+// Reader returns a reader from the start of the file.
 func (f *ScratchFile) Reader() io.Reader { return io.NewSectionReader(f.File, 0, 1<<62) }
 
-// Reset empties the file.
+// Reset truncates the file.
 func (f *ScratchFile) Reset() error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -41,15 +41,15 @@ func (f *ScratchFile) Reset() error {
 	return f.Truncate(0)
 }
 
-// Close removes the file. The error is always nil.
+// Close removes the file. It always returns nil.
 func (f *ScratchFile) Close() error {
 	_ = f.File.Close()
 	_ = os.Remove(f.Name())
 	return nil
 }
 
-// NewScratchDir makes an empty directory in parent, or where the system keeps
-// temporary files. The caller removes it.
+// NewScratchDir creates an empty directory in parent or, if parent is empty, in the
+// system's directory for temporary files. The caller must remove it.
 func NewScratchDir(parent string) (string, error) {
 	Sweep(cmp.Or(parent, os.TempDir()))
 	return os.MkdirTemp(parent, TemporaryPattern)

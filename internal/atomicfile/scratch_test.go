@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// stale leaves what a killed run would have left two days ago.
+// stale creates a file like a run that was killed two days ago.
 func stale(t *testing.T, dir string) (path string) {
 	t.Helper()
 	path, err := atomicfile.NewScratchDir(dir)

@@ -2,24 +2,23 @@ package atomicfile
 
 import "fmt"
 
-// Stamp is what a file looks like from outside: its size, the times of its last
-// modification and change, and its inode. Where the system does not tell one of
-// them, that is zero. Stamps are comparable.
+// Stamp identifies the state of a file: its size, the times of its last modification
+// and change, and its inode. Values that the system does not provide are zero. Stamps
+// are comparable with ==.
 type Stamp struct {
 	size, modified, changed int64
 	inode                   uint64
 }
 
-// Size is the file's, in bytes.
+// Size returns the size of the file in bytes.
 func (s Stamp) Size() int64 { return s.size }
 
-// String returns the form that [ParseStamp] reads: four numbers, times in
-// nanoseconds.
+// String returns the format of [ParseStamp]: four numbers, with times in nanoseconds.
 func (s Stamp) String() string {
 	return fmt.Sprintf("%d %d %d %d", s.size, s.modified, s.changed, s.inode)
 }
 
-// ParseStamp reads what String wrote.
+// ParseStamp parses the result of String.
 func ParseStamp(text string) (Stamp, error) {
 	var s Stamp
 	n, err := fmt.Sscanf(text, "%d %d %d %d", &s.size, &s.modified, &s.changed, &s.inode)

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// StampOf describes a file, whose information has to be of this system.
+// StampOf returns the stamp of a file. info must be from this system.
 func StampOf(info fs.FileInfo) Stamp {
 	s := Stamp{size: info.Size(), modified: info.ModTime().UnixNano()}
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {

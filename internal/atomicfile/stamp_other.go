@@ -4,8 +4,8 @@ package atomicfile
 
 import "io/fs"
 
-// StampOf describes a file by size and time only: Windows tells no inode and no
-// time of change without opening the file.
+// StampOf returns a stamp with only the size and the modification time, because Windows
+// provides the inode and the time of change only for open files.
 func StampOf(info fs.FileInfo) Stamp {
 	return Stamp{size: info.Size(), modified: info.ModTime().UnixNano()}
 }

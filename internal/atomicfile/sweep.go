@@ -10,16 +10,15 @@ import (
 )
 
 const (
-	// The dot hides temporary files from shells' wildcards. Neither part has an
-	// underscore, so OpenTofu takes none of them for a platform's directory.
+	// The dot hides temporary files from the wildcards of shells. Neither part has an
+	// underscore, so OpenTofu does not interpret such a name as a platform's directory.
 	temporaryPrefix = ".tofu-oci-"
 	temporarySuffix = ".tmp"
-	// staleAfter is longer than any download that still makes progress leaves
-	// its file unmodified.
+	// staleAfter is longer than a download in progress leaves its file unmodified.
 	staleAfter = 24 * time.Hour
 
-	// TemporaryPattern is for [os.CreateTemp] and [os.MkdirTemp]: what they make
-	// by it, [Sweep] finds.
+	// TemporaryPattern is a pattern for [os.CreateTemp] and [os.MkdirTemp]. [Sweep]
+	// recognizes the names.
 	TemporaryPattern = temporaryPrefix + "*" + temporarySuffix
 )
 
@@ -27,10 +26,9 @@ func temporaryName(dir string) string {
 	return filepath.Join(dir, temporaryPrefix+rand.Text()+temporarySuffix)
 }
 
-// Sweep removes from dir the temporary files and directories that killed runs
-// left there more than a day ago. Nothing else is touched, and no symbolic link
-// followed. It is a courtesy and has no error: what can't be removed today,
-// another user's for instance, is no reason to stop working.
+// Sweep removes temporary files and directories from dir that killed runs left more
+// than a day ago. It does not follow symbolic links. It ignores errors, such as for
+// files of another user.
 func Sweep(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -49,11 +47,11 @@ func Sweep(dir string) {
 	}
 }
 
-// Sweeper sweeps each directory once, however often it is told to. The zero value
-// is ready, and safe for concurrent use.
+// Sweeper sweeps each directory only once. The zero value is ready to use. It is safe
+// for concurrent use.
 type Sweeper struct{ swept sync.Map }
 
-// Sweep is as the function [Sweep], the first time.
+// Sweep calls the function [Sweep] at the first call for a directory.
 func (s *Sweeper) Sweep(dir string) {
 	if _, done := s.swept.LoadOrStore(dir, true); !done {
 		Sweep(dir)

@@ -11,8 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// litter leaves in dir what a killed run does, under names that are really used:
-// a temporary file and a temporary directory, last modified so long ago.
+// litter creates a temporary file and a temporary directory in dir, with the names of
+// killed runs and the given age.
 func litter(t *testing.T, dir string, ago time.Duration) []string {
 	t.Helper()
 	scratch := t.TempDir()

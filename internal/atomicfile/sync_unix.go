@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// syncDirectory brings a directory's names to the disk. Some network and FUSE
-// file systems can't and say EINVAL or ENOTSUP; a crash may then lose a name,
-// never half a file.
+// syncDirectory syncs a directory. Some network and FUSE file systems do not support
+// this and return EINVAL or ENOTSUP. A crash can then lose a name, but never leaves an
+// incomplete file.
 func syncDirectory(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -24,23 +24,23 @@ func syncDirectory(dir string) error {
 	return nil
 }
 
-// replace renames a file over another in one step.
+// replace renames a file, atomically replacing another one.
 func replace(from, to string) error { return os.Rename(from, to) }
 
-// rename moves a file or directory to a name that is free.
+// rename renames a file or directory to a name that does not exist.
 func rename(from, to string) error { return os.Rename(from, to) }
 
-// remove removes a file or a directory with all below it.
+// remove removes a file, or a directory with its content.
 func remove(path string) error { return os.RemoveAll(path) }
 
-// moveNew renames a file to a name that must be free. A rename would replace
-// what is there and a hard link never does, so the file is linked and the old
-// name removed.
+// moveNew renames a file to a name that must not exist. Renaming would replace an
+// existing file, but linking never does, so the file is linked, and the old name is
+// removed.
 func moveNew(from, to string) error {
 	err := os.Link(from, to)
 	if err == nil {
-		// Both names are the same whole file now. An old name that stays is
-		// litter, which Sweep collects, and no reason to fail.
+		// Both names refer to the same complete file. If the old name cannot be
+		// removed, Sweep removes it later.
 		_ = remove(from)
 		return nil
 	}
@@ -50,9 +50,9 @@ func moveNew(from, to string) error {
 	return moveUnlinked(from, to)
 }
 
-// moveUnlinked is for file systems without hard links, such as FAT and some
-// network mounts. Between its two steps another process may take the name; the
-// file that it put there is then replaced, by one as whole as it was.
+// moveUnlinked is for file systems without hard links, such as FAT and some network
+// mounts. Another process can create the new name between the two steps. Its file,
+// which is also complete, is then replaced.
 func moveUnlinked(from, to string) error {
 	if err := checkFree(to); err != nil {
 		return err
@@ -60,8 +60,8 @@ func moveUnlinked(from, to string) error {
 	return rename(from, to)
 }
 
-// noHardLinks reports whether linking failed for want of the feature. Linux
-// reports EPERM for FAT, and Android EACCES for all of its storage.
+// noHardLinks reports whether linking failed because hard links are not supported.
+// Linux returns EPERM for FAT, and Android EACCES for all of its storage.
 func noHardLinks(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EMLINK)
 }

@@ -8,37 +8,37 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// syncDirectory does nothing: Windows has no such operation, NTFS journals its
+// syncDirectory does nothing, because Windows has no such operation. NTFS journals its
 // names.
 func syncDirectory(string) error { return nil }
 
 const (
-	// tries and pause bound the wait for those who have it open: they read small files
-	// whole, or look for viruses in what was just written.
+	// tries and pause limit the wait for processes that have the file open, such as
+	// readers of small files and virus scanners.
 	tries = 50
 	pause = 20 * time.Millisecond
 )
 
-// replace renames a file over another. Windows refuses while anybody reads that,
-// which passes.
+// replace renames a file, replacing another one. Windows rejects this while the other
+// file is open, so replace waits.
 func replace(from, to string) error {
 	return renameWhile(from, to, os.Rename, func() bool { return true })
 }
 
-// rename moves a file or directory to a name that is free. Windows refuses while
-// anybody has it, or a file in it, open, which passes; a taken name does not.
+// rename renames a file or directory to a name that does not exist. Windows rejects
+// this while the file, or a file in the directory, is open, so rename waits.
 func rename(from, to string) error {
 	return renameWhile(from, to, os.Rename, func() bool { return checkFree(to) == nil })
 }
 
-// moveNew renames a file to a name that must be free: the system sees to that. A hard
-// link, as elsewhere, would have a name to remove, and while that goes on nobody can
-// open the file by the other.
+// moveNew renames a file to a name that must not exist, which the system enforces. It
+// does not use a hard link: while the old name is removed, the file could not be opened
+// by its new name.
 func moveNew(from, to string) error {
 	return renameWhile(from, to, moveFile, func() bool { return checkFree(to) == nil })
 }
 
-// moveFile renames a file, and replaces none.
+// moveFile renames a file without replacing another one.
 func moveFile(from, to string) error {
 	old, err := windows.UTF16PtrFromString(from)
 	if err != nil {
@@ -54,14 +54,13 @@ func moveFile(from, to string) error {
 	return nil
 }
 
-// remove removes a file or a directory with all below it. Windows refuses while anybody
-// has a file open, be it by another of its names, which passes.
+// remove removes a file, or a directory with its content. Windows rejects this while a
+// file is open, even by another of its names, so remove waits.
 func remove(path string) error {
 	return whileOpen(func() error { return os.RemoveAll(path) }, func() bool { return true })
 }
 
-// renameWhile tries again while the system says that something is open, and another
-// try makes sense.
+// renameWhile repeats the operation while a file is open and again returns true.
 func renameWhile(from, to string, move func(from, to string) error, again func() bool) error {
 	return whileOpen(func() error { return move(from, to) }, again)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// TestRenameOfWhatIsOpen: a file that is read is not replaced, and a directory with
-// an open file not moved, until that is closed.
+// TestRenameOfWhatIsOpen checks that an open file is not replaced, and that a directory
+// with an open file is not renamed, until the file is closed.
 func TestRenameOfWhatIsOpen(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ from, to, open string }{
@@ -51,7 +51,8 @@ func TestRenameOfWhatIsOpen(t *testing.T) {
 	}
 }
 
-// TestDiscardWhatIsOpen: a directory goes as soon as nobody reads a file in it.
+// TestDiscardWhatIsOpen checks that a directory is removed when its last open file is
+// closed.
 func TestDiscardWhatIsOpen(t *testing.T) {
 	t.Parallel()
 	dir, err := atomicfile.TempDir(t.TempDir())

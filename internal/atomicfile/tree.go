@@ -15,7 +15,7 @@ import (
 // copyConcurrency is the number of files that [CopyFiles] copies concurrently.
 const copyConcurrency = 8
 
-// The modes of copies, which the umask narrows.
+// The modes of copies. The umask applies.
 const (
 	copiedFile       fs.FileMode = 0o644
 	copiedExecutable fs.FileMode = 0o755

@@ -2,8 +2,8 @@
 
 package atomicfile
 
-// CommitNewUnlinked is CommitNew as it goes on a file system without hard links.
+// CommitNewUnlinked is CommitNew for a file system without hard links.
 func (f *File) CommitNewUnlinked() error { return f.commit(moveUnlinked) }
 
-// NoHardLinks is the test of whether to go that way.
+// NoHardLinks exports noHardLinks.
 var NoHardLinks = noHardLinks

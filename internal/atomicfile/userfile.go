@@ -12,27 +12,27 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
-// ErrChanged says that a file is not as it was read.
+// ErrChanged means that a file has changed since it was read.
 var ErrChanged = errors.New("another program has changed it meanwhile")
 
-// errDangling is a link that leads nowhere: where to, only who made it knows.
+// errDangling means that a symbolic link refers to a missing file.
 var errDangling = errors.New("it is a link to a file that is not there")
 
-// UserFile is a user's file that other programs read too, as it was read. Replacing it
-// keeps links and the owner, and fails if the file has changed since.
+// UserFile is the content of a user's file that other programs also read. Replacing the
+// file preserves symbolic links and the owner, and fails if the file has changed.
 type UserFile struct {
-	// Place is its absolute path, behind links.
+	// Place is the absolute path, with symbolic links resolved.
 	Place string
-	// Text is empty for a file that is not there.
+	// Text is the content. It is empty if the file does not exist.
 	Text []byte
 
 	limit int64
-	// info is nil for a file that is not there.
+	// info is nil if the file does not exist.
 	info fs.FileInfo
 }
 
-// Resolve returns the absolute path of the file that a path leads to over links. The file
-// need not be there, but what a link leads to has to be.
+// Resolve returns the absolute path of a file with symbolic links resolved. The file
+// does not have to exist, but the target of a link does.
 func Resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -52,8 +52,8 @@ func Resolve(path string) (string, error) {
 	return place, err
 }
 
-// ReadUserFile reads a file of at most limit bytes, or learns that there is none. Errors are
-// those of the file system and of [bounded.ReadFile].
+// ReadUserFile reads a file of at most limit bytes, which does not have to exist. It
+// returns errors of the file system and of [bounded.ReadFile].
 func ReadUserFile(path string, limit int64) (*UserFile, error) {
 	place, err := Resolve(path)
 	if err != nil {
@@ -70,10 +70,10 @@ func ReadUserFile(path string, limit int64) (*UserFile, error) {
 	return f, err
 }
 
-// Exists reports whether the file was there.
+// Exists reports whether the file existed.
 func (f *UserFile) Exists() bool { return f.info != nil }
 
-// Mode is that of the file, or the other where there is none.
+// Mode returns the mode of the file, or otherwise if the file did not exist.
 func (f *UserFile) Mode(otherwise fs.FileMode) fs.FileMode {
 	if f.info == nil {
 		return otherwise
@@ -81,8 +81,9 @@ func (f *UserFile) Mode(otherwise fs.FileMode) fs.FileMode {
 	return f.info.Mode().Perm()
 }
 
-// Replace writes a text in the file's place, with a mode less the umask. Where it is as
-// it was, nothing is written, and no empty file where there is none. Errors are those of the file system, and [ErrChanged].
+// Replace replaces the content of the file. The umask applies to mode. If the content
+// is the same, or empty for a missing file, nothing is written. Replace returns errors
+// of the file system and [ErrChanged].
 func (f *UserFile) Replace(text []byte, mode fs.FileMode) error {
 	if bytes.Equal(text, f.Text) {
 		return nil

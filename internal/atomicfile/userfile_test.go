@@ -28,7 +28,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestReplaceNothing: a file that stays as it is keeps its date.
+// TestReplaceNothing checks that an unchanged file keeps its modification time.
 func TestReplaceNothing(t *testing.T) {
 	t.Parallel()
 	path := writeNamed(t, "file", "text")

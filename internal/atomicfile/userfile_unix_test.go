@@ -13,7 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// TestOwner: what root changes for a user, with sudo for instance, stays the user's.
+// TestOwner checks that a user's file that root replaces, for example with sudo, keeps
+// its owner.
 func TestOwner(t *testing.T) {
 	t.Parallel()
 	path := writeNamed(t, "file", "one")
@@ -30,7 +31,7 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestLinks: a link stays one, and what it leads to is changed.
+// TestLinks checks that a symbolic link is preserved and its target replaced.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	behind := writeNamed(t, "dotfiles/file", "one")

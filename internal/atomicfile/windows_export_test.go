@@ -4,10 +4,11 @@ package atomicfile
 
 import "os"
 
-// RenameWhile is how files and directories are renamed that others may have open.
+// RenameWhile exports the function that renames files that other processes can have
+// open.
 func RenameWhile(from, to string, again func() bool) error {
 	return renameWhile(from, to, os.Rename, again)
 }
 
-// CommitNewUnlinked is CommitNew, which makes no hard link on Windows.
+// CommitNewUnlinked is CommitNew, which does not use hard links on Windows.
 func (f *File) CommitNewUnlinked() error { return f.CommitNew() }

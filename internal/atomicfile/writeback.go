@@ -2,18 +2,18 @@ package atomicfile
 
 import "os"
 
-// writeback is after how many bytes of a file the disk is set to work: the rest
-// of a large file is still to arrive then.
+// writeback is the number of bytes after which the disk starts writing, while the rest
+// of a large file is still arriving.
 const writeback = 8 << 20
 
-// Writeback has the disk begin to write a file while it grows, so that the fsync
-// at its end has little to wait for. The zero value is for an empty file; it is
-// a hint, and does something on Linux only.
+// Writeback starts writing a file to the disk while it grows, so that the fsync at the
+// end is fast. The zero value is for an empty file. It is a hint and has an effect only
+// on Linux.
 type Writeback struct {
 	written, begun int64
 }
 
-// Wrote is told that n bytes were appended to the file.
+// Wrote records that n bytes were appended to the file.
 func (w *Writeback) Wrote(f *os.File, n int) {
 	if w.written += int64(n); w.written-w.begun >= writeback {
 		begin(f, w.begun, w.written-w.begun)

@@ -6,14 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// begin lets the kernel begin to write a part of a file to the disk,
-// without waiting for it. A later fsync then has less to wait for.
+// begin starts writing a part of a file to the disk without waiting, so that a later
+// fsync is faster.
 func begin(f *os.File, offset, length int64) {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return
 	}
-	// It is a hint: what goes wrong with the disk is seen by fsync.
+	// This is a hint. fsync reports errors of the disk.
 	_ = conn.Control(func(fd uintptr) {
 		_ = unix.SyncFileRange(int(fd), offset, length, unix.SYNC_FILE_RANGE_WRITE)
 	})

@@ -4,5 +4,5 @@ package atomicfile
 
 import "os"
 
-// begin does nothing where there is no such hint.
+// begin does nothing on systems without such a hint.
 func begin(*os.File, int64, int64) {}

@@ -9,11 +9,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Position is a place in a file. The zero value is no place.
+// Position is a position in a file. The zero value means that it is unknown.
 type Position struct {
 	File string
-	// Line and Column count from 1, columns in characters. They are 0 if only the file
-	// is known.
+	// Line and Column start at 1. Columns are in characters. If only the file is known,
+	// both are 0.
 	Line, Column int
 }
 
@@ -22,7 +22,7 @@ func PositionOf(r hcl.Range) Position {
 	return Position{File: r.Filename, Line: r.Start.Line, Column: r.Start.Column}
 }
 
-// String returns "file:line:column", or the file alone.
+// String returns "file:line:column", or only the file.
 func (p Position) String() string {
 	if p.Line == 0 {
 		return p.File
@@ -30,7 +30,7 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// Compare orders positions by file, line and column.
+// Compare orders positions by file, line, and column.
 func (p Position) Compare(q Position) int {
 	return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
 }
@@ -39,9 +39,9 @@ func (p Position) Compare(q Position) int {
 // [provider.Malformed].
 type Error struct {
 	Position
-	// Problem is a sentence without its full stop.
+	// Problem describes the problem, without a final period.
 	Problem string
-	// Err is the error of the file system, if that is the problem.
+	// Err is the error of the file system, if any.
 	Err error
 }
 

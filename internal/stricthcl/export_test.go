@@ -1,4 +1,4 @@
 package stricthcl
 
-// WholeLines is wholeLines.
+// WholeLines exports wholeLines.
 var WholeLines = wholeLines

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// maxDepth bounds brackets within brackets. What people write has some five.
+	// maxDepth limits the depth of brackets. Real files have about five levels.
 	maxDepth = 64
-	// maxOpened bounds the brackets of a text of HCL 1, since its decoder compares
-	// each block with each other.
+	// maxOpened limits the number of brackets in HCL 1, because its decoder compares
+	// all pairs of blocks.
 	maxOpened = 1024
-	// maxOperators bounds the operators of an expression of HCL 2, which nest
-	// without brackets: !!!!x. What people write has some ten.
+	// maxOperators limits the number of operators in an HCL 2 expression, which nest
+	// without brackets: !!!!x. Real expressions have about ten.
 	maxOperators = 256
 )
 
@@ -51,7 +51,7 @@ func CheckHCL1(file string, data []byte, isJSON bool) error {
 	return c.err
 }
 
-// counter counts brackets until there are too many.
+// counter counts brackets up to a limit.
 type counter struct {
 	file          string
 	depth, opened int

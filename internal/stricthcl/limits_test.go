@@ -24,7 +24,7 @@ func hcl2JSON(data []byte) error { return new(stricthcl.Budget).CheckJSON("f", d
 
 func TestWhatPeopleWritePasses(t *testing.T) {
 	t.Parallel()
-	// A bracket in a text or a comment is none.
+	// Brackets in strings and comments are not counted.
 	brackets := strings.Repeat("([{", 1000)
 	for name, err := range map[string]error{
 		"empty":      native(nil),
@@ -112,7 +112,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// FuzzPassed hands what passes to the parsers, which have to come back.
+// FuzzPassed parses the texts that pass the check, and the parsers must return.
 func FuzzPassed(f *testing.F) {
 	for _, seed := range []string{"a = [[[]]]", `{"a":[[{}]]}`, "a = ((1))", "a = !!true", "a = \"${\"${x}\"}\"", "a = <<E\n${[\nE\n", "x {} \n#(", "a = \"$$%%\"", "a = <<E\n\n\nE\n"} {
 		f.Add([]byte(seed), 40)
@@ -136,7 +136,7 @@ func FuzzPassed(f *testing.F) {
 	})
 }
 
-// parse does what the callers do about HCL 1's panics, which are no exhaustion.
+// parse handles panics of HCL 1 like the callers do.
 func parse(data []byte) {
 	defer func() { _ = recover() }()
 	_, _ = hcl.ParseBytes(data)

@@ -1,9 +1,9 @@
 // Package stricthcl reads files in HCL 2's native syntax that contain only values.
 // Unknown and duplicate arguments are errors, with their position in the file.
 //
-// It also limits what the parsers of HCL 1 and HCL 2 are given ([CheckHCL1], [Budget]):
-// a few kilobytes of brackets exhaust the stack of such a parser or keep it busy for
-// minutes, and it needs hundreds of bytes of memory for each token.
+// It also limits the input of the parsers of HCL 1 and HCL 2 ([CheckHCL1], [Budget]): a
+// few kilobytes of brackets can exhaust the stack of a parser or keep it busy for
+// minutes, and each token needs hundreds of bytes of memory.
 package stricthcl
 
 import (
@@ -39,7 +39,7 @@ func Decode(file string, data []byte, into any) error {
 	return first
 }
 
-// OfDiagnostic returns the error that a diagnostic about a file describes.
+// OfDiagnostic returns the error for a diagnostic about a file.
 func OfDiagnostic(file string, d *hcl.Diagnostic) *Error {
 	e := &Error{Position: Position{File: file}, Problem: d.Summary}
 	if d.Subject != nil {
@@ -52,11 +52,11 @@ func OfDiagnostic(file string, d *hcl.Diagnostic) *Error {
 	return e
 }
 
-// place is another place in a diagnostic's text, behind the file's name.
+// place matches another position in a diagnostic's text, after the file name.
 var place = regexp.MustCompile(`^:(\d+),\d+-(\d+(,\d+)?)?`)
 
-// InLines lets a diagnostic's text speak of other places in the same file by their line
-// alone: the file is named with the first place already.
+// InLines shortens other positions in a diagnostic's text to their lines, because the
+// message already starts with the file name.
 func InLines(file, text string) string {
 	before, after, found := strings.Cut(text, " at "+file)
 	if at := place.FindStringSubmatch(after); found && at != nil {

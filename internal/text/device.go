@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// IsDeviceName knows the names that Windows keeps for devices, in any directory
-// and with any extension. COM and LPT take the superscript digits too.
+// IsDeviceName reports whether Windows reserves a name for a device, in any directory
+// and with any extension. COM and LPT can also be followed by superscript digits.
 // https://learn.microsoft.com/windows/win32/fileio/naming-a-file
 func IsDeviceName(name string) bool {
 	stem, _, _ := strings.Cut(name, ".")

@@ -2,7 +2,7 @@ package text
 
 import "strings"
 
-// Words of others for operating systems and architectures, beside Go's own.
+// Other names for the operating systems and architectures of Go.
 var (
 	systems = map[string]string{
 		"linux": "linux", "darwin": "darwin", "macos": "darwin", "mac": "darwin", "osx": "darwin", "windows": "windows", "win": "windows", "win64": "windows",
@@ -17,9 +17,8 @@ var (
 	}
 )
 
-// Platform returns Go's names of the operating system and the architecture in a text
-// that has other names for them, or another character between them:
-// "Linux-x86_64", "macos/aarch64", "linux/arm/v7".
+// Platform returns GOOS and GOARCH for a text with other names or another separator,
+// such as "Linux-x86_64", "macos/aarch64", or "linux/arm/v7".
 func Platform(text string) (system, arch string, ok bool) {
 	text = strings.ToLower(text)
 	at := strings.IndexAny(text, "_-/. ")

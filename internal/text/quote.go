@@ -2,5 +2,5 @@ package text
 
 import "strings"
 
-// Quote makes one word of a POSIX shell's command line of any text.
+// Quote quotes a text as one word of a POSIX shell's command line.
 func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

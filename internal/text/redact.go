@@ -1,5 +1,5 @@
-// Package text hides secrets in text, quotes words for a shell, and finds the word that
-// was probably meant by a misspelled one.
+// Package text hides secrets in text, quotes words for a shell, and suggests
+// corrections for misspelled words.
 package text
 
 import (
@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// hidden stands for what is not shown.
+// hidden replaces secrets.
 const hidden = "***"
 
-// RedactUserinfo hides who logs in where in a URL or in the name of a repository:
-// "https://user:password@host/" gives "https://***@host/", and
-// "user:password@host/name" gives "***@host/name". The text is taken as one
-// value, so a password may have any characters. What has an @ for other reasons,
-// such as a digest or a version, stays as it is.
+// RedactUserinfo hides user information in a URL or a repository name:
+// "https://user:password@host/" becomes "https://***@host/", and
+// "user:password@host/name" becomes "***@host/name". The text is a single value, so a
+// password can contain any characters. Text that contains an @ for other reasons, such
+// as a digest or a version, is unchanged.
 func RedactUserinfo(s string) string {
 	shown, _ := RedactUserinfoAt(s, 0)
 	return shown
 }
 
-// RedactUserinfoAt does what [RedactUserinfo] does, and moves a byte's offset to where that
-// byte is shown; to the start of what is hidden when it is not.
+// RedactUserinfoAt is like [RedactUserinfo], and also returns the new position of the
+// byte at offset. If that byte is hidden, it is the start of the hidden part.
 func RedactUserinfoAt(s string, offset int) (shown string, at int) {
 	from, to := userinfo(s)
 	if from == to {
@@ -36,11 +36,11 @@ func RedactUserinfoAt(s string, offset int) (shown string, at int) {
 	return s[:from] + hidden + s[to:], offset
 }
 
-// port is a colon that separates a host from its port, or an image layout's
-// prefix from a path, and not a user from a password.
+// port matches a colon that separates a host from its port, or the prefix of an image
+// layout from its path, instead of a user from a password.
 var port = regexp.MustCompile(`^(?:[^:/]*:[0-9]+(?:/|$)|oci-layout:)`)
 
-// userinfo returns the bytes to hide, none when from equals to.
+// userinfo returns the range of bytes to hide. It is empty if from equals to.
 func userinfo(s string) (from, to int) {
 	to = strings.LastIndexByte(s, '@')
 	if to < 0 {
@@ -55,9 +55,9 @@ func userinfo(s string) (from, to int) {
 	return 0, to
 }
 
-// inText finds values with user information among other words.
+// inText matches values with user information in a text.
 var inText = regexp.MustCompile(`[^\s"'=(]+@[^\s"']*`)
 
-// Redact hides what [RedactUserinfo] hides in each word of a sentence. A value that has
-// spaces or quotes in its secret has to go through RedactUserinfo before.
+// Redact applies [RedactUserinfo] to each word of a text. Values with spaces or quotes
+// in their secret must be passed to RedactUserinfo separately.
 func Redact(s string) string { return inText.ReplaceAllStringFunc(s, RedactUserinfo) }

@@ -2,10 +2,10 @@ package text
 
 import "strings"
 
-// Nearest returns the one of the words that was most likely meant, and false when
-// none is near: at most a third of the letters may be wrong, missing, too many or
-// exchanged with their neighbours, and never all. Of words that are equally near it is the first.
-// Upper and lower case are the same.
+// Nearest returns the most similar word, or false if no word is similar: at most a
+// third of the letters can be wrong, missing, added, or swapped with their neighbors,
+// but not all of them. If several words are equally similar, it returns the first. The
+// comparison is case-insensitive.
 func Nearest(written string, words []string) (string, bool) {
 	best, least := "", max(1, len([]rune(written))/3)+1
 	for _, word := range words {
@@ -19,9 +19,9 @@ func Nearest(written string, words []string) (string, bool) {
 	return unfinished(written, words)
 }
 
-// unfinished finds the only word that begins with what was written.
+// unfinished returns the only word that starts with the given text.
 func unfinished(written string, words []string) (string, bool) {
-	const least = 3 // letters; fewer could mean anything
+	const least = 3 // fewer letters are ambiguous
 	found := ""
 	for _, word := range words {
 		if len(written) >= least && strings.HasPrefix(strings.ToLower(word), strings.ToLower(written)) {
@@ -34,11 +34,11 @@ func unfinished(written string, words []string) (string, bool) {
 	return found, found != ""
 }
 
-// maxLength bounds what is compared, whose time grows with the square of it.
+// maxLength limits the length of compared words, because the time is quadratic.
 const maxLength = 64
 
-// distance counts the letters to insert, remove, replace or exchange with their
-// neighbours to make one word of the other (optimal string alignment).
+// distance returns the number of letters to insert, remove, replace, or swap with their
+// neighbors to turn one word into the other (optimal string alignment).
 func distance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	if len(s) > maxLength || len(t) > maxLength {

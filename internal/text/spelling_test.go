@@ -11,13 +11,13 @@ func TestNearest(t *testing.T) {
 	t.Parallel()
 	words := []string{"mirror", "publish", "pull", "list", "lock", "exec", "verify", "serve", "platform", "plain-http", "to", "q"}
 	for written, want := range map[string]string{
-		"mirorr":                          "mirror", // exchanged
+		"mirorr":                          "mirror", // swapped
 		"miror":                           "mirror", // missing
 		"mirrror":                         "mirror", // too many
-		"merror":                          "mirror", // another
+		"merror":                          "mirror", // replaced
 		"MIRROR":                          "mirror",
 		"publsh":                          "publish",
-		"platfrom":                        "platform",   //nolint:misspell // that is the case
+		"platfrom":                        "platform",   //nolint:misspell // intended
 		"plain":                           "plain-http", // unfinished
 		"lis":                             "list",
 		"ot":                              "to",

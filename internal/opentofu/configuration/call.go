@@ -14,13 +14,13 @@ import (
 // call is a module block.
 type call struct {
 	at stricthcl.Position
-	// sourceIs and versionIs are expressions; nil if the block doesn't have them.
+	// sourceIs and versionIs are the expressions of the arguments, or nil.
 	sourceIs, versionIs hcl.Expression
 	// arguments are the values of the module's variables.
 	arguments map[string]hcl.Expression
 
-	// source and version are the values of the expressions in a scope. If the source can't
-	// be resolved, it is empty, and unresolved is the reason.
+	// source and version are the values of the expressions in a scope. If the source
+	// cannot be resolved, it is empty, and unresolved is the reason.
 	source, version string
 	unresolved      error
 }
@@ -56,7 +56,7 @@ func (r *reader) call(b *hcl.Block, override bool) (call, bool) {
 	return c, true
 }
 
-// overrides puts what an override file says over a call that is there.
+// overrides applies a call in an override file to the existing call.
 func (c call) overrides(calls map[string]call, name string) {
 	there, exists := calls[name]
 	if !exists {
@@ -72,7 +72,7 @@ func (c call) overrides(calls map[string]call, name string) {
 	calls[name] = there
 }
 
-// resolve returns a call with its source and version in a scope.
+// resolve returns the call with its source and version resolved in a scope.
 func (r *reader) resolve(c call, s *scope) call {
 	c.source, c.unresolved = r.constant(c.sourceIs, s)
 	if c.versionIs != nil {
@@ -81,8 +81,8 @@ func (r *reader) resolve(c call, s *scope) call {
 	return c
 }
 
-// local returns the directory that a source means, relative to the module that
-// calls, with slashes. A source is local by how it starts, as OpenTofu has it.
+// local returns the directory of a local source, relative to the calling module, with
+// slashes. Like in OpenTofu, the prefix of a source determines whether it is local.
 func local(source string) (dir string, ok bool) {
 	for _, start := range []string{"./", "../", `.\`, `..\`} {
 		if strings.HasPrefix(source, start) {

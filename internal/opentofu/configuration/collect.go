@@ -8,7 +8,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxConstraints bounds the parts of one provider's constraints.
+// maxConstraints limits the number of constraints of one provider.
 const maxConstraints = 1000
 
 // constraint is a version constraint, and its position.
@@ -17,7 +17,7 @@ type constraint struct {
 	at stricthcl.Position
 }
 
-// collect takes what a module requires, each directory once.
+// collect adds the requirements of a module, once per directory.
 func (w *walker) collect(m *module, dir string) {
 	if w.collected[dir] {
 		return
@@ -43,19 +43,19 @@ func (w *walker) collect(m *module, dir string) {
 	}
 }
 
-// meaning is the provider that a local name means in a module.
+// meaning returns the provider for a local name in a module.
 func (w *walker) meaning(m *module, u use) provider.Address {
 	if e, ok := m.required[u.name]; ok {
 		return e.address
 	}
-	if u.name == "" { // its problem was said
+	if u.name == "" { // its problem was already reported
 		return provider.Address{}
 	}
 	return w.implied(u.name, u.at)
 }
 
-// require notes that a module requires a provider, perhaps with a constraint. Those that
-// are built in have no address and are left out.
+// require adds a requirement, possibly with a constraint. Built-in providers have no
+// address and are skipped.
 func (w *walker) require(a provider.Address, c constraint) {
 	if a == (provider.Address{}) {
 		return
@@ -67,7 +67,7 @@ func (w *walker) require(a provider.Address, c constraint) {
 	w.required[a] = all
 }
 
-// requirements returns all that is required, in order.
+// requirements returns all requirements, sorted.
 func (w *walker) requirements() []provider.Requirement {
 	var all []provider.Requirement
 	for a, constraints := range w.required {
@@ -77,7 +77,7 @@ func (w *walker) requirements() []provider.Requirement {
 	return all
 }
 
-// joined puts the constraints of several places together, each part once.
+// joined merges constraints without duplicates.
 func (w *walker) joined(a provider.Address, constraints []constraint) provider.Constraint {
 	slices.SortFunc(constraints, func(a, b constraint) int { return a.at.Compare(b.at) })
 	var parts []string

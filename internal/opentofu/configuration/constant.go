@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxConstant limits the text of a template's value, in bytes.
+	// maxConstant limits the length of a template's value in bytes.
 	maxConstant = 4096
 	// maxReferences limits references to references.
 	maxReferences = 64

@@ -1,19 +1,18 @@
-// Package configuration reads which providers a directory requires, as OpenTofu
-// 1.12 reads it: from required_providers, and from what uses a provider without
-// saying so (resources, data sources, provider and import blocks), of the root
-// module, its test files, and the modules that they call. It runs nothing and
-// touches no network.
+// Package configuration reads which providers a directory requires, like OpenTofu 1.12:
+// from required_providers, and from resources, data sources, provider blocks, and
+// import blocks that use a provider implicitly. It reads the root module, its test
+// files, and the modules that they call. It runs nothing and sends no requests.
 //
-// Only what concerns providers is read. A block or an argument that means
-// something else is left alone, also one that OpenTofu would refuse: the client
-// that runs the configuration judges those, and it may be Terraform.
+// Only the parts about providers are read. Other blocks and arguments are ignored, even
+// invalid ones: the client that uses the configuration validates them, and that client
+// can be Terraform.
 //
-// Texts have to be literals where OpenTofu wants constants: "a${"b"}" is refused.
-// Sources of modules can refer to locals and variables, as in OpenTofu 1.8 and later:
-// references, templates and conditions are resolved, functions are not. A module whose
-// source can't be resolved is found by what init installed.
+// Where OpenTofu expects constants, literals are required: "a${"b"}" is rejected.
+// Sources of modules can refer to locals and variables, like in OpenTofu 1.8 and later.
+// References, templates, and conditions are resolved, but functions are not. If a
+// source cannot be resolved, the module that init installed is used.
 //
-// Providers that only a state knows are not found: no state is read.
+// Providers that are only in the state are not found, because no state is read.
 package configuration
 
 import (
@@ -24,13 +23,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Configuration is what a directory requires.
+// Configuration has the requirements of a directory.
 type Configuration struct {
 	// Required has each provider once, sorted by address, with the constraints of all
-	// modules. Built-in providers, such as that of terraform_remote_state, are left out.
+	// modules. Built-in providers, such as the provider of terraform_remote_state, are
+	// omitted.
 	Required []provider.Requirement
-	// NotLookedAt has the modules whose requirements are not known, in the order
-	// in which they are called. They are none when init has installed them.
+	// NotLookedAt lists the modules whose requirements are unknown, in the order of
+	// their calls. It is empty if init has installed all modules.
 	NotLookedAt []Call
 }
 
@@ -39,15 +39,15 @@ func (c Configuration) Requires(a provider.Address) bool {
 	return slices.ContainsFunc(c.Required, func(r provider.Requirement) bool { return r.Address == a })
 }
 
-// Call is a module that was not looked at.
+// Call is a module that was not read.
 type Call struct {
-	// Address names the call, as in "module.network.module.dns".
+	// Address is the address of the call, such as "module.network.module.dns".
 	Address string
-	// Source is what the configuration says. It is empty if it is an expression that
-	// can't be resolved: then the configuration may require any version of any provider.
+	// Source is the source in the configuration. It is empty if it is an expression
+	// that cannot be resolved. Then the module can require any version of any provider.
 	Source   string
 	Position stricthcl.Position
-	// Reason says why it was not looked at, as in "it is not installed".
+	// Reason is the reason why the module was not read, such as "it is not installed".
 	Reason string
 }
 
@@ -61,18 +61,19 @@ func (c Call) String() string {
 	return fmt.Sprintf("%s at %s (%s): %s", c.Address, c.Position, source, c.Reason)
 }
 
-// Options say how to read. The zero value is what OpenTofu does.
+// Options configures [Load] and [Roots]. The zero value reads like OpenTofu.
 type Options struct {
-	// DataDir is where init puts modules, TF_DATA_DIR; ".terraform" when it is
-	// empty. A relative one starts in the directory that is read.
+	// DataDir is the data directory of init (TF_DATA_DIR). If empty, it is
+	// ".terraform". A relative path is relative to the directory that is read.
 	DataDir string
-	// Terraform reads as Terraform does: without .tofu files, and providers
-	// without a host are those of registry.terraform.io.
+	// Terraform selects the behavior of Terraform: .tofu files are ignored, and the
+	// default host of providers is registry.terraform.io.
 	Terraform bool
-	// Variables are values of the root module's variables by name, as in TF_VAR_NAME.
-	// Those in .tfvars files, which are read, take precedence.
+	// Variables has values of the root module's variables by name, like TF_VAR_NAME.
+	// Values in .tfvars files take precedence.
 	Variables map[string]string
-	// UnknownVariables reports that variables of the root module can have unknown values,
-	// such as those of -var. Sources that refer to variables are then not resolved.
+	// UnknownVariables reports whether variables of the root module can have unknown
+	// values, for example from -var. Then sources that refer to variables are not
+	// resolved.
 	UnknownVariables bool
 }

@@ -12,14 +12,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ErrNoConfiguration says that a directory has no configuration files.
+// ErrNoConfiguration means that a directory has no configuration files.
 var ErrNoConfiguration = provider.Errorf(provider.Misuse, "there is no configuration")
 
-// maxProblems bounds what is said of one configuration. Who has that many wants
-// to see the first.
+// maxProblems is the maximum number of problems that are reported.
 const maxProblems = 20
 
-// problems collects what is wrong.
+// problems collects errors in a configuration.
 type problems struct{ all []*stricthcl.Error }
 
 func (p *problems) add(at stricthcl.Position, format string, args ...any) {
@@ -27,7 +26,7 @@ func (p *problems) add(at stricthcl.Position, format string, args ...any) {
 	p.all = append(p.all, &stricthcl.Error{Position: at, Problem: err.Error(), Err: errors.Unwrap(err)})
 }
 
-// diagnostics adds what HCL says, and tells whether there was an error.
+// diagnostics adds the errors in diagnostics, and reports whether it found one.
 func (p *problems) diagnostics(file string, found hcl.Diagnostics) bool {
 	for _, d := range found {
 		if d.Severity == hcl.DiagError {
@@ -37,8 +36,8 @@ func (p *problems) diagnostics(file string, found hcl.Diagnostics) bool {
 	return found.HasErrors()
 }
 
-// error returns all problems as one error, nil when there are none. A context that
-// ended goes first.
+// error returns all problems as one error, or nil. If ctx is canceled, it returns the
+// cause.
 func (p *problems) error(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err

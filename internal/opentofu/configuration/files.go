@@ -13,24 +13,25 @@ import (
 )
 
 const (
-	// maxFile bounds a file, in bytes. Generated files have some hundred kilobytes.
+	// maxFile limits the size of a file in bytes. Generated files have a few hundred
+	// kilobytes.
 	maxFile = 4 << 20
-	// maxTotal bounds all files of a configuration, in bytes.
+	// maxTotal limits the total size of all files in bytes.
 	maxTotal = 32 << 20
 	// maxKept limits the text of all expressions that sources of modules can refer to, in
 	// bytes. They are kept as parsed, which takes up to 260 times as much memory.
 	maxKept = 512 << 10
-	// maxFiles bounds their number.
+	// maxFiles limits the number of files.
 	maxFiles = 5_000
 )
 
-// names are the files of a directory that are configuration, sorted.
+// names are the configuration files of a directory, sorted.
 type names struct {
 	primary, override, tests []string
 }
 
-// list finds the configuration files of a directory. Links are taken for files,
-// as OpenTofu takes them; reading finds out what they are.
+// list returns the configuration files of a directory. Like OpenTofu, it treats links
+// as files. Reading them detects other types.
 func list(dir string, terraform bool) (names, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -64,8 +65,7 @@ func list(dir string, terraform bool) (names, error) {
 	return n, nil
 }
 
-// extension returns the part of a name that makes it configuration, "" when none
-// does.
+// extension returns the extension of a configuration file, or "" for other files.
 func extension(name string, terraform bool) string {
 	for _, tail := range []string{"test.hcl", "test.json", ".json", ""} {
 		for _, program := range []string{".tf", ".tofu"} {
@@ -77,12 +77,13 @@ func extension(name string, terraform bool) string {
 	return ""
 }
 
-// ignored reports whether a file is hidden or an editor's.
+// ignored reports whether a file is hidden or a backup of an editor.
 func ignored(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")
 }
 
-// read returns a file's content, within the limits of a configuration. What can't be read is a problem.
+// read returns the content of a file within the limits. Errors are added to the
+// problems.
 func (r *reader) read(ctx context.Context, path string) (data []byte, ok bool) {
 	if ctx.Err() != nil {
 		return nil, false
@@ -110,7 +111,8 @@ func (r *reader) read(ctx context.Context, path string) (data []byte, ok bool) {
 // tooComplex reports whether a text exceeds the limits of the parser.
 func tooComplex(text string) bool { return new(stricthcl.Budget).Check("", []byte(text)) != nil }
 
-// bare is an error of the file system without the path, which the position has.
+// bare removes the path from an error of the file system, because the position contains
+// it.
 func bare(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err

@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// FuzzLoad reads any bytes as a file, which must come to an end. What is read
-// has to be what it says.
+// FuzzLoad reads arbitrary files, and checks that Load returns and that its result is
+// consistent.
 func FuzzLoad(f *testing.F) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) == 0 {

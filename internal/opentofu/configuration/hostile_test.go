@@ -19,7 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
-// TestHostile: what costs more than a configuration may is refused in time.
+// TestHostile checks that configurations that exceed the limits are rejected in time.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -96,8 +96,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestHostileSources checks that sources of modules that refer to others are resolved
-// within bounds.
+// TestHostileSources checks that sources of modules with references are resolved within
+// the limits.
 func TestHostileSources(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -144,8 +144,8 @@ func numbered(n int, extension, text string) map[string]string {
 	return files
 }
 
-// TestEndsWhileParsing checks that a context that is done ends the call at once,
-// though the parser that is running can't be stopped.
+// TestEndsWhileParsing checks that Load returns when ctx is canceled, although the
+// parser cannot be stopped.
 func TestEndsWhileParsing(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -203,15 +203,15 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	write(t, filepath.Join(dir, "main.tf"), "module \"m\" {\n source = \"./link\"\n}\n")
-	// A module that is a link starts where the link leads, as OpenTofu has it.
+	// Like in OpenTofu, the path of a linked module is the target of the link.
 	c, err := configuration.Load(t.Context(), dir, configuration.Options{})
 	if err != nil || len(c.Required) != 1 || c.Required[0].Address.Type != "aws" {
 		t.Errorf("got %v, %v", c, err)
 	}
 }
 
-// TestLinkedRoot: where the directory itself is a link, as all temporary ones are
-// on macOS, places are named as it was.
+// TestLinkedRoot checks that paths in errors are as given if the directory itself is a
+// link, like all temporary directories on macOS.
 func TestLinkedRoot(t *testing.T) {
 	t.Parallel()
 	above := t.TempDir()
@@ -232,7 +232,8 @@ func TestLinkedRoot(t *testing.T) {
 	}
 }
 
-// TestLinksOutOfPackages: what was fetched cannot lead elsewhere by a link either.
+// TestLinksOutOfPackages checks that installed modules cannot refer to files outside
+// their package with links.
 func TestLinksOutOfPackages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -247,7 +248,7 @@ func TestLinksOutOfPackages(t *testing.T) {
 	if got := describe(dir, configuration.Options{}); !strings.HasSuffix(got, "leads out of the package that its caller came in\n") {
 		t.Errorf("got %s", got)
 	}
-	// A package that is gone is to be installed again.
+	// A missing package is reported as not installed.
 	if err := os.RemoveAll(filepath.Join(modules, "m")); err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// record is a module in modules.json, where init says what it installed.
+// record is a module in modules.json, the list of modules that init installed.
 type record struct {
-	// Key is the path of the call: "network.dns".
+	// Key is the path of the call, such as "network.dns".
 	Key     string
 	Source  string
 	Version string
@@ -24,15 +24,15 @@ type record struct {
 	Dir string
 }
 
-// installed is what init put into the data directory.
+// installed has the content of the data directory.
 type installed struct {
 	root string
-	// modules is the directory below which it puts them.
+	// modules is the directory of the installed modules.
 	modules string
 	records map[string]record
 }
 
-// readInstalled reads modules.json. There is none before the first init.
+// readInstalled reads modules.json, which does not exist before the first init.
 func (r *reader) readInstalled(root string) installed {
 	data := r.options.DataDir
 	if data == "" {
@@ -58,7 +58,7 @@ func (r *reader) readInstalled(root string) installed {
 	return in
 }
 
-// find returns the record of a call, or why there is none that fits.
+// find returns the record of a call, or the reason why no record matches.
 func (in installed) find(key string, c call) (record, string) {
 	found, ok := in.records[key]
 	if !ok {
@@ -73,9 +73,9 @@ func (in installed) find(key string, c call) (record, string) {
 	return found, ""
 }
 
-// sameSource reports whether a module was installed from a source. Init writes
-// sources out: with their host those of registries, and as URLs those of other
-// forms, which are taken to be the same.
+// sameSource reports whether a module was installed from a source. init writes sources
+// in a canonical form: registry sources with their host, and others as URLs, which are
+// assumed to be equal.
 func sameSource(source, written string) bool {
 	address, _, _ := strings.Cut(source, "//")
 	parts := strings.Split(address, "/")
@@ -88,14 +88,14 @@ func sameSource(source, written string) bool {
 func allows(constraint, version string) bool {
 	c, err := provider.ParseConstraint(constraint)
 	if err != nil {
-		return true // the client says it
+		return true // verified by the client
 	}
 	v, err := provider.ParseVersion(version)
 	return err == nil && c.Allows(v)
 }
 
-// dir returns the directory of a record, and the directory of the package that the
-// module came in: it and the modules that it calls must not leave that.
+// dir returns the directory of a record, and the directory of the package that contains
+// the module. The module and its local modules must be inside the package.
 func (in installed) dir(rec record) (dir, whole string, ok bool) {
 	dir = cliconfig.ResolvePath(in.root, filepath.FromSlash(rec.Dir))
 	below, ok := relative(in.modules, dir)
@@ -106,7 +106,8 @@ func (in installed) dir(rec record) (dir, whole string, ok bool) {
 	return dir, filepath.Join(in.modules, first), true
 }
 
-// relative returns a path relative to a directory, and whether it lies in there.
+// relative returns a path relative to a directory, and whether it is inside the
+// directory.
 func relative(dir, path string) (string, bool) {
 	from, err := filepath.Abs(dir)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// maxExponent bounds the numbers that are written out: 1e600000000 would be 600
+// maxExponent limits the numbers that are formatted: 1e600000000 would have 600
 // megabytes.
 const maxExponent = 256
 
-// literal returns the text that an expression is.
+// literal returns the value of an expression that is a literal string.
 func literal(e hcl.Expression) (string, bool) {
 	v, ok := value(e)
 	if !ok || v.IsNull() || v.Type() != cty.String {
@@ -23,7 +23,7 @@ func literal(e hcl.Expression) (string, bool) {
 	return v.AsString(), true
 }
 
-// primitive is [literal], but takes numbers and truth values as well.
+// primitive is like [literal], but also accepts numbers and booleans.
 func primitive(e hcl.Expression) (string, bool) {
 	v, ok := value(e)
 	if !ok {
@@ -56,9 +56,9 @@ func isNull(e hcl.Expression) bool {
 	return ok && v.IsNull()
 }
 
-// value returns what a literal is. Other expressions are not evaluated, also those
-// that refer to nothing: loops within loops, and numbers in texts, take as much
-// time and memory as they like.
+// value returns the value of a literal. Other expressions are not evaluated, even
+// without references, because nested loops and formatted numbers can require unlimited
+// time and memory.
 func value(e hcl.Expression) (cty.Value, bool) {
 	switch native := e.(type) {
 	case *hclsyntax.ParenthesesExpr:

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// maxDepth bounds modules that call modules.
+	// maxDepth limits the depth of module calls.
 	maxDepth = 64
-	// maxCalls bounds the calls of all modules: two calls in each of twenty
-	// modules would be a million.
+	// maxCalls limits the total number of module calls: two calls in each of twenty
+	// nested modules would be a million.
 	maxCalls = 20_000
 )
 
-// Load reads what the module in a directory requires, with all modules that it
-// calls, as far as they are there. Errors are *[stricthcl.Error], several of them joined,
-// [ErrNoConfiguration], or those of the file system for the directory itself. Load
-// returns as soon as ctx is done, even while it parses a file.
+// Load reads the requirements of the module in a directory, and of all modules that it
+// calls and that are available. It returns joined errors of type *[stricthcl.Error],
+// [ErrNoConfiguration], or errors of the file system. When ctx is canceled, Load
+// returns immediately, even while it parses a file.
 func Load(ctx context.Context, dir string, o Options) (Configuration, error) {
 	return await(ctx, func() (Configuration, error) { return load(ctx, dir, o) })
 }
@@ -49,7 +49,7 @@ func await[T any](ctx context.Context, f func() (T, error)) (value T, err error)
 }
 
 func load(ctx context.Context, dir string, o Options) (Configuration, error) {
-	// 1. The root module, and its tests.
+	// 1. Read the root module and its tests.
 	dir = filepath.Clean(dir)
 	found, err := list(dir, o.Terraform)
 	if err != nil {
@@ -65,10 +65,10 @@ func load(ctx context.Context, dir string, o Options) (Configuration, error) {
 	root.tests = w.tests(ctx, dir, found.tests)
 	w.modules[dir] = root
 
-	// 2. The modules that these call.
+	// 2. Read the modules that these call.
 	w.visit(ctx, root, place{dir: dir, above: []string{dir}, scope: w.rootScope(ctx, dir, root)})
 
-	// 3. What all of them require.
+	// 3. Collect the requirements.
 	c := Configuration{Required: w.requirements(), NotLookedAt: w.notLookedAt}
 	if err := p.error(ctx); err != nil {
 		return Configuration{}, err
@@ -76,35 +76,35 @@ func load(ctx context.Context, dir string, o Options) (Configuration, error) {
 	return c, nil
 }
 
-// walker goes through the modules.
+// walker visits the modules.
 type walker struct {
 	reader
 	installed installed
-	// modules are those that were read, by directory.
+	// modules has the modules read so far, by directory.
 	modules map[string]*module
-	// required has the constraints of each provider, and collected the directories that
-	// they are collected from.
+	// required has the constraints of each provider. collected has the directories
+	// whose requirements were added.
 	required    map[provider.Address][]constraint
 	collected   map[string]bool
 	notLookedAt []Call
 	calls       int
 }
 
-// place is where a module stands.
+// place is the position of a module in the tree of calls.
 type place struct {
 	dir string
-	// whole is the directory of the package that the module came in, empty for
-	// those that belong to the root.
+	// whole is the directory of the package that contains the module. It is empty for
+	// modules of the root.
 	whole string
-	// key is its path of calls, and address what people call it.
+	// key is the path of calls, and address its form for messages.
 	key, address string
-	// above are the directories of the modules that led here, its own the last.
+	// above has the directories of all callers and of the module itself.
 	above []string
 	// scope resolves the references in the module's expressions.
 	scope *scope
 }
 
-// visit takes a module's requirements and goes on to what it calls.
+// visit collects a module's requirements and visits the modules that it calls.
 func (w *walker) visit(ctx context.Context, m *module, at place) {
 	w.collect(m, at.dir)
 	for _, name := range slices.Sorted(maps.Keys(m.calls)) {
@@ -112,7 +112,7 @@ func (w *walker) visit(ctx context.Context, m *module, at place) {
 	}
 	for _, t := range m.tests {
 		for _, run := range slices.Sorted(maps.Keys(t.runs)) {
-			// Test files set variables in other ways.
+			// Test files also set variables in other ways.
 			to := place{key: t.key + "." + run, address: "run." + run, scope: &scope{unknown: true}}
 			w.follow(ctx, at, t.runs[run], to)
 		}
@@ -123,7 +123,7 @@ func (p place) below(name string) place {
 	return place{key: strings.TrimPrefix(p.key+"."+name, "."), address: strings.TrimPrefix(p.address+".module."+name, "."), scope: &scope{caller: p.scope}}
 }
 
-// follow reads a module that is called, and visits it.
+// follow reads and visits a called module.
 func (w *walker) follow(ctx context.Context, from place, c call, to place) {
 	if ctx.Err() != nil || w.calls > maxCalls {
 		return
@@ -159,7 +159,7 @@ func (w *walker) follow(ctx context.Context, from place, c call, to place) {
 	w.visit(ctx, m, to)
 }
 
-// locate finds the directory of a module that is called.
+// locate returns the directory of a called module.
 func (w *walker) locate(from place, c call, to place) (place, bool) {
 	if path, ok := local(c.source); ok {
 		return w.beside(from, c, to, path)
@@ -186,7 +186,7 @@ func (w *walker) locate(from place, c call, to place) (place, bool) {
 	return to, false
 }
 
-// beside finds a module that is local to its caller.
+// beside returns the directory of a module that is local to its caller.
 func (w *walker) beside(from place, c call, to place, path string) (place, bool) {
 	to.whole, to.dir = from.whole, filepath.Join(from.dir, filepath.FromSlash(path))
 	base, inside := w.installed.root, true
@@ -208,9 +208,9 @@ func (w *walker) beside(from place, c call, to place, path string) (place, bool)
 	return to, inside
 }
 
-// followed returns the directory that a path leads to, links and all: what a module
-// calls is relative to that. Within the base, which may be a link itself, it is
-// written as the base is, and inside is true.
+// followed returns the directory at a path with symbolic links resolved, because the
+// sources of local modules are relative to it. If the directory is inside base, the
+// result starts with base, which can itself be a link, and inside is true.
 func followed(base, dir string) (path string, inside bool, err error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return "", false, err

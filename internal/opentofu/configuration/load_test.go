@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write what is read into testdata")
 
-// TestLoad reads the directories of testdata. In each "want" has what they
-// require, or what is wrong with them.
+// TestLoad reads the directories of testdata. The file "want" in each of them has the
+// expected requirements or errors.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/*.txtar")
@@ -50,7 +50,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// describe loads a directory and writes down what it requires, without its path.
+// describe returns the requirements of a directory as text, without its path.
 func describe(dir string, o configuration.Options) string {
 	var b strings.Builder
 	c, err := configuration.Load(context.Background(), dir, o)

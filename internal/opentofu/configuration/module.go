@@ -14,18 +14,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// module is what a directory says of providers and modules.
+// module is the content of a directory.
 type module struct {
 	required   map[string]entry
 	requiredAt stricthcl.Position
-	// providers are the provider blocks, by name and alias.
+	// providers has the provider blocks by name and alias.
 	providers map[string]block
-	// resources are by kind, type and name.
+	// resources has the resources by kind, type, and name.
 	resources map[string]use
 	imports   []use
 	calls     map[string]call
 	tests     []test
-	// locals and variables can be referred to by sources of modules.
+	// locals and variables can be referred to in the sources of modules.
 	locals    map[string]hcl.Expression
 	variables map[string]variable
 }
@@ -36,7 +36,7 @@ type block struct {
 	constraint provider.Constraint
 }
 
-// use is a local name that something uses.
+// use is a reference to a provider's local name.
 type use struct {
 	name string
 	at   stricthcl.Position
@@ -46,7 +46,7 @@ type use struct {
 type reader struct {
 	*problems
 	options Options
-	// count and bytes are those of the files that were read.
+	// count and bytes are the number and the total size of the files read so far.
 	count int
 	bytes int64
 	// parsing limits the effort of the parser, which depends more on the number of tokens
@@ -56,7 +56,7 @@ type reader struct {
 	steps, keptBytes int
 }
 
-// module reads the files of a directory, those of tests aside.
+// module reads the files of a directory, except for tests.
 func (r *reader) module(ctx context.Context, dir string, found names) *module {
 	m := &module{
 		required: map[string]entry{}, providers: map[string]block{}, resources: map[string]use{}, calls: map[string]call{},
@@ -70,7 +70,7 @@ func (r *reader) module(ctx context.Context, dir string, found names) *module {
 	return m
 }
 
-// blocks reads a file and gives its blocks.
+// blocks reads a file and returns its blocks.
 func (r *reader) blocks(ctx context.Context, path string, schema *hcl.BodySchema) hcl.Blocks {
 	body, ok := r.body(ctx, path)
 	if !ok {
@@ -83,7 +83,7 @@ func (r *reader) blocks(ctx context.Context, path string, schema *hcl.BodySchema
 	return content.Blocks
 }
 
-// addBlock adds a block to a module. Blocks of override files change what is there.
+// addBlock adds a block to a module. Blocks of override files change existing blocks.
 func (r *reader) addBlock(m *module, b *hcl.Block, override bool) {
 	switch b.Type {
 	case "terraform":
@@ -107,7 +107,7 @@ func (r *reader) addBlock(m *module, b *hcl.Block, override bool) {
 		r.named(m, b)
 	case "check":
 		if override {
-			return // ignored, as import blocks are
+			return // ignored, like import blocks
 		}
 		for _, data := range r.inner(b, hcl.BlockHeaderSchema{Type: "data", LabelNames: []string{"type", "name"}}) {
 			r.addResource(m, data, false)
@@ -183,7 +183,7 @@ func (r *reader) provider(b *hcl.Block) (key string, p block, ok bool) {
 	return key, p, true
 }
 
-// resource says which local name a resource or data source uses.
+// resource returns the local name that a resource or data source uses.
 func (r *reader) resource(b *hcl.Block) use {
 	u := use{at: stricthcl.PositionOf(b.DefRange)}
 	if name, ok := r.providerArgument(b); ok {
@@ -217,7 +217,7 @@ func (r *reader) providerArgument(b *hcl.Block) (name string, ok bool) {
 	return names[0], r.localName(names[0], at)
 }
 
-// imported says which local name an import block uses.
+// imported returns the local name that an import block uses.
 func (r *reader) imported(b *hcl.Block) (use, bool) {
 	u := use{at: stricthcl.PositionOf(b.DefRange)}
 	content, ok := r.arguments(b, attributes("to"))

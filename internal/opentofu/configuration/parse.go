@@ -12,8 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
-// topLevel are the blocks of a file that concern providers. All others are left
-// alone.
+// topLevel has the blocks of a file that concern providers.
 var topLevel = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "terraform"},
 	{Type: "required_providers"},
@@ -53,13 +52,13 @@ func parseNative(data []byte, path string) (*hcl.File, hcl.Diagnostics) {
 	return hclsyntax.ParseConfig(data, path, hcl.InitialPos)
 }
 
-// arguments reads some of a block's arguments and blocks.
+// arguments reads the arguments and blocks in a schema, and ignores others.
 func (p *problems) arguments(block *hcl.Block, schema *hcl.BodySchema) (content *hcl.BodyContent, ok bool) {
 	content, _, found := block.Body.PartialContent(schema)
 	return content, !p.diagnostics(block.DefRange.Filename, found)
 }
 
-// attributes is a schema of arguments.
+// attributes returns a schema of arguments.
 func attributes(names ...string) *hcl.BodySchema {
 	s := &hcl.BodySchema{}
 	for _, name := range names {

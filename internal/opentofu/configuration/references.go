@@ -8,13 +8,12 @@ import (
 	hcljson "github.com/hashicorp/hcl/v2/json"
 )
 
-// maxReference bounds a reference that is written as a text.
+// maxReference limits the length of a reference in a string.
 const maxReference = 1024
 
-// reference returns the names of a reference in their order, without what stands
-// in brackets: aws.west["a"] is "aws", "west". It is empty for all that is no
-// reference. In JSON references are texts; OpenTofu takes those in native syntax
-// as well.
+// reference returns the names in a reference, without indexes: aws.west["a"] is "aws",
+// "west". If the expression is not a reference, it returns nil. In JSON, references are
+// strings. OpenTofu accepts such strings in native syntax as well.
 func reference(e hcl.Expression) []string {
 	if text, ok := literal(e); ok {
 		if len(text) > maxReference || tooComplex(text) {
@@ -39,7 +38,7 @@ func referenceNames(e hcl.Expression) []string {
 	case *hclsyntax.RelativeTraversalExpr:
 		return append(referenceNames(e.Source), steps(e.Traversal)...)
 	}
-	t, _ := hcl.AbsTraversalForExpr(e) // null is a name too, that of a provider
+	t, _ := hcl.AbsTraversalForExpr(e) // null can be the name of a provider
 	return steps(t)
 }
 
@@ -56,8 +55,8 @@ func steps(t hcl.Traversal) []string {
 	return all
 }
 
-// importedType returns the resource type of an import block's "to":
-// module.a["x"].aws_instance.b[0] is "aws_instance".
+// importedType returns the resource type in the "to" of an import block: for
+// module.a["x"].aws_instance.b[0], it is "aws_instance".
 func importedType(to []string) (string, bool) {
 	for len(to) > 2 && to[0] == "module" {
 		to = to[2:]
@@ -71,7 +70,7 @@ func importedType(to []string) (string, bool) {
 	return to[0], true
 }
 
-// impliedName is the provider's name that a resource type starts with.
+// impliedName returns the local provider name at the start of a resource type.
 func impliedName(resource string) string {
 	name, _, _ := strings.Cut(resource, "_")
 	return name

@@ -11,20 +11,20 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxConstraint bounds the text of a version constraint: each of its parts costs
-// whoever asks it about a version.
+// maxConstraint limits the length of a version constraint, because each part is
+// evaluated for each version.
 const maxConstraint = 1024
 
-// entry is a provider that a module requires under a local name.
+// entry is a provider in required_providers.
 type entry struct {
-	// address is zero for what is built in.
+	// address is the zero value for a built-in provider.
 	address    provider.Address
 	constraint provider.Constraint
 	at         stricthcl.Position
 }
 
-// requirements reads a required_providers block. Entries that are wrong are left
-// out and said.
+// requirements reads a required_providers block. Invalid entries are reported and
+// skipped.
 func (r *reader) requirements(block *hcl.Block) map[string]entry {
 	attrs, found := block.Body.JustAttributes()
 	if r.diagnostics(block.DefRange.Filename, found) {
@@ -40,8 +40,8 @@ func (r *reader) requirements(block *hcl.Block) map[string]entry {
 	return entries
 }
 
-// entry reads one: a text or a number is the version, as old configurations have
-// it, and all else an object.
+// entry reads an entry. A string or a number is the version, as in old configurations.
+// Other values must be objects.
 func (r *reader) entry(name string, attr *hcl.Attribute) entry {
 	e := entry{at: stricthcl.PositionOf(attr.NameRange)}
 	if text, ok := primitive(attr.Expr); ok {
@@ -82,7 +82,7 @@ func (r *reader) entry(name string, attr *hcl.Attribute) entry {
 	return e
 }
 
-// aliases checks configuration_aliases, which have no meaning here.
+// aliases validates configuration_aliases, which are otherwise ignored.
 func (r *reader) aliases(name string, value hcl.Expression) {
 	list, found := hcl.ExprList(value)
 	if r.diagnostics("", found) {
@@ -99,7 +99,8 @@ func (r *reader) aliases(name string, value hcl.Expression) {
 	}
 }
 
-// source reads a provider's address; zero is a provider that is built in.
+// source parses a provider's address. It returns the zero value for a built-in
+// provider.
 func (r *reader) source(text string, at stricthcl.Position) provider.Address {
 	parts := strings.Split(text, "/")
 	switch {
@@ -113,7 +114,7 @@ func (r *reader) source(text string, at stricthcl.Position) provider.Address {
 	return r.address(at, text)
 }
 
-// implied is the provider that a name means which no entry explains.
+// implied returns the provider for a local name without an entry.
 func (r *reader) implied(name string, at stricthcl.Position) provider.Address {
 	if name == "terraform" {
 		return provider.Address{}
@@ -129,7 +130,7 @@ func (r *reader) address(at stricthcl.Position, parts ...string) provider.Addres
 	return a
 }
 
-// host is the one of an address that names none.
+// host returns the default host of addresses.
 func (r *reader) host() string {
 	if r.options.Terraform {
 		return tfaddr.DefaultProviderRegistryHost.String()
@@ -137,7 +138,7 @@ func (r *reader) host() string {
 	return provider.DefaultHost.String()
 }
 
-// localName checks a provider's name within a module.
+// localName validates a provider's local name.
 func (r *reader) localName(name string, at stricthcl.Position) bool {
 	normal, err := tfaddr.ParseProviderPart(name)
 	switch {
@@ -149,7 +150,7 @@ func (r *reader) localName(name string, at stricthcl.Position) bool {
 	return err == nil && normal == name
 }
 
-// constraint reads what versions have to meet.
+// constraint parses a version constraint.
 func (r *reader) constraint(text string, at stricthcl.Position) provider.Constraint {
 	if len(text) > maxConstraint {
 		r.add(at, "the version constraint has more than %d bytes", maxConstraint)
@@ -169,11 +170,11 @@ func (r *reader) constraint(text string, at stricthcl.Position) provider.Constra
 	return c
 }
 
-// constraintForm is what the first of the two parsers takes that OpenTofu gives
-// each constraint to; [provider.ParseConstraint] is the second.
+// constraintForm is the syntax of the first of two parsers with which OpenTofu parses
+// each constraint. [provider.ParseConstraint] implements the second.
 var constraintForm = regexp.MustCompile(`^\s*(=|!=|>|<|>=|<=|~>)?\s*[0-9]+(\.[0-9]+)*(-[0-9A-Za-z.~-]*)?(\+[0-9A-Za-z.~-]+)?\s*$`)
 
-// text reads an expression that must be a text without references.
+// text returns the value of an expression that must be a string without references.
 func (r *reader) text(e hcl.Expression, name string) (string, bool) {
 	text, ok := literal(e)
 	if !ok {

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// maxRoots bounds how many directories with configuration one tree may have.
+// maxRoots limits the number of directories with configuration files in a tree.
 const maxRoots = 10_000
 
-// Roots finds the root modules in directories and all below them: those that no
-// other module there calls, and those that have a lock file. Directories whose name
-// begins with a dot, or is that of the data directory, are not looked in, and links
-// below are not followed. What is wrong
-// with a configuration is for [Load] to say. They are sorted, each once.
+// Roots returns the root modules in directories and everything below them: modules that
+// no other module in them calls, and modules with a lock file. It skips directories
+// whose name starts with a dot or is the name of the data directory, and does not
+// follow links. The result is sorted and without duplicates. Errors in configurations
+// are ignored; [Load] reports them.
 func Roots(ctx context.Context, o Options, dirs ...string) ([]string, error) {
 	return await(ctx, func() ([]string, error) { return roots(ctx, o, dirs) })
 }
@@ -26,7 +26,7 @@ func Roots(ctx context.Context, o Options, dirs ...string) ([]string, error) {
 func roots(ctx context.Context, o Options, dirs []string) ([]string, error) {
 	found, called := map[string]bool{}, map[string]bool{}
 	for _, top := range dirs {
-		top += string(filepath.Separator) // which leads through a link, where the directory itself is one
+		top += string(filepath.Separator) // follows a link at the directory itself
 		err := filepath.WalkDir(top, func(dir string, entry fs.DirEntry, err error) error {
 			switch {
 			case ctx.Err() != nil:
@@ -54,7 +54,8 @@ func roots(ctx context.Context, o Options, dirs []string) ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// look notes a directory that has configuration, and the local modules it calls.
+// look records a directory with configuration files, and the local modules that it
+// calls.
 func (o Options) look(ctx context.Context, dir string, found, called map[string]bool) error {
 	there, err := list(dir, o.Terraform)
 	if err != nil || len(there.primary)+len(there.override) == 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 )
 
-// TestRoots finds what is a configuration of its own in a tree of them.
+// TestRoots finds the root modules in a tree of directories.
 func TestRoots(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -38,7 +38,7 @@ func TestRoots(t *testing.T) {
 	} {
 		write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
 	}
-	if runtime.GOOS != "windows" { // where making links takes a right
+	if runtime.GOOS != "windows" { // creating links requires a privilege on Windows
 		if err := os.Symlink("live", filepath.Join(dir, "linked")); err != nil {
 			t.Fatal(err)
 		}

@@ -12,25 +12,26 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// testDir is where test files lie beside those of the directory itself.
+// testDir is the directory with further test files.
 const testDir = "tests"
 
-// test is what a test file says.
+// test is the content of a test file.
 type test struct {
-	// key is how the list of installed modules names its runs.
+	// key is the prefix of its runs in modules.json.
 	key       string
 	providers map[string]block
-	// runs are those that call a module.
+	// runs has the runs that call a module.
 	runs map[string]call
 }
 
-// testBlocks are the blocks of a test file that concern providers.
+// testBlocks has the blocks of a test file that concern providers.
 var testBlocks = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "provider", LabelNames: []string{"name"}},
 	{Type: "run", LabelNames: []string{"name"}},
 }}
 
-// tests reads the test files of the root module: init installs for them too.
+// tests reads the test files of the root module, because init installs modules for them
+// as well.
 func (r *reader) tests(ctx context.Context, dir string, found []string) []test {
 	var all []test
 	for _, name := range found {
@@ -65,7 +66,7 @@ func (r *reader) test(ctx context.Context, dir, name string) test {
 	return t
 }
 
-// testKey is the path of a test file's runs: "tests/a.tftest.hcl" has
+// testKey returns the prefix for the runs of a test file: "tests/a.tftest.hcl" has
 // "test.tests.a.RUN".
 func testKey(name string) string {
 	return "test." + strings.ReplaceAll(strings.TrimSuffix(name, ".tftest.hcl"), "/", ".")

@@ -24,14 +24,14 @@ import (
 // scope resolves the references in the expressions of a module.
 type scope struct {
 	module *module
-	// arguments are the values of its variables, which refer to the caller's scope.
+	// arguments are the values of the variables, which refer to the caller's scope.
 	arguments map[string]hcl.Expression
 	caller    *scope
 	// files returns the arguments of a root module from its .tfvars files, and
 	// environment those of TF_VAR_NAME.
 	files       func() map[string]hcl.Expression
 	environment map[string]string
-	// unknown reports that variables can have unknown values.
+	// unknown reports whether variables can have unknown values.
 	unknown bool
 }
 
@@ -147,7 +147,7 @@ func (r *reader) rootScope(ctx context.Context, dir string, m *module) *scope {
 	}
 }
 
-// variableFiles reads the .tfvars files that are loaded automatically. Later ones take
+// variableFiles reads the .tfvars files that are loaded automatically. Later files take
 // precedence.
 func (r *reader) variableFiles(ctx context.Context, dir string) map[string]hcl.Expression {
 	found := []string{"terraform.tfvars", "terraform.tfvars.json"}
@@ -194,8 +194,8 @@ func (r *reader) named(m *module, b *hcl.Block) {
 	m.variables[b.Labels[0]] = v
 }
 
-// kept returns the expressions of attributes. Beyond maxKept they are dropped, and no
-// references are followed anymore.
+// kept returns the expressions of attributes. If they exceed maxKept, it drops them,
+// and references are no longer resolved.
 func (r *reader) kept(all hcl.Attributes) map[string]hcl.Expression {
 	kept := map[string]hcl.Expression{}
 	for name, a := range all {
