@@ -134,7 +134,7 @@ func mirrorAction(c *cli.Context, out *report.Report) error {
 	options.Stage, options.NoH1, options.Recheck = c.Bool("stage"), c.Bool("no-h1"), c.Bool("recheck")
 	// A mirror moves the zips of all platforms, each once: keeping them would push
 	// out of the cache what pulls need.
-	src := wanted.limit(source.NewCached(cmd.origin(), cmd.cache, source.CacheOptions{TakeOnly: true}), out)
+	src := wanted.limit(source.NewCached(cmd.origin(), cmd.cache, source.CacheOptions{ReadOnly: true}), out)
 	return out.FinishRun(mirror.Run(c.Context, src, wanted.requirements, cmd.mirroring(refs, options)))
 }
 

@@ -17,27 +17,26 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// DenyOptions of [Deny]. Reason is needed.
+// DenyOptions configures [Deny]. Reason is required.
 type DenyOptions struct {
-	// Reason is why, for those who ask later.
+	// Reason is the reason of the denial.
 	Reason string
-	// By names who decided. May be empty.
+	// By names the person who decided. It can be empty.
 	By string
-	// Aliases are the providers whose releases the repository may have instead.
+	// Aliases are the providers whose releases the repository can contain instead.
 	Aliases provider.Aliases
-	// DryRun looks, and writes nothing.
+	// DryRun computes the result and writes nothing.
 	DryRun bool
 }
 
-// Deny records why a version is not to be used, and then removes its pending tag and
-// the version's own tag. The version is denied as soon as the repository has the tag of
-// the record, whatever its packages are. The record refers to the index. A registry may
-// collect the index as garbage once no tag points to it, but not the record. If the
-// registry doesn't remove tags, the pending tag points to the record, see [Result]
-// Stays, and the version's tag stays as it is, see [Result] Live. A version that is
-// denied and has no tag is [Unchanged], with the first reason. Errors are
-// [provider.ErrVersionNotFound] for a version that is neither pending nor released,
-// [ErrIncomplete], *[repository.ConflictError], and the repository's.
+// Deny records that a version must not be used, and then deletes the tag of the version and its
+// pending tag. As soon as the repository has the tag of the denial, the version is denied,
+// regardless of its packages. The denial refers to the index. A registry can collect the index as
+// garbage when no tag points to it, but not the denial. If the registry doesn't delete tags, the
+// pending tag points to the denial (see [Result] Stays), and the tag of the version stays unchanged
+// (see [Result] Live). A denied version without tags is [publish.Unchanged] and keeps its reason.
+// Deny returns [provider.ErrVersionNotFound] for a version that is neither pending nor released,
+// [ErrIncomplete], *[repository.ConflictError], and errors from the repository.
 func Deny(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o DenyOptions) (Result, error) {
 	d := denying{decision{repo, a, v}, o}
 	r, err := d.run(ctx)
@@ -58,14 +57,14 @@ func (d denying) run(ctx context.Context) (Result, error) {
 	if err := denial.Check(); err != nil {
 		return r, err
 	}
-	// 1. The pending and the released version, and an existing denial.
-	found, err := d.look(ctx)
+	// 1. Inspect the pending and the released version, and an existing denial.
+	found, err := d.inspect(ctx)
 	if err != nil {
 		return r, err
 	}
-	// 2. The record.
+	// 2. Record the denial.
 	var packed artifact.Referrer
-	if before := found.before; before != nil {
+	if before := found.existing; before != nil {
 		r.Record, r.Digest = before, before.Digest
 		if !found.version.Exists() {
 			r.Status = publish.Unchanged
@@ -76,38 +75,39 @@ func (d denying) run(ctx context.Context) (Result, error) {
 	if d.options.DryRun {
 		return r, nil
 	}
-	if found.before == nil {
+	if found.existing == nil {
 		if err := d.record(ctx, packed, found.subject); err != nil {
-			return r, fmt.Errorf("recording the reason: %w", err)
+			return r, fmt.Errorf("recording the denial: %w", err)
 		}
-		// By then, a run that checked for a denial before the record existed has written its tag.
+		// After this delay, a run that checked for a denial before the record existed has written
+		// its tag.
 		if err := bounded.Pause(ctx, d.repo.Traits().ConfirmDelay); err != nil {
 			return r, err
 		}
 	}
-	// 3. Delete the version's tag, or leave it unchanged.
+	// 3. Delete the tag of the version, or leave it unchanged.
 	if r.Live, err = d.unpublish(ctx, packed); err != nil || !found.pending.Exists() {
 		return r, err
 	}
-	// 4. Delete the pending tag, or point it to the record.
+	// 4. Delete the pending tag, or point it to the denial.
 	r.Stays, err = d.unstage(ctx, packed, found.pending)
 	return r, err
 }
 
 // deniable describes the version to deny.
 type deniable struct {
-	// pending and version are the releases under the two tags, the zero value without one.
+	// pending and version are the releases under the two tags, or the zero value for a missing tag.
 	pending, version repository.Inspection
-	// subject is the release that the record refers to.
+	// subject is the release that the denial refers to.
 	subject repository.Inspection
-	// before is the existing denial if it is kept.
-	before *repository.DenialRecord
+	// existing is the existing denial if it is kept.
+	existing *repository.DenialRecord
 }
 
-// look inspects the tags. It returns an error if the version can't be denied: it doesn't
-// exist, a record can't refer to it, or it belongs to another provider.
-func (d denying) look(ctx context.Context) (f deniable, err error) {
-	denied, err := deniedBy(repository.CheckDenied(ctx, d.repo, d.version))
+// inspect inspects the tags. It returns an error if the version can't be denied because it doesn't
+// exist, its index is missing, or it belongs to another provider.
+func (d denying) inspect(ctx context.Context) (f deniable, err error) {
+	denied, err := asDenied(repository.CheckDenied(ctx, d.repo, d.version))
 	if err != nil {
 		return f, err
 	}
@@ -121,7 +121,7 @@ func (d denying) look(ctx context.Context) (f deniable, err error) {
 		f.pending = repository.Inspection{}
 	}
 	for _, i := range []repository.Inspection{f.version, f.pending} {
-		if err := d.own(i, d.options.Aliases); err != nil {
+		if err := d.checkProvider(i, d.options.Aliases); err != nil {
 			return f, err
 		}
 		if i.Exists() && !i.Dangling {
@@ -131,17 +131,17 @@ func (d denying) look(ctx context.Context) (f deniable, err error) {
 	again := f.pending.Exists() || f.version.Exists() && denied != nil && denied.Record.Index == ""
 	switch {
 	case denied != nil && !again:
-		f.before = &denied.Record
+		f.existing = &denied.Record
 	case f.subject.Exists():
 	case f.pending.Exists() || f.version.Exists():
-		return f, fmt.Errorf("%w: its index %s is lost", ErrIncomplete, cmp.Or(f.pending.Digest, f.version.Digest))
+		return f, fmt.Errorf("%w: index %s is missing", ErrIncomplete, cmp.Or(f.pending.Digest, f.version.Digest))
 	default:
 		return f, fmt.Errorf("%w: neither the tag %s nor the tag %s exists", provider.ErrVersionNotFound, artifact.Tag(d.version), artifact.PendingTag(d.version))
 	}
 	return f, nil
 }
 
-// pack creates the record, and describes it in the result.
+// pack creates the denial, and describes it in the result.
 func (d denying) pack(denial artifact.Denial, subject repository.Inspection, r *Result) (artifact.Referrer, error) {
 	r.Packages = d.packages(subject)
 	for _, p := range r.Packages {
@@ -158,13 +158,13 @@ func (d denying) pack(denial artifact.Denial, subject repository.Inspection, r *
 // record stores the denial as a referrer of the index, and under its tag.
 func (d denying) record(ctx context.Context, packed artifact.Referrer, subject repository.Inspection) error {
 	_, err := repository.Attach(ctx, d.repo, []provider.Document{packed.Document}, subject.Descriptor)
-	if err != nil && !errors.Is(err, repository.ErrNoReferrersList) { // then only the tag keeps it
+	if err != nil && !errors.Is(err, repository.ErrNoReferrersList) { // then only its tag refers to it
 		return err
 	}
 	return d.push(ctx, packed)
 }
 
-// push stores the denial under its tag, unless the tag has it already.
+// push stores the denial under its tag, unless the tag already points to it.
 func (d denying) push(ctx context.Context, packed artifact.Referrer) error {
 	before, err := repository.Inspect(ctx, d.repo, artifact.DeniedTag(d.version), repository.DepthIndex)
 	if err != nil || before.Digest == packed.Manifest.Descriptor.Digest && !before.Dangling {
@@ -179,29 +179,29 @@ func (d denying) push(ctx context.Context, packed artifact.Referrer) error {
 	return d.repo.PushTag(ctx, packed.Manifest, before.Tag, before.Digest)
 }
 
-// unstage removes the pending tag, or points it to the record.
+// unstage deletes the pending tag, or points it to the denial.
 func (d denying) unstage(ctx context.Context, packed artifact.Referrer, pending repository.Inspection) (stays, err error) {
-	stays, err = d.untag(ctx, pending.Tag, pending.Digest)
+	stays, err = d.deleteTag(ctx, pending.Tag, pending.Digest)
 	if err != nil || stays == nil {
 		return nil, err
 	}
 	if errors.Is(stays, repository.ErrTagMoved) {
-		return stays, stays // another release was staged, which needs a decision of its own
+		return stays, stays // another release was staged, which needs its own decision
 	}
 	if err := d.repo.PushTag(ctx, packed.Manifest, pending.Tag, pending.Digest); err != nil {
-		return stays, fmt.Errorf("the reason is recorded under the tag %s, and the tag %s can be neither removed nor moved: %w", artifact.DeniedTag(d.version), pending.Tag, err)
+		return stays, fmt.Errorf("the denial is recorded under the tag %s, but the tag %s can be neither deleted nor moved: %w", artifact.DeniedTag(d.version), pending.Tag, err)
 	}
 	return stays, nil
 }
 
-// unpublish deletes the version's tag; live is the reason if the tag stays. The tag is
-// never pointed to anything else, because OpenTofu would still select the version, and fail.
+// unpublish deletes the tag of the version. If the tag stays, live is the reason. The tag is never
+// pointed to other content, because OpenTofu would still select the version, and then fail.
 func (d denying) unpublish(ctx context.Context, packed artifact.Referrer) (live, err error) {
 	now, err := repository.Inspect(ctx, d.repo, artifact.Tag(d.version), repository.DepthIndex)
 	if err != nil || !now.Exists() {
 		return nil, err
 	}
-	if live, err = d.untag(ctx, now.Tag, now.Digest); err != nil || live != nil || packed.Document.Digest == "" {
+	if live, err = d.deleteTag(ctx, now.Tag, now.Digest); err != nil || live != nil || packed.Document.Digest == "" {
 		return live, err
 	}
 	// Some registries delete a manifest's referrers together with it.

@@ -28,7 +28,7 @@ func (w *world) deny(t *testing.T, o approval.DenyOptions) approval.Result {
 	return r
 }
 
-// TestDeny: nothing waits any more, and the reason is there for who asks.
+// TestDeny checks that a denied version is no longer pending, and that the reason can be read.
 func TestDeny(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {
@@ -46,7 +46,7 @@ func TestDeny(t *testing.T) {
 		if err != nil || record.Reason != because.Reason || record.By != "jane" || record.Index != index || len(record.Packages) != 2 {
 			t.Fatalf("got %+v, %v", record, err)
 		}
-		// Another reason, later, changes nothing.
+		// A second denial with another reason has no effect.
 		again := w.deny(t, approval.DenyOptions{Reason: "another"})
 		if again.Status != publish.Unchanged || again.Digest != r.Digest || again.Record.Reason != because.Reason {
 			t.Errorf("again: %+v", again)
@@ -58,7 +58,7 @@ func TestDeny(t *testing.T) {
 	})
 }
 
-// TestDenialIsReferrer of the index, and no evidence about it.
+// TestDenialIsReferrer checks that the denial refers to the index, but is not one of its documents.
 func TestDenialIsReferrer(t *testing.T) {
 	t.Parallel()
 	for _, o := range []registrytest.Options{{}, {NoReferrers: http.StatusNotFound}} {
@@ -96,8 +96,8 @@ func TestDenialIsReferrer(t *testing.T) {
 	}
 }
 
-// TestDenialOutlastsRelease: a registry collects what no tag names, and the reason is
-// there all the same.
+// TestDenialOutlastsRelease checks that the denial can be read after the registry has collected the
+// denied index as garbage.
 func TestDenialOutlastsRelease(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, registrytest.Options{})
@@ -108,7 +108,7 @@ func TestDenialOutlastsRelease(t *testing.T) {
 	if err != nil || record.Reason != because.Reason || record.Packages[nouns.Plan9] == "" {
 		t.Errorf("got %+v, %v", record, err)
 	}
-	// What lost its document is a denial still.
+	// A denial without its document still denies the version.
 	document, err := artifact.ParseReferrer(w.registry.Manifest(t, repositoryName, denied))
 	if err != nil {
 		t.Fatal(err)
@@ -120,8 +120,8 @@ func TestDenialOutlastsRelease(t *testing.T) {
 	}
 }
 
-// TestDenyLive: the record is there before the version's tag goes, and no flow of this
-// package takes the version from then on.
+// TestDenyLive checks that a released version is denied before its tag is deleted, and that it
+// can't be promoted afterwards.
 func TestDenyLive(t *testing.T) {
 	t.Parallel()
 	for name, pending := range map[string]map[provider.Platform]pkg{"released": nil, "pending too": one, "pending with more": both} {
@@ -145,7 +145,7 @@ func TestDenyLive(t *testing.T) {
 				if r := w.deny(t, because); r.Status != publish.Unchanged {
 					t.Errorf("again: %+v", r)
 				}
-				// Somebody without tofu-oci brings it back.
+				// Another tool restores the tag.
 				w.put(t, version, both)
 				_, err := approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{})
 				if _, ok := errors.AsType[*repository.DeniedError](err); !ok {
@@ -160,8 +160,8 @@ func TestDenyLive(t *testing.T) {
 	}
 }
 
-// TestDenyLiveStays: where the registry removes no tags, the version's tag stays as it
-// is, and the result says so, each time.
+// TestDenyLiveStays checks that the tag of the version stays unchanged in registries that don't
+// delete tags, and that every result reports it.
 func TestDenyLiveStays(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, registrytest.Options{NoDelete: http.StatusMethodNotAllowed})
@@ -175,14 +175,14 @@ func TestDenyLiveStays(t *testing.T) {
 	if err := repository.CheckDenied(t.Context(), w.repo, w.version); err == nil {
 		t.Error("it is not denied")
 	}
-	// The denial's tag stays as well, so nothing overrules it.
+	// The tag of the denial stays as well, so the denial can't be overridden.
 	_, err := approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{Force: true})
 	if !errors.Is(err, repository.ErrTagNotDeleted) {
 		t.Errorf("promoting it: %v", err)
 	}
 }
 
-// TestDenyLiveOverruled: a denied version that still has its tag is promoted by force.
+// TestDenyLiveOverruled checks that a denied version with a tag can be promoted with Force.
 func TestDenyLiveOverruled(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {
@@ -196,8 +196,8 @@ func TestDenyLiveOverruled(t *testing.T) {
 	})
 }
 
-// TestDenyLater: a run that looked for a denial just before there was one may write the
-// version's tag, and loses it.
+// TestDenyLater checks that a tag is deleted that another run writes after it checked for denials
+// and before the denial exists.
 func TestDenyLater(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, registrytest.Options{})
@@ -213,8 +213,8 @@ func TestDenyLater(t *testing.T) {
 	}
 }
 
-// TestDenyTakesRecord: a registry that deletes what refers to a manifest together with
-// it gets the record again.
+// TestDenyTakesRecord checks that the denial is pushed again to registries that delete referrers
+// together with a manifest.
 func TestDenyTakesRecord(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, registrytest.Options{})
@@ -228,7 +228,7 @@ func TestDenyTakesRecord(t *testing.T) {
 	}
 }
 
-// TestDenyRefused: what nobody can deny.
+// TestDenyRefused checks the errors of Deny.
 func TestDenyRefused(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {
@@ -250,7 +250,7 @@ func TestDenyRefused(t *testing.T) {
 	})
 }
 
-// TestList: what waits, what was denied, and what is only left over.
+// TestList checks entries of pending, denied, and promoted versions.
 func TestList(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, registrytest.Options{NoDelete: http.StatusMethodNotAllowed})

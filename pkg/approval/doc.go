@@ -1,14 +1,13 @@
-// Package approval decides about releases that were staged: publish puts them under
-// a pending tag, which OpenTofu does not see, and here they are promoted to their
-// version, or denied. No server is needed for it: who may write to the repository's
-// tags may decide.
+// Package approval promotes and denies staged releases. Package publish stores staged releases
+// under a pending tag, which OpenTofu ignores. No server is required: anyone who can write the tags
+// of the repository can decide.
 //
-//	stage   = source → Release → plan → OCI repository, under pending-VERSION     publish.Release
-//	promote = pending-VERSION → the same index under VERSION                      Promote
+//	stage   = source → Release → plan → OCI repository, under pending-VERSION          publish.Release
+//	promote = pending-VERSION → the same index under VERSION                           Promote
 //	deny    = VERSION or pending-VERSION → denied-VERSION, which refers to the index   Deny
 //
-// A pending release is as whole as any other: index, manifests and blobs are there,
-// and a tag keeps them from a registry's garbage collection.
+// A pending release is complete: it has an index, manifests, and blobs, and its tag protects them
+// from the garbage collection of the registry.
 package approval
 
 import (
@@ -24,60 +23,61 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// Result says what was decided about a release.
+// Result is the outcome of a decision about a release.
 type Result struct {
 	Address provider.Address
 	Version provider.Version
-	// Status is Promoted, Extended, Replaced or Denied, or Unchanged if it was decided before.
-	// A version that holds something else is a *[repository.ConflictError].
+	// Status is Promoted, Extended, Replaced, or Denied, or Unchanged if the same decision was made
+	// before. If the version has other content, the error is a *[repository.ConflictError].
 	Status publish.Status
-	// Tag and Digest are the version's and its index's, or those of the denial.
+	// Tag and Digest are the tag and the index of the version, or the tag and the manifest of the
+	// denial.
 	Tag    string
 	Digest digest.Digest
-	// Packages are those of the release.
+	// Packages are the packages of the release.
 	Packages []provider.Package
-	// Verdict is what Judge said; none where it was not asked.
+	// Verdict is the result of Judge, or the zero value if Judge was not called.
 	Verdict provider.Verdict
-	// Record is the denial, where there is one.
+	// Record is the denial, or nil.
 	Record *repository.DenialRecord
-	// Approval is the approval that Promote recorded, if any.
+	// Approval is the approval that Promote recorded, or nil.
 	Approval *artifact.Approval
-	// Stays says why the pending tag is still there; nil when it is not. It wraps
-	// [repository.ErrTagNotDeleted] where the registry removes no tags, and
-	// [repository.ErrTagMoved] where another run has staged more meanwhile.
+	// Stays is the reason why the pending tag still exists, or nil if it doesn't. It wraps
+	// [repository.ErrTagNotDeleted] if the registry doesn't delete tags, and
+	// [repository.ErrTagMoved] if another run has staged more packages.
 	Stays error
-	// Live is the reason why the tag of a denied version could not be deleted; a plain tofu
-	// init can then still install the version. It wraps the same errors as Stays. It is
-	// nil if the tag was deleted.
+	// Live is the reason why the tag of a denied version could not be deleted, or nil if it was
+	// deleted. While the tag exists, OpenTofu can install the version. Live wraps the same errors
+	// as Stays.
 	Live error
 }
 
-// ErrNotPending says that no such release waits for approval.
-var ErrNotPending = provider.Errorf(provider.NotFound, "no such release waits for approval")
+// ErrNotPending is returned if there is no such pending release.
+var ErrNotPending = provider.Errorf(provider.NotFound, "no such pending release")
 
-// ErrIncomplete says that something of a pending release is missing or damaged:
-// staging it again mends it.
-var ErrIncomplete = provider.Errorf(provider.Refused, "the pending release is not whole")
+// ErrIncomplete is returned if content of a pending release is missing or damaged. Staging the
+// release again repairs it.
+var ErrIncomplete = provider.Errorf(provider.Refused, "the pending release is incomplete")
 
-// decision is what a flow works on.
+// decision identifies the release to decide about.
 type decision struct {
 	repo    repository.Repository
 	address provider.Address
 	version provider.Version
 }
 
-// nothing is the error when nothing waits.
-func (d decision) nothing() error {
+// notPending returns the error for a version without a pending release.
+func (d decision) notPending() error {
 	return fmt.Errorf("%w under the tag %s", ErrNotPending, artifact.PendingTag(d.version))
 }
 
-// conflict says why what waits, or what is there, can't be what the version is to be.
+// conflict returns the error for a release that can't become the version.
 func (d decision) conflict(reasons ...string) *repository.ConflictError {
 	return &repository.ConflictError{Release: d.address.String() + " " + d.version.String(), Reasons: reasons}
 }
 
-// own refuses what is no release of the provider.
-func (d decision) own(i repository.Inspection, aliases provider.Aliases) error {
+// checkProvider returns a conflict if the release belongs to another provider.
+func (d decision) checkProvider(i repository.Inspection, aliases provider.Aliases) error {
 	foreign, ok := errors.AsType[*repository.ProviderMismatchError](i.CheckProvider(d.address, aliases...))
 	if !ok {
 		return nil
@@ -87,22 +87,18 @@ func (d decision) own(i repository.Inspection, aliases provider.Aliases) error {
 	return err
 }
 
-// packages describes what an inspection has found.
-func packages(i repository.Inspection, a provider.Address, v provider.Version) []provider.Package {
+// packages returns the packages that an inspection has found.
+func (d decision) packages(i repository.Inspection) []provider.Package {
 	var all []provider.Package
 	for _, platform := range i.Index.Platforms() {
-		all = append(all, i.At(platform).Package(a, v))
+		all = append(all, i.At(platform).Package(d.address, d.version))
 	}
 	return all
 }
 
-func (d decision) packages(i repository.Inspection) []provider.Package {
-	return packages(i, d.address, d.version)
-}
-
-// untag removes a tag that is at was, where the registry lets it go; stays says why it
-// is still there.
-func (d decision) untag(ctx context.Context, tag string, was digest.Digest) (stays, err error) {
+// deleteTag deletes a tag that points to digest was. If the tag could not be deleted, stays is the
+// reason.
+func (d decision) deleteTag(ctx context.Context, tag string, was digest.Digest) (stays, err error) {
 	untag := d.repo.Traits().DeleteTag
 	switch {
 	case was == "":
@@ -117,8 +113,8 @@ func (d decision) untag(ctx context.Context, tag string, was digest.Digest) (sta
 	return nil, err
 }
 
-// deniedBy separates a denial from other errors.
-func deniedBy(err error) (*repository.DeniedError, error) {
+// asDenied separates denials from other errors.
+func asDenied(err error) (*repository.DeniedError, error) {
 	if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
 		return denied, nil
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 )
 
-// stage puts versions of acme/rocket where they wait.
+// stage publishes versions of acme/rocket under pending tags.
 func stage(ctx context.Context, dir string, repo repository.Repository, versions ...provider.Version) provider.Address {
 	address, err := provider.ParseAddress("acme/rocket")
 	if err != nil {
@@ -42,7 +42,7 @@ func mustVersion(text string) provider.Version {
 	return v
 }
 
-// What waits becomes the version by its tag alone.
+// Promote a pending release.
 func ExamplePromote() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -52,7 +52,7 @@ func ExamplePromote() {
 	tags, err := repo.Tags(ctx)
 	fmt.Println(tags, err)
 	for range 2 {
-		// The zero options judge nothing; trust.Policy has a method for Judge.
+		// The zero value verifies no signatures; trust.Policy has a method for Judge.
 		done, err := approval.Promote(ctx, repo, address, version, approval.PromoteOptions{})
 		if err != nil {
 			fmt.Println(err)
@@ -69,7 +69,7 @@ func ExamplePromote() {
 	// [1.0.0] <nil>
 }
 
-// A denial is stored where the release was, and no run publishes the version again.
+// Deny a release. Afterwards, the version can't be published again.
 func ExampleDeny() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -95,7 +95,7 @@ func ExampleDeny() {
 	// publishing registry.opentofu.org/acme/rocket 1.0.0: the version is denied: crashes at night (jane)
 }
 
-// What is still to be decided in a repository, and what was.
+// List pending and denied versions.
 func ExampleList() {
 	dir, remove := exampletest.Dir()
 	defer remove()

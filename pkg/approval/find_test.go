@@ -8,7 +8,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// TestFind: what waits is found before what was denied, and only what would do.
+// TestFind checks that pending versions take precedence over denied ones, and that only matching
+// versions are found.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {
@@ -24,7 +25,7 @@ func TestFind(t *testing.T) {
 	})
 }
 
-// find looks for what meets a constraint, and wants its state; empty is nothing.
+// find checks the state of the version that meets a constraint; an empty want means none.
 func (w *world) find(t *testing.T, constraint string, want publish.Status) {
 	t.Helper()
 	r := provider.Requirement{Address: w.address}

@@ -14,26 +14,25 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// maxQuestions is how many versions are asked about at once.
-const maxQuestions = 8
+// maxConcurrency is the number of versions that are inspected concurrently.
+const maxConcurrency = 8
 
-// Entry is a version that was staged.
+// Entry is a version that was staged or denied.
 type Entry struct {
 	Version provider.Version
-	// State is Pending, also if a record says that it was denied before; Denied, for the
-	// reason that the record has; or Promoted, and only its pending tag is still there.
+	// State is Pending, even if the version was denied before; Denied; or Promoted if the version
+	// is released and only its pending tag still exists.
 	State publish.Status
-	// Tag and Digest are what the entry goes by: the pending tag and its index, or
-	// those of the denial.
+	// Tag and Digest are the pending tag and its index, or the tag and the manifest of the denial.
 	Tag       string
 	Digest    digest.Digest
 	Platforms []provider.Platform
-	// Record is the denial, nil where there is none.
+	// Record is the denial, or nil.
 	Record *repository.DenialRecord
 }
 
-// List returns the versions that wait in a repository, and those that were denied,
-// newest first. Errors are the repository's.
+// List returns the pending and the denied versions of a repository, newest first. It returns the
+// errors of the repository.
 func List(ctx context.Context, repo repository.Reader) ([]Entry, error) {
 	tags, err := repo.Tags(ctx)
 	if err != nil {
@@ -43,7 +42,7 @@ func List(ctx context.Context, repo repository.Reader) ([]Entry, error) {
 	versions := provider.NewestFirst(slices.Concat(artifact.Tags(tags).Pending(), denied))
 	entries := make([]Entry, len(versions))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxQuestions)
+	group.SetLimit(maxConcurrency)
 	for n, v := range versions {
 		group.Go(func() (err error) {
 			entries[n], err = entry(ctx, repo, v, slices.Contains(tags, artifact.Tag(v)), slices.Contains(denied, v))
@@ -54,8 +53,8 @@ func List(ctx context.Context, repo repository.Reader) ([]Entry, error) {
 	return slices.DeleteFunc(entries, func(e Entry) bool { return e.Tag == "" }), err
 }
 
-// entry describes a version. released and denied report whether the version's tag and the
-// tag of a denial exist. The zero value means that the version no longer exists.
+// entry returns the entry of a version, or the zero value if the version no longer exists. released
+// and denied report whether the tags of the version and of a denial exist.
 func entry(ctx context.Context, repo repository.Reader, v provider.Version, released, denied bool) (e Entry, err error) {
 	if denied {
 		record, _, err := repository.ReadDenial(ctx, repo, v)
@@ -70,8 +69,8 @@ func entry(ctx context.Context, repo repository.Reader, v provider.Version, rele
 	}
 	e = Entry{Version: v, State: publish.Pending, Tag: i.Tag, Digest: i.Digest, Platforms: i.Index.Platforms(), Record: e.Record}
 	if released && !denied {
-		standing, err := repository.Inspect(ctx, repo, artifact.Tag(v), repository.DepthManifests)
-		if status, _ := compare(i, standing); err == nil && status == publish.Unchanged {
+		version, err := repository.Inspect(ctx, repo, artifact.Tag(v), repository.DepthManifests)
+		if status, _ := compare(i, version); err == nil && status == publish.Unchanged {
 			e.State = publish.Promoted
 		}
 		return e, err

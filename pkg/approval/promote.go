@@ -12,30 +12,30 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// PromoteOptions of [Promote]; the zero value judges nothing.
+// PromoteOptions configures [Promote]. The zero value is valid and verifies no signatures.
 type PromoteOptions struct {
-	// Judge says what the signature of the release proves, by the evidence that lies
-	// beside it, before its tag is written: what was right when it was staged may not
-	// be any more. Its error ends the run. nil judges nothing; trust.Policy has such a
+	// Judge, if not nil, verifies the signature of the release, from the stored documents, before
+	// the tag is written: a key that was trusted when the release was staged might not be trusted
+	// now. If Judge returns an error, Promote fails with this error. trust.Policy has such a
 	// method.
 	Judge func(ctx context.Context, r provider.Release) (provider.Verdict, error)
-	// Approval records who decided, and why. Unless it is the zero value, it is attached to
-	// the index of the release, even if the version is already released.
+	// Approval records who decided and why. If it is not the zero value, it is attached to the
+	// index of the release, even if the version is already released.
 	Approval artifact.Approval
-	// Aliases are the providers whose releases the repository may have instead.
+	// Aliases are the providers whose releases the repository can contain instead.
 	Aliases provider.Aliases
-	// Force replaces a version that holds something else, promotes a denied version, and
-	// removes the denial.
+	// Force replaces a version that has other content, promotes a denied version, and removes the
+	// denial.
 	Force bool
-	// DryRun compares and judges, and writes nothing.
+	// DryRun computes the result and writes nothing.
 	DryRun bool
 }
 
-// Promote lets the version's tag name the index that waits for it, and then removes
-// the pending tag: no blob and no manifest moves, and the digest stays. A run that was
-// cut off between the two is completed by the next one. What is promoted already is
-// [Unchanged]. Errors are [ErrNotPending], [ErrIncomplete], *[repository.DeniedError],
-// *[repository.ConflictError], those of Judge, and the repository's.
+// Promote points the tag of the version to the pending index, and then deletes the pending tag. It
+// transfers no blobs and no manifests, and the digest stays the same. Running Promote again
+// completes an interrupted run. If the version is already promoted, the status is
+// [publish.Unchanged]. Promote returns [ErrNotPending], [ErrIncomplete], *[repository.DeniedError],
+// *[repository.ConflictError], errors from Judge, and errors from the repository.
 func Promote(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o PromoteOptions) (Result, error) {
 	p := promotion{decision{repo, a, v}, o}
 	r, err := p.run(ctx)
@@ -52,8 +52,8 @@ type promotion struct {
 
 func (p promotion) run(ctx context.Context) (Result, error) {
 	r := Result{Address: p.address, Version: p.version, Tag: artifact.Tag(p.version)}
-	// 1. The denial, the pending release, and the released one.
-	denied, err := deniedBy(repository.CheckDenied(ctx, p.repo, p.version))
+	// 1. Inspect the denial and the released version.
+	denied, err := asDenied(repository.CheckDenied(ctx, p.repo, p.version))
 	if err == nil && denied != nil && !p.options.Force {
 		err = denied
 	}
@@ -63,30 +63,30 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	if denied != nil {
 		r.Record = &denied.Record
 	}
-	standing, err := repository.Inspect(ctx, p.repo, r.Tag, repository.DepthManifests)
+	version, err := repository.Inspect(ctx, p.repo, r.Tag, repository.DepthManifests)
 	if err != nil {
 		return r, err
 	}
-	// 2. Whether the version may become that, or is it already.
-	waiting, err := p.waiting(ctx)
-	if errors.Is(err, ErrNotPending) && standing.Exists() && p.own(standing, p.options.Aliases) == nil {
-		r.Status, r.Packages, err = publish.Unchanged, p.packages(standing), nil
+	// 2. Inspect the pending release, and decide whether it can become the version.
+	pending, err := p.inspectPending(ctx)
+	if errors.Is(err, ErrNotPending) && version.Exists() && p.checkProvider(version, p.options.Aliases) == nil {
+		r.Status, r.Packages, err = publish.Unchanged, p.packages(version), nil
 	} else if err == nil {
-		r.Packages, r.Digest = p.packages(waiting), waiting.Digest
-		r.Status, err = p.decide(ctx, waiting, standing)
+		r.Packages, r.Digest = p.packages(pending), pending.Digest
+		r.Status, err = p.decide(ctx, pending, version)
 	}
 	if err != nil {
 		return r, err
 	}
 	if r.Status == publish.Unchanged {
-		r.Digest = standing.Digest
-		if err := p.record(ctx, &r, standing); err != nil {
+		r.Digest = version.Digest
+		if err := p.record(ctx, &r, version); err != nil {
 			return r, err
 		}
-		return p.tidy(ctx, r, waiting, standing)
+		return p.deleteTags(ctx, r, pending, version)
 	}
-	// 3. Its signature, and whether that does.
-	release, err := oci.FromInspection(ctx, p.repo, waiting, p.address, p.version, waiting.Index.Platforms())
+	// 3. Verify the signature.
+	release, err := oci.FromInspection(ctx, p.repo, pending, p.address, p.version, pending.Index.Platforms())
 	if err != nil {
 		return r, err
 	}
@@ -95,22 +95,23 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 			return r, err
 		}
 	}
-	if err := p.record(ctx, &r, waiting); err != nil || p.options.DryRun {
+	if err := p.record(ctx, &r, pending); err != nil || p.options.DryRun {
 		return r, err
 	}
-	// 4. Write the version's tag, unless it was denied in the meantime, then delete the pending one.
+	// 4. Write the tag of the version, unless it was denied in the meantime, and then delete the
+	// pending tag.
 	if denied == nil {
 		if err := repository.CheckDeniedNow(ctx, p.repo, p.version); err != nil {
 			return r, err
 		}
 	}
-	if err := p.tag(ctx, waiting, standing); err != nil {
+	if err := p.tag(ctx, pending, version); err != nil {
 		return r, err
 	}
-	return p.tidy(ctx, r, waiting, waiting)
+	return p.deleteTags(ctx, r, pending, pending)
 }
 
-// record attaches the approval to an index. It runs before the version's tag is written.
+// record attaches the approval to an index before the tag of the version is written.
 func (p promotion) record(ctx context.Context, r *Result, i repository.Inspection) error {
 	if p.options.Approval == (artifact.Approval{}) {
 		return nil
@@ -129,39 +130,40 @@ func (p promotion) record(ctx context.Context, r *Result, i repository.Inspectio
 	return nil
 }
 
-// waiting looks at what waits for approval, and refuses what is not whole.
-func (p promotion) waiting(ctx context.Context) (repository.Inspection, error) {
+// inspectPending inspects the pending release. It returns an error if the release is incomplete.
+func (p promotion) inspectPending(ctx context.Context) (repository.Inspection, error) {
 	i, err := repository.Inspect(ctx, p.repo, artifact.PendingTag(p.version), repository.DepthBlobs)
 	if err != nil {
 		return i, err
 	}
 	if !i.Exists() || i.IsDenial() {
-		return repository.Inspection{Tag: i.Tag}, p.nothing()
+		return repository.Inspection{Tag: i.Tag}, p.notPending()
 	}
 	if i.Dangling {
-		return i, fmt.Errorf("%w: its index %s is lost", ErrIncomplete, i.Digest)
+		return i, fmt.Errorf("%w: index %s is missing", ErrIncomplete, i.Digest)
 	}
-	if err := p.own(i, p.options.Aliases); err != nil {
+	if err := p.checkProvider(i, p.options.Aliases); err != nil {
 		return i, err
 	}
 	for _, platform := range i.Index.Platforms() {
 		if f := i.At(platform); f.Err != nil {
 			return i, fmt.Errorf("%w: the manifest for %s: %w", ErrIncomplete, platform, f.Err)
 		} else if !f.IsIntact() {
-			return i, fmt.Errorf("%w: %s lacks %s", ErrIncomplete, platform, f.Missing[0])
+			return i, fmt.Errorf("%w: the package for %s has a missing or damaged blob %s", ErrIncomplete, platform, f.Missing[0])
 		}
 	}
 	return i, nil
 }
 
-// decide returns what promoting does to the version, or why it is refused.
-func (p promotion) decide(ctx context.Context, waiting, standing repository.Inspection) (publish.Status, error) {
-	status, conflicts := compare(waiting, standing)
+// decide returns the status of the version after promotion, or an error if the release can't be
+// promoted.
+func (p promotion) decide(ctx context.Context, pending, version repository.Inspection) (publish.Status, error) {
+	status, conflicts := compare(pending, version)
 	if status == publish.Unchanged || p.options.Force {
 		return status, nil
 	}
-	if standing.Exists() && standing.Format == nil {
-		if err := p.own(standing, p.options.Aliases); err != nil {
+	if version.Exists() && version.Format == nil {
+		if err := p.checkProvider(version, p.options.Aliases); err != nil {
 			return status, err
 		}
 	} else if err := repository.CheckOwner(ctx, p.repo, p.address, p.options.Aliases...); err != nil {
@@ -173,26 +175,26 @@ func (p promotion) decide(ctx context.Context, waiting, standing repository.Insp
 	return status, nil
 }
 
-// tag writes the version's tag, and reads it back.
-func (p promotion) tag(ctx context.Context, waiting, standing repository.Inspection) error {
-	if err := p.repo.PushTag(ctx, indexOf(waiting), artifact.Tag(p.version), standing.Digest); err != nil {
+// tag writes the tag of the version, and reads it back.
+func (p promotion) tag(ctx context.Context, pending, version repository.Inspection) error {
+	if err := p.repo.PushTag(ctx, indexOf(pending), artifact.Tag(p.version), version.Digest); err != nil {
 		return err
 	}
 	now, err := repository.ReadBack(ctx, p.repo, artifact.Tag(p.version))
-	if err == nil && now.Digest != waiting.Digest {
+	if err == nil && now.Digest != pending.Digest {
 		err = fmt.Errorf("reading the tag back: %w", repository.ErrTagMoved)
 	}
 	return err
 }
 
-// tidy deletes the pending tag, and the tag of an overruled denial; version is the index
-// that the version's tag points to.
-func (p promotion) tidy(ctx context.Context, r Result, waiting, version repository.Inspection) (Result, error) {
-	if p.options.DryRun || !waiting.Exists() && r.Record == nil {
+// deleteTags deletes the pending tag, and the tag of an overridden denial. version is the index
+// that the tag of the version points to.
+func (p promotion) deleteTags(ctx context.Context, r Result, pending, version repository.Inspection) (Result, error) {
+	if p.options.DryRun || !pending.Exists() && r.Record == nil {
 		return r, nil
 	}
 	var err error
-	if r.Stays, err = p.untag(ctx, waiting.Tag, waiting.Digest); err != nil {
+	if r.Stays, err = p.deleteTag(ctx, pending.Tag, pending.Digest); err != nil {
 		return r, err
 	}
 	if r.Record != nil {
@@ -203,8 +205,8 @@ func (p promotion) tidy(ctx context.Context, r Result, waiting, version reposito
 	if p.repo.Traits().AtomicTags {
 		return r, nil
 	}
-	// There are registries that delete a manifest, with all its tags, when one of them
-	// is deleted.
+	// When a tag is deleted, some registries delete its manifest and all other tags of the
+	// manifest.
 	now, err := repository.Inspect(ctx, p.repo, r.Tag, repository.DepthIndex)
 	if err == nil && (now.Dangling || !now.Exists()) {
 		err = p.repo.PushTag(ctx, indexOf(version), r.Tag, now.Digest)
@@ -216,22 +218,21 @@ func indexOf(i repository.Inspection) artifact.Blob {
 	return artifact.Blob{Descriptor: i.Descriptor, Bytes: i.Bytes}
 }
 
-// compare says what it means for a version to become what waits, by the tag alone:
-// what the version holds has to be there too. The reasons are those why it can't be,
-// none when it can.
-func compare(waiting, standing repository.Inspection) (publish.Status, []string) {
+// compare returns the status of promoting a pending release: everything that the released version
+// contains must be in the pending release, too. The reasons explain why it can't be promoted.
+func compare(pending, version repository.Inspection) (publish.Status, []string) {
 	switch {
-	case !standing.Exists() || standing.Dangling:
+	case !version.Exists() || version.Dangling:
 		return publish.Promoted, nil
-	case standing.Digest == waiting.Digest:
+	case version.Digest == pending.Digest:
 		return publish.Unchanged, nil
-	case standing.Format != nil:
-		return publish.Replaced, []string{(&repository.ProviderMismatchError{Tag: standing.Tag, Format: standing.Format}).Error()}
+	case version.Format != nil:
+		return publish.Replaced, []string{(&repository.ProviderMismatchError{Tag: version.Tag, Format: version.Format}).Error()}
 	}
-	d := repository.Compare(waiting, standing)
+	d := repository.Compare(pending, version)
 	switch {
 	case len(d.Conflicts) == 0 && !d.Gains && !d.Documents:
-		return publish.Unchanged, nil // the version holds all that waits
+		return publish.Unchanged, nil // the version already contains the pending release
 	case len(d.Conflicts) > 0 || len(d.Loses) > 0:
 		return publish.Replaced, d.Reasons()
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// promote promotes, and fails where that fails.
+// promote promotes the release, and fails the test on errors.
 func (w *world) promote(t *testing.T, o approval.PromoteOptions) approval.Result {
 	t.Helper()
 	r, err := approval.Promote(t.Context(), w.repo, w.address, w.version, o)
@@ -29,7 +29,7 @@ func (w *world) promote(t *testing.T, o approval.PromoteOptions) approval.Result
 	return r
 }
 
-// TestPromote: the tag moves, the digest stays, and nothing else is sent.
+// TestPromote checks that only the tag moves and that the digest stays the same.
 func TestPromote(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {
@@ -66,14 +66,14 @@ func TestPromote(t *testing.T) {
 		if w.at(t, version) != index || w.at(t, waiting) != "" {
 			t.Error("the tags are not as promised")
 		}
-		// Again, there is nothing to do and nothing to judge.
+		// Promoting again has no effect, and verifies no signature.
 		if r := w.promote(t, o); r.Status != publish.Unchanged || r.Digest != index || len(r.Packages) != 2 || judged != 2 {
 			t.Errorf("again: %+v, judged %d times", r, judged)
 		}
 	})
 }
 
-// TestPromoteRecord: who decided is attached to the index before the tag is written.
+// TestPromoteRecord checks that the approval is attached to the index before the tag is written.
 func TestPromoteRecord(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {
@@ -114,7 +114,7 @@ func TestPromoteRecord(t *testing.T) {
 	})
 }
 
-// TestPromoteBeside: what a version that is there makes of what waits.
+// TestPromoteBeside checks promotion when the version already exists.
 func TestPromoteBeside(t *testing.T) {
 	t.Parallel()
 	sbom := map[provider.Platform]pkg{nouns.Plan9: {content: "plan9", documents: []string{"plan9.spdx.json"}}}
@@ -161,8 +161,8 @@ func TestPromoteBeside(t *testing.T) {
 	}
 }
 
-// TestPromoteCutOff: between the two tags the version is there already, and the next
-// run completes it; before, nothing is gone.
+// TestPromoteCutOff checks that an interrupted promotion loses nothing, and that the next run
+// completes it.
 func TestPromoteCutOff(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[registrytest.Kind]struct{ version, waits bool }{
@@ -188,7 +188,7 @@ func TestPromoteCutOff(t *testing.T) {
 	}
 }
 
-// TestPromoteMoved: what is staged while a release is promoted is not lost.
+// TestPromoteMoved checks that packages which are staged during a promotion are not lost.
 func TestPromoteMoved(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, registrytest.Options{})
@@ -206,7 +206,7 @@ func TestPromoteMoved(t *testing.T) {
 	}
 }
 
-// TestPromoteRefused: nothing is written where something is wrong.
+// TestPromoteRefused checks that nothing is written if an error occurs.
 func TestPromoteRefused(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused on purpose")
@@ -274,8 +274,8 @@ func (w *world) inspect(t *testing.T, tag string) repository.Inspection {
 	return i
 }
 
-// TestPromoteKeepsVersion: a registry that deletes the manifest with the first of its
-// tags gets the version's tag again.
+// TestPromoteKeepsVersion checks that the tag of the version is restored in registries that delete
+// a manifest together with any of its tags.
 func TestPromoteKeepsVersion(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, registrytest.Options{DeletesManifests: true})

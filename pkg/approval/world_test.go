@@ -24,19 +24,19 @@ const (
 	denied  = "denied-1.2.3"
 )
 
-// world is a repository to decide in.
+// world is a repository with releases to promote or deny.
 type world struct {
 	repo    repository.Repository
 	address provider.Address
 	version provider.Version
-	// registry and dir are those of the repository's kind.
+	// registry and dir locate the repository, depending on its kind.
 	registry *registrytest.Registry
 	dir      string
 }
 
 const repositoryName = "acme/thing"
 
-// eachWorld runs a test over an image layout and a registry.
+// eachWorld runs a test with an image layout and with a registry.
 func eachWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Run("layout", func(t *testing.T) {
@@ -79,14 +79,13 @@ func newRegistry(t *testing.T, o registrytest.Options) *world {
 	return w
 }
 
-// pkg is a package of the release: what its zip has in it, and the names of its
-// documents.
+// pkg describes a package of the release: the content of its zip, and the names of its documents.
 type pkg struct {
 	content   string
 	documents []string
 }
 
-// put stores a release under a tag, and gives its index's digest.
+// put stores a release under a tag, and returns the digest of its index.
 func (w *world) put(t *testing.T, tag string, packages map[provider.Platform]pkg) digest.Digest {
 	t.Helper()
 	r := provider.Release{Address: w.address, Version: w.version}
@@ -120,7 +119,7 @@ func (w *world) put(t *testing.T, tag string, packages map[provider.Platform]pkg
 	return now.Digest
 }
 
-// at returns the digest that a tag names, empty where there is no such tag.
+// at returns the digest that a tag points to, or an empty string if the tag doesn't exist.
 func (w *world) at(t *testing.T, tag string) digest.Digest {
 	t.Helper()
 	i, err := repository.Inspect(t.Context(), w.repo, tag, repository.DepthIndex)
@@ -130,7 +129,7 @@ func (w *world) at(t *testing.T, tag string) digest.Digest {
 	return i.Digest
 }
 
-// one is a release for one platform, both for two.
+// one is a release for one platform, and both for two.
 var (
 	one  = map[provider.Platform]pkg{nouns.Plan9: {content: "plan9"}}
 	both = map[provider.Platform]pkg{nouns.Plan9: {content: "plan9"}, nouns.Haiku: {content: "haiku"}}

@@ -19,7 +19,7 @@ var errLeft = errors.New("left to the user's configuration")
 // bring downloads a package from the source into the store. If the package in the store
 // was refused, refused is the reason, which is part of the error if the download fails.
 func (o Options) bring(ctx context.Context, s selection, refused error, acquire func(context.Context, int64) (func(), error)) (store.Known, error) {
-	src := source.NewCached(o.Source, o.Store, source.CacheOptions{TakeOnly: true})
+	src := source.NewCached(o.Source, o.Store, source.CacheOptions{ReadOnly: true})
 	to := &sink{store: o.Store, selection: s}
 	judge := func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 		refused, to.Evidence = nil, evidenceOf(ctx, r)

@@ -66,7 +66,7 @@ func (c chooser) withDenied(r provider.Requirement, items []Item, denied []provi
 			chosen = append(chosen, item.Version)
 		}
 	}
-	for _, v := range source.PassedOver(r, c.latest, denied, chosen) {
+	for _, v := range source.SkippedDenied(r, c.latest, denied, chosen) {
 		items = append(items, Item{Requirement: r, Version: v})
 	}
 	slices.SortStableFunc(items, func(a, b Item) int { return b.Version.Compare(a.Version) })
@@ -99,7 +99,7 @@ func (c chooser) resolve(ctx context.Context, r provider.Requirement, newest int
 		skipped = r.PreReleases(versions)
 	}
 	met, err = r.Select(slices.DeleteFunc(versions, isDenied), newest)
-	if err != nil && len(source.PassedOver(r, 0, denied, nil)) > 0 {
+	if err != nil && len(source.SkippedDenied(r, 0, denied, nil)) > 0 {
 		err = nil // all matching versions are denied
 	}
 	return met, denied, skipped, err

@@ -62,11 +62,11 @@ func read(t *testing.T, src provider.Source, p provider.Package) []byte {
 // nothing is to be added.
 func TestCachedAsksOnce(t *testing.T) {
 	t.Parallel()
-	for takeOnly, wanted := range map[bool]int{false: 1, true: 3} {
+	for readOnly, wanted := range map[bool]int{false: 1, true: 3} {
 		w := newWorld(t)
 		dir := t.TempDir()
 		for range 3 {
-			src := w.cached(t, dir, source.CacheOptions{TakeOnly: takeOnly})
+			src := w.cached(t, dir, source.CacheOptions{ReadOnly: readOnly})
 			r, err := src.Release(t.Context(), w.address, nouns.Version(t, "1.2.3"), nouns.Plan9)
 			if err != nil {
 				t.Fatal(err)
@@ -76,7 +76,7 @@ func TestCachedAsksOnce(t *testing.T) {
 			}
 		}
 		if n := w.Requests()[origintest.Zip]; n != wanted {
-			t.Errorf("take only %v: %d zips were fetched, want %d", takeOnly, n, wanted)
+			t.Errorf("take only %v: %d zips were fetched, want %d", readOnly, n, wanted)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestCachedTakesForOthers(t *testing.T) {
 	}
 	read(t, src, r.Packages[0])
 	r.Packages[0].Size = -1 // as origins have it
-	body, size, err := w.cached(t, dir, source.CacheOptions{TakeOnly: true}).Open(t.Context(), r.Packages[0])
+	body, size, err := w.cached(t, dir, source.CacheOptions{ReadOnly: true}).Open(t.Context(), r.Packages[0])
 	if err != nil || size != int64(len(w.zips[nouns.Plan9])) {
 		t.Fatalf("size %d, %v", size, err)
 	}

@@ -1,10 +1,8 @@
-// Package source has what all places have in common that releases come from. The
-// places themselves are the packages below it: origin registries (origin), what a
-// build left on disk (builddir), OCI repositories (oci), and what OpenTofu reads
-// as a filesystem_mirror (filesystem). All are a [provider.Source], and all have
-// compared a release's zips with its SHA256SUMS by the time they describe it.
+// Package source contains what all sources of releases have in common. The packages below it are
+// the sources: origin registries (origin), local build directories (builddir), OCI repositories
+// (oci), and OpenTofu's filesystem_mirror directories (filesystem). All of them implement
+// [provider.Source], and check the zips of a release against SHA256SUMS before they return it.
 //
-// [Memo] keeps what another source said, and [Resolve] tells which versions a
-// requirement means. Use it with the flows of packages mirror, publish and pull, or
-// alone to look at releases.
+// [Memo] caches the responses of a source, and [Resolve] returns the versions that a requirement
+// matches. Use them with packages mirror, publish, and pull, or on their own.
 package source

@@ -13,10 +13,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Memo is a source that keeps what another one said for a lifetime: a run for a
-// command, minutes for a server. Zips and documents are opened at the other one
-// each time. It is safe for concurrent use, and asks for a thing once however
-// many want it at the same time.
+// Memo is a source that caches responses of another source: for one run in a command, or for
+// minutes in a server. Zips and documents are not cached. It is safe for concurrent use, and
+// concurrent requests for the same item share one request.
 type Memo struct {
 	inner     provider.Source
 	can       provider.Capabilities
@@ -34,13 +33,13 @@ type versionKey struct {
 	version provider.Version
 }
 
-// releaseKey has the wanted platforms as one text, since keys are comparable.
+// releaseKey contains the requested platforms as a string, because keys must be comparable.
 type releaseKey struct {
 	versionKey
 	only string
 }
 
-// NewMemo decorates a source; a lifetime of 0 has no end.
+// NewMemo returns a caching decorator for inner. If lifetime is zero, entries never expire.
 func NewMemo(inner provider.Source, lifetime time.Duration) *Memo {
 	m := &Memo{inner: inner, can: provider.CapabilitiesOf(inner)}
 	m.versions.Lifetime, m.releases.Lifetime = lifetime, lifetime
@@ -48,7 +47,7 @@ func NewMemo(inner provider.Source, lifetime time.Duration) *Memo {
 	return m
 }
 
-// Versions lists what the source listed.
+// Versions returns the versions of the underlying source.
 func (m *Memo) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	versions, err := m.versions.Get(ctx, a, func(ctx context.Context) ([]provider.Version, error) {
 		return m.inner.Versions(ctx, a)
@@ -56,7 +55,7 @@ func (m *Memo) Versions(ctx context.Context, a provider.Address) ([]provider.Ver
 	return slices.Clone(versions), err
 }
 
-// Release describes a version as the source did.
+// Release returns the release of the underlying source.
 func (m *Memo) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	var wanted []string
 	for _, p := range provider.SortPlatforms(only) {
@@ -70,12 +69,13 @@ func (m *Memo) Release(ctx context.Context, a provider.Address, v provider.Versi
 	return r, err
 }
 
-// Open opens the zip at the source.
+// Open opens the zip at the underlying source.
 func (m *Memo) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	return m.inner.Open(ctx, p)
 }
 
-// Capabilities are those of the source. What costs it a request is asked once.
+// Capabilities returns the capabilities of the underlying source. Those that need requests are
+// cached.
 func (m *Memo) Capabilities() provider.Capabilities {
 	can := m.can
 	if ask := m.can.Platforms; ask != nil {

@@ -7,11 +7,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Resolve says which versions of a source a requirement means: the newest n that
-// meet it, newest first; n = 0 means all. A requirement that names one version
-// means just that, and then no list of versions is asked for: whether it is there
-// is told when its release is read. Errors are those of Versions, and
-// [provider.ErrVersionNotFound].
+// Resolve returns the versions of a source that a requirement matches, newest first, and at most n
+// of them. If n is zero, it returns all. If the requirement specifies an exact version, Resolve
+// returns this version without a request: whether it exists is known when its release is read. It
+// returns the errors of Versions, and [provider.ErrVersionNotFound].
 func Resolve(ctx context.Context, src provider.Source, r provider.Requirement, n int) ([]provider.Version, error) {
 	if v, exact := r.Constraint.Exact(); exact {
 		return []provider.Version{v}, nil
@@ -23,22 +22,21 @@ func Resolve(ctx context.Context, src provider.Source, r provider.Requirement, n
 	return r.Select(versions, n)
 }
 
-// Denied returns the denied versions that [Resolve] would have chosen otherwise, newest
-// first; chosen is the result of Resolve. Errors of the source are ignored, because
-// Resolve returns them.
+// Denied returns the denied versions that [Resolve] would have returned otherwise, newest first.
+// chosen is the result of Resolve. Errors of the source are ignored, because Resolve returns them.
 func Denied(ctx context.Context, src provider.Source, r provider.Requirement, n int, chosen []provider.Version) []provider.Version {
 	list := provider.CapabilitiesOf(src).Denied
 	if list == nil {
 		return nil
 	}
 	denied, _ := list(ctx, r.Address)
-	return PassedOver(r, n, denied, chosen)
+	return SkippedDenied(r, n, denied, chosen)
 }
 
-// PassedOver returns the denied versions that would have been chosen for a requirement,
-// newest first: all that meet it or, if n versions were chosen, those that are newer than
-// the last of them. If the requirement names a version exactly, there are none.
-func PassedOver(r provider.Requirement, n int, denied, chosen []provider.Version) []provider.Version {
+// SkippedDenied returns the denied versions that would have been chosen for a requirement, newest
+// first: all matching ones or, if n versions were chosen, those that are newer than the last of
+// them. If the requirement specifies an exact version, it returns none.
+func SkippedDenied(r provider.Requirement, n int, denied, chosen []provider.Version) []provider.Version {
 	if _, exact := r.Constraint.Exact(); exact {
 		return nil
 	}

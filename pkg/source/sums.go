@@ -11,10 +11,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// CheckSums holds packages against a SHA256SUMS document that is in memory. It
-// gives what is wrong with each package, in their order: nil, a
-// *[sums.FileError] or a *[sums.MismatchError]. The error is that of a
-// document that cannot be read, a *[sums.FileError].
+// CheckSums checks packages against a SHA256SUMS document, whose content must be in memory. It
+// returns one error per package, in the same order: nil, a *[sums.FileError], or a
+// *[sums.MismatchError]. If the document is invalid, err is a *[sums.FileError].
 func CheckSums(listed provider.Document, packages ...provider.Package) (wrong []error, err error) {
 	file, err := sums.Parse(listed.Bytes)
 	if err != nil {
@@ -27,9 +26,8 @@ func CheckSums(listed provider.Document, packages ...provider.Package) (wrong []
 	return wrong, nil
 }
 
-// checkListed looks a package up by the name that it has where it comes from, and
-// by its conventional one. One of them has to be listed, and all that are have to
-// fit.
+// checkListed checks a package under the name that its source uses and under its conventional name.
+// At least one of them must be listed, and every listed checksum must match.
 func checkListed(file sums.File, p provider.Package) error {
 	if p.ListedAs == "" {
 		return file.Check(p.Filename, p.Digest)
@@ -49,7 +47,7 @@ func isUnlisted(err error) bool {
 	return ok && unlisted.Missing != ""
 }
 
-// VerifySums is [CheckSums] with all that is wrong in one error.
+// VerifySums is like [CheckSums], but joins all errors.
 func VerifySums(listed provider.Document, packages ...provider.Package) error {
 	wrong, err := CheckSums(listed, packages...)
 	if err != nil {
@@ -63,7 +61,7 @@ func VerifySums(listed provider.Document, packages ...provider.Package) error {
 	return errors.Join(wrong...)
 }
 
-// GeneratedSums makes the SHA256SUMS of a release whose publisher made none.
+// GeneratedSums generates the SHA256SUMS of a release whose publisher provides none.
 func GeneratedSums(r provider.Release) provider.Document {
 	listed := map[string]digest.Digest{}
 	for _, p := range r.Packages {

@@ -76,7 +76,7 @@ const _ = 24
 // Unsigned is what is done about releases without a signature; empty leaves it to the Policy.
 const _ = 25
 
-// TakeOnly adds nothing to the store.
+// ReadOnly adds nothing to the store.
 const _ = 26
 
 // ordered gives the command line as the library reads it.

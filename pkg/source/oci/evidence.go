@@ -15,17 +15,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
-// maxShared bounds each document about a release (SHA256SUMS, its signature,
-// keys), in bytes. They are a few kilobytes; all of them are held in memory.
+// maxShared is the maximum size in bytes of each document about a release: SHA256SUMS, its
+// signature, and keys. They are usually a few kilobytes, and all of them are stored in memory.
 const maxShared = 4 << 20
 
-// maxSharedTotal bounds all of them together.
+// maxSharedTotal is the maximum size of these documents in total.
 const maxSharedTotal = 16 << 20
 
-// FromInspection makes a release of the packages that an inspection found for
-// some platforms, manifests included, with the evidence that they carry. Each
-// package is held against its name and its SHA256SUMS. The documents about the
-// release are read, those about a package are left where they are.
+// FromInspection returns the release with the packages and documents that an inspection has found
+// for some platforms. The inspection must include manifests. Each package is checked against its
+// name and its SHA256SUMS. Documents about the release are read; documents about a package are not.
 func FromInspection(ctx context.Context, repo repository.Reader, found repository.Inspection, a provider.Address, v provider.Version, platforms []provider.Platform) (provider.Release, error) {
 	r := provider.Release{
 		Address: a, Version: v, Protocols: found.Index.Protocols(), Published: found.Index.Published(),
@@ -35,7 +34,7 @@ func FromInspection(ctx context.Context, repo repository.Reader, found repositor
 	for _, platform := range platforms {
 		f := found.Platforms[platform]
 		if errors.Is(f.Err, repository.ErrNotFound) {
-			return r, fmt.Errorf("the artifact is not whole, its manifest for %s is missing: %w", platform, f.Err)
+			return r, fmt.Errorf("the artifact is incomplete: the manifest for %s is missing: %w", platform, f.Err)
 		}
 		if f.Err != nil {
 			return r, f.Err
@@ -57,8 +56,8 @@ func FromInspection(ctx context.Context, repo repository.Reader, found repositor
 	return r, nil
 }
 
-// readShared reads the documents about the release that packages carry, each
-// once, though every manifest names the same.
+// readShared reads the documents about the release that packages contain. Documents that several
+// manifests refer to are read once.
 func readShared(ctx context.Context, packages []provider.Package) error {
 	contents := map[digest.Digest][]byte{}
 	var wanted []provider.Document
@@ -103,8 +102,7 @@ func readShared(ctx context.Context, packages []provider.Package) error {
 	return nil
 }
 
-// checkPackages holds each package against its name, and against its own
-// SHA256SUMS. Most packages have the same one, which is read once.
+// checkPackages checks each package against its name and its SHA256SUMS.
 func checkPackages(packages []provider.Package) error {
 	type listed struct {
 		document provider.Document
@@ -135,9 +133,8 @@ func checkPackages(packages []provider.Package) error {
 	return nil
 }
 
-// shareEvidence makes what all packages carry about the release the release's
-// own. Artifacts of other tools may have sums of their own for each package:
-// these stay where they are.
+// shareEvidence moves documents about the release from the packages to the release if all packages
+// have the same ones. Artifacts of other tools can have a separate SHA256SUMS per package.
 func shareEvidence(r *provider.Release) {
 	isShared := func(d provider.Document) bool { return d.Scope == provider.ScopeRelease }
 	sharedOf := func(p provider.Package) []provider.Document {
@@ -159,7 +156,7 @@ func sameDocument(a, b provider.Document) bool {
 	return a.Name == b.Name && a.MediaType == b.MediaType && a.Digest == b.Digest
 }
 
-// missingVersion says which versions there are instead.
+// missingVersion returns an error that lists the existing versions.
 func (s *Source) missingVersion(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version, cause error) error {
 	if errors.Is(cause, repository.ErrNoRepository) {
 		return unknownProvider(a, cause)
@@ -169,7 +166,7 @@ func (s *Source) missingVersion(ctx context.Context, repo repository.Reader, a p
 		return unknownProvider(a, err)
 	}
 	if err != nil {
-		return fmt.Errorf("%w, and the others cannot be told: %w", provider.ErrVersionNotFound, err)
+		return fmt.Errorf("%w, and listing the other versions failed: %w", provider.ErrVersionNotFound, err)
 	}
 	return &provider.VersionError{Address: a, Version: v, Where: repo.String(), Have: s.tags.versions(tags), Err: cause}
 }

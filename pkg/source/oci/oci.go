@@ -1,6 +1,5 @@
-// Package oci is the source of releases that lie in OCI repositories, at
-// registries or in image layouts. Use it as the source of a pull, or to copy
-// releases by publishing them elsewhere.
+// Package oci implements the source of releases in OCI repositories, in registries or image
+// layouts. Use it as the source of a pull, or to publish releases to another repository.
 package oci
 
 import (
@@ -19,47 +18,46 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// maxDocuments is how many small documents are asked for at once.
+// maxDocuments is the maximum number of concurrent requests for documents.
 const maxDocuments = 8
 
-// Source is the source of releases that lie in OCI repositories, one repository a
-// provider. It reads every artifact that OpenTofu reads, and more strictly: a
-// zip that its SHA256SUMS layer does not list is an error of Release already.
+// Source is the source of releases in OCI repositories, one repository per provider. It reads every
+// artifact that OpenTofu reads, but is stricter: Release returns an error for a zip that SHA256SUMS
+// does not list.
 type Source struct {
 	open    func(provider.Address) (repository.Reader, error)
 	aliases provider.Aliases
 	tags    tags
 
-	// listings keep the tags of each repository, which show the denied versions.
+	// listings caches the tags of each repository.
 	listings repository.Listings
 
 	mu sync.Mutex
-	// repos are the opened repositories, which keep their connections and tokens.
+	// repos contains the open repositories, which reuse connections and tokens.
 	repos map[provider.Address]repository.Reader
 }
 
 var _ provider.Capable = (*Source)(nil)
 
-// New makes a source of the repositories that open finds for an address. A release
-// that is annotated with another address is a *[repository.ProviderMismatchError], unless
-// one of the aliases allows it. Denied versions are not listed, and the release of one
-// is a *[repository.DeniedError]. The tags of each repository are listed once, so a
-// source is for one run.
+// New returns a source of the repositories that open returns for addresses. A release that is
+// annotated with another address is a *[repository.ProviderMismatchError], unless one of the
+// aliases allows it. Denied versions are not listed, and the release of a denied version is a
+// *[repository.DeniedError]. The tags of each repository are listed only once, so use a source for
+// a single run.
 func New(open func(provider.Address) (repository.Reader, error), aliases ...provider.Alias) *Source {
 	return &Source{open: open, aliases: slices.Clone(aliases), tags: released, repos: map[provider.Address]repository.Reader{}}
 }
 
-// NewPending makes a source of the releases that wait for approval in those
-// repositories, which are under tags that no installation sees. Use it to look at
-// them, and never to install.
+// NewPending returns a source of the pending releases in these repositories, which are under tags
+// that OpenTofu ignores. Use it to inspect them, but never to install them.
 func NewPending(open func(provider.Address) (repository.Reader, error), aliases ...provider.Alias) *Source {
 	s := New(open, aliases...)
 	s.tags = pending
 	return s
 }
 
-// tags has the functions that return the tag of a version and the versions in a list of
-// tags, and that check whether a version may be read.
+// tags contains functions that return the tag of a version and the versions in a list of tags, and
+// that check whether a version can be read.
 type tags struct {
 	of       func(provider.Version) string
 	versions func(artifact.Tags) []provider.Version
@@ -71,20 +69,20 @@ var (
 	pending  = tags{artifact.PendingTag, artifact.Tags.Undecided, func(context.Context, repository.Reader, provider.Version) error { return nil }}
 )
 
-// ociBlob is where a zip of an OCI source lies.
+// ociBlob locates a zip in an OCI repository.
 type ociBlob struct {
 	repo repository.Reader
 	blob ocispec.Descriptor
 }
 
-// ociIndex is where a release of an OCI source lies.
+// ociIndex locates the index of a release in an OCI repository.
 type ociIndex struct {
 	repo  repository.Reader
 	index digest.Digest
 }
 
-// Capabilities reports that releases are published, and provides the denied versions, the
-// documents that refer to releases, and a check whether zips exist.
+// Capabilities reports that releases are published, and provides the denied versions, the referrers
+// of releases, and a check whether zips exist.
 func (s *Source) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Published: true, Denied: s.denied, Documents: s.documents, Stat: s.stat}
 }
@@ -104,15 +102,14 @@ func (s *Source) repository(a provider.Address) (repository.Reader, error) {
 	return repo, nil
 }
 
-// Versions lists the versions that have a tag and are not denied. If the repository is
-// missing, and OpenTofu would treat that as a missing provider (see
-// [repository.ResponseError] NoProvider), the error is [provider.ErrProviderNotFound].
-// Otherwise it is the repository's own.
+// Versions returns the versions that have a tag and are not denied. If the repository is missing,
+// and OpenTofu would treat that as a missing provider (see [repository.ResponseError] NoProvider),
+// the error is [provider.ErrProviderNotFound]. Otherwise, it is the error of the repository.
 func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	return s.list(ctx, a, s.tags.versions)
 }
 
-// denied lists the denied versions. Errors are those of Versions.
+// denied returns the denied versions. It returns the errors of Versions.
 func (s *Source) denied(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	return s.list(ctx, a, artifact.Tags.Denied)
 }
@@ -132,9 +129,9 @@ func (s *Source) list(ctx context.Context, a provider.Address, versions func(art
 	return versions(tags), nil
 }
 
-// Release reads a version's index, the manifests of the platforms, and the
-// evidence that they carry. A platform that the index has several entries for is
-// an *[artifact.FormatError] when it is named; else it is left out.
+// Release reads the index of a version, the manifests of the platforms, and their documents. A
+// platform with several entries in the index is an *[artifact.FormatError] if it is requested, and
+// is omitted otherwise.
 func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	r, err := s.release(ctx, a, v, only)
 	if err != nil {
@@ -148,7 +145,7 @@ func (s *Source) release(ctx context.Context, a provider.Address, v provider.Ver
 	if err != nil {
 		return provider.Release{}, err
 	}
-	// 1. The index under the version's tag.
+	// 1. Read the index under the tag of the version.
 	if err := s.tags.admit(ctx, repo, v); err != nil {
 		return provider.Release{}, err
 	}
@@ -156,7 +153,7 @@ func (s *Source) release(ctx context.Context, a provider.Address, v provider.Ver
 	if err != nil {
 		return provider.Release{}, err
 	}
-	if err := s.usable(ctx, repo, a, v, found); err != nil {
+	if err := s.checkUsable(ctx, repo, a, v, found); err != nil {
 		return provider.Release{}, err
 	}
 	if err := found.CheckProvider(a, s.aliases...); err != nil {
@@ -169,21 +166,21 @@ func (s *Source) release(ctx context.Context, a provider.Address, v provider.Ver
 	if err != nil {
 		return provider.Release{}, err
 	}
-	// 2. One manifest a platform.
+	// 2. Read one manifest per platform.
 	if found, err = found.InspectMore(ctx, repo, repository.DepthManifests, platforms...); err != nil {
 		return provider.Release{}, err
 	}
-	// 3. The packages, compared with the evidence that they carry.
+	// 3. Check the packages against their documents.
 	return FromInspection(ctx, repo, found, a, v, platforms)
 }
 
-// Open returns the zip's layer through the verifying reader.
+// Open opens the layer of the zip with the verifying reader.
 func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	at, ok := p.Locator.(ociBlob)
 	if !ok {
 		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, provider.ErrWrongSource)
 	}
-	// The package is what was asked for, and what is held against its digest.
+	// The content is verified against the digest of the package, not of the layer.
 	blob := at.blob
 	blob.Digest, blob.Size = p.Digest, p.Size
 	body, err := repository.Verified(ctx, at.repo, blob, p.Filename)
@@ -193,7 +190,7 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	return body, p.Size, nil
 }
 
-// stat is the capability Stat: one HEAD request to a registry.
+// stat implements the capability Stat with one HEAD request to the registry.
 func (s *Source) stat(ctx context.Context, p provider.Package) (checked bool, err error) {
 	at, ok := p.Locator.(ociBlob)
 	if !ok {
@@ -206,8 +203,7 @@ func (s *Source) stat(ctx context.Context, p provider.Package) (checked bool, er
 	return true, err
 }
 
-// documents reads what refers to a release's index: SBOMs and provenance that
-// cover all platforms.
+// documents returns the referrers of the index: SBOMs and provenance about all platforms.
 func (s *Source) documents(ctx context.Context, r provider.Release) ([]provider.Document, error) {
 	at, ok := r.Locator.(ociIndex)
 	if !ok {
@@ -216,12 +212,12 @@ func (s *Source) documents(ctx context.Context, r provider.Release) ([]provider.
 	return repository.Documents(ctx, at.repo, at.index)
 }
 
-// usable refuses what can't be read as a release, and tells the ways apart in
-// which a version may be missing.
-func (s *Source) usable(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version, found repository.Inspection) error {
+// checkUsable returns an error if the index can't be read as a release. The error explains why a
+// version is missing.
+func (s *Source) checkUsable(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version, found repository.Inspection) error {
 	switch {
 	case found.Dangling:
-		return fmt.Errorf("the artifact is not whole: %w", &repository.DanglingTagError{
+		return fmt.Errorf("the artifact is incomplete: %w", &repository.DanglingTagError{
 			Tag: found.Tag, Index: ocispec.Descriptor{Digest: found.Digest}, Err: repository.ErrNotFound,
 		})
 	case !found.Exists():

@@ -384,7 +384,7 @@ func TestOCIMissing(t *testing.T) {
 			}
 			_, err = m.source().Release(t.Context(), m.address, m.version)
 			if !errors.Is(err, repository.ErrNotFound) || errors.Is(err, provider.ErrVersionNotFound) ||
-				!strings.Contains(err.Error(), "the artifact is not whole, its manifest for plan9_mips is missing") {
+				!strings.Contains(err.Error(), "the artifact is incomplete: the manifest for plan9_mips is missing") {
 				t.Error(err)
 			}
 			// The other platform is not the worse for it.
