@@ -20,7 +20,7 @@ import (
 
 func TestCheckLogin(t *testing.T) {
 	t.Parallel()
-	found := doctor.Login{Found: true, Source: "somewhere", Why: "OpenTofu does not look there"}
+	found := doctor.Login{Found: true, Source: "somewhere", Why: "OpenTofu doesn't read it"}
 	unread, helper := found, found
 	unread.Unread, unread.Files = true, []string{"/a", "/b"}
 	helper.Helper = "pass"
@@ -38,7 +38,7 @@ func TestCheckLogin(t *testing.T) {
 		"stops":  {doctor.Login{Why: "OpenTofu stops", Fault: "/a"}, "ghcr.io", false, []string{"error login-stops-opentofu"}, "correct /a"},
 		"public": {found, "ghcr.io", false, []string{"warning login-unknown-to-opentofu"}, `oci_credentials "ghcr.io" {`},
 		"needed": {found, "ghcr.io", true, []string{"error login-unknown-to-opentofu"}, `oci_credentials "ghcr.io" {`},
-		"theirs": {doctor.Login{Why: "OpenTofu takes what it finds"}, "ghcr.io", false, []string{"warning login-unknown-to-opentofu"}, `oci_credentials "ghcr.io" {`},
+		"theirs": {doctor.Login{Why: "OpenTofu finds it"}, "ghcr.io", false, []string{"warning login-unknown-to-opentofu"}, `oci_credentials "ghcr.io" {`},
 		"hub":    {found, "docker.io", true, []string{"error login-unknown-to-opentofu"}, `oci_credentials "registry-1.docker.io" {`},
 		"file":   {unread, "ghcr.io", true, []string{"error login-file-not-read"}, `docker_style_config_files = ["/a", "/b"]`},
 		"helper": {helper, "ghcr.io", true, []string{"error login-helper-key"}, `"https://ghcr.io"`},
@@ -68,16 +68,16 @@ func TestCheckTags(t *testing.T) {
 		source string
 		want   []string
 	}{
-		"good":                {[]string{"1.2.3", "1.3.0-beta1", "1.3.0_meta", "latest", "sha256-abc"}, "acme/x", []string{}},
-		"short and newest":    {[]string{"1.2.3", "1.3"}, "acme/x", []string{"error tag-without-version"}},
-		"short and old":       {[]string{"1.2.3", "1.1"}, "acme/x", []string{"warning tag-without-version"}},
-		"short, not wanted":   {[]string{"1.2.3", "2"}, "acme/x@~> 1.0", []string{"warning tag-without-version"}},
-		"short beside whole":  {[]string{"1.3.0", "1.3"}, "acme/x", []string{}},
-		"with v":              {[]string{"v1.2.3"}, "acme/x", []string{"warning tag-ignored"}},
-		"with v beside whole": {[]string{"v1.2.3", "1.2.3"}, "acme/x", []string{}},
-		"zero":                {[]string{"0.0.0", "1.2.3"}, "acme/x", []string{"warning version-zero"}},
-		"zero in short":       {[]string{"0", "1.2.3"}, "acme/x", []string{"warning version-zero"}},
-		"per platform":        {[]string{"1.2.3", "1.2.3-linux_amd64"}, "acme/x", []string{"warning tag-per-platform"}},
+		"good":                       {[]string{"1.2.3", "1.3.0-beta1", "1.3.0_meta", "latest", "sha256-abc"}, "acme/x", []string{}},
+		"short and newest":           {[]string{"1.2.3", "1.3"}, "acme/x", []string{"error tag-without-version"}},
+		"short and old":              {[]string{"1.2.3", "1.1"}, "acme/x", []string{"warning tag-without-version"}},
+		"short, not wanted":          {[]string{"1.2.3", "2"}, "acme/x@~> 1.0", []string{"warning tag-without-version"}},
+		"short in addition to full":  {[]string{"1.3.0", "1.3"}, "acme/x", []string{}},
+		"with v":                     {[]string{"v1.2.3"}, "acme/x", []string{"warning tag-ignored"}},
+		"with v in addition to full": {[]string{"v1.2.3", "1.2.3"}, "acme/x", []string{}},
+		"zero":                       {[]string{"0.0.0", "1.2.3"}, "acme/x", []string{"warning version-zero"}},
+		"zero in short":              {[]string{"0", "1.2.3"}, "acme/x", []string{"warning version-zero"}},
+		"per platform":               {[]string{"1.2.3", "1.2.3-linux_amd64"}, "acme/x", []string{"warning tag-per-platform"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -93,8 +93,8 @@ func TestCheckTags(t *testing.T) {
 	}
 }
 
-// TestCheckManyTags has as many tags as are read at most, each of them a mistake:
-// looking for each in all others would take a minute.
+// TestCheckManyTags checks the maximum number of tags, all of them invalid. A quadratic
+// algorithm would take a minute.
 func TestCheckManyTags(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -114,7 +114,7 @@ func TestCheckManyTags(t *testing.T) {
 	began := time.Now()
 	findings := doctor.CheckTags(tags, wanted, to)
 	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("it took %s", took)
+		t.Errorf("took %s", took)
 	}
 	if len(findings) != 21 || findings[0].Code != "tag-without-version" || findings[0].Severity != finding.Error {
 		t.Fatalf("%d findings, first %+v", len(findings), findings[0])

@@ -18,7 +18,7 @@ const mirror = `oci_mirror {
 }
 `
 
-// codes lists severity and code of findings.
+// codes returns the severities and codes of findings.
 func codes(findings []finding.Finding) []string {
 	list := []string{}
 	for _, f := range findings {
@@ -37,19 +37,19 @@ func TestCheckConfig(t *testing.T) {
 	}{
 		"no block": {"", []string{"note no-installation-block"}, "tofu-oci tofurc REPO >> FILE"},
 		"good":     {block(mirror + "direct { exclude = [\"hashicorp/*\"] }"), []string{}, ""},
-		"excluded widely": {
+		"excluded by a wider pattern": {
 			block(mirror + "direct { exclude = [\"*/*/*\"] }"), []string{}, "",
 		},
-		"mirror alone":     {block(mirror), []string{}, ""},
+		"only a mirror":    {block(mirror), []string{}, ""},
 		"direct elsewhere": {block(mirror + "direct { include = [\"acme/*\"] }"), []string{}, ""},
 		"not excluded": {
 			block(mirror + "direct {}"), []string{"warning direct-not-excluded"}, "add to the block:\n" + `exclude = ["registry.opentofu.org/hashicorp/*"]`,
 		},
-		"one excluded of all": {
+		"one excluded": {
 			block(mirror + "direct { exclude = [\"hashicorp/aws\"] }"), []string{"warning direct-not-excluded"},
 			"add to the block:\n" + `exclude = ["registry.opentofu.org/hashicorp/aws", "registry.opentofu.org/hashicorp/*"]`,
 		},
-		"included narrowly": {
+		"included by a narrower pattern": {
 			block(mirror + "direct { include = [\"hashicorp/aws\"] }"), []string{"warning direct-not-excluded"},
 			"add to the block:\n" + `exclude = ["registry.opentofu.org/hashicorp/aws"]`,
 		},
@@ -70,10 +70,10 @@ func TestCheckConfig(t *testing.T) {
 		"override": {
 			block("dev_overrides {\n  \"hashicorp/aws\" = \"build\"\n}"), []string{"warning dev-override"}, "delete the line at t.tfrc:3:3",
 		},
-		"a login for no registry": {
+		"credentials without a registry": {
 			block("") + fmt.Sprintf(login, "*.a.com"), []string{"warning login-label"}, "write the registry's name at t.tfrc:4:17; it cannot contain wildcards",
 		},
-		"two logins": {
+		"two credentials": {
 			block(mirror) + fmt.Sprintf(login, "ghcr.io/a") + fmt.Sprintf(login, "ghcr.io/b"), []string{"warning tokens-shared"},
 			"use OpenTofu 1.13, or write one block with credentials that can read all repositories:\noci_credentials \"ghcr.io\" {\n  username = \"…\"\n  password = \"…\"\n}",
 		},

@@ -61,17 +61,17 @@ func (e *examination) layouts(ctx context.Context) ([]catalog.Entry, error) {
 
 // readLayouts reads the tags of image layouts and the manifests that they point to.
 func (e *examination) readLayouts(ctx context.Context, layouts []catalog.Entry) {
-	var broken []finding.Finding
+	var findings []finding.Finding
 	read, tags := 0, 0
 	for _, l := range layouts {
 		repo, err := e.reopen(l.Address, l.Reference)
-		var there []string
+		var layoutTags []string
 		if err == nil {
-			there, err = repo.Tags(ctx)
+			layoutTags, err = repo.Tags(ctx)
 		}
-		for _, tag := range there {
+		for _, tag := range layoutTags {
 			if err == nil {
-				broken, err = e.checkLayoutTag(ctx, repo, tag, broken)
+				findings, err = e.checkLayoutTag(ctx, repo, tag, findings)
 			}
 		}
 		if ctx.Err() != nil {
@@ -81,9 +81,9 @@ func (e *examination) readLayouts(ctx context.Context, layouts []catalog.Entry) 
 			e.reportError(err)
 			continue
 		}
-		read, tags = read+1, tags+len(there)
+		read, tags = read+1, tags+len(layoutTags)
 	}
-	e.add(limitTagFindings(broken)...)
+	e.add(limitTagFindings(findings)...)
 	if read == len(layouts) {
 		e.report.Response = fmt.Sprintf("image layouts: %d, tags: %d", read, tags)
 	}
@@ -91,17 +91,17 @@ func (e *examination) readLayouts(ctx context.Context, layouts []catalog.Entry) 
 
 // checkLayoutTag adds findings about missing or damaged content of a tag. It ignores tags
 // of other artifacts.
-func (e *examination) checkLayoutTag(ctx context.Context, repo repository.Reader, tag string, broken []finding.Finding) ([]finding.Finding, error) {
+func (e *examination) checkLayoutTag(ctx context.Context, repo repository.Reader, tag string, findings []finding.Finding) ([]finding.Finding, error) {
 	found, err := repository.Inspect(ctx, repo, tag, repository.DepthManifests)
 	if err != nil {
-		return broken, err
+		return findings, err
 	}
 	constraint := ""
 	if v, ok := artifact.ParseTag(tag); ok {
 		constraint = v.String()
 	}
 	add := func(part string) {
-		broken = append(broken, finding.New(finding.Error, "artifact-broken", fmt.Sprintf("The %s of %s:%s is missing or damaged.", part, e.ref, tag), finding.Remedy{Command: e.mirrorCommand(constraint)}))
+		findings = append(findings, finding.New(finding.Error, "artifact-broken", fmt.Sprintf("The %s of %s:%s is missing or damaged.", part, e.ref, tag), finding.Remedy{Command: e.mirrorCommand(constraint)}))
 	}
 	if found.Dangling {
 		add("index")
@@ -111,5 +111,5 @@ func (e *examination) checkLayoutTag(ctx context.Context, repo repository.Reader
 			add("manifest for " + p.String())
 		}
 	}
-	return broken, nil
+	return findings, nil
 }

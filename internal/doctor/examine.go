@@ -36,7 +36,7 @@ type Options struct {
 	// Registry checks whether a registry accepts the credentials for a reference, like
 	// [repository.CheckCredentials]. The name in the reference can be a prefix of repository
 	// names. It is required only if Wanted is zero.
-	Registry func(ctx context.Context, at template.Reference) (asked bool, err error)
+	Registry func(ctx context.Context, at template.Reference) (challenged bool, err error)
 	// PlainHTTP lists the registries that are contacted without TLS.
 	PlainHTTP []string
 	// CAFile is a file with additional certificates, which OpenTofu doesn't trust, or
@@ -142,10 +142,10 @@ func (e *examination) templateSource() string {
 // resolve reports the matching installation methods, and finds the repository.
 func (e *examination) resolve() bool {
 	a := e.Wanted.Address
-	asked := false
+	matched := false
 	for _, s := range e.Installation.Explain(a) {
 		e.report.Methods = append(e.report.Methods, Method{s.Method.String(), s.Matches, methodReason(s)})
-		asked = asked || s.Matches
+		matched = matched || s.Matches
 		if s.Matches && s.Method.Kind == cliconfig.NetworkMirror && strings.Contains(string(a.Host), ":") {
 			e.addFinding(finding.Error, "host-port", fmt.Sprintf("OpenTofu can't request %[2]s from the network_mirror at %[1]s, because the host of the provider has a port.", s.Method.Position, a),
 				finding.Remedy{Hint: fmt.Sprintf("add to the network_mirror block:\nexclude = [%q]", a.String())})
@@ -154,7 +154,7 @@ func (e *examination) resolve() bool {
 	ref, method, err := e.Installation.Target(a)
 	var missing *installation.NoMirrorError
 	switch {
-	case errors.As(err, &missing) && !asked:
+	case errors.As(err, &missing) && !matched:
 		e.addFinding(finding.Error, "no-method", fmt.Sprintf("No installation method matches %s, so OpenTofu does not find it.", a), finding.Remedy{Hint: fmt.Sprintf("add to the block of a method:\ninclude = [%q]", a.String())})
 	case errors.As(err, &missing):
 		e.addFinding(finding.Warning, "no-mirror", fmt.Sprintf("No oci_mirror matches %s, so OpenTofu does not install it from an OCI registry.", a), finding.Remedy{Hint: "add to the provider_installation block:\n" + missing.Block})

@@ -21,7 +21,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// repository has manifests by tag and digest.
+// stub is a repository with manifests by tag and digest.
 type stub struct {
 	manifests map[string][]byte
 	tags      []string
@@ -57,7 +57,7 @@ func (r *stub) Stat(_ context.Context, d digest.Digest) (int64, error) {
 	return 3, nil
 }
 
-// whole is a repository with acme/x 1.2.3 for hurd_ia64.
+// whole returns a repository with acme/x 1.2.3 for hurd_ia64.
 func whole(t *testing.T, a provider.Address) *stub {
 	t.Helper()
 	v, err := provider.ParseVersion("1.2.3")
@@ -78,12 +78,12 @@ func whole(t *testing.T, a provider.Address) *stub {
 	return r
 }
 
-// annotate changes whose release a tag says that it is.
+// annotate changes the provider annotation of a release.
 func (r *stub) annotate(tag, address string) {
 	r.manifests[tag] = bytes.ReplaceAll(r.manifests[tag], []byte(`"registry.opentofu.org/acme/x"`), []byte(`"`+address+`"`))
 }
 
-// rename changes a text of the package's manifest to one of the same length.
+// rename replaces a text in the manifest of the package by a text of the same length.
 func (r *stub) rename(was, is string) {
 	for reference, data := range r.manifests {
 		if reference == "1.2.3" {
@@ -111,8 +111,8 @@ func TestExamine(t *testing.T) {
 		"no manifest": {func(r *stub, _ *doctor.Options) {
 			r.manifests = map[string][]byte{"1.2.3": r.manifests["1.2.3"]}
 		}, "hurd_ia64", []string{"error artifact-broken"}},
-		"no zip":           {func(r *stub, _ *doctor.Options) { r.noZips = true }, "hurd_ia64", []string{"error artifact-broken"}},
-		"nobody's, denied": {func(r *stub, _ *doctor.Options) { r.err = provider.ErrDenied }, "hurd_ia64", []string{"error login-missing"}},
+		"no zip":                 {func(r *stub, _ *doctor.Options) { r.noZips = true }, "hurd_ia64", []string{"error artifact-broken"}},
+		"no credentials, denied": {func(r *stub, _ *doctor.Options) { r.err = provider.ErrDenied }, "hurd_ia64", []string{"error login-missing"}},
 		"denied": {func(r *stub, o *doctor.Options) {
 			r.err = provider.ErrDenied
 			o.Login = func(context.Context, string) doctor.Login { return doctor.Login{Found: true, OpenTofu: true} }

@@ -39,8 +39,8 @@ func FindLogin(ctx context.Context, finder *credentials.Resolver, name string) L
 		Found: !found.IsAnonymous(), Source: origin.String(), OpenTofu: origin.OpenTofu, Why: origin.Why, Helper: origin.Helper,
 		Fault: origin.Stops, Err: err,
 	}
-	if broken, ok := errors.AsType[*credentials.FileError](err); ok {
-		l.Fault = broken.Path
+	if invalid, ok := errors.AsType[*credentials.FileError](err); ok {
+		l.Fault = invalid.Path
 	}
 	for _, p := range finder.Files() {
 		if p.Variable && p.Path == origin.File {

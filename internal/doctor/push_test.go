@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// writable is a repository that answers when it is asked whether it may be written to.
+// writable is a repository with a result for the check for push access.
 type writable struct {
 	*stub
 	err error
@@ -24,26 +24,26 @@ func (w writable) Traits() repository.Traits {
 	return repository.Traits{Writable: func(context.Context) error { return w.err }}
 }
 
-// TestExaminePlace looks at a repository that is named, without any configuration.
-func TestExaminePlace(t *testing.T) {
+// TestExamineRepository examines a repository without a CLI configuration.
+func TestExamineRepository(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		at     string
 		target bool
-		read   error // of the list of tags
+		read   error // error of listing tags
 		push   error
 		want   []string
 	}{
-		"from":                      {"quay.io/x/{type}", false, nil, nil, []string{}},
-		"from, no repository":       {"quay.io/x/{type}", false, repository.ErrNoRepository, nil, []string{"error repository-missing"}},
-		"to":                        {"quay.io/x/{type}", true, nil, nil, []string{}},
-		"to, no repository":         {"quay.io/x/{type}", true, repository.ErrNoRepository, nil, []string{"note repository-new"}},
-		"to, which may not be read": {"quay.io/x/{type}", true, provider.ErrDenied, provider.ErrDenied, []string{"error login-missing", "error push-denied"}},
-		"to, read only":             {"quay.io/x/{type}", true, nil, provider.ErrDenied, []string{"error push-denied"}},
-		"to, not made":              {"quay.io/x/{type}", true, repository.ErrNoRepository, repository.ErrNoRepository, []string{"note repository-new", "error push-failed"}},
-		"to, out of order":          {"quay.io/x/{type}", true, nil, errors.New("503"), []string{"error push-failed"}},
-		"to a full disk":            {"oci-layout:mirror/{type}", true, nil, errors.New("full"), []string{"error push-failed"}},
-		"no repository's name":      {"quay.io/X/{type}", true, nil, nil, []string{"error repository-name"}},
+		"from":                       {"quay.io/x/{type}", false, nil, nil, []string{}},
+		"from, missing repository":   {"quay.io/x/{type}", false, repository.ErrNoRepository, nil, []string{"error repository-missing"}},
+		"to":                         {"quay.io/x/{type}", true, nil, nil, []string{}},
+		"to, no repository":          {"quay.io/x/{type}", true, repository.ErrNoRepository, nil, []string{"note repository-new"}},
+		"to, unreadable":             {"quay.io/x/{type}", true, provider.ErrDenied, provider.ErrDenied, []string{"error login-missing", "error push-denied"}},
+		"to, read only":              {"quay.io/x/{type}", true, nil, provider.ErrDenied, []string{"error push-denied"}},
+		"to, repository not created": {"quay.io/x/{type}", true, repository.ErrNoRepository, repository.ErrNoRepository, []string{"note repository-new", "error push-failed"}},
+		"to, out of order":           {"quay.io/x/{type}", true, nil, errors.New("503"), []string{"error push-failed"}},
+		"to a full disk":             {"oci-layout:mirror/{type}", true, nil, errors.New("full"), []string{"error push-failed"}},
+		"no repository's name":       {"quay.io/X/{type}", true, nil, nil, []string{"error repository-name"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -78,30 +78,30 @@ func notMirrored(flags string) string {
 }
 
 func command(name string, a provider.Address, to template.Template, constraints ...string) string {
-	words := []string{"tofu-oci " + name}
+	args := []string{"tofu-oci " + name}
 	if len(constraints) == 0 {
 		constraints = []string{""}
 	}
 	for _, constraint := range constraints {
-		word := "PROVIDER"
+		arg := "PROVIDER"
 		switch {
 		case a != provider.Address{} && constraint != "":
-			word = text.Quote(a.String() + "@" + constraint)
+			arg = text.Quote(a.String() + "@" + constraint)
 		case a != provider.Address{}:
-			word = text.Quote(a.String())
+			arg = text.Quote(a.String())
 		}
-		words = append(words, word)
+		args = append(args, arg)
 	}
 	if to != (template.Template{}) {
-		words = append(words, "--to", text.Quote(to.String()))
+		args = append(args, "--to", text.Quote(to.String()))
 	}
-	return strings.Join(words, " ")
+	return strings.Join(args, " ")
 }
 
 // examineVersion checks a version, its index, and its package.
 func (e *examination) examineVersion(ctx context.Context, repo repository.Reader, v provider.Version) error {
 	e.report.Version, e.report.Tag = v.String(), artifact.Tag(v)
-	what := e.ref.String() + ":" + e.report.Tag
+	subject := e.ref.String() + ":" + e.report.Tag
 	found, err := repository.Inspect(ctx, repo, e.report.Tag, repository.DepthBlobs, e.Platform)
 	if err != nil {
 		return err
@@ -111,52 +111,52 @@ func (e *examination) examineVersion(ctx context.Context, repo repository.Reader
 	case !found.Exists():
 		return found.Absent
 	case found.Dangling:
-		e.addFinding(finding.Error, "artifact-broken", fmt.Sprintf("The index that the tag %s points to is missing or damaged.", what), finding.Remedy{Command: e.mirrorCommand(v.String())})
+		e.addFinding(finding.Error, "artifact-broken", fmt.Sprintf("The index that the tag %s points to is missing or damaged.", subject), finding.Remedy{Command: e.mirrorCommand(v.String())})
 		return nil
 	case found.Format != nil:
-		e.addFinding(finding.Error, "tag-not-provider", fmt.Sprintf("The tag %s does not point to a provider release in the format that OpenTofu expects: %v.", what, found.Format), finding.Remedy{Command: e.mirrorCommand(v.String()) + " --force"})
+		e.addFinding(finding.Error, "tag-not-provider", fmt.Sprintf("The tag %s does not point to a provider release in the format that OpenTofu expects: %v.", subject, found.Format), finding.Remedy{Command: e.mirrorCommand(v.String()) + " --force"})
 		return nil //nolint:nilerr // the error is a finding
 	case !found.HasPlatform(e.Platform):
-		e.addFinding(finding.Error, "platform-missing", fmt.Sprintf("%s has no package for %s, but only for %v.", what, e.Platform, found.Index.Platforms()), finding.Remedy{Command: e.mirrorCommand(v.String()) + " --platform " + e.Platform.String()})
+		e.addFinding(finding.Error, "platform-missing", fmt.Sprintf("%s has no package for %s, but only for %v.", subject, e.Platform, found.Index.Platforms()), finding.Remedy{Command: e.mirrorCommand(v.String()) + " --platform " + e.Platform.String()})
 		return nil
 	}
-	e.checkOwner(what, found)
+	e.checkOwner(subject, found)
 	if ask := repo.Traits().Referrers; ask != nil {
 		if _, supported, err := ask(ctx, found.Digest); err == nil {
 			e.report.Referrers = &supported
 		}
 	}
-	e.examinePackage(what, found.Platforms[e.Platform])
+	e.examinePackage(subject, found.Platforms[e.Platform])
 	return nil
 }
 
 // examinePackage adds findings about a package.
-func (e *examination) examinePackage(what string, f repository.InspectedPackage) {
+func (e *examination) examinePackage(subject string, f repository.InspectedPackage) {
 	repair := e.mirrorCommand(e.report.Version)
-	broken := func(part string) {
-		e.addFinding(finding.Error, "artifact-broken", fmt.Sprintf("The %s for %s of %s is missing or damaged.", part, e.Platform, what), finding.Remedy{Command: repair})
+	addBroken := func(part string) {
+		e.addFinding(finding.Error, "artifact-broken", fmt.Sprintf("The %s for %s of %s is missing or damaged.", part, e.Platform, subject), finding.Remedy{Command: repair})
 	}
 	if _, other := errors.AsType[*artifact.FormatError](f.Err); other {
-		e.addFinding(finding.Error, "tag-not-provider", fmt.Sprintf("The manifest for %s of %s does not have the format that OpenTofu expects: %v.", e.Platform, what, f.Err), finding.Remedy{Command: repair + " --force"})
+		e.addFinding(finding.Error, "tag-not-provider", fmt.Sprintf("The manifest for %s of %s does not have the format that OpenTofu expects: %v.", e.Platform, subject, f.Err), finding.Remedy{Command: repair + " --force"})
 		return
 	}
 	if f.Err != nil {
-		broken("manifest")
+		addBroken("manifest")
 		return
 	}
 	if v, known := artifact.ParseTag(e.report.Tag); known {
 		if err := f.Package(e.Wanted.Address, v).CheckIdentity(); err != nil {
-			e.addFinding(finding.Error, "name-differs", fmt.Sprintf("In %s, the zip for %s has a wrong name: %v. OpenTofu ignores names and installs it anyway, but tofu-oci rejects it.", what, e.Platform, err), finding.Remedy{Command: repair + " --force"})
+			e.addFinding(finding.Error, "name-differs", fmt.Sprintf("In %s, the zip for %s has a wrong name: %v. OpenTofu ignores names and installs it anyway, but tofu-oci rejects it.", subject, e.Platform, err), finding.Remedy{Command: repair + " --force"})
 		}
 	}
 	zip := f.Manifest.Zip.Digest
 	e.report.Zip = zip.String()
 	switch {
 	case slices.Contains(f.Missing, zip):
-		broken("zip")
+		addBroken("zip")
 		return
 	case len(f.Missing) > 0:
-		broken("evidence")
+		addBroken("evidence")
 	}
 	e.add(CheckLock(e.Lock, e.Platform, zip)...)
 }
@@ -198,7 +198,7 @@ const maxOthers = 10
 var separateRepositories = finding.Remedy{Hint: "use a separate repository for each provider: use {hostname}, {namespace}, and {type} in the template"}
 
 // checkOwner checks the provider of a release. OpenTofu considers only the repository.
-func (e *examination) checkOwner(what string, found repository.Inspection) {
+func (e *examination) checkOwner(subject string, found repository.Inspection) {
 	foreign, ok := errors.AsType[*repository.ProviderMismatchError](found.CheckProvider(e.Wanted.Address, e.Aliases...))
 	if ok {
 		f := finding.New(finding.Error, "provider-differs", fmt.Sprintf("In %s, %v. OpenTofu ignores the annotation and installs it anyway, but tofu-oci rejects it.", e.ref, foreign), separateRepositories)
@@ -212,7 +212,7 @@ func (e *examination) checkOwner(what string, found repository.Inspection) {
 		return
 	}
 	if err := found.CheckProvider(e.Wanted.Address); err != nil {
-		e.addFinding(finding.Note, "provider-aliased", fmt.Sprintf("%s contains the provider %s, which --alias allows.", what, found.Index.Annotations[artifact.AnnotationProvider]),
+		e.addFinding(finding.Note, "provider-aliased", fmt.Sprintf("%s contains the provider %s, which --alias allows.", subject, found.Index.Annotations[artifact.AnnotationProvider]),
 			finding.Remedy{Hint: "nothing, if this is intended"})
 	}
 }

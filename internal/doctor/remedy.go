@@ -29,13 +29,13 @@ func (r Remedies) Find(ctx context.Context, err error) string {
 			}
 		}
 	}
-	_, lost := errors.AsType[*repository.DanglingTagError](err)
-	lost = lost || errors.Is(err, repository.ErrNotFound)
-	at, ok := errors.AsType[*provider.Error](err)
-	if !ok || isAbsent(err) || !lost || at.Version == (provider.Version{}) || !r.has(at.Address) {
+	_, isMissing := errors.AsType[*repository.DanglingTagError](err)
+	isMissing = isMissing || errors.Is(err, repository.ErrNotFound)
+	failed, ok := errors.AsType[*provider.Error](err)
+	if !ok || isAbsent(err) || !isMissing || failed.Version == (provider.Version{}) || !r.has(failed.Address) {
 		return ""
 	}
-	return "restore it: " + MirrorCommand(at.Address, r.Template, at.Version.String()) + "; " + notMirrored("")
+	return "restore it: " + MirrorCommand(failed.Address, r.Template, failed.Version.String()) + "; " + notMirrored("")
 }
 
 // Lock is like Find, but also suggests to mirror a missing version.
@@ -56,8 +56,8 @@ func (r Remedies) Exec(ctx context.Context, err error) string {
 	if remedy := r.Find(ctx, err); remedy != "" {
 		return remedy
 	}
-	if at, ok := errors.AsType[*provider.Error](err); ok && isAbsent(err) && r.has(at.Address) {
-		return "mirror it: " + MirrorCommand(at.Address, r.Template, at.Version.String()) + "; to mirror everything in a lock file, run tofu-oci mirror --lock-file FILE --to REPO"
+	if failed, ok := errors.AsType[*provider.Error](err); ok && isAbsent(err) && r.has(failed.Address) {
+		return "mirror it: " + MirrorCommand(failed.Address, r.Template, failed.Version.String()) + "; to mirror everything in a lock file, run tofu-oci mirror --lock-file FILE --to REPO"
 	}
 	e, ok := errors.AsType[*provider.PlatformError](err)
 	switch {

@@ -117,17 +117,17 @@ func (e *examination) registry(ctx context.Context) {
 	if e.report.Login.Err != nil {
 		return // the error is a finding, and there are no credentials to check
 	}
-	asked, err := e.Registry(ctx, e.ref)
+	challenged, err := e.Registry(ctx, e.ref)
 	if ctx.Err() == nil {
-		e.reportLogin(asked, err)
+		e.reportLogin(challenged, err)
 	}
 }
 
 // reportLogin adds a finding about the response to a login.
-func (e *examination) reportLogin(asked bool, err error) {
+func (e *examination) reportLogin(challenged bool, err error) {
 	host, found := e.ref.Registry, e.report.Login.Found
 	switch {
-	case err == nil && asked:
+	case err == nil && challenged:
 		e.report.Response = "the registry accepts the credentials"
 		return
 	case err == nil:

@@ -17,7 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// TestExamineTemplate looks at a template without a provider.
+// TestExamineTemplate examines a template without a provider.
 func TestExamineTemplate(t *testing.T) {
 	t.Parallel()
 	const everyone, nobody = true, false
@@ -25,22 +25,22 @@ func TestExamineTemplate(t *testing.T) {
 		at     string
 		login  bool
 		target bool
-		ping   error // of the registry
-		read   error // of the list of tags
+		ping   error // error of the registry
+		read   error // error of listing tags
 		asked  string
 		want   []string
 	}{
-		"from":                  {"quay.io/x/{namespace}/{type}", everyone, false, nil, nil, "quay.io/x", []string{"note not-checked"}},
-		"HCL":                   {"quay.io/x/a-${type}", everyone, false, nil, nil, "quay.io/x", []string{"note not-checked"}},
-		"no login":              {"quay.io/x/{type}", nobody, false, provider.ErrDenied, nil, "quay.io/x", []string{"warning login-missing", "note not-checked"}},
-		"no login to push with": {"quay.io/x/{type}", nobody, true, provider.ErrDenied, nil, "quay.io/x", []string{"error login-missing", "note not-checked"}},
-		"refused":               {"quay.io/{type}", everyone, false, provider.ErrDenied, nil, "quay.io/", []string{"error access-denied", "note not-checked"}},
-		"out of order":          {"quay.io/{type}", everyone, false, errors.New("503"), nil, "quay.io/", []string{"error registry-failed", "note not-checked"}},
-		"one for all":           {"quay.io/x/all", everyone, false, errors.New("not asked"), nil, "", []string{"note not-checked"}},
-		"one for all, private":  {"quay.io/x/all", nobody, false, nil, provider.ErrDenied, "", []string{"error login-missing", "note not-checked"}},
-		"one for all, new":      {"quay.io/x/all", everyone, true, nil, repository.ErrNoRepository, "", []string{"note repository-new", "note not-checked"}},
-		"registries":            {"{hostname}/x/{type}", everyone, false, errors.New("not asked"), nil, "", []string{"note not-checked"}},
-		"no repository's name":  {"quay.io/X/{type}", everyone, false, errors.New("not asked"), nil, "", []string{"error repository-name"}},
+		"from":                   {"quay.io/x/{namespace}/{type}", everyone, false, nil, nil, "quay.io/x", []string{"note not-checked"}},
+		"HCL":                    {"quay.io/x/a-${type}", everyone, false, nil, nil, "quay.io/x", []string{"note not-checked"}},
+		"no credentials":         {"quay.io/x/{type}", nobody, false, provider.ErrDenied, nil, "quay.io/x", []string{"warning login-missing", "note not-checked"}},
+		"no credentials to push": {"quay.io/x/{type}", nobody, true, provider.ErrDenied, nil, "quay.io/x", []string{"error login-missing", "note not-checked"}},
+		"refused":                {"quay.io/{type}", everyone, false, provider.ErrDenied, nil, "quay.io/", []string{"error access-denied", "note not-checked"}},
+		"out of order":           {"quay.io/{type}", everyone, false, errors.New("503"), nil, "quay.io/", []string{"error registry-failed", "note not-checked"}},
+		"one for all":            {"quay.io/x/all", everyone, false, errors.New("not asked"), nil, "", []string{"note not-checked"}},
+		"one for all, private":   {"quay.io/x/all", nobody, false, nil, provider.ErrDenied, "", []string{"error login-missing", "note not-checked"}},
+		"one for all, new":       {"quay.io/x/all", everyone, true, nil, repository.ErrNoRepository, "", []string{"note repository-new", "note not-checked"}},
+		"registries":             {"{hostname}/x/{type}", everyone, false, errors.New("not asked"), nil, "", []string{"note not-checked"}},
+		"no repository's name":   {"quay.io/X/{type}", everyone, false, errors.New("not asked"), nil, "", []string{"error repository-name"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -67,17 +67,17 @@ func TestExamineTemplate(t *testing.T) {
 				t.Error(diff)
 			}
 			if asked != test.asked {
-				t.Errorf("asked %q", asked)
+				t.Errorf("requested %q", asked)
 			}
 		})
 	}
 }
 
-// TestExamineDirectory looks at image layouts without a provider.
+// TestExamineDirectory examines image layouts without a provider.
 func TestExamineDirectory(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		at     string // in a directory, which has a layout
+		at     string // template below a directory that contains a layout
 		spoil  func(layout string) error
 		target bool
 		answer string
@@ -88,8 +88,8 @@ func TestExamineDirectory(t *testing.T) {
 		"none":          {at: "c/{type}", want: []string{"error repository-missing", "note not-checked"}},
 		"none yet":      {at: "c/{type}", target: true, want: []string{"note repository-new", "note not-checked"}},
 		"none below":    {at: "LAYOUT/{type}", want: []string{"error repository-missing", "note not-checked"}},
-		"a lost index":  {at: "{type}", spoil: empty("blobs"), answer: "image layouts: 1, tags: 1", want: []string{"error artifact-broken", "note not-checked"}},
-		"a broken list": {at: "{type}", spoil: empty("index.json"), want: []string{"error layout-failed", "note not-checked"}},
+		"missing index": {at: "{type}", spoil: empty("blobs"), answer: "image layouts: 1, tags: 1", want: []string{"error artifact-broken", "note not-checked"}},
+		"invalid list":  {at: "{type}", spoil: empty("index.json"), want: []string{"error layout-failed", "note not-checked"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -126,7 +126,7 @@ func TestExamineDirectory(t *testing.T) {
 	}
 }
 
-// empty makes the files empty that are at a path of a layout, or below it.
+// empty truncates the files at a path of a layout, or below it.
 func empty(path string) func(string) error {
 	return func(layout string) error {
 		return filepath.WalkDir(filepath.Join(layout, path), func(file string, d os.DirEntry, err error) error {

@@ -29,16 +29,16 @@ const (
 	aliasHost   = "alias.example.com"
 	ownHost     = "own.example.com"
 	publicHost  = string(provider.DefaultHost)
-	// everyHost is the right to read everything, and unknownHost the host of a release
-	// that does not state one.
+	// everyHost represents access to everything, and unknownHost the host of a release
+	// without a provider annotation.
 	everyHost, unknownHost = "*", ""
 )
 
-// storedKind is a way in which acme/rocket is stored.
+// storedKind is a way to store acme/rocket.
 type storedKind struct {
 	name string
 	rocket
-	// unannotated is the --unannotated flag, host the host that the rules see.
+	// unannotated is the --unannotated flag, and host is the host that the rules apply to.
 	unannotated, host string
 }
 
@@ -46,10 +46,10 @@ var storedKinds = []storedKind{
 	{"annotated", rocket{}, "", publicHost},
 	{"another host's", rocket{host: privateHost}, "", privateHost},
 	{"unannotated", rocket{}, "", unknownHost},
-	{"unannotated, host named", rocket{}, privateHost, privateHost},
+	{"unannotated with --unannotated", rocket{}, privateHost, privateHost},
 }
 
-// matrixCaller is a client with the right to providers of some hosts.
+// matrixCaller is a client with access to providers of some hosts.
 type matrixCaller struct {
 	name   string
 	hosts  []string
@@ -60,7 +60,7 @@ func (c matrixCaller) may(host string) bool {
 	return slices.Contains(c.hosts, everyHost) || host != unknownHost && slices.Contains(c.hosts, host)
 }
 
-// refused is the status of what the caller may not read.
+// refused returns the status if access is denied.
 func (c matrixCaller) refused() int {
 	if c.bearer == "" {
 		return http.StatusUnauthorized
@@ -75,14 +75,15 @@ var matrixCallers = []matrixCaller{
 	{"token for everything", []string{everyHost}, "canary-every"},
 }
 
-// matrixView is a way in which a provider is served.
+// matrixView is a protocol or API that serves the provider.
 type matrixView struct {
 	name string
-	// host is that of the requests, asked that of the address.
+	// host is the requested host, and asked is the host of the requested address.
 	host, asked string
-	// shown is the host in paths of the API and the pages; empty if they lack the view.
+	// shown is the host in paths of the API and the pages, or empty if they don't show the
+	// view.
 	shown string
-	// serves are the hosts whose releases the view has.
+	// serves lists the hosts whose releases are in the view.
 	serves   []string
 	isMirror bool
 }
@@ -90,14 +91,14 @@ type matrixView struct {
 var matrixViews = []matrixView{
 	{"network mirror", "", publicHost, publicHost, []string{publicHost, unknownHost}, true},
 	{"network mirror with --alias", "", aliasHost, aliasHost, []string{privateHost, unknownHost}, true},
-	{"network mirror of no provider", "", "none.example.com", "none.example.com", []string{unknownHost}, true},
+	{"network mirror, missing provider", "", "none.example.com", "none.example.com", []string{unknownHost}, true},
 	{"registry", "", publicHost, "", []string{publicHost, privateHost, unknownHost}, false},
 	{"registry of a published host", ownHost, publicHost, ownHost, []string{publicHost, privateHost, unknownHost}, false},
 }
 
 const rocketZip = "terraform-provider-rocket_1.0.0_plan9_mips.zip"
 
-// archivePath is an archive's path after /archive or /v1/documents.
+// archivePath returns the path of an archive after /archive or /v1/documents.
 func (v matrixView) archivePath(token string) string {
 	host := v.asked
 	if !v.isMirror {
@@ -106,7 +107,7 @@ func (v matrixView) archivePath(token string) string {
 	return "/" + token + "/" + host + "/acme/rocket/1.0.0/" + rocketZip
 }
 
-// routes are the paths of a view, with the status for callers who may read them.
+// routes returns the paths of a view, with the status for callers with access.
 func (v matrixView) routes(document string) map[string]int {
 	paths := map[string]int{
 		"/archive" + v.archivePath("-"):                                       200,
@@ -126,14 +127,14 @@ func (v matrixView) routes(document string) map[string]int {
 		shown := v.shown + "/acme/rocket"
 		for _, below := range []string{"/api/v1/providers/", "/providers/"} {
 			paths[below+shown], paths[below+shown+"/1.0.0"], paths[below+shown+"/1.1.0"] = 200, 200, 404
-			paths[below+shown+"/1.0.0/components/"+document] = 404 // it is no SBOM
+			paths[below+shown+"/1.0.0/components/"+document] = 404 // the document is not an SBOM
 		}
 		paths["/api/v1/providers/"+shown+"/1.0.0/documents/"+document] = 200
 	}
 	return paths
 }
 
-// want is the status of a request for something that is stored as a host's.
+// want returns the expected status of a request for a release that is stored under a host.
 func (v matrixView) want(c matrixCaller, host string, allowed int) int {
 	switch {
 	case slices.Contains(v.serves, host) && c.may(host):
@@ -144,7 +145,7 @@ func (v matrixView) want(c matrixCaller, host string, allowed int) int {
 	return http.StatusNotFound
 }
 
-// newMatrixWorld is a server with a release of one kind, and rules.
+// newMatrixWorld returns a server with rules and one release.
 func newMatrixWorld(t *testing.T, kind storedKind) *world {
 	t.Helper()
 	w := &world{template: "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{namespace}/{type}"}
@@ -183,7 +184,7 @@ func newMatrixWorld(t *testing.T, kind storedKind) *world {
 	return w
 }
 
-// as sends a request of a caller.
+// as sends a request on behalf of a caller.
 func (w *world) as(t *testing.T, c matrixCaller, v matrixView, path string) (code int, body string) {
 	t.Helper()
 	var headers []string
@@ -197,7 +198,7 @@ func (w *world) as(t *testing.T, c matrixCaller, v matrixView, path string) (cod
 	return got.Code, got.Body.String()
 }
 
-// evidence is the digest of a document of the release.
+// evidence returns the digest of a document of the release.
 func (w *world) evidence(t *testing.T) string {
 	t.Helper()
 	every := []string{"Authorization", "Bearer " + matrixCallers[3].bearer}
@@ -208,8 +209,9 @@ func (w *world) evidence(t *testing.T) string {
 	return version.Evidence[0].Digest
 }
 
-// TestAccessMatrix: on every route and in every view, the right to the address that a
-// release is stored as decides. Whoever lacks it learns neither that address nor a version.
+// TestAccessMatrix checks that on every route and in every view, access depends on the
+// address that a release is stored as. Without access, neither that address nor a version
+// is revealed.
 func TestAccessMatrix(t *testing.T) {
 	t.Parallel()
 	rows := 0
@@ -226,7 +228,7 @@ func TestAccessMatrix(t *testing.T) {
 						t.Errorf("%s, %s, %s: %s: got %d, want %d: %.300s", kind.name, v.name, c.name, path, code, want, body)
 					}
 					if !c.may(kind.host) && (strings.Contains(body, privateHost) || strings.Contains(body, "1.0.0")) {
-						t.Errorf("%s, %s, %s: %s: it reveals what is stored: %s", kind.name, v.name, c.name, path, body)
+						t.Errorf("%s, %s, %s: %s: reveals the stored address: %s", kind.name, v.name, c.name, path, body)
 					}
 				}
 			}
@@ -246,8 +248,9 @@ func TestAccessMatrix(t *testing.T) {
 	}
 }
 
-// TestAccessMatrixOfLinks: a signed link opens its archive and its documents without a
-// token, wherever that is the same release, and nothing else.
+// TestAccessMatrixOfLinks checks that a signed link grants access to its archive and
+// documents without a token in every view that serves the same release, and to nothing
+// else.
 func TestAccessMatrixOfLinks(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -276,17 +279,17 @@ func TestAccessMatrixOfLinks(t *testing.T) {
 					}
 				}
 			}
-			// It is no token for anything.
+			// The link is not valid as a bearer token.
 			for path := range v.routes(digest) {
 				if code, _ := w.as(t, matrixCaller{bearer: token}, v, path); code != http.StatusUnauthorized {
-					t.Errorf("%s, %s: %s: a link as a token: got %d", kind.name, v.name, path, code)
+					t.Errorf("%s, %s: %s: link used as a token: got %d", kind.name, v.name, path, code)
 				}
 			}
 		}
 	}
 }
 
-// linkToken is the token in the link to the archive that a caller gets.
+// linkToken returns the token in the link to the archive for a caller.
 func (w *world) linkToken(t *testing.T, c matrixCaller, v matrixView) string {
 	t.Helper()
 	headers := []string{"Authorization", "Bearer " + c.bearer, "Host", v.host}

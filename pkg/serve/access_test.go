@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
 
-// ruled are the rules of a text.
+// ruled returns parsed rules.
 func ruled(t *testing.T, text string) func() *access.Rules {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rules.hcl")
@@ -29,12 +29,12 @@ func ruled(t *testing.T, text string) func() *access.Rules {
 	return rules.Get
 }
 
-// everyone lets everyone read everything.
+// everyone allows everyone to read everything.
 const everyone = "anonymous { allow = [\"*/*/*\"] }\n"
 
 const canary = "canary-token-of-ci"
 
-// guarded lets one token read acme's providers.
+// guarded allows a token to read acme's providers.
 func guarded(t *testing.T) func(*serve.Options) {
 	t.Helper()
 	hash := sha256.Sum256([]byte(canary))
@@ -45,13 +45,13 @@ func guarded(t *testing.T) func(*serve.Options) {
   allow = ["acme/*"]
 }`)
 		o.Key = key
-		o.Now = time.Now // tokens go by the clock of the machine
+		o.Now = time.Now // tokens expire by the system clock
 	}
 }
 
 var login = []string{"Authorization", "Bearer " + canary}
 
-func TestWhoMayRead(t *testing.T) {
+func TestAccess(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, guarded(t))
 	w.push(t, rocket{version: "1.0.0", key: newKey(t)})
@@ -64,14 +64,14 @@ func TestWhoMayRead(t *testing.T) {
 		{"another token", mirrored + "index.json", []string{"Authorization", "Bearer canary-guessed"}, 401},
 		{"another scheme", mirrored + "index.json", []string{"Authorization", "Basic " + canary}, 401},
 		{"the token", mirrored + "index.json", login, 200},
-		{"the token, in small letters", mirrored + "index.json", []string{"Authorization", "bearer " + canary}, 200},
+		{"the token, lowercase scheme", mirrored + "index.json", []string{"Authorization", "bearer " + canary}, 200},
 		{"another provider", "/mirror/registry.opentofu.org/hashicorp/null/index.json", login, 403},
-		{"nobody, versions", "/v1/providers/acme/rocket/versions", nil, 401},
+		{"anonymous, versions", "/v1/providers/acme/rocket/versions", nil, 401},
 		{"versions", "/v1/providers/acme/rocket/versions", login, 200},
-		{"nobody, a package", "/v1/providers/acme/rocket/1.0.0/download/plan9/mips", nil, 401},
+		{"anonymous, a package", "/v1/providers/acme/rocket/1.0.0/download/plan9/mips", nil, 401},
 		{"discovery", "/.well-known/terraform.json", nil, 200},
 		{"health", "/healthz", nil, 200},
-		{"an archive without anything", archive, nil, 401},
+		{"archive without a token", archive, nil, 401},
 		{"an archive with the token in the header", archive, login, 200},
 		{"an archive with another token", strings.Replace(archive, "/-/", "/AAAA/", 1), nil, 403},
 	} {
@@ -84,12 +84,12 @@ func TestWhoMayRead(t *testing.T) {
 		}
 		a := w.last()
 		if told := a.Path + a.Caller; strings.Contains(told, "canary") || a.Err != nil && strings.Contains(a.Err.Error(), "canary") || strings.Contains(got.Body.String(), "canary") {
-			t.Errorf("%s: a secret is told: %+v %s", test.name, a, got.Body)
+			t.Errorf("%s: reveals a secret: %+v %s", test.name, a, got.Body)
 		}
 	}
 }
 
-// link returns the path of an archive as the network mirror has it.
+// link returns the path of an archive in the network mirror protocol.
 func (w *world) link(t *testing.T) string {
 	t.Helper()
 	url := &url.URL{Path: mirrored}
@@ -100,7 +100,8 @@ func (w *world) link(t *testing.T) string {
 	return at.Path
 }
 
-// TestLinks: they are good without a login, by both protocols, for one archive.
+// TestLinks checks that links are valid without a bearer token in both protocols, but only
+// for one archive.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, guarded(t))
@@ -108,7 +109,7 @@ func TestLinks(t *testing.T) {
 	w.push(t, r)
 	w.verify(t, document[offered](t, w.get(t, "/v1/providers/acme/rocket/1.0.0/download/plan9/mips", login...)), r.zipOf(plan9))
 	if a := w.last(); a.Caller != "ci" || !strings.HasPrefix(a.Path, "/archive/…/-/acme/") {
-		t.Errorf("told %+v", a)
+		t.Errorf("events: %+v", a)
 	}
 	link := w.link(t)
 	for _, test := range []struct {
@@ -116,27 +117,27 @@ func TestLinks(t *testing.T) {
 		code       int
 	}{
 		{"the link", link, 200},
-		{"one for another version", strings.ReplaceAll(link, "1.0.0", "1.0.1"), 403},
-		{"one for another platform", strings.ReplaceAll(link, "plan9_mips", "haiku_riscv64"), 403},
-		{"one for another provider", strings.ReplaceAll(link, "rocket", "rockot"), 403},
-		{"one for another host", strings.Replace(link, "registry.opentofu.org", "registry.terraform.io", 1), 403},
+		{"link for another version", strings.ReplaceAll(link, "1.0.0", "1.0.1"), 403},
+		{"link for another platform", strings.ReplaceAll(link, "plan9_mips", "haiku_riscv64"), 403},
+		{"link for another provider", strings.ReplaceAll(link, "rocket", "rockot"), 403},
+		{"link for another host", strings.Replace(link, "registry.opentofu.org", "registry.terraform.io", 1), 403},
 	} {
 		if got := w.get(t, test.path); got.Code != test.code {
 			t.Errorf("%s: got %d %s", test.name, got.Code, got.Body)
 		}
 	}
-	// Terragrunt escapes what stands in a link once more, so nothing in it may need that.
+	// Terragrunt escapes links again, so they must not contain characters that are escaped.
 	if escaped := (&url.URL{Path: link}).String(); escaped != link || strings.ContainsAny(link, "?&=%") {
-		t.Errorf("the link %s changes when it is escaped: %s", link, escaped)
+		t.Errorf("link %s changes when escaped: %s", link, escaped)
 	}
-	other := newLayout(t, guarded(t)) // which has another key
+	other := newLayout(t, guarded(t)) // has a different key
 	other.push(t, r)
 	if got := other.get(t, link); got.Code != http.StatusForbidden {
-		t.Errorf("another server: got %d", got.Code)
+		t.Errorf("server with another key: got %d", got.Code)
 	}
 }
 
-// TestExpiredLink is refused.
+// TestExpiredLink checks that an expired link is rejected.
 func TestExpiredLink(t *testing.T) {
 	t.Parallel()
 	past := &clock{now: time.Now().Add(-2 * time.Hour)}
@@ -147,8 +148,8 @@ func TestExpiredLink(t *testing.T) {
 	}
 }
 
-// TestReplicas: two servers with the same key answer alike, and serve what the other
-// one has linked to.
+// TestReplicas checks that two servers with the same key return the same links and accept
+// each other's links.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
 	options, now := guarded(t), &clock{now: time.Now()}
@@ -167,7 +168,7 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// TestLimit: who asks too often is told when to ask again.
+// TestLimit checks the response to a client that exceeds the rate limit.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, func(o *serve.Options) { o.Limiter = access.NewLimiter(0.001, 2) })

@@ -25,7 +25,7 @@ import (
 
 const script = "</script><script>alert(1)</script>\u202e"
 
-// rewrite puts a changed index in the place of a version's.
+// rewrite replaces the index of a version.
 func (w *world) rewrite(t *testing.T, version string, change func(*ocispec.Index)) {
 	t.Helper()
 	d, data, err := w.repo.Manifest(t.Context(), version)
@@ -47,8 +47,7 @@ func (w *world) rewrite(t *testing.T, version string, change func(*ocispec.Index
 	}
 }
 
-// TestAPIWithHostileText: what a release says of itself is text, and short where a word
-// belongs.
+// TestAPIWithHostileText checks that untrusted text in a release is escaped and truncated.
 func TestAPIWithHostileText(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
@@ -82,7 +81,7 @@ func TestAPIWithHostileText(t *testing.T) {
 	if dated := document[api.Version](t, w.api(t, apiRocket+"/1.1.0")); dated.Published == nil || dated.Published.Format(time.RFC3339) != "2024-02-29T11:00:00Z" {
 		t.Errorf("%v", dated.Published)
 	}
-	if got := w.api(t, apiRocket+"/0.9.0"); got.Code != http.StatusNotFound { // another provider's
+	if got := w.api(t, apiRocket+"/0.9.0"); got.Code != http.StatusNotFound { // belongs to another provider
 		t.Errorf("got %d", got.Code)
 	}
 	if len(version.Referrers) != 3 {
@@ -94,7 +93,7 @@ func TestAPIWithHostileText(t *testing.T) {
 			t.Errorf("%s: got %d, %d bytes", version.Referrers[n].Name, got.Code, got.Body.Len())
 		}
 	}
-	// No browser takes a document for a page of this server.
+	// Browsers must not render a document as a page of this server.
 	page := w.api(t, strings.TrimPrefix(version.Referrers[1].URL, "https://tofu.example.com")).Header()
 	if page.Get("Content-Type") != "application/octet-stream" || page.Get("Content-Disposition") != "attachment; filename=page.html" ||
 		page.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(page.Get("Content-Security-Policy"), "sandbox") {
@@ -102,8 +101,8 @@ func TestAPIWithHostileText(t *testing.T) {
 	}
 }
 
-// TestAPIWithHostileCatalog: names that are none of the template's are passed over, and
-// what goes wrong is said in the words of the server.
+// TestAPIWithHostileCatalog checks that invalid repository names are ignored, and that
+// errors contain no text of the registry.
 func TestAPIWithHostileCatalog(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -129,7 +128,7 @@ func TestAPIWithHostileCatalog(t *testing.T) {
 	}
 }
 
-// TestAPIStale: when the registry is down, what is known goes on being shown.
+// TestAPIStale checks that cached data is served while the registry is down.
 func TestAPIStale(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, func(o *serve.Options) {
@@ -152,9 +151,9 @@ func TestAPIStale(t *testing.T) {
 	}
 }
 
-// TestAPIWithoutAnAnswer: a release of which a registry says nothing is unknown, and
-// the others are shown.
-func TestAPIWithoutAnAnswer(t *testing.T) {
+// TestAPIUnresponsiveRegistry checks that a release has the status unknown if the registry
+// doesn't respond, while others are listed.
+func TestAPIUnresponsiveRegistry(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t)
 	w.push(t, rocket{version: "1.0.0"})
@@ -176,8 +175,9 @@ func TestAPIWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// TestAPIDocumentWithOtherBytes: what is not what its digest says is not sent whole.
-func TestAPIDocumentWithOtherBytes(t *testing.T) {
+// TestAPIDocumentWithWrongDigest checks that a document with a wrong digest is not sent
+// completely.
+func TestAPIDocumentWithWrongDigest(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t)
 	w.push(t, rocket{version: "1.0.0"})
@@ -185,7 +185,7 @@ func TestAPIDocumentWithOtherBytes(t *testing.T) {
 	w.registry.AddBlob(w.repo.Traits().Name, d.Digest, bytes.Repeat([]byte("x"), int(d.Size)))
 	defer func() {
 		if recover() == nil && w.last().Status == http.StatusOK {
-			t.Error("the answer looks whole")
+			t.Error("the response looks complete")
 		}
 	}()
 	w.get(t, strings.TrimPrefix(d.URL, "https://tofu.example.com"))

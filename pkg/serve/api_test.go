@@ -29,7 +29,7 @@ const (
 	apiRocket    = apiProviders + "/registry.opentofu.org/acme/rocket"
 )
 
-// attach lets documents refer to a version.
+// attach adds referrers to a version.
 func (w *world) attach(t *testing.T, version string, documents ...provider.Document) {
 	t.Helper()
 	found, err := repository.Inspect(t.Context(), w.repo, version, repository.DepthIndex)
@@ -63,7 +63,7 @@ func TestAPIProviders(t *testing.T) {
 	}
 }
 
-// named are providers that a file would name.
+// named returns a list of providers, as in a file.
 func named(t *testing.T, n int) []provider.Address {
 	t.Helper()
 	var all []provider.Address
@@ -99,7 +99,7 @@ func TestAPIPages(t *testing.T) {
 		t.Errorf("%d pages, %q", pages, seen)
 	}
 	if requests := w.registry.Requests(); len(requests) != 0 {
-		t.Errorf("the registry was asked: %v", requests)
+		t.Errorf("requests to the registry: %v", requests)
 	}
 	if got := document[api.Providers](t, w.api(t, apiProviders+"?page=4")); len(got.Providers) != 0 || got.Next != "" || got.Total != 120 {
 		t.Errorf("beyond the last page: %+v", got)
@@ -111,7 +111,8 @@ func TestAPIPages(t *testing.T) {
 	}
 }
 
-// TestAPIProvider looks at a provider with a release that lacks something, and others.
+// TestAPIProvider checks the description of a provider with complete and incomplete
+// releases.
 func TestAPIProvider(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t)
@@ -142,13 +143,13 @@ func TestAPIProvider(t *testing.T) {
 	if len(second.Versions) != 1 || second.Versions[0].Version != "1.0.0" || second.Next != "" {
 		t.Errorf("%+v", second)
 	}
-	// What is known is not asked again.
+	// Cached data is not requested again.
 	before := w.registry.Requests()
 	w.api(t, apiRocket)
 	w.api(t, apiRocket+"?page=2")
 	after := w.registry.Requests()
 	for kind := range after {
-		// The clock stands, so that even what is incomplete is not looked at again.
+		// The clock doesn't advance, so even incomplete releases are not requested again.
 		if n := after[kind] - before[kind]; n > 0 {
 			t.Errorf("%d requests of kind %s", n, kind)
 		}
@@ -174,7 +175,7 @@ func (w *world) manifestOf(t *testing.T, version string, p provider.Platform) st
 	return target.Descriptor.Digest.String()
 }
 
-// lose takes a blob of a layout away.
+// lose removes a blob from a layout.
 func (w *world) lose(t *testing.T, digest string) {
 	t.Helper()
 	if err := os.Remove(filepath.Join(w.layout, "blobs", "sha256", strings.TrimPrefix(digest, "sha256:"))); err != nil {
@@ -204,13 +205,13 @@ func TestAPIVersion(t *testing.T) {
 	}
 	for _, text := range []string{got.Packages[0].ZH, got.Packages[0].H1, `provider "registry.opentofu.org/acme/rocket" {`, `version = "1.0.0"`} {
 		if text == "" || !strings.Contains(got.Lock, text) {
-			t.Errorf("%q is not in %s", text, got.Lock)
+			t.Errorf("missing %q in %s", text, got.Lock)
 		}
 	}
 	if !strings.Contains(got.Requirement, `rocket = {`) || !strings.Contains(got.Requirement, `source  = "acme/rocket"`) {
 		t.Errorf("%s", got.Requirement)
 	}
-	// Everything that it names is there.
+	// All of its URLs work.
 	path := func(url string) string { return strings.TrimPrefix(url, "https://tofu.example.com") }
 	if zip := w.get(t, path(got.Packages[0].URL)); zip.Code != http.StatusOK || int64(zip.Body.Len()) != got.Packages[0].Size {
 		t.Errorf("the archive: %d, %d bytes", zip.Code, zip.Body.Len())
@@ -226,16 +227,16 @@ func TestAPIVersion(t *testing.T) {
 	if diff := cmp.Diff(want, bom); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	// And not asked for again.
+	// They are not requested again.
 	before := jsonText(w.registry.Requests())
 	w.api(t, apiRocket+"/1.0.0")
 	w.api(t, path(got.Referrers[0].Components))
 	if after := jsonText(w.registry.Requests()); after != before {
-		t.Errorf("the registry was asked: %s, then %s", before, after)
+		t.Errorf("requests to the registry: %s, then %s", before, after)
 	}
 }
 
-// TestAPIVersionWithFaults looks at releases that are not whole.
+// TestAPIVersionWithFaults checks the descriptions of incomplete releases.
 func TestAPIVersionWithFaults(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
@@ -262,7 +263,7 @@ func TestAPIVersionWithFaults(t *testing.T) {
 		t.Errorf("%+v", broken)
 	}
 	if found := document[api.Version](t, w.api(t, apiRocket+"/1.2.0")).Findings; len(found) == 0 {
-		t.Error("nothing was found of a release without checksums")
+		t.Error("no findings for a release without checksums")
 	}
 	for path, code := range map[string]int{
 		apiRocket + "/9.9.9": 404, apiRocket + "/v1.0.0": 400, apiProviders + "/registry.opentofu.org/acme/none": 404,
@@ -276,8 +277,9 @@ func TestAPIVersionWithFaults(t *testing.T) {
 	}
 }
 
-// TestAPILostBlobs: the list of versions and the page of a version look equally deep.
-func TestAPILostBlobs(t *testing.T) {
+// TestAPIMissingBlobs checks that the list of versions and the details of a version show
+// the same status.
+func TestAPIMissingBlobs(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
 	for _, v := range []string{"1.0.0", "1.1.0", "1.2.0"} {
@@ -302,8 +304,8 @@ func TestAPILostBlobs(t *testing.T) {
 	}
 }
 
-// TestAPILostLater: a list that is kept does not hide for long what is lost.
-func TestAPILostLater(t *testing.T) {
+// TestAPIBlobsMissingLater checks that a cached list shows missing blobs soon.
+func TestAPIBlobsMissingLater(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t)
 	w.push(t, rocket{version: "1.0.0"})
@@ -314,7 +316,7 @@ func TestAPILostLater(t *testing.T) {
 	heads := w.registry.Requests()[registrytest.BlobHead]
 	w.registry.Misbehave(registrytest.BlobHead, origintest.Status(http.StatusNotFound), -1)
 	if got := status(); got != api.StatusComplete || w.registry.Requests()[registrytest.BlobHead] != heads {
-		t.Errorf("what is known is asked for again: %s", got)
+		t.Errorf("cached data was requested again: %s", got)
 	}
 	w.clock.Forward(6 * time.Minute)
 	if got := status(); got != api.StatusIncomplete {
@@ -322,8 +324,9 @@ func TestAPILostLater(t *testing.T) {
 	}
 }
 
-// TestAPIBlobsRefused: a registry that does not say what it has is not complete.
-func TestAPIBlobsRefused(t *testing.T) {
+// TestAPIDeniedBlobs checks that a release has the status unknown if the registry denies
+// access to its blobs.
+func TestAPIDeniedBlobs(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t)
 	w.push(t, rocket{version: "1.0.0"})
@@ -335,8 +338,8 @@ func TestAPIBlobsRefused(t *testing.T) {
 	}
 }
 
-// TestAPIPending: releases that wait for approval are shown to those who may read, and
-// to no client of the protocols.
+// TestAPIPending checks that pending releases are listed for callers with access, and not
+// served by the protocols.
 func TestAPIPending(t *testing.T) {
 	t.Parallel()
 	for _, open := range []bool{true, false} {
@@ -357,7 +360,7 @@ func TestAPIPending(t *testing.T) {
 			t.Errorf("%s", got.Body)
 		}
 	}
-	// Those who read without a token don't see them.
+	// Callers without a token don't see them.
 	w := newLayout(t, func(o *serve.Options) { o.Rules = ruled(t, everyone) })
 	w.push(t, rocket{version: "1.0.0"})
 	w.tag(t, "1.0.0", "pending-1.2.0")
@@ -366,7 +369,7 @@ func TestAPIPending(t *testing.T) {
 	}
 }
 
-// TestAPIETags: a client that has an answer gets none.
+// TestAPIETags checks that If-None-Match results in 304.
 func TestAPIETags(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
@@ -385,10 +388,10 @@ func TestAPIETags(t *testing.T) {
 		}
 		head := w.ask(t, http.MethodHead, path)
 		if head.Code != http.StatusOK || head.Body.Len() != 0 || head.Header().Get("Etag") != tag || head.Header().Get("Content-Length") != jsonText(first.Body.Len()) {
-			t.Errorf("%s: HEAD gives %d, %v", path, head.Code, head.Header())
+			t.Errorf("%s: HEAD: got %d, %v", path, head.Code, head.Header())
 		}
 	}
-	// A release more is another answer.
+	// A new release changes the ETag.
 	tag := w.api(t, apiRocket).Header().Get("Etag")
 	w.push(t, rocket{version: "1.1.0"})
 	w.clock.Forward(time.Hour)
@@ -397,8 +400,8 @@ func TestAPIETags(t *testing.T) {
 	}
 }
 
-// TestAPIWhoMayRead: nobody sees what he may not read, and is told as everywhere.
-func TestAPIWhoMayRead(t *testing.T) {
+// TestAPIAccess checks that the API enforces the access rules.
+func TestAPIAccess(t *testing.T) {
 	t.Parallel()
 	all := append(named(t, 2), provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "null"})
 	w := newRegistry(t, guarded(t), func(o *serve.Options) {
@@ -435,14 +438,14 @@ func TestAPIWhoMayRead(t *testing.T) {
 	if h := answer.Header(); h.Get("Cache-Control") != "private, no-cache" || h.Get("Vary") != "Authorization" {
 		t.Errorf("%v", h)
 	}
-	// An archive's link carries what its download needs.
+	// The link to an archive contains a token.
 	version := document[api.Version](t, w.api(t, apiRocket+"/1.0.0", login...))
 	if got := w.get(t, strings.TrimPrefix(version.Packages[0].URL, "https://tofu.example.com")); got.Code != http.StatusOK {
 		t.Errorf("the archive: %d", got.Code)
 	}
 }
 
-// TestAPIOfPublishedHost: what a host publishes goes by its name.
+// TestAPIOfPublishedHost checks that the providers of a published host have its name.
 func TestAPIOfPublishedHost(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, func(o *serve.Options) {
@@ -467,8 +470,8 @@ func TestAPIOfPublishedHost(t *testing.T) {
 	}
 }
 
-// TestAPIIsDescribed: the document has the routes that there are, and no others.
-func TestAPIIsDescribed(t *testing.T) {
+// TestOpenAPI checks that the description contains all routes and no others.
+func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
 	d, err := description()
@@ -489,7 +492,7 @@ func TestAPIIsDescribed(t *testing.T) {
 	if got := document[map[string]any](t, w.api(t, "/api/v1/openapi.json")); got["openapi"] != "3.1.1" {
 		t.Errorf("%v", got["openapi"])
 	}
-	// Beside them errors have the API's form too.
+	// Other paths of the API return errors in the same form.
 	for path, code := range map[string]int{"/api/v2/providers": 404, "/api": 404, "/api/v1/providers/x": 404} {
 		var p api.Problem
 		got := w.get(t, path)

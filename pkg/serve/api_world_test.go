@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 )
 
-// openAPI is the document that describes the API, to hold answers against.
+// openAPI is the OpenAPI description.
 type openAPI struct {
 	Paths map[string]map[string]struct {
 		Responses map[string]struct {
@@ -31,7 +31,7 @@ var description = sync.OnceValues(func() (openAPI, error) {
 	return d, err
 })
 
-// schemas compiles the parts of the document, once.
+// schemas compiles the schemas in the description once.
 var schemas = func() func(pointer string) (*jsonschema.Schema, error) {
 	var mu sync.Mutex
 	compiler := jsonschema.NewCompiler()
@@ -50,7 +50,7 @@ var schemas = func() func(pointer string) (*jsonschema.Schema, error) {
 	}
 }()
 
-// pathOf returns the path of the document that a request's path is one of.
+// pathOf returns the path in the description that matches the path of a request.
 func (d openAPI) pathOf(path string) string {
 	words := strings.Split(path, "/")
 	for pattern := range d.Paths {
@@ -66,7 +66,7 @@ func (d openAPI) pathOf(path string) string {
 	return ""
 }
 
-// api asks the API, and holds the answer against the document.
+// api sends a request to the API, and validates the response against the description.
 func (w *world) api(tb testing.TB, path string, headers ...string) *httptest.ResponseRecorder {
 	tb.Helper()
 	answer := w.get(tb, path, headers...)
@@ -87,12 +87,12 @@ func checkDescribed(tb testing.TB, path string, answer *httptest.ResponseRecorde
 	pattern, status := d.pathOf(u.EscapedPath()), json.Number(jsonText(answer.Code)).String()
 	response, has := d.Paths[pattern]["get"].Responses[status]
 	if !has {
-		tb.Fatalf("%s: the document has no answer %s of %q", path, status, pattern)
+		tb.Fatalf("%s: the description has no response %s of %q", path, status, pattern)
 	}
 	contentType := answer.Header().Get("Content-Type")
 	if _, isJSON := response.Content[contentType]; !isJSON || len(response.Content) == 0 {
 		if _, isBinary := response.Content["application/octet-stream"]; !isBinary && answer.Body.Len() > 0 {
-			tb.Fatalf("%s: the document has no %s in the answer %s of %s", path, contentType, status, pattern)
+			tb.Fatalf("%s: the description has no %s in response %s of %s", path, contentType, status, pattern)
 		}
 		return
 	}

@@ -24,7 +24,7 @@ import (
 
 const archive = "/archive/-/registry.opentofu.org/acme/rocket/1.0.0/terraform-provider-rocket_1.0.0_plan9_mips.zip"
 
-// stored is a store for archives.
+// stored configures a store for archives.
 func stored(tb testing.TB) func(*serve.Options) {
 	tb.Helper()
 	s, err := store.Open(filepath.Join(tb.TempDir(), "cache"), store.Options{})
@@ -57,20 +57,20 @@ func TestArchive(t *testing.T) {
 			rng          string
 		}{
 			{"whole", "GET", nil, 200, zip, ""},
-			{"whole, with compression allowed", "GET", []string{"Accept-Encoding", "gzip, br"}, 200, zip, ""},
+			{"complete, with Accept-Encoding", "GET", []string{"Accept-Encoding", "gzip, br"}, 200, zip, ""},
 			{"head", "HEAD", nil, 200, "", ""},
 			{"the rest", "GET", []string{"Range", "bytes=1000000-"}, 206, zip[1000000:], "bytes 1000000-" + strconv.Itoa(last) + "/" + size},
 			{"the last byte", "GET", []string{"Range", "bytes=" + strconv.Itoa(last) + "-"}, 206, zip[last:], "bytes " + strconv.Itoa(last) + "-" + strconv.Itoa(last) + "/" + size},
-			{"the rest of the same", "GET", []string{"Range", "bytes=1000000-", "If-Range", etag}, 206, zip[1000000:], "bytes 1000000-" + strconv.Itoa(last) + "/" + size},
-			{"the rest of another", "GET", []string{"Range", "bytes=1000000-", "If-Range", `"sha256:0"`}, 200, zip, ""},
+			{"the rest of the same archive", "GET", []string{"Range", "bytes=1000000-", "If-Range", etag}, 206, zip[1000000:], "bytes 1000000-" + strconv.Itoa(last) + "/" + size},
+			{"the rest of another archive", "GET", []string{"Range", "bytes=1000000-", "If-Range", `"sha256:0"`}, 200, zip, ""},
 			{"outside", "GET", []string{"Range", "bytes=" + size + "-"}, 416, "", "bytes */" + size},
 			{"no range", "GET", []string{"Range", "lines=1-"}, 416, "", ""},
-			{"known already", "GET", []string{"If-None-Match", etag}, 304, "", ""},
+			{"cached", "GET", []string{"If-None-Match", etag}, 304, "", ""},
 		} {
 			t.Run(name+"/"+test.name, func(t *testing.T) {
 				t.Parallel()
 				if isStream && test.name == "no range" {
-					test.code, test.body = 200, zip // what a stream cannot verify is ignored
+					test.code, test.body = 200, zip // ranges of a stream that can't be verified are ignored
 				}
 				got := w.ask(t, test.method, archive, test.headers...)
 				if got.Code != test.code || got.Header().Get("Content-Range") != test.rng && test.rng != "" {
@@ -96,8 +96,8 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestArchiveParts: of a file any part can be had, of a stream only what can be
-// verified; the answer to anything else is all of it.
+// TestArchiveParts checks that any range of a file is served, and only verifiable ranges of
+// a stream. Otherwise, the response is the entire archive.
 func TestArchiveParts(t *testing.T) {
 	t.Parallel()
 	r := rocket{version: "1.0.0"}
@@ -123,8 +123,8 @@ func TestArchiveParts(t *testing.T) {
 	}
 }
 
-// TestStoreKeepsArchives: an archive is fetched once.
-func TestStoreKeepsArchives(t *testing.T) {
+// TestStoreCachesArchives checks that an archive is fetched only once.
+func TestStoreCachesArchives(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, stored(t))
 	w.push(t, rocket{version: "1.0.0"})
@@ -134,13 +134,13 @@ func TestStoreKeepsArchives(t *testing.T) {
 		}
 	}
 	if n := w.registry.Requests()[registrytest.BlobGet]; n != 1 {
-		t.Errorf("%d blobs were fetched", n)
+		t.Errorf("fetched %d blobs", n)
 	}
 }
 
-// TestStoreOfOthers: a release that states the digest of another repository's zip does not
-// make it readable, though the store has it.
-func TestStoreOfOthers(t *testing.T) {
+// TestStoreAccess checks that a release that only states the digest of a zip in another
+// repository doesn't make that zip readable, even though the store contains it.
+func TestStoreAccess(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, stored(t), guarded(t))
 	w.push(t, rocket{version: "1.0.0"})
@@ -150,7 +150,7 @@ func TestStoreOfOthers(t *testing.T) {
 	}
 	w.registry.Misbehave(registrytest.BlobHead, status(http.StatusServiceUnavailable), -1)
 	if got := w.get(t, link); got.Code != http.StatusOK {
-		t.Errorf("a registry that can't be asked: got %d", got.Code)
+		t.Errorf("unreachable registry: got %d", got.Code)
 	}
 	w.registry.Behave()
 	for _, kind := range []registrytest.Kind{registrytest.BlobHead, registrytest.BlobGet} {
@@ -161,7 +161,7 @@ func TestStoreOfOthers(t *testing.T) {
 	}
 }
 
-// TestWrongArchive: who gets a wrong archive cannot take it for whole.
+// TestWrongArchive checks that clients detect an archive with wrong content.
 func TestWrongArchive(t *testing.T) {
 	t.Parallel()
 	r := rocket{version: "1.0.0", size: 3 << 20}
@@ -188,16 +188,16 @@ func TestWrongArchive(t *testing.T) {
 			t.Errorf("%q: got all %d bytes of %d", rng, len(content), resp.ContentLength)
 		}
 		var wrong *sums.MismatchError
-		server.Close() // so that it is told
+		server.Close() // to flush the event
 		if !errors.As(w.last().Err, &wrong) {
-			t.Errorf("%q: told %v", rng, w.last().Err)
+			t.Errorf("%q: events: %v", rng, w.last().Err)
 		}
 	}
 }
 
-// TestRotUnderTheRecord: a disk that changes a file without a trace is found by the
-// first answer with all of it.
-func TestRotUnderTheRecord(t *testing.T) {
+// TestSilentCorruption checks that the first full response detects disk corruption that
+// leaves no trace in the metadata.
+func TestSilentCorruption(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
 	r := rocket{version: "1.0.0", size: 1 << 20}
@@ -216,7 +216,7 @@ func TestRotUnderTheRecord(t *testing.T) {
 	if err := atomicfile.NewRecord(filepath.Join(w.layout, ".tofu-oci.blobs")).Add(d, info); err != nil {
 		t.Fatal(err)
 	}
-	// The record of this server is loaded already, so another one has to look.
+	// The server has cached the verification, so use another one.
 	fresh := newLayout(t, func(o *serve.Options) { o.From[0] = parsed(t, w.template) })
 	server := httptest.NewServer(fresh.server)
 	defer server.Close()
@@ -229,8 +229,8 @@ func TestRotUnderTheRecord(t *testing.T) {
 	}
 }
 
-// TestRottenArchive: a file of a layout that changed is not served, in no part.
-func TestRottenArchive(t *testing.T) {
+// TestCorruptArchive checks that no part of a changed file in a layout is served.
+func TestCorruptArchive(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
 	r := rocket{version: "1.0.0"}
@@ -251,8 +251,8 @@ func TestRottenArchive(t *testing.T) {
 	}
 }
 
-// TestArchiveOfNothing has the right words for what is not there.
-func TestArchiveOfNothing(t *testing.T) {
+// TestMissingArchives checks the messages for archives that don't exist.
+func TestMissingArchives(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
 	w.push(t, rocket{version: "1.0.0"})
@@ -275,8 +275,8 @@ func TestArchiveOfNothing(t *testing.T) {
 	}
 }
 
-// TestRedirect: a client is sent to where the registry would send the server, if that
-// needs no login.
+// TestRedirect checks that clients are redirected to the storage of the registry if no
+// credentials are needed.
 func TestRedirect(t *testing.T) {
 	t.Parallel()
 	const signed = "https://storage.example.com/blob?X-Signature=abc"
@@ -285,10 +285,10 @@ func TestRedirect(t *testing.T) {
 		code             int
 	}{
 		{"storage", http.MethodGet, signed, 307},
-		{"storage, but only asked about", http.MethodHead, signed, 200},
+		{"storage, HEAD only", http.MethodHead, signed, 200},
 		{"without TLS", http.MethodGet, "http://storage.example.com/blob", 200},
-		{"with a login", http.MethodGet, "https://jane:canary@storage.example.com/blob", 200},
-		{"the registry sends it itself", http.MethodGet, "", 200},
+		{"with credentials", http.MethodGet, "https://jane:canary@storage.example.com/blob", 200},
+		{"the registry sends the blob itself", http.MethodGet, "", 200},
 	} {
 		w := newRegistry(t, func(o *serve.Options) { o.Redirect = true })
 		w.push(t, rocket{version: "1.0.0"})
@@ -304,7 +304,7 @@ func TestRedirect(t *testing.T) {
 			t.Errorf("%s: got %d to %q: %s", test.name, got.Code, location, got.Body)
 		}
 		if test.code == 307 && strings.Contains(w.last().Path, "abc") {
-			t.Errorf("told %+v", w.last())
+			t.Errorf("events: %+v", w.last())
 		}
 	}
 }

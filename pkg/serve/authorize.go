@@ -110,7 +110,7 @@ func (x *exchange) readVersion() (err error) {
 
 // viewOf returns the view of the requested host, and reports whether the access rules
 // define the host.
-func (s *Server) viewOf(r *http.Request) (v *view, named bool) {
+func (s *Server) viewOf(r *http.Request) (v *view, isPublished bool) {
 	rules := s.options.Rules()
 	if rules == nil || len(rules.Hosts) == 0 {
 		return s.own, false
@@ -119,11 +119,11 @@ func (s *Server) viewOf(r *http.Request) (v *view, named bool) {
 	if err != nil {
 		return s.own, false
 	}
-	at := slices.IndexFunc(rules.Hosts, func(h access.Host) bool { return h.Name == host })
-	if at < 0 {
+	i := slices.IndexFunc(rules.Hosts, func(h access.Host) bool { return h.Name == host })
+	if i < 0 {
 		return s.own, false
 	}
-	return s.viewOfHost(rules.Hosts[at]), true
+	return s.viewOfHost(rules.Hosts[i]), true
 }
 
 // authorize rejects callers who can't read any release of the provider, and callers who

@@ -58,8 +58,8 @@ func (s *Server) requestHost(r *http.Request) string {
 // the configured URL unless the client requested a published host.
 func (s *Server) base(r *http.Request) (*url.URL, error) {
 	host := s.requestHost(r)
-	_, named := s.viewOf(r)
-	if s.options.BaseURL != nil && !named {
+	_, isPublished := s.viewOf(r)
+	if s.options.BaseURL != nil && !isPublished {
 		u := *s.options.BaseURL
 		u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
 		return &u, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
 
-// BenchmarkArchive serves an archive of 64 MiB over TLS, from an image layout, from a
-// store and from a registry, by both versions of HTTP.
+// BenchmarkArchive serves an archive of 64 MiB over TLS from an image layout, a store, and
+// a registry, with HTTP/1.1 and HTTP/2.
 func BenchmarkArchive(b *testing.B) {
 	r := rocket{version: "1.0.0", size: 64 << 20}
 	for name, w := range map[string]*world{"layout": newLayout(b), "store": newRegistry(b, stored(b)), "registry": newRegistry(b)} {
@@ -28,7 +28,7 @@ func BenchmarkArchive(b *testing.B) {
 	}
 }
 
-// BenchmarkIndex asks for the documents of the network mirror, several at once.
+// BenchmarkIndex requests the documents of the network mirror protocol concurrently.
 func BenchmarkIndex(b *testing.B) {
 	w := newRegistry(b)
 	for _, version := range []string{"1.0.0", "1.1.0", "1.2.0", "2.0.0"} {
@@ -48,7 +48,7 @@ func BenchmarkIndex(b *testing.B) {
 	}
 }
 
-// toServer asks a server, whatever host a URL has.
+// toServer connects to a server regardless of the host in a URL.
 type toServer struct {
 	*http.Transport
 	address string
@@ -59,7 +59,7 @@ func (s toServer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return s.Transport.RoundTrip(req)
 }
 
-// overTLS starts a server, and gives clients of both versions of HTTP.
+// overTLS starts a server, and returns clients for HTTP/1.1 and HTTP/2.
 func (w *world) overTLS(b *testing.B) map[string]*http.Client {
 	b.Helper()
 	dir := b.TempDir()
@@ -82,7 +82,7 @@ func (w *world) overTLS(b *testing.B) map[string]*http.Client {
 	return clients
 }
 
-// read reads an answer to its end.
+// read reads a response.
 func read(b *testing.B, client *http.Client, path string) int64 {
 	b.Helper()
 	req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, "https://tofu.example.com"+path, nil)

@@ -82,14 +82,14 @@ type cache[K comparable, V any] struct {
 
 // cacheEntry is the last result, and the failure after it.
 type cacheEntry[V any] struct {
-	// answered reports that there is a result from time at: value, or absent if it doesn't
-	// exist.
-	answered bool
-	value    V
-	absent   error
-	at       time.Time
-	failed   error
-	tried    time.Time
+	// hasResult reports that there is a result from time fetchedAt: value, or absent if it
+	// doesn't exist.
+	hasResult bool
+	value     V
+	absent    error
+	fetchedAt time.Time
+	failed    error
+	tried     time.Time
 }
 
 // newCache returns a cache for values of at most size bytes in total.
@@ -116,20 +116,20 @@ func (c *cache[K, V]) get(ctx context.Context, key K, fetch func(context.Context
 // getWithin is like get, but with a different maximum age.
 func (c *cache[K, V]) getWithin(ctx context.Context, key K, maxAge time.Duration, fetch func(context.Context) (V, error)) (none V, state cacheState, err error) {
 	// 1. Check the cached value.
-	known, _ := c.kept.Lookup(key)
+	entry, _ := c.kept.Lookup(key)
 	now := c.now()
-	isUsable := known.answered && known.absent == nil && now.Sub(known.at) < c.staleIfError
-	failedFor := now.Sub(known.tried)
-	isFresh := known.isFresh(now, maxAge)
-	hit := isFresh || known.failed != nil && (isUsable && failedFor < retryAfter || failedFor < max(c.retryPause, failureAge))
+	isUsable := entry.hasResult && entry.absent == nil && now.Sub(entry.fetchedAt) < c.staleIfError
+	failedFor := now.Sub(entry.tried)
+	isFresh := entry.isFresh(now, maxAge)
+	hit := isFresh || entry.failed != nil && (isUsable && failedFor < retryAfter || failedFor < max(c.retryPause, failureAge))
 	c.onLookup(hit)
 	switch {
 	case isFresh:
-		return known.value, cacheState{age: now.Sub(known.at)}, known.absent
+		return entry.value, cacheState{age: now.Sub(entry.fetchedAt)}, entry.absent
 	case hit && isUsable:
-		return known.value, cacheState{now.Sub(known.at), known.failed}, nil
+		return entry.value, cacheState{now.Sub(entry.fetchedAt), entry.failed}, nil
 	case hit:
-		return none, cacheState{}, known.failed
+		return none, cacheState{}, entry.failed
 	}
 	// 2. Request a new value.
 	wait := maxWait
@@ -145,24 +145,24 @@ func (c *cache[K, V]) getWithin(ctx context.Context, key K, maxAge time.Duration
 		c.kept.Put(key, latest.after(c.now(), value, err)) // so that the next caller doesn't wait as well
 	}
 	if isUsable {
-		return known.value, cacheState{now.Sub(known.at), err}, nil
+		return entry.value, cacheState{now.Sub(entry.fetchedAt), err}, nil
 	}
 	return none, cacheState{}, err
 }
 
 // isFresh reports whether no new request is due.
 func (l cacheEntry[V]) isFresh(now time.Time, maxAge time.Duration) bool {
-	age := now.Sub(l.at)
-	return l.answered && (maxAge == 0 || age < maxAge) && (l.absent == nil || age < negativeAge)
+	age := now.Sub(l.fetchedAt)
+	return l.hasResult && (maxAge == 0 || age < maxAge) && (l.absent == nil || age < negativeAge)
 }
 
 // after returns the entry with the result of a request.
 func (l cacheEntry[V]) after(now time.Time, value V, err error) cacheEntry[V] {
 	switch {
 	case err == nil:
-		return cacheEntry[V]{answered: true, value: value, at: now}
+		return cacheEntry[V]{hasResult: true, value: value, fetchedAt: now}
 	case isDefinitive(err):
-		return cacheEntry[V]{answered: true, absent: err, at: now}
+		return cacheEntry[V]{hasResult: true, absent: err, fetchedAt: now}
 	case l.absent != nil:
 		l = cacheEntry[V]{}
 	}
@@ -175,24 +175,24 @@ func (c *cache[K, V]) refresh(ctx context.Context, key K, maxAge, wait time.Dura
 	waiting, cancel := context.WithTimeoutCause(ctx, wait, errTimeout)
 	defer cancel()
 	l, err := c.kept.Refresh(waiting, key, func(ctx context.Context) (cacheEntry[V], error) {
-		known, _ := c.kept.Lookup(key)
-		if known.isFresh(c.now(), maxAge) { // another caller has just renewed it
-			known.failed = nil
-			return known, nil
+		entry, _ := c.kept.Lookup(key)
+		if entry.isFresh(c.now(), maxAge) { // another caller has just renewed it
+			entry.failed = nil
+			return entry, nil
 		}
 		select {
 		case c.requests <- struct{}{}:
 			defer func() { <-c.requests }()
 		default:
 			c.onFailure(errBusy)
-			return known, errBusy
+			return entry, errBusy
 		}
 		value, err := recovering(ctx, fetch)
 		if err != nil && !isDefinitive(err) {
 			c.onFailure(err)
 		}
-		known, _ = c.kept.Lookup(key)
-		return known.after(c.now(), value, err), nil
+		entry, _ = c.kept.Lookup(key)
+		return entry.after(c.now(), value, err), nil
 	})
 	switch {
 	case err != nil && waiting.Err() != nil:
@@ -209,8 +209,8 @@ func (c *cache[K, V]) refresh(ctx context.Context, key K, maxAge, wait time.Dura
 // panic would terminate the program.
 func recovering[V any](ctx context.Context, fetch func(context.Context) (V, error)) (value V, err error) {
 	defer func() {
-		if broken := recover(); broken != nil {
-			err = fmt.Errorf("internal error: %v", broken)
+		if recovered := recover(); recovered != nil {
+			err = fmt.Errorf("internal error: %v", recovered)
 		}
 	}()
 	return fetch(ctx)
@@ -220,5 +220,5 @@ func recovering[V any](ctx context.Context, fetch func(context.Context) (V, erro
 // it doesn't exist.
 func (c *cache[K, V]) lookup(key K) (value V, found bool) {
 	l, _ := c.kept.Lookup(key)
-	return l.value, l.answered && l.absent == nil
+	return l.value, l.hasResult && l.absent == nil
 }

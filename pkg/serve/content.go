@@ -30,7 +30,7 @@ const hashAge = time.Hour
 type content struct {
 	ctx  context.Context //nolint:containedctx // it is the context of the only request that reads
 	size int64
-	at   int64
+	pos  int64
 	// isSeekable reports that reading can start at any offset without reading the bytes
 	// before it.
 	random bool
@@ -141,17 +141,17 @@ func (c *content) openFile(ctx context.Context, t storedPackage) error {
 func (c *content) Seek(offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekCurrent:
-		offset += c.at
+		offset += c.pos
 	case io.SeekEnd:
 		offset += c.size
 	}
 	if offset < 0 {
 		return 0, errors.New("negative offset")
 	}
-	if offset != c.at {
+	if offset != c.pos {
 		c.src, c.isVerifying = nil, false
 	}
-	c.at = offset
+	c.pos = offset
 	return offset, nil
 }
 
@@ -166,7 +166,7 @@ func (c *content) Read(p []byte) (int, error) {
 		}
 	}
 	n, err := c.src.Read(p)
-	if c.at += int64(n); c.at == c.size && c.isVerifying {
+	if c.pos += int64(n); c.pos == c.size && c.isVerifying {
 		c.onVerified()
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -178,8 +178,8 @@ func (c *content) Read(p []byte) (int, error) {
 // openAtOffset opens the content at the current offset.
 func (c *content) openAtOffset() error {
 	if c.file != nil {
-		section := bounded.Reader(c.ctx, io.NewSectionReader(c.file, c.at, c.size-c.at))
-		if c.src = section; c.at == 0 && !c.hashed {
+		section := bounded.Reader(c.ctx, io.NewSectionReader(c.file, c.pos, c.size-c.pos))
+		if c.src = section; c.pos == 0 && !c.hashed {
 			c.src, c.isVerifying = sums.NewReader(section, c.name, c.size, c.digest), true
 		}
 		return nil
@@ -190,8 +190,8 @@ func (c *content) openAtOffset() error {
 	}
 	c.src, c.closer = body, body
 	// The skipped bytes are read because the digest covers them.
-	if _, err := io.CopyN(io.Discard, body, c.at); err != nil {
-		return fmt.Errorf("skipping %d bytes of %s: %w", c.at, c.name, err)
+	if _, err := io.CopyN(io.Discard, body, c.pos); err != nil {
+		return fmt.Errorf("skipping %d bytes of %s: %w", c.pos, c.name, err)
 	}
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
 
-// TestDenied: a version that is denied while clients install it is gone on all routes as
-// soon as the tags are listed again, and the others stay.
+// TestDenied checks that a denied version disappears from all routes when the tags are
+// listed again, while others remain.
 func TestDenied(t *testing.T) {
 	t.Parallel()
 	for name, w := range map[string]*world{"layout": newLayout(t), "registry": newRegistry(t)} {

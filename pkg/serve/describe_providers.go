@@ -64,11 +64,11 @@ func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) 
 // listed returns the providers of all views that the caller can read, sorted by address.
 func (s *Server) listed(x *exchange) (all []listedProvider, warnings []string, state cacheState, err error) {
 	add := func(v *view, name svchost.Hostname) error {
-		list, cacheEntry, err := s.repos.providers(x.r.Context(), v)
+		list, listState, err := s.repos.providers(x.r.Context(), v)
 		if err != nil {
 			return err
 		}
-		state, warnings = state.merge(cacheEntry), append(warnings, list.warnings...)
+		state, warnings = state.merge(listState), append(warnings, list.warnings...)
 		for _, p := range list.providers {
 			if !x.caller.MayRead(p.stored) {
 				continue

@@ -148,8 +148,8 @@ func (s *Server) releaseDocument(x *exchange) (release, api.Document, error) {
 		}
 		all = seen.referrers
 	}
-	if at := slices.IndexFunc(all, is); at >= 0 {
-		return r, all[at], nil
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return r, all[i], nil
 	}
 	return r, api.Document{}, &problem{http.StatusNotFound, "the release has no document with this digest"}
 }

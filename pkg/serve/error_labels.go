@@ -16,7 +16,7 @@ import (
 // errorLabel returns the metric label for an error of a repository. It is empty if nothing
 // is wrong with the repository, for example if the client disconnected.
 func errorLabel(err error) string {
-	status, answered := responseStatus(err)
+	status, ok := responseStatus(err)
 	_, isSize := errors.AsType[*sums.SizeError](err)
 	network, isNetwork := errors.AsType[net.Error](err)
 	switch {
@@ -24,13 +24,13 @@ func errorLabel(err error) string {
 		return ""
 	case errors.Is(err, errBusy), errors.Is(err, pullthrough.ErrBusy):
 		return "busy"
-	case answered && status == http.StatusTooManyRequests:
+	case ok && status == http.StatusTooManyRequests:
 		return "limited"
-	case answered && status >= http.StatusInternalServerError:
+	case ok && status >= http.StatusInternalServerError:
 		return "server"
 	case errors.Is(err, provider.ErrDenied):
 		return "denied"
-	case answered:
+	case ok:
 		return "answer"
 	case isSize || isInvalidContent(err):
 		return "content"
@@ -43,7 +43,7 @@ func errorLabel(err error) string {
 }
 
 // responseStatus returns the HTTP status of the response that caused an error.
-func responseStatus(err error) (status int, answered bool) {
+func responseStatus(err error) (status int, ok bool) {
 	if response, ok := errors.AsType[*repository.ResponseError](err); ok {
 		return response.Status, true
 	}

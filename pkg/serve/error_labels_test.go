@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
 
-// TestFailures: what goes wrong with a registry has a word, once for each question.
+// TestFailures checks the labels of failed requests. Each failure is reported once.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -42,7 +42,7 @@ func TestFailures(t *testing.T) {
 					mu.Lock()
 					defer mu.Unlock()
 					if got = append(got, kind); err == nil {
-						t.Error("there is no error")
+						t.Error("no error")
 					}
 				}
 			})
@@ -60,8 +60,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestLooks: the first question is no hit, the second one is.
-func TestLooks(t *testing.T) {
+// TestLookups checks that the first lookup is a miss and the second one is a hit.
+func TestLookups(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	hits := map[string][]bool{}
@@ -75,7 +75,7 @@ func TestLooks(t *testing.T) {
 	w.push(t, rocket{version: "1.0.0", key: newKey(t)})
 	for range 2 {
 		document[any](t, w.get(t, "/v1/providers/acme/rocket/versions"))
-		// Each protocol knows what it serves for itself.
+		// Each protocol has separate cache entries.
 		if got := w.get(t, strings.Replace(archive, "registry.opentofu.org", "-", 1)); got.Code != http.StatusOK {
 			t.Fatalf("got %d", got.Code)
 		}
@@ -83,7 +83,7 @@ func TestLooks(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if got, want := slices.Sorted(maps.Keys(hits)), []string{"evidence", "index", "manifest", "tags", "versions"}; !slices.Equal(got, want) {
-		t.Errorf("looks for %q, want %q", got, want)
+		t.Errorf("lookups for %q, want %q", got, want)
 	}
 	for what, all := range hits {
 		if all[0] || slices.Contains(all[1:], false) {
@@ -92,7 +92,7 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// TestRefusals: why a client may not have something has a word.
+// TestRefusals checks the labels of rejected requests.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, guarded(t))
@@ -115,19 +115,19 @@ func TestRefusals(t *testing.T) {
 	} {
 		got := w.ask(t, test.method, test.path, test.headers...)
 		if a := w.last(); a.Refused != test.want {
-			t.Errorf("%s %.60s: %d, refused as %q, want %q", test.method, test.path, got.Code, a.Refused, test.want)
+			t.Errorf("%s %.60s: %d, refusal label %q, want %q", test.method, test.path, got.Code, a.Refused, test.want)
 		}
 	}
 }
 
-// TestRefusedRate: so has too many requests.
+// TestRefusedRate checks the label for too many requests.
 func TestRefusedRate(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, func(o *serve.Options) { o.Limiter = access.NewLimiter(0.001, 1) })
 	for _, want := range []string{"", "rate"} {
 		w.get(t, mirrored+"index.json")
 		if a := w.last(); a.Refused != want {
-			t.Errorf("refused as %q, want %q", a.Refused, want)
+			t.Errorf("refusal label %q, want %q", a.Refused, want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ type Events struct {
 	// OnRequest is called after each response.
 	OnRequest func(RequestEvent)
 	// OnOmitted is called when a release is found to be unusable for the registry protocol.
-	OnOmitted func(a provider.Address, v provider.Version, why string)
+	OnOmitted func(a provider.Address, v provider.Version, reason string)
 	// OnLookup is called for each cache lookup. what is "tags", "index", "manifest",
 	// "evidence", "versions", "archive" (if archives are cached) or, for the API,
 	// "catalog", "owner", "summary", "blobs", "report", "pending", or "components". hit
@@ -60,9 +60,9 @@ func (e Events) onRequest(a RequestEvent) {
 	}
 }
 
-func (e Events) onOmitted(a provider.Address, v provider.Version, why string) {
+func (e Events) onOmitted(a provider.Address, v provider.Version, reason string) {
 	if e.OnOmitted != nil {
-		e.OnOmitted(a, v, why)
+		e.OnOmitted(a, v, reason)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// A server over an image layout is a handler as any other.
+// A server for an image layout is an ordinary HTTP handler.
 func ExampleNew() {
 	dir, remove := exampletest.Dir()
 	defer remove()

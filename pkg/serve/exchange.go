@@ -98,7 +98,7 @@ func (w *writer) finish() {
 // ReadFrom implements [io.ReaderFrom]. If the quota for buffers is exceeded, it sends
 // nothing and returns [errBusy].
 func (w *writer) ReadFrom(r io.Reader) (int64, error) {
-	size, rest := int64(fastBuffer), int64(streamMemory)
+	size, overhead := int64(fastBuffer), int64(streamMemory)
 	if w.memory.inUse() >= fastMemory {
 		size = slowBuffer
 	}
@@ -107,9 +107,9 @@ func (w *writer) ReadFrom(r io.Reader) (int64, error) {
 		size, source = min(size, max(part.N, 1)), part.R
 	}
 	if c, ok := source.(*content); !ok || c.file == nil {
-		rest += upstreamMemory
+		overhead += upstreamMemory
 	}
-	release, ok := w.memory.take(w.client, size+rest)
+	release, ok := w.memory.take(w.client, size+overhead)
 	if !ok {
 		w.busy = true
 		return 0, errBusy

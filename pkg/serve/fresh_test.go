@@ -15,7 +15,7 @@ import (
 
 func status(code int) origintest.Fault { return origintest.Status(code) }
 
-// TestFresh: a release that is pushed is seen when the list of tags has its age.
+// TestFresh checks that a new release appears when the list of tags expires.
 func TestFresh(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t)
@@ -25,24 +25,24 @@ func TestFresh(t *testing.T) {
 		return strings.Contains(w.get(t, mirrored+"index.json").Body.String(), `"`+version+`"`)
 	}
 	if !has("1.0.0") {
-		t.Fatal("1.0.0 is not there")
+		t.Fatal("1.0.0 doesn't exist")
 	}
 	w.push(t, rocket{version: "1.1.0"})
 	w.clock.Forward(serve.DefaultMaxAge - time.Second)
 	if has("1.1.0") {
-		t.Error("the list of tags was asked for too early")
+		t.Error("the list of tags was requested too early")
 	}
 	if got := w.get(t, mirrored+"index.json").Header().Get("Age"); got != "59" {
 		t.Errorf("Age: %q", got)
 	}
 	w.clock.Forward(time.Second)
 	if !has("1.1.0") {
-		t.Error("1.1.0 is not there")
+		t.Error("1.1.0 doesn't exist")
 	}
 }
 
-// TestAbsentIsNotForLong: that a provider is not there is believed for some seconds.
-func TestAbsentIsNotForLong(t *testing.T) {
+// TestNegativeCaching checks that a missing provider is cached for a few seconds.
+func TestNegativeCaching(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t)
 	for range 2 {
@@ -58,8 +58,8 @@ func TestAbsentIsNotForLong(t *testing.T) {
 	document[any](t, w.get(t, mirrored+"index.json"))
 }
 
-// TestStale: when the registry is down, what is known goes on being served, and says
-// so, until it is too old.
+// TestStale checks that stale data is served while the registry is down, is marked as
+// stale, and expires.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, func(o *serve.Options) { o.StaleIfError = time.Hour })
@@ -74,10 +74,10 @@ func TestStale(t *testing.T) {
 		got := w.get(t, mirrored+path)
 		document[any](t, got)
 		if got.Header().Get("Warning") == "" || got.Header().Get("Age") != "3540" || w.last().Stale == nil {
-			t.Errorf("%s: it does not say that it is stale: %v", path, got.Header())
+			t.Errorf("%s: not marked as stale: %v", path, got.Header())
 		}
 	}
-	// A registry that is down is not asked by every request.
+	// Not every request is sent to a registry that is down.
 	before := w.registry.Requests()[registrytest.Tags]
 	document[any](t, w.get(t, mirrored+"index.json"))
 	if n := w.registry.Requests()[registrytest.Tags] - before; n != 0 {
@@ -95,15 +95,15 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestAnsweredMeanwhile: who finds nothing known, and comes to ask when the question of
-// another has just ended, takes its answer.
-func TestAnsweredMeanwhile(t *testing.T) {
+// TestConcurrentRefresh checks that a caller who misses the cache just before another
+// request completes uses its result.
+func TestConcurrentRefresh(t *testing.T) {
 	t.Parallel()
 	var w *world
 	var begun atomic.Bool
 	w = newRegistry(t, func(o *serve.Options) {
 		o.Events.OnLookup = func(what string, hit bool) {
-			if what == "tags" && !hit && !begun.Swap(true) { // between the look and the question
+			if what == "tags" && !hit && !begun.Swap(true) { // between the lookup and the request
 				document[any](t, w.get(t, mirrored+"index.json"))
 			}
 		}
@@ -116,9 +116,9 @@ func TestAnsweredMeanwhile(t *testing.T) {
 	}
 }
 
-// TestTogether: many who ask for the same thing ask the registry once, and one who
-// leaves ends nothing.
-func TestTogether(t *testing.T) {
+// TestConcurrentRequests checks that concurrent callers share one request, which continues
+// if one of them disconnects.
+func TestConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t)
 	w.push(t, rocket{version: "1.0.0"})

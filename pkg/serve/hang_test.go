@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// silent is a repository that does not answer any more when it is told so.
+// silent is a repository that can stop responding.
 type silent struct {
 	repository.Reader
 	hangs *bool
@@ -26,8 +26,8 @@ func (s silent) Tags(ctx context.Context) ([]string, error) {
 	return s.Reader.Tags(ctx)
 }
 
-// TestHang: clients give up after ten seconds, so nobody waits longer for a registry
-// that hangs; who can have something older waits less.
+// TestHang checks that clients don't wait longer than they can for a registry that hangs,
+// and even less if there is stale data.
 func TestHang(t *testing.T) {
 	t.Parallel()
 	stored := newLayout(t)
@@ -42,7 +42,7 @@ func TestHang(t *testing.T) {
 		if got := w.get(t, mirrored+"index.json"); got.Code != http.StatusGatewayTimeout || time.Since(began) != 8*time.Second {
 			t.Errorf("got %d after %s", got.Code, time.Since(began))
 		}
-		time.Sleep(2 * time.Minute) // of the bubble: until the question is given up
+		time.Sleep(2 * time.Minute) // virtual time, until the request is canceled
 		synctest.Wait()
 		hangs = false
 		document[any](t, w.get(t, mirrored+"index.json"))
@@ -55,18 +55,17 @@ func TestHang(t *testing.T) {
 				t.Errorf("got %v after %s", got.Header(), time.Since(began))
 			}
 		}
-		time.Sleep(2 * time.Minute) // of the bubble: nothing is left behind
+		time.Sleep(2 * time.Minute) // virtual time, until no goroutine is left
 	})
 }
 
-// broken is a repository with a bug.
+// broken is a repository that panics.
 type broken struct{ repository.Reader }
 
 func (broken) Tags(context.Context) ([]string, error) { panic("a bug") }
 
-// TestBroken: what breaks in one request, or in a question of several, is an error of
-// that alone.
-func TestBroken(t *testing.T) {
+// TestPanic checks that a panic in one request doesn't affect others.
+func TestPanic(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, func(o *serve.Options) {
 		open := o.Open

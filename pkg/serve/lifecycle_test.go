@@ -25,10 +25,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
 
-// running is a server on loopback.
+// running is a server on a loopback address.
 type running struct {
 	address string
-	// end asks it to end, and wait gives how it did.
+	// end shuts the server down, and wait returns its result.
 	end  func()
 	wait func() error
 }
@@ -59,8 +59,8 @@ func fetch(t *testing.T, client *http.Client, url string) (*http.Response, error
 	return resp, err
 }
 
-// TestEnd: a download that is under way comes to its end, and then the server does.
-func TestEnd(t *testing.T) {
+// TestShutdown checks that a download in progress completes before the server stops.
+func TestShutdown(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t)
 	r := rocket{version: "1.0.0", size: 8 << 20}
@@ -83,12 +83,12 @@ func TestEnd(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := fetch(t, http.DefaultClient, "http://"+server.address+"/healthz"); err == nil {
-		t.Error("it still answers")
+		t.Error("still responds")
 	}
 }
 
-// TestEndsInTime though a client takes nothing more.
-func TestEndsInTime(t *testing.T) {
+// TestShutdownTimeout checks that the server stops in time even if a client stops reading.
+func TestShutdownTimeout(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newLayout(t)
@@ -111,7 +111,7 @@ func TestEndsInTime(t *testing.T) {
 	}
 }
 
-// certificate writes one that an authority signs, and gives a client that trusts it.
+// certificate writes a certificate, and returns a client that trusts it.
 func certificate(tb testing.TB, dir string) *http.Client {
 	tb.Helper()
 	ca, err := testca.New()
@@ -140,7 +140,7 @@ func certificate(tb testing.TB, dir string) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// TestCertificate: a server speaks TLS and HTTP/2 with a certificate from files.
+// TestCertificate checks TLS and HTTP/2 with a certificate from files.
 func TestCertificate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -155,14 +155,15 @@ func TestCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if resp.ProtoMajor != 2 {
-		t.Errorf("spoke %s", resp.Proto)
+		t.Errorf("protocol %s", resp.Proto)
 	}
 	if _, err := serve.TLSConfig(filepath.Join(dir, "none.pem"), filepath.Join(dir, "key.pem"), nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
 }
 
-// TestCertificateIsRenewed: a certificate that was renewed is used, a broken one is not.
+// TestCertificateIsRenewed checks that a renewed certificate is used, and an invalid one is
+// not.
 func TestCertificateIsRenewed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -197,7 +198,7 @@ func TestCertificateIsRenewed(t *testing.T) {
 			uses(first)
 		}
 		if len(failed) != 1 || !strings.Contains(failed[0].Error(), certFile) {
-			t.Errorf("told %v", failed)
+			t.Errorf("events: %v", failed)
 		}
 		second := write()
 		time.Sleep(time.Minute)
@@ -205,8 +206,8 @@ func TestCertificateIsRenewed(t *testing.T) {
 	})
 }
 
-// TestReady: a server is ready when its repositories can be reached, or when it knows
-// what they held.
+// TestReady checks that a server is ready if its repositories are reachable or it has
+// cached data.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	var down error
@@ -215,7 +216,7 @@ func TestReady(t *testing.T) {
 	if got := w.get(t, "/readyz"); got.Code != http.StatusOK {
 		t.Errorf("got %d", got.Code)
 	}
-	down = errors.New("registry.example.com does not answer")
+	down = errors.New("registry.example.com does not respond")
 	if got := w.get(t, "/readyz"); got.Code != http.StatusServiceUnavailable || strings.Contains(got.Body.String(), "example.com") {
 		t.Errorf("got %d %s", got.Code, got.Body)
 	}
@@ -228,7 +229,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestConnections: more clients than there may be wait for their turn.
+// TestConnections checks that clients above the limit wait.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
@@ -237,7 +238,7 @@ func TestConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// It has its turn once it was answered.
+	// Wait until the connection was accepted.
 	if _, err := fmt.Fprint(silent, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +251,7 @@ func TestConnections(t *testing.T) {
 		answered <- err
 	}()
 	if n := len(w.answeredSoFar()); n != 1 {
-		t.Errorf("%d requests were answered", n)
+		t.Errorf("%d requests succeeded", n)
 	}
 	_ = silent.Close()
 	if err := <-answered; err != nil {
@@ -258,7 +259,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// TestHugeHeader is refused by the server below the handler.
+// TestHugeHeader checks that a large header is rejected.
 func TestHugeHeader(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
@@ -269,7 +270,7 @@ func TestHugeHeader(t *testing.T) {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return // the connection was closed while the name was on its way
+		return // the connection was closed while the header was being sent
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {

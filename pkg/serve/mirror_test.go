@@ -41,7 +41,7 @@ func TestMirror(t *testing.T) {
 				t.Errorf("versions (-want +got):\n%s", diff)
 			}
 			if a := w.last(); a.Route != "mirror-index" || a.Repository != w.repo.String() || a.Status != http.StatusOK || a.Bytes == 0 {
-				t.Errorf("told %+v", a)
+				t.Errorf("events: %+v", a)
 			}
 			path := mirrored + "1.0.0+build.7.json"
 			packages := document[archives](t, w.get(t, path)).Archives
@@ -64,9 +64,10 @@ func TestMirror(t *testing.T) {
 	}
 }
 
-// TestMirrorCostsLittle: a list of versions is one list of tags and the look at whose
-// they are, a version one index, however often they are asked for.
-func TestMirrorCostsLittle(t *testing.T) {
+// TestMirrorRequests checks that listing versions requires one list of tags and one check
+// of the owner, and that a version requires one index, regardless of the number of
+// requests.
+func TestMirrorRequests(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t)
 	for _, version := range []string{"1.0.0", "1.1.0", "1.2.0"} {
@@ -87,7 +88,8 @@ func TestMirrorCostsLittle(t *testing.T) {
 	}
 }
 
-// TestMirrorWithoutAnnotations: what other tools push has no hashes in its index.
+// TestMirrorWithoutAnnotations checks artifacts of other tools, which have no hashes in
+// their index.
 func TestMirrorWithoutAnnotations(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
@@ -99,9 +101,9 @@ func TestMirrorWithoutAnnotations(t *testing.T) {
 	}
 }
 
-// TestMirrorOfOneHost: a template may have the providers of two hosts in one
-// repository. What is stored as one host's is not served as another's.
-func TestMirrorOfOneHost(t *testing.T) {
+// TestMirrorHost checks a template with the providers of two hosts in one repository: a
+// release of one host is not served for the other.
+func TestMirrorHost(t *testing.T) {
 	t.Parallel()
 	other := "/mirror/registry.terraform.io/acme/rocket/"
 	w := newLayout(t)
@@ -112,7 +114,7 @@ func TestMirrorOfOneHost(t *testing.T) {
 		}
 		var foreign *repository.ProviderMismatchError
 		if err := w.last().Err; !errors.As(err, &foreign) {
-			t.Errorf("%s: told %v", path, err)
+			t.Errorf("%s: events: %v", path, err)
 		}
 	}
 	alias, err := provider.ParseAlias("registry.terraform.io/acme/*=acme/*")
@@ -125,8 +127,9 @@ func TestMirrorOfOneHost(t *testing.T) {
 	document[any](t, aliased.get(t, other+"1.0.0.json"))
 }
 
-// TestMirrorTakesTheFirstRepository that has the provider, and says which.
-func TestMirrorTakesTheFirstRepository(t *testing.T) {
+// TestMirrorFirstRepository checks that the first repository that has the provider is used
+// and logged.
+func TestMirrorFirstRepository(t *testing.T) {
 	t.Parallel()
 	first, second := newRegistry(t), newLayout(t)
 	w := newLayout(t, func(o *serve.Options) {
@@ -141,9 +144,9 @@ func TestMirrorTakesTheFirstRepository(t *testing.T) {
 	second.push(t, rocket{version: "1.0.0"})
 	document[any](t, w.get(t, mirrored+"index.json"))
 	if got := w.last().Repository; got != second.repo.String() {
-		t.Errorf("%s answered", got)
+		t.Errorf("%s: got a response", got)
 	}
-	// One that is down does not let the next one answer in its place.
+	// If a repository is down, the next one is not used instead.
 	w.clock.Forward(serve.DefaultMaxAge + serve.DefaultStaleIfError)
 	first.registry.Misbehave("tags", status(http.StatusForbidden), -1)
 	got := w.get(t, mirrored+"index.json")

@@ -131,7 +131,7 @@ func (s *Server) canPullThrough(q providerQuery, err error) bool {
 // decisions returns the pending and denied versions of a provider in all repositories that
 // might contain it. If a repository can't list tags, decisions checks the tags of the named
 // versions.
-func (rc *repositoryCache) decisions(ctx context.Context, q providerQuery, maxAge time.Duration, named ...provider.Version) (all taggedVersions, state cacheState, err error) {
+func (rc *repositoryCache) decisions(ctx context.Context, q providerQuery, maxAge time.Duration, requested ...provider.Version) (all taggedVersions, state cacheState, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
 	candidates, err := rc.open(q)
@@ -139,14 +139,14 @@ func (rc *repositoryCache) decisions(ctx context.Context, q providerQuery, maxAg
 		return taggedVersions{}, cacheState{}, err
 	}
 	for _, in := range candidates {
-		known, cacheEntry, err := rc.tags(ctx, in.repo, maxAge)
-		if repository.IsUnknownProvider(err) && len(named) > 0 {
-			known, cacheEntry, err = rc.decisionsByTag(ctx, in.repo, maxAge, named)
+		known, tagState, err := rc.tags(ctx, in.repo, maxAge)
+		if repository.IsUnknownProvider(err) && len(requested) > 0 {
+			known, tagState, err = rc.decisionsByTag(ctx, in.repo, maxAge, requested)
 		}
 		if err == nil && len(known.pending)+len(known.denied) > 0 {
 			_, err = rc.owner(ctx, q, listing{candidate: in, taggedVersions: known})
 		}
-		switch state = state.merge(cacheEntry); {
+		switch state = state.merge(tagState); {
 		case repository.IsUnknownProvider(err) || isForeign(err): // its decisions concern another provider
 		case err != nil:
 			return taggedVersions{}, state, err
@@ -164,8 +164,8 @@ func (rc *repositoryCache) decisionsByTag(ctx context.Context, repo repository.R
 		if len(tag) > maxTag || err != nil {
 			return false
 		}
-		_, cacheEntry, failure := rc.read(ctx, repo, tag, maxAge)
-		state = state.merge(cacheEntry)
+		_, tagState, failure := rc.read(ctx, repo, tag, maxAge)
+		state = state.merge(tagState)
 		if failure != nil && !isUnreadable(failure) && !isAbsent(failure) {
 			err = failure
 		}
@@ -187,7 +187,7 @@ func (rc *repositoryCache) decisionsByTag(ctx context.Context, repo repository.R
 func (rc *repositoryCache) addStored(e pullthrough.Event) {
 	known, _ := rc.listings.kept.Lookup(e.Repository)
 	switch {
-	case !known.answered || known.absent != nil:
+	case !known.hasResult || known.absent != nil:
 		rc.listings.kept.Forget(e.Repository)
 	case !slices.Contains(known.value.versions, e.Version):
 		known.value.newest = append([]string{artifact.Tag(e.Version)}, known.value.newest...)

@@ -104,17 +104,17 @@ func (p providerQuery) withoutForeignAddress(err error) error {
 // refusal returns the error for a caller without access to a stored address. Only the log
 // contains that address.
 func (p providerQuery) refusal(stored provider.Address) error {
-	why := fmt.Errorf("it is stored as %s", stored)
+	reason := fmt.Errorf("it is stored as %s", stored)
 	if stored == (provider.Address{}) {
-		why = errors.New("its address is unknown, so only callers who can read everything can read it")
+		reason = errors.New("its address is unknown, so only callers who can read everything can read it")
 	}
 	switch {
 	case p.byLink:
-		return because(fmt.Errorf("%w: %w", access.ErrDenied, why), http.StatusForbidden, linkRefused)
+		return because(fmt.Errorf("%w: %w", access.ErrDenied, reason), http.StatusForbidden, linkRefused)
 	case p.caller.Name == "":
-		return because(why, http.StatusUnauthorized, fmt.Sprintf("a token is required for %s", p.address))
+		return because(reason, http.StatusUnauthorized, fmt.Sprintf("a token is required for %s", p.address))
 	}
-	return because(why, http.StatusForbidden, fmt.Sprintf("the token does not grant access to %s", p.address))
+	return because(reason, http.StatusForbidden, fmt.Sprintf("the token does not grant access to %s", p.address))
 }
 
 // isForeign reports whether an error is about a release of another provider.

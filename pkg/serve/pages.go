@@ -35,19 +35,19 @@ func asPage[T any](describe func(*Server, *exchange) (T, error), render func(f p
 }
 
 func renderProviders(f page.Frame, x *exchange, found api.Providers, number int) ([]byte, error) {
-	at, err := paginate(number, found.Total, providersOnPage)
+	position, err := paginate(number, found.Total, providersOnPage)
 	if err != nil {
 		return nil, err
 	}
-	return f.Providers(x.r.URL.Query().Get("search"), found, at)
+	return f.Providers(x.r.URL.Query().Get("search"), found, position)
 }
 
 func renderProvider(f page.Frame, _ *exchange, found api.Provider, number int) ([]byte, error) {
-	at, err := paginate(number, found.Total, versionsOnPage)
+	position, err := paginate(number, found.Total, versionsOnPage)
 	if err != nil {
 		return nil, err
 	}
-	return f.Provider(found, at)
+	return f.Provider(found, position)
 }
 
 func renderVersion(f page.Frame, _ *exchange, found api.Version, number int) ([]byte, error) {

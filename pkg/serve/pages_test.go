@@ -15,7 +15,7 @@ import (
 
 const rocketPage = "/providers/registry.opentofu.org/acme/rocket"
 
-// TestPages: each has what it is for, and what keeps browsers from anything else.
+// TestPages checks the content and the security headers of each page.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
@@ -57,12 +57,12 @@ func TestPages(t *testing.T) {
 			checkPage(t, test.path, got.Header(), got.Body.String())
 		}
 		if a := w.last(); a.Status != test.code || !strings.HasPrefix(a.Route, "page-") && a.Route != "login" {
-			t.Errorf("%s: told %+v", test.path, a)
+			t.Errorf("%s: event: %+v", test.path, a)
 		}
 	}
 }
 
-// checkPage holds a page to what all of them keep.
+// checkPage checks the properties that all pages share.
 func checkPage(t *testing.T, path string, h http.Header, body string) {
 	t.Helper()
 	for name, want := range map[string]string{
@@ -74,16 +74,16 @@ func checkPage(t *testing.T, path string, h http.Header, body string) {
 		}
 	}
 	if len(body) > 50_000 {
-		t.Errorf("%s: it has %d bytes", path, len(body))
+		t.Errorf("%s: got %d bytes", path, len(body))
 	}
 	for _, link := range regexp.MustCompile(` (?:src|href|action)="([^"]*)"`).FindAllStringSubmatch(body, -1) {
 		if to := link[1]; to != "#main" && !strings.HasPrefix(to, "?") && (!strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//")) {
-			t.Errorf("%s: it links to %s", path, to)
+			t.Errorf("%s: links to %s", path, to)
 		}
 	}
 }
 
-// TestAssets of pages may be kept for ever where the path has their hash.
+// TestAssets checks that assets can be cached forever if the path contains their hash.
 func TestAssets(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
@@ -102,8 +102,8 @@ func TestAssets(t *testing.T) {
 	}
 }
 
-// TestPageTags: a page that has not changed is not sent again.
-func TestPageTags(t *testing.T) {
+// TestPageETags checks that an unchanged page is not sent again.
+func TestPageETags(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
 	w.push(t, rocket{version: "1.0.0"})
@@ -115,7 +115,7 @@ func TestPageTags(t *testing.T) {
 	}
 }
 
-// TestUnknownPaths: browsers get a page, all others what they got before.
+// TestUnknownPaths checks that browsers get an error page, and other clients get JSON.
 func TestUnknownPaths(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
@@ -130,7 +130,8 @@ func TestUnknownPaths(t *testing.T) {
 	}
 }
 
-// TestPagesBelowBase: their links are right below a path, whoever takes that away.
+// TestPagesBelowBase checks that links work below a base path, whether or not a proxy
+// removes it.
 func TestPagesBelowBase(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, func(o *serve.Options) {
@@ -144,7 +145,7 @@ func TestPagesBelowBase(t *testing.T) {
 			t.Errorf("%s: got %d %s", path, got.Code, got.Body)
 		}
 		if body := got.Body.String(); strings.Contains(body, `="/static/`) || strings.Contains(body, `="/api/`) {
-			t.Errorf("%s: a link lacks the base path: %s", path, body)
+			t.Errorf("%s: link without the base path: %s", path, body)
 		}
 	}
 	if got := w.get(t, "/tools/tofu/login"); got.Header().Get("Location") != "/tools/tofu/" {
@@ -152,13 +153,14 @@ func TestPagesBelowBase(t *testing.T) {
 	}
 }
 
-// basic is how browsers send a login.
+// basic returns the header that browsers send after a login.
 func basic(user, password string) []string {
 	return []string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}
 }
 
-// TestWhoMaySeePages: rules hold for pages, and browsers log in with a password.
-func TestWhoMaySeePages(t *testing.T) {
+// TestPageAccess checks that pages enforce the access rules, and that browsers can log in
+// with a password.
+func TestPageAccess(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, guarded(t))
 	w.push(t, rocket{version: "1.0.0", key: newKey(t)})
@@ -169,10 +171,10 @@ func TestWhoMaySeePages(t *testing.T) {
 		want       string
 	}{
 		{"nobody", "/", nil, 401, "your token as the password"},
-		{"nobody, a provider", rocketPage, nil, 401, "Log in"},
-		{"nobody, a version", rocketPage + "/1.0.0", nil, 401, "Log in"},
-		{"nobody, the login", "/login", nil, 401, "Log in"},
-		{"a guess", "/", basic("me", "canary-guessed"), 401, "Log in"},
+		{"anonymous, a provider", rocketPage, nil, 401, "Log in"},
+		{"anonymous, a version", rocketPage + "/1.0.0", nil, 401, "Log in"},
+		{"anonymous, the login", "/login", nil, 401, "Log in"},
+		{"a guessed token", "/", basic("me", "canary-guessed"), 401, "Log in"},
 		{"the user's name", "/", basic(canary, ""), 401, "Log in"},
 		{"a password", "/", basic("me", canary), 200, "Logged in as <bdi>ci</bdi>"},
 		{"no user", "/", basic("", canary), 200, "acme/<strong>rocket</strong>"},
@@ -182,8 +184,8 @@ func TestWhoMaySeePages(t *testing.T) {
 		{"another provider", "/providers/registry.opentofu.org/hashicorp/null", basic("me", canary), 403, "Forbidden"},
 		{"the login", "/login", basic("me", canary), 303, ""},
 		{"the API", "/api/v1/providers", basic("me", canary), 200, "rocket"},
-		{"the API, nobody", "/api/v1/providers", nil, 401, "token"},
-		{"what clients ask for", mirrored + "index.json", basic("me", canary), 401, "token"},
+		{"the API, anonymous", "/api/v1/providers", nil, 401, "token"},
+		{"requests of clients", mirrored + "index.json", basic("me", canary), 401, "token"},
 		{"assets", "/static/" + page.Hash() + "/style.css", nil, 200, "--accent"},
 	} {
 		got := w.get(t, test.path, test.headers...)
@@ -195,7 +197,7 @@ func TestWhoMaySeePages(t *testing.T) {
 			t.Errorf("%s: WWW-Authenticate: %s", test.name, challenges)
 		}
 		if a := w.last(); strings.Contains(got.Body.String()+a.Path+a.Caller, "canary") || a.Err != nil && strings.Contains(a.Err.Error(), "canary") {
-			t.Errorf("%s: a secret is told: %+v %s", test.name, a, got.Body)
+			t.Errorf("%s: reveals a secret: %+v %s", test.name, a, got.Body)
 		}
 		if public := strings.HasPrefix(test.path, "/static"); !public && test.code == 200 && got.Header().Get("Cache-Control") != "private, no-cache" {
 			t.Errorf("%s: %v", test.name, got.Header())
@@ -203,8 +205,8 @@ func TestWhoMaySeePages(t *testing.T) {
 	}
 }
 
-// TestAnonymousPages: what everybody may see is there without a login, and the way to
-// log in.
+// TestAnonymousPages checks that public providers are visible without a login, and that
+// there is a link to log in.
 func TestAnonymousPages(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, guarded(t), func(o *serve.Options) {

@@ -50,11 +50,11 @@ func (rc *repositoryCache) providers(ctx context.Context, v *view) (providerList
 	return rc.lists.get(ctx, v, func(ctx context.Context) (providerList, error) {
 		o := catalog.Options{Names: rc.options.Catalog}
 		if rc.options.Providers != nil {
-			named, err := rc.options.Providers()
+			addresses, err := rc.options.Providers()
 			if err != nil {
 				return providerList{}, err
 			}
-			o.Named = append([]provider.Address{}, named...)
+			o.Named = append([]provider.Address{}, addresses...)
 		}
 		var list providerList
 		seen := map[provider.Address]bool{}
@@ -63,8 +63,8 @@ func (rc *repositoryCache) providers(ctx context.Context, v *view) (providerList
 				return rc.repositoryOwner(ctx, v, t, ref)
 			}
 			l, err := catalog.List(ctx, t, o)
-			if why := listingWarning(t, err); why != "" {
-				list.warnings = append(list.warnings, why)
+			if warning := listingWarning(t, err); warning != "" {
+				list.warnings = append(list.warnings, warning)
 				continue
 			}
 			if err != nil {
@@ -145,12 +145,12 @@ func (rc *repositoryCache) latest(ref template.Reference) string {
 // listed for a lasting reason. For temporary errors it returns "".
 func listingWarning(t template.Template, err error) string {
 	about, refused := errors.AsType[*repository.Error](err)
-	_, unfit := errors.AsType[*template.ReferenceError](err)
+	_, invalid := errors.AsType[*template.ReferenceError](err)
 	const remedy = "list their providers in a file, and start the server with --providers FILE"
 	switch {
 	case refused && errors.Is(err, repository.ErrNoCatalog):
 		return fmt.Sprintf("The registry %s does not list its repositories to this server; %s.", about.Registry, remedy)
-	case unfit, errors.Is(err, catalog.ErrTemplate):
+	case invalid, errors.Is(err, catalog.ErrTemplate):
 		return fmt.Sprintf("The repositories of %s cannot be listed; %s.", t.Redacted(), remedy)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Sprintf("The directory for %s does not exist yet.", t.Redacted())

@@ -41,17 +41,17 @@ func (s *Server) withOrigin(ctx context.Context, q providerQuery, stored func() 
 		_, state, err := stored()
 		return nil, state, err
 	}
-	dating, cancel := context.WithTimeout(ctx, maxWait) // for all requests together
+	originCtx, cancel := context.WithTimeout(ctx, maxWait) // for all requests together
 	defer cancel()
 	var group sync.WaitGroup
-	var decided taggedVersions
-	var originHow cacheState
-	var originErr, undecided error
-	group.Go(func() { upstream, originHow, originErr = s.origins.versions(ctx, q.address) })
-	group.Go(func() { decided, _, undecided = s.repos.decisions(ctx, q, s.options.MaxAge) })
+	var decisions taggedVersions
+	var originState cacheState
+	var originErr, decisionsErr error
+	group.Go(func() { upstream, originState, originErr = s.origins.versions(ctx, q.address) })
+	group.Go(func() { decisions, _, decisionsErr = s.repos.decisions(ctx, q, s.options.MaxAge) })
 	known, state, err := stored()
 	group.Wait()
-	originErr = cmp.Or(undecided, originErr)
+	originErr = cmp.Or(decisionsErr, originErr)
 	switch {
 	case err != nil && !s.canPullThrough(q, err), isAbsent(originErr):
 		return nil, state, err
@@ -60,9 +60,9 @@ func (s *Server) withOrigin(ctx context.Context, q providerQuery, stored func() 
 	case originErr != nil:
 		return nil, state, originErr
 	}
-	taken := slices.Concat(known, decided.pending, decided.denied)
+	taken := slices.Concat(known, decisions.pending, decisions.denied)
 	upstream = slices.DeleteFunc(slices.Clone(upstream), func(v provider.Version) bool { return slices.Contains(taken, v) })
-	return s.filterByAge(dating, q.address, upstream, len(known) > 0), state.merge(originHow), nil
+	return s.filterByAge(originCtx, q.address, upstream, len(known) > 0), state.merge(originState), nil
 }
 
 // pullDestination returns the repository that a release is pulled to: the repository with
@@ -104,19 +104,19 @@ func (s *Server) upstreamRelease(x *exchange) (upstreamRelease, cacheState, erro
 // checkDecisions returns a *[pullthrough.RefusedError] if a release is pending or denied in
 // any of the repositories.
 func (s *Server) checkDecisions(ctx context.Context, q providerQuery, v provider.Version, maxAge time.Duration) (cacheState, error) {
-	decided, state, err := s.repos.decisions(ctx, q, maxAge, v)
-	var why string
+	decisions, state, err := s.repos.decisions(ctx, q, maxAge, v)
+	var reason string
 	switch {
 	case err != nil:
 		return state, err
-	case slices.Contains(decided.denied, v):
-		why = "is denied"
-	case slices.Contains(decided.pending, v):
-		why = "is pending approval"
+	case slices.Contains(decisions.denied, v):
+		reason = "is denied"
+	case slices.Contains(decisions.pending, v):
+		reason = "is pending approval"
 	default:
 		return state, nil
 	}
-	return state, &pullthrough.RefusedError{Address: q.address, Version: v, Err: fmt.Errorf("%s %s %s", q.address, v, why)}
+	return state, &pullthrough.RefusedError{Address: q.address, Version: v, Err: fmt.Errorf("%s %s %s", q.address, v, reason)}
 }
 
 // upstreamMirrorVersion is mirrorVersion for a release that only the origin has. If the
@@ -207,12 +207,12 @@ func (s *Server) pull(x *exchange) error {
 
 // linkReason returns a reason as text for a link. It replaces characters that clients would
 // escape.
-func linkReason(why error) string {
-	if why == nil {
+func linkReason(reason error) string {
+	if reason == nil {
 		return ""
 	}
-	_, text := statusOf(why)
-	if refused, ok := errors.AsType[*pullthrough.RefusedError](why); ok {
+	_, text := statusOf(reason)
+	if refused, ok := errors.AsType[*pullthrough.RefusedError](reason); ok {
 		text = refused.Error()
 	}
 	text = strings.Map(func(r rune) rune {
@@ -227,12 +227,12 @@ func linkReason(why error) string {
 
 // withReason inserts a reason into the link to an archive. If the reason is empty, it
 // returns the path unchanged.
-func withReason(path, why string) string {
-	if why == "" {
+func withReason(path, reason string) string {
+	if reason == "" {
 		return path
 	}
-	at := strings.LastIndexByte(path, '/')
-	return path[:at] + "/" + why + path[at:]
+	i := strings.LastIndexByte(path, '/')
+	return path[:i] + "/" + reason + path[i:]
 }
 
 const (
@@ -248,9 +248,9 @@ const (
 // filterByAge removes versions that are known to be too young, so that clients choose an
 // older one. It requests the dates of the versions that a client would choose: the newest
 // of each minor version, and the next one if that is too young. Other versions are checked
-// when they are requested. If no version is old enough and others is false, filterByAge
+// when they are requested. If no version is old enough and hasOthers is false, filterByAge
 // returns all versions, so that clients learn the reason.
-func (s *Server) filterByAge(ctx context.Context, a provider.Address, versions []provider.Version, others bool) []provider.Version {
+func (s *Server) filterByAge(ctx context.Context, a provider.Address, versions []provider.Version, hasOthers bool) []provider.Version {
 	if !s.origins.puller.HasMinAge() {
 		return versions
 	}
@@ -258,7 +258,7 @@ func (s *Server) filterByAge(ctx context.Context, a provider.Address, versions [
 		date, known := s.origins.dates.lookup(key{address: a, version: v})
 		return known && !date.IsZero() && s.origins.puller.CheckAge(a, v, date) != nil
 	}
-	for asked := 0; asked < maxDates && ctx.Err() == nil; {
+	for requested := 0; requested < maxDates && ctx.Err() == nil; {
 		// 1. Find the versions that a client would choose.
 		var undated []provider.Version
 		chosen := map[string]bool{}
@@ -269,9 +269,9 @@ func (s *Server) filterByAge(ctx context.Context, a provider.Address, versions [
 				continue
 			}
 			chosen[minor] = true
-			if _, known := s.origins.dates.kept.Lookup(key{address: a, version: v}); !known && asked < maxDates {
+			if _, known := s.origins.dates.kept.Lookup(key{address: a, version: v}); !known && requested < maxDates {
 				undated = append(undated, v)
-				asked++
+				requested++
 			}
 		}
 		// 2. Request their dates.
@@ -290,7 +290,7 @@ func (s *Server) filterByAge(ctx context.Context, a provider.Address, versions [
 		}
 	}
 	old := slices.DeleteFunc(slices.Clone(versions), isYoung)
-	if len(old) == 0 && !others {
+	if len(old) == 0 && !hasOthers {
 		return versions
 	}
 	return old

@@ -17,23 +17,23 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// before serves another world's repositories before those of the world itself.
+// before adds the repositories of another world before those of the world itself.
 func before(t *testing.T, first *world) func(*serve.Options) {
 	t.Helper()
 	return func(o *serve.Options) { o.From = append([]template.Template{parsed(t, first.template)}, o.From...) }
 }
 
-// unchanged makes sure that nothing of a version was brought.
+// unchanged checks that nothing of a version was pulled.
 func (t *through) unchanged(tb testing.TB, version string) {
 	tb.Helper()
 	t.absent(tb, version)
 	if n := t.origin.Requests()[origintest.Zip]; n != 0 || len(t.stages()) != 0 {
-		tb.Errorf("%d zips were fetched, told %v", n, t.stages())
+		tb.Errorf("fetched %d zips, events: %v", n, t.stages())
 	}
 }
 
-// TestPullThroughDecidedElsewhere: what is denied or waits for approval in one repository is
-// not brought into another one of the same provider.
+// TestPullThroughDecidedElsewhere checks that a version that is denied or pending in one
+// repository is not pulled into another repository of the same provider.
 func TestPullThroughDecidedElsewhere(t *testing.T) {
 	t.Parallel()
 	for tag, why := range map[string]string{"denied-1.2.0": "is denied", "pending-1.2.0": "is pending approval"} {
@@ -56,7 +56,8 @@ func TestPullThroughDecidedElsewhere(t *testing.T) {
 	}
 }
 
-// TestPullThroughDenialOfAnotherHost: a denial is about the provider of its repository.
+// TestPullThroughDenialOfAnotherHost checks that a denial applies only to the provider of
+// its repository.
 func TestPullThroughDenialOfAnotherHost(t *testing.T) {
 	t.Parallel()
 	first := newLayout(t)
@@ -70,8 +71,9 @@ func TestPullThroughDenialOfAnotherHost(t *testing.T) {
 	w.whole(t, "1.2.0")
 }
 
-// TestPullThroughDecidedMeanwhile: a decision counts although the kept list of tags is older.
-func TestPullThroughDecidedMeanwhile(t *testing.T) {
+// TestPullThroughNewDecision checks that a decision applies even if the cached list of tags
+// is older.
+func TestPullThroughNewDecision(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for tag, why := range map[string]string{"denied-1.2.0": "is denied", "pending-1.2.0": "is pending approval"} {
@@ -88,14 +90,15 @@ func TestPullThroughDecidedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestPullThroughDecidedWhileMirroring: a decision counts until the tag is written.
+// TestPullThroughDecidedWhileMirroring checks that a decision applies until the tag is
+// written.
 func TestPullThroughDecidedWhileMirroring(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for _, tag := range []string{"denied-1.2.0", "pending-1.2.0"} {
 		first := newLayout(t)
 		w := newThrough(t, newLayout, before(t, first))
-		first.push(t, rocket{version: "1.1.0"}) // where the release goes
+		first.push(t, rocket{version: "1.1.0"}) // the release is pulled to this repository
 		w.push(t, rocket{version: "1.0.0"})
 		w.offer(t, "1.2.0", 1000)
 		begun, held := make(chan struct{}), make(chan struct{})
@@ -113,7 +116,7 @@ func TestPullThroughDecidedWhileMirroring(t *testing.T) {
 		close(held)
 		group.Wait()
 		if e := w.end(t); e.Stage != pullthrough.StageRefused {
-			t.Errorf("%s: told %+v", tag, e)
+			t.Errorf("%s: event: %+v", tag, e)
 		}
 		if tags, err := first.repo.Tags(t.Context()); err != nil || slices.Contains(tags, "1.2.0") {
 			t.Errorf("%s: the repository has %v, %v", tag, tags, err)
@@ -121,8 +124,9 @@ func TestPullThroughDecidedWhileMirroring(t *testing.T) {
 	}
 }
 
-// TestPullThroughUndecided: a repository whose tags cannot be listed might deny the release.
-func TestPullThroughUndecided(t *testing.T) {
+// TestPullThroughUnknownDecision checks that nothing is pulled if tags can't be listed,
+// because the release might be denied.
+func TestPullThroughUnknownDecision(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	first := newLayout(t)
@@ -148,8 +152,8 @@ func TestPullThroughUndecided(t *testing.T) {
 	w.unchanged(t, "1.2.0")
 }
 
-// TestPullThroughDecidedWithoutList: a decision counts although the registry says that it has
-// no such repository when it is asked for the tags.
+// TestPullThroughDecidedWithoutList checks that a decision applies even if the registry
+// responds to a request for tags as if the repository didn't exist.
 func TestPullThroughDecidedWithoutList(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

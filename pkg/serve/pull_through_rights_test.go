@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// TestPullThroughRights: what comes from an origin is stored as the address that was
-// requested, so the right to another host of that name asks no origin.
+// TestPullThroughRights checks that access to another host of the same name doesn't allow
+// requests to an origin, because a pulled release is stored as the requested address.
 func TestPullThroughRights(t *testing.T) {
 	t.Parallel()
 	hash := sha256.Sum256([]byte(canary))
@@ -27,12 +27,13 @@ func TestPullThroughRights(t *testing.T) {
 		}
 	}
 	if n := w.origin.Requests(); len(n) != 0 {
-		t.Errorf("the origin was asked: %v", n)
+		t.Errorf("requests to the origin: %v", n)
 	}
 }
 
-// TestPullThroughPastAnotherProvider: what a repository lacks because it has another host's
-// provider goes to the last one, unless that has another's too.
+// TestPullThroughPastAnotherProvider checks that a provider is pulled to the last
+// repository if the first one contains a provider of another host, unless the last one
+// does, too.
 func TestPullThroughPastAnotherProvider(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

@@ -30,8 +30,8 @@ import (
 
 var makers = map[string]func(testing.TB, ...func(*serve.Options)) *world{"layout": newLayout, "registry": newRegistry}
 
-// TestPullThrough: a release that only the origin has is listed, described, and installed;
-// and then it is in the repository, whole.
+// TestPullThrough checks that a release that only the origin has is listed, described, and
+// installed, and is then complete in the repository.
 func TestPullThrough(t *testing.T) {
 	t.Parallel()
 	for name, over := range makers {
@@ -58,27 +58,27 @@ func TestPullThrough(t *testing.T) {
 				t.Errorf("got %d bytes, want %d", got.Body.Len(), len(zips[plan9]))
 			}
 			if e := w.end(t); e.Err != nil || e.Status != "created" || e.Verdict.Trust != provider.TrustSigned || e.Repository != w.repo.String() || e.Bytes == 0 {
-				t.Errorf("told %+v", e)
+				t.Errorf("events: %+v", e)
 			}
 			w.whole(t, "1.2.0")
 			if diff := cmp.Diff(2, w.origin.Requests()[origintest.Zip]); diff != "" {
 				t.Errorf("zips that were fetched (-want +got):\n%s", diff)
 			}
-			// From here on the origin is not needed.
+			// From here on, the origin is not needed.
 			hashes := document[archives](t, w.get(t, mirrored+"1.2.0.json")).Archives[plan9.String()].Hashes
 			if len(hashes) != 1 || w.last().Repository != w.repo.String() {
-				t.Errorf("the repository does not answer: %v, %+v", hashes, w.last())
+				t.Errorf("not served from the repository: %v, %+v", hashes, w.last())
 			}
 			got = w.get(t, archiveOf("1.2.0", haiku))
 			ok(t, got.Code, got.Body.String())
 			if diff := cmp.Diff([]string{"started", "done"}, w.stages()); diff != "" {
-				t.Errorf("told (-want +got):\n%s", diff)
+				t.Errorf("events (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestPullThroughEmpty: no repository has the provider, and the last one gets it.
+// TestPullThroughEmpty checks that a new provider is stored in the last repository.
 func TestPullThroughEmpty(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -89,7 +89,7 @@ func TestPullThroughEmpty(t *testing.T) {
 			t.Errorf("%s: got %v", name, versions)
 		}
 		if got := w.last().Repository; got != "origin registry.opentofu.org" {
-			t.Errorf("%s: the answer is from %q", name, got)
+			t.Errorf("%s: response from %q", name, got)
 		}
 		got := w.get(t, archiveOf("1.2.0", plan9))
 		ok(t, got.Code, got.Body.String())
@@ -98,7 +98,8 @@ func TestPullThroughEmpty(t *testing.T) {
 	}
 }
 
-// TestPullThroughOnce: many clients cause one mirror, and each zip is fetched once.
+// TestPullThroughOnce checks that concurrent clients cause one mirror operation, and one
+// download of each zip.
 func TestPullThroughOnce(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -121,21 +122,21 @@ func TestPullThroughOnce(t *testing.T) {
 			released()
 			group.Wait()
 			if t.Failed() {
-				return // and no mirror need have begun
+				return // the mirror operation might not have started
 			}
 			w.end(t)
 			w.whole(t, "1.2.0")
 			if n := w.origin.Requests()[origintest.Zip]; n != 2 {
-				t.Errorf("%d zips were fetched", n)
+				t.Errorf("fetched %d zips", n)
 			}
 			if diff := cmp.Diff([]string{"started", "done"}, w.stages()); diff != "" {
-				t.Errorf("told (-want +got):\n%s", diff)
+				t.Errorf("events (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// hold holds zips back until released is called.
+// hold delays zips until released is called.
 func hold(w *through) (released func()) {
 	held := make(chan struct{})
 	w.origin.Misbehave(origintest.Zip, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
@@ -145,9 +146,9 @@ func hold(w *through) (released func()) {
 	return sync.OnceFunc(func() { close(held) })
 }
 
-// TestPullThroughLeaves: the mirror goes on when its client leaves, and a later client goes
-// on with the same file.
-func TestPullThroughLeaves(t *testing.T) {
+// TestPullThroughClientDisconnects checks that the mirror operation continues if its client
+// disconnects, and that a later client shares its file.
+func TestPullThroughClientDisconnects(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newThrough(t, newRegistry)
@@ -161,7 +162,7 @@ func TestPullThroughLeaves(t *testing.T) {
 	}, -1)
 	ctx, leave := context.WithCancel(t.Context())
 	var group sync.WaitGroup
-	document[any](t, w.get(t, mirrored+"1.2.0.json")) // what is known is not late
+	document[any](t, w.get(t, mirrored+"1.2.0.json")) // so that the request isn't delayed later
 	group.Go(func() {
 		w.server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, archiveOf("1.2.0", plan9), nil))
 	})
@@ -181,12 +182,12 @@ func TestPullThroughLeaves(t *testing.T) {
 	group.Wait()
 	w.whole(t, "1.2.0")
 	if n := w.origin.Requests()[origintest.Zip]; n != 2 {
-		t.Errorf("%d zips were fetched", n)
+		t.Errorf("fetched %d zips", n)
 	}
 }
 
-// TestPullThroughRefused: what the policy refuses is not mirrored, and the client is told
-// why, where clients print it: in the link of the archive.
+// TestPullThroughRefused checks that a rejected release is not mirrored, and that the link
+// to its archive contains the reason, because clients print the link.
 func TestPullThroughRefused(t *testing.T) {
 	t.Parallel()
 	w := newThrough(t, newLayout, func(o *serve.Options) {
@@ -209,9 +210,9 @@ func TestPullThroughRefused(t *testing.T) {
 	}
 }
 
-// TestPullThroughLies: a zip that is not what its sums say reaches neither the client nor
-// the repository; that is remembered for a minute, and not longer.
-func TestPullThroughLies(t *testing.T) {
+// TestPullThroughWrongDigest checks that a zip with a wrong digest is sent neither to the
+// client nor to the repository, and that the failure is remembered for one minute.
+func TestPullThroughWrongDigest(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newThrough(t, newRegistry)
@@ -223,14 +224,14 @@ func TestPullThroughLies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Either it is known before the first byte, or the answer breaks off.
+	// Either the digest is known before the first byte, or the response is truncated.
 	content, err := io.ReadAll(resp.Body)
 	if broken := resp.StatusCode == http.StatusOK && err != nil && len(content) < len(zips[plan9]); !broken && resp.StatusCode != http.StatusBadGateway {
 		t.Errorf("got %s, %d bytes, %v", resp.Status, len(content), err)
 	}
 	var wrong *sums.MismatchError
 	if e := w.end(t); e.Stage != pullthrough.StageFailed || !errors.As(e.Err, &wrong) {
-		t.Errorf("told %+v", e)
+		t.Errorf("events: %+v", e)
 	}
 	w.absent(t, "1.2.0")
 	w.origin.Behave()
@@ -244,7 +245,7 @@ func TestPullThroughLies(t *testing.T) {
 		t.Errorf("got %s", link)
 	}
 	if diff := cmp.Diff([]string{"started", "failed"}, w.stages()); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	w.clock.Forward(time.Second)
 	got = w.get(t, archiveOf("1.2.0", plan9))
@@ -253,7 +254,7 @@ func TestPullThroughLies(t *testing.T) {
 	w.whole(t, "1.2.0")
 }
 
-// TestPullThroughWrongSums: documents that contradict each other are told at once.
+// TestPullThroughWrongSums checks that inconsistent documents are reported immediately.
 func TestPullThroughWrongSums(t *testing.T) {
 	t.Parallel()
 	w := newThrough(t, newLayout)
@@ -266,8 +267,8 @@ func TestPullThroughWrongSums(t *testing.T) {
 	}
 }
 
-// TestPullThroughDown: without its origin, a provider is what the repository has of it, and
-// the answer says so.
+// TestPullThroughDown checks that only versions in the repository are served while the
+// origin is down, and that the response is marked as stale.
 func TestPullThroughDown(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -281,7 +282,7 @@ func TestPullThroughDown(t *testing.T) {
 		t.Errorf("got %v", versions)
 	}
 	if !strings.Contains(got.Header().Get("Warning"), "the origin registry is unreachable") || w.last().Stale == nil {
-		t.Errorf("it does not say that it is stale: %v", got.Header())
+		t.Errorf("not marked as stale: %v", got.Header())
 	}
 	document[any](t, w.get(t, mirrored+"1.0.0.json"))
 	before := w.origin.Requests()[origintest.Versions]
@@ -291,15 +292,15 @@ func TestPullThroughDown(t *testing.T) {
 		}
 	}
 	if other := w.get(t, "/mirror/registry.opentofu.org/acme/other/index.json"); other.Code != http.StatusBadGateway {
-		t.Errorf("a provider that nobody has: got %d %s", other.Code, other.Body)
+		t.Errorf("missing provider: got %d %s", other.Code, other.Body)
 	}
 	w.get(t, mirrored+"index.json")
 	if n := w.origin.Requests()[origintest.Versions] - before; n > 9 {
-		t.Errorf("%d more lists were asked for", n)
+		t.Errorf("%d further lists were requested", n)
 	}
 }
 
-// TestPullThroughAbsent: what the origin has not got either is not there.
+// TestPullThroughAbsent checks that a version that the origin doesn't have is not found.
 func TestPullThroughAbsent(t *testing.T) {
 	t.Parallel()
 	w := newThrough(t, newLayout)
@@ -313,12 +314,12 @@ func TestPullThroughAbsent(t *testing.T) {
 		}
 	}
 	if len(w.stages()) != 0 {
-		t.Errorf("told %v", w.stages())
+		t.Errorf("events: %v", w.stages())
 	}
 }
 
-// TestPullThroughPatterns: what the patterns do not have causes nothing, nor does what the
-// caller may not read, nor a HEAD.
+// TestPullThroughPatterns checks that nothing is pulled for providers outside of the
+// patterns, for callers without access, or for HEAD requests.
 func TestPullThroughPatterns(t *testing.T) {
 	t.Parallel()
 	w := newThrough(t, newLayout, guarded(t))
@@ -334,7 +335,7 @@ func TestPullThroughPatterns(t *testing.T) {
 		}
 	}
 	if n := w.origin.Requests(); len(n) != 0 {
-		t.Errorf("the origin was asked: %v", n)
+		t.Errorf("requests to the origin: %v", n)
 	}
 	open := newThrough(t, newLayout)
 	open.offer(t, "1.2.0", 1000)
@@ -344,18 +345,18 @@ func TestPullThroughPatterns(t *testing.T) {
 		}
 	}
 	if n := open.origin.Requests(); len(n) != 0 {
-		t.Errorf("the origin was asked: %v", n)
+		t.Errorf("requests to the origin: %v", n)
 	}
 	if got := open.ask(t, http.MethodHead, archiveOf("1.2.0", plan9)); got.Code != http.StatusOK || got.Header().Get("Content-Length") == "" {
 		t.Errorf("HEAD: got %d %v", got.Code, got.Header())
 	}
 	if len(open.stages()) != 0 {
-		t.Errorf("told %v", open.stages())
+		t.Errorf("events: %v", open.stages())
 	}
 }
 
-// TestPullThroughRegistry: the registry protocol has the author's own signature before the
-// release is in the repository, and the same afterwards.
+// TestPullThroughRegistry checks that the registry protocol returns the publisher's
+// signature both before and after the release is in the repository.
 func TestPullThroughRegistry(t *testing.T) {
 	t.Parallel()
 	w := newThrough(t, newRegistry)
@@ -397,26 +398,26 @@ func TestPullThroughRegistry(t *testing.T) {
 	}
 }
 
-// TestPullThroughThere: a version that the repository has by now is had from there, whatever
-// the origin has for it.
-func TestPullThroughThere(t *testing.T) {
+// TestPullThroughAlreadyStored checks that a version that is in the repository by now is
+// served from there, regardless of the origin.
+func TestPullThroughAlreadyStored(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newThrough(t, newRegistry)
 	w.offer(t, "1.2.0", 1000)
 	document[any](t, w.get(t, mirrored+"index.json"))
 	r := rocket{version: "1.2.0"}
-	w.push(t, r) // by somebody else, with other bytes
+	w.push(t, r) // pushed by another process, with different content
 	got := w.get(t, archiveOf("1.2.0", plan9))
 	if e := w.end(t); e.Status != "unchanged" || got.Code != http.StatusOK || !bytes.Equal(got.Body.Bytes(), r.zipOf(plan9)) {
 		t.Errorf("got %d %s, told %+v", got.Code, got.Body, e)
 	}
 	if w.origin.Requests()[origintest.Zip] != 0 {
-		t.Error("a zip was fetched")
+		t.Error("fetched a zip")
 	}
 }
 
-// TestPullThroughReplicas: two servers mirror the same release, and none of them fails.
+// TestPullThroughReplicas checks that two servers can mirror the same release.
 func TestPullThroughReplicas(t *testing.T) {
 	t.Parallel()
 	w := newThrough(t, newRegistry)
@@ -427,19 +428,19 @@ func TestPullThroughReplicas(t *testing.T) {
 	other.ServeHTTP(got, httptest.NewRequestWithContext(t.Context(), http.MethodGet, archiveOf("1.2.0", plan9), nil))
 	ok(t, got.Code, got.Body.String())
 	w.end(t)
-	// This one has not seen it yet: it finds it there.
+	// The replica hasn't cached the release, so it finds it in the repository.
 	again := w.get(t, archiveOf("1.2.0", plan9))
 	ok(t, again.Code, again.Body.String())
 	if e := w.end(t); e.Status != "unchanged" || !bytes.Equal(again.Body.Bytes(), zips[plan9]) {
-		t.Errorf("told %+v", e)
+		t.Errorf("events: %+v", e)
 	}
 	if n := w.origin.Requests()[origintest.Zip]; n != 2 {
-		t.Errorf("%d zips were fetched", n)
+		t.Errorf("fetched %d zips", n)
 	}
 }
 
-// TestPullThroughRegistryTrouble: when the repository does not take the release, the client
-// has its zip all the same, and nothing can be seen there.
+// TestPullThroughRegistryTrouble checks that the client gets its zip even if the repository
+// rejects the release, which then doesn't appear there.
 func TestPullThroughRegistryTrouble(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -451,17 +452,18 @@ func TestPullThroughRegistryTrouble(t *testing.T) {
 		t.Errorf("got %d", got.Code)
 	}
 	if e := w.end(t); e.Stage != pullthrough.StageFailed {
-		t.Errorf("told %+v", e)
+		t.Errorf("events: %+v", e)
 	}
 	w.absent(t, "1.2.0")
 }
 
-// TestPullThroughAge: what is too young is not listed, so that clients choose what is older;
-// who asks for it all the same is told until when it is held back.
+// TestPullThroughAge checks that versions that are too young are not listed, so that
+// clients choose older ones. A request for such a version is rejected with the date when it
+// becomes available.
 func TestPullThroughAge(t *testing.T) {
 	t.Parallel()
 	w := newThrough(t, newLayout, func(o *serve.Options) { o.PullThrough.Cooldown.MinAge = 72 * time.Hour })
-	w.clock.Forward(time.Since(w.clock.Now()).Truncate(time.Second)) // an origin has no dates of the future
+	w.clock.Forward(time.Since(w.clock.Now()).Truncate(time.Second)) // an origin has no dates in the future
 	began := w.clock.Now().UTC().Truncate(time.Second)
 	at := func(age time.Duration) func(*origintest.Release) {
 		return func(r *origintest.Release) { r.Modified = began.Add(-age) }
@@ -493,7 +495,7 @@ func TestPullThroughAge(t *testing.T) {
 	w.end(t)
 }
 
-// TestPullThroughNoDate: where nothing can be chosen, clients are told why.
+// TestPullThroughNoDate checks that clients learn the reason if no version is available.
 func TestPullThroughNoDate(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -508,8 +510,7 @@ func TestPullThroughNoDate(t *testing.T) {
 	}
 }
 
-// TestPullThroughPending: what waits for approval in the repository, or was denied it, is not
-// had past it.
+// TestPullThroughPending checks that pending and denied versions are not pulled.
 func TestPullThroughPending(t *testing.T) {
 	t.Parallel()
 	for tag, why := range map[string]string{"pending-1.2.0": "1.2.0 is pending approval", "denied-1.2.0": "1.2.0 is denied"} {
@@ -520,7 +521,7 @@ func TestPullThroughPending(t *testing.T) {
 	}
 }
 
-// throughSettled asks for what a tag speaks of.
+// throughSettled checks the responses for a version with a pending or denied tag.
 func throughSettled(t *testing.T, tag, why string) {
 	t.Helper()
 	w := newThrough(t, newLayout)

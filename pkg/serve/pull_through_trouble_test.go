@@ -23,7 +23,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// silentOrigin is a source that does not answer.
+// silentOrigin is a source that doesn't respond.
 type silentOrigin struct{}
 
 func (silentOrigin) Versions(ctx context.Context, _ provider.Address) ([]provider.Version, error) {
@@ -41,8 +41,8 @@ func (silentOrigin) Open(ctx context.Context, _ provider.Package) (io.ReadCloser
 	return nil, 0, ctx.Err()
 }
 
-// TestPullThroughHang: an origin that hangs holds nobody up for longer than clients wait, and
-// then for some seconds nobody at all.
+// TestPullThroughHang checks that an origin that hangs delays clients no longer than they
+// wait, and that the next clients aren't delayed for a few seconds.
 func TestPullThroughHang(t *testing.T) {
 	t.Parallel()
 	stored := newLayout(t)
@@ -72,13 +72,13 @@ func TestPullThroughHang(t *testing.T) {
 		if got.Code != http.StatusGatewayTimeout || !strings.Contains(got.Body.String(), "the origin registry registry.opentofu.org did not respond in time") || time.Since(began) != 8*time.Second {
 			t.Errorf("got %d %s after %s", got.Code, got.Body, time.Since(began))
 		}
-		time.Sleep(3 * time.Minute) // of the bubble: until the questions are given up
+		time.Sleep(3 * time.Minute) // virtual time, until the requests are canceled
 		w.server.Close()
 	})
 }
 
-// TestPullThroughClose: a server that ends leaves nothing of what was under way, neither in
-// the repository nor on the disk.
+// TestPullThroughClose checks that closing a server removes everything in progress from the
+// repository and the disk.
 func TestPullThroughClose(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -107,21 +107,21 @@ func TestPullThroughClose(t *testing.T) {
 		group.Wait()
 		server.Close()
 		if e := w.end(t); e.Err == nil {
-			t.Errorf("%s: told %+v", name, e)
+			t.Errorf("%s: event: %+v", name, e)
 		}
 		w.absent(t, "1.2.0")
 		left, err := os.ReadDir(w.pulls.Dir)
 		if err != nil || len(left) != 0 {
-			t.Errorf("%s: %v is left on the disk, %v", name, left, err)
+			t.Errorf("%s: %v remains on the disk, %v", name, left, err)
 		}
 		if got := w.get(t, archiveOf("1.2.0", plan9)); got.Code != http.StatusServiceUnavailable {
-			t.Errorf("%s: after the end: %d %s", name, got.Code, got.Body)
+			t.Errorf("%s: after closing: %d %s", name, got.Code, got.Body)
 		}
 	}
 }
 
-// TestPullThroughFullDisk: what the disk has no room for goes to the repository all the
-// same, and clients get it from there.
+// TestPullThroughFullDisk checks that zips that exceed the disk limit are mirrored, and
+// that clients get them from the repository.
 func TestPullThroughFullDisk(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -141,8 +141,8 @@ func TestPullThroughFullDisk(t *testing.T) {
 	}
 }
 
-// TestPullThroughResumes: a download that breaks off is begun again, and clients who follow
-// it have every byte once.
+// TestPullThroughResumes checks that an interrupted download is repeated, and that the
+// clients reading it get every byte once.
 func TestPullThroughResumes(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -160,6 +160,6 @@ func TestPullThroughResumes(t *testing.T) {
 	}
 	w.whole(t, "1.2.0")
 	if n := w.origin.Requests()[origintest.Zip]; n != 3 {
-		t.Errorf("%d zips were fetched", n)
+		t.Errorf("fetched %d zips", n)
 	}
 }

@@ -30,13 +30,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// through is a world whose repositories lack what an origin has.
+// through is a world with an origin that has releases that the repositories don't have.
 type through struct {
 	*world
 	origin *origintest.Origin
 	key    *key
 	pulls  pullthrough.Options
-	// options are those of the server.
+	// options configures the server.
 	options serve.Options
 
 	told  sync.Mutex
@@ -44,7 +44,7 @@ type through struct {
 	ended chan pullthrough.Event
 }
 
-// newThrough is a world over a registry or image layouts, with an origin behind.
+// newThrough returns a world over a registry or image layouts, with an origin.
 func newThrough(tb testing.TB, over func(testing.TB, ...func(*serve.Options)) *world, options ...func(*serve.Options)) *through {
 	tb.Helper()
 	ca, err := testca.New()
@@ -74,7 +74,7 @@ func newThrough(tb testing.TB, over func(testing.TB, ...func(*serve.Options)) *w
 			t.told.Lock()
 			t.tells = append(t.tells, e)
 			t.told.Unlock()
-			if e.Stage != pullthrough.StageStarted && e.Repository != "" { // what is refused before has none
+			if e.Stage != pullthrough.StageStarted && e.Repository != "" { // an early refusal has no repository
 				t.ended <- e
 			}
 		}
@@ -86,7 +86,7 @@ func newThrough(tb testing.TB, over func(testing.TB, ...func(*serve.Options)) *w
 	return t
 }
 
-// replica is another server over the same repositories and origin.
+// replica returns another server over the same repositories and origin.
 func (t *through) replica(tb testing.TB) *serve.Server {
 	tb.Helper()
 	s, err := serve.New(t.options)
@@ -97,20 +97,20 @@ func (t *through) replica(tb testing.TB) *serve.Server {
 	return s
 }
 
-// end waits until a mirror has ended.
+// end waits until a mirror operation has finished.
 func (t *through) end(tb testing.TB) pullthrough.Event {
 	tb.Helper()
 	select {
 	case e := <-t.ended:
 		return e
 	case <-time.After(patience.Of(time.Minute)):
-		tb.Fatal("no mirror ended")
+		tb.Fatal("no mirror operation finished")
 		return pullthrough.Event{}
 	}
 }
 
-// get asks as clients do: again, when the server had no time for an answer yet. On a busy
-// machine eight seconds may be too few.
+// get sends a request like clients do, and retries if the server times out, which happens
+// on a busy machine.
 func (t *through) get(tb testing.TB, path string, headers ...string) *httptest.ResponseRecorder {
 	tb.Helper()
 	for {
@@ -122,7 +122,7 @@ func (t *through) get(tb testing.TB, path string, headers ...string) *httptest.R
 	}
 }
 
-// stages are what was told so far.
+// stages returns the stages of all events.
 func (t *through) stages() (stages []string) {
 	t.told.Lock()
 	defer t.told.Unlock()
@@ -132,7 +132,7 @@ func (t *through) stages() (stages []string) {
 	return stages
 }
 
-// zipOf is a provider's zip with some filling.
+// zipOf returns the zip of a provider with additional content.
 func zipOf(tb testing.TB, version string, p provider.Platform, size int) []byte {
 	tb.Helper()
 	var out bytes.Buffer
@@ -152,7 +152,7 @@ func zipOf(tb testing.TB, version string, p provider.Platform, size int) []byte 
 	return out.Bytes()
 }
 
-// offer lets the origin have a release of acme/rocket, signed by the world's key.
+// offer adds a release of acme/rocket, signed by the world's key, to the origin.
 func (t *through) offer(tb testing.TB, version string, size int, edit ...func(*origintest.Release)) map[provider.Platform][]byte {
 	tb.Helper()
 	zips := map[provider.Platform][]byte{}
@@ -174,31 +174,32 @@ func (t *through) offer(tb testing.TB, version string, size int, edit ...func(*o
 	return zips
 }
 
-// archiveOf is the path of an archive of acme/rocket.
+// archiveOf returns the path of an archive of acme/rocket.
 func archiveOf(version string, p provider.Platform) string {
 	return "/archive/-/registry.opentofu.org/acme/rocket/" + version + "/terraform-provider-rocket_" + version + "_" + p.String() + ".zip"
 }
 
-// whole looks at what the repository has of a version, down to its bytes.
+// whole checks that a version in the repository is complete, including the content of its
+// blobs.
 func (t *through) whole(tb testing.TB, version string) {
 	tb.Helper()
 	found, err := repository.Inspect(tb.Context(), t.repo, version, repository.DepthContent)
 	if err != nil || !found.Exists() {
-		tb.Fatalf("%s is not there: %v %v", version, found.Absent, err)
+		tb.Fatalf("%s doesn't exist: %v %v", version, found.Absent, err)
 	}
 	for _, p := range []provider.Platform{haiku, plan9} {
 		if !found.At(p).IsIntact() {
-			tb.Errorf("%s for %s is not whole: %+v", version, p, found.At(p))
+			tb.Errorf("%s for %s is incomplete: %+v", version, p, found.At(p))
 		}
 	}
 }
 
-// absent makes sure that nothing is there.
+// absent checks that a version doesn't exist.
 func (t *through) absent(tb testing.TB, version string) {
 	tb.Helper()
 	found, err := repository.Inspect(tb.Context(), t.repo, version, repository.DepthIndex)
 	if err != nil || found.Exists() {
-		tb.Errorf("%s is there, or %v", version, err)
+		tb.Errorf("%s exists, or %v", version, err)
 	}
 }
 

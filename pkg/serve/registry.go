@@ -32,14 +32,14 @@ type offeredPlatform struct {
 // versions lists the versions of a provider that clients would install:
 // https://opentofu.org/docs/internals/provider-registry-protocol/#list-available-versions
 func (s *Server) versions(x *exchange) error {
-	offered := offer{Versions: []offeredVersion{}}
+	list := offer{Versions: []offeredVersion{}}
 	upstream, state, err := s.withOrigin(x.r.Context(), x.query, func() (known []provider.Version, state cacheState, err error) {
 		all, state, err := s.releaseList(x.r.Context(), x.query)
 		if err := x.query.authorizationError(all.stored, err); err != nil {
 			return nil, state, err
 		}
 		x.event.Repository = all.repo.String()
-		offered = all.offer(x.query)
+		list = all.offer(x.query)
 		return all.versions, state, nil
 	})
 	if err != nil {
@@ -49,9 +49,9 @@ func (s *Server) versions(x *exchange) error {
 		x.event.Repository = originLabel(x.query.address)
 	}
 	for _, v := range upstream { // when a client requests such a version, its signature is checked
-		offered.Versions = append(offered.Versions, offeredVersion{Version: v.String(), Platforms: []offeredPlatform{}})
+		list.Versions = append(list.Versions, offeredVersion{Version: v.String(), Platforms: []offeredPlatform{}})
 	}
-	return x.respondJSON(offered, state)
+	return x.respondJSON(list, state)
 }
 
 // signingKey is an OpenPGP key in the registry protocol.
@@ -98,7 +98,7 @@ func (s *Server) pkg(x *exchange) error {
 	// (terragrunt#3304).
 	document := packageDocument{
 		Protocols: e.protocols, OS: p.OS, Arch: p.Arch, Filename: e.filename, Sum: e.zip.Encoded(),
-		DownloadURL:  base.String() + "/archive" + withReason(path, found.why),
+		DownloadURL:  base.String() + "/archive" + withReason(path, found.reason),
 		SumsURL:      base.String() + "/v1/documents" + path + "/" + documentSums,
 		SignatureURL: base.String() + "/v1/documents" + path + "/" + documentSignature,
 	}
@@ -112,8 +112,8 @@ type signedPackage struct {
 	state cacheState
 	// stored is the address that the package is stored as, or zero if unknown.
 	stored provider.Address
-	// why is the reason why the archive is unavailable, or empty.
-	why string
+	// reason is the reason why the archive is unavailable, or empty.
+	reason string
 }
 
 // signedPackage returns the requested package, from the repository or from its origin.

@@ -22,7 +22,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
 
-// listed and offered are the answers of the registry protocol.
+// listed and offered are responses of the registry protocol.
 type listed struct {
 	Versions []struct {
 		Version   string
@@ -55,13 +55,13 @@ type offered struct {
 	} `json:"signing_keys"`
 }
 
-// verify does what clients do with a package document.
+// verify verifies a package document like clients do.
 func (w *world) verify(t *testing.T, got offered, zip []byte) {
 	t.Helper()
 	fetch := func(at string) []byte {
 		u, err := url.Parse(at)
 		if err != nil || !u.IsAbs() {
-			t.Fatalf("%s is no absolute URL: %v", at, err)
+			t.Fatalf("%s is not an absolute URL: %v", at, err)
 		}
 		answer := w.get(t, u.RequestURI(), "Host", u.Host)
 		if answer.Code != http.StatusOK {
@@ -90,7 +90,7 @@ func (w *world) verify(t *testing.T, got offered, zip []byte) {
 		t.Errorf("the checksums do not list %s as %s:\n%s", got.Filename, got.Shasum, document)
 	}
 	if !bytes.Equal(fetch(got.DownloadURL), zip) {
-		t.Error("the archive is another one")
+		t.Error("wrong archive")
 	}
 }
 
@@ -128,7 +128,8 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// TestUnsigned: what no client would install is left out, and named.
+// TestUnsigned checks that versions that no client would install are omitted and mentioned
+// in a warning.
 func TestUnsigned(t *testing.T) {
 	t.Parallel()
 	author := newKey(t)
@@ -147,8 +148,8 @@ func TestUnsigned(t *testing.T) {
 		signer serve.Signer
 		want   []string
 	}{
-		{"without a key of our own", nil, []string{"2.0.0", "1.4.0"}},
-		{"with one", server.signer(t), []string{"2.0.0", "1.9.0", "1.8.0", "1.7.0", "1.5.0", "1.4.0"}},
+		{"without a signing key", nil, []string{"2.0.0", "1.4.0"}},
+		{"with a token", server.signer(t), []string{"2.0.0", "1.9.0", "1.8.0", "1.7.0", "1.5.0", "1.4.0"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -174,9 +175,9 @@ func TestUnsigned(t *testing.T) {
 				w.verify(t, document[offered](t, answer), r.zipOf(haiku))
 			}
 			if len(w.leftOut) != len(releases)-len(test.want) {
-				t.Errorf("told %q", w.leftOut)
+				t.Errorf("events: %q", w.leftOut)
 			}
-			// The network mirror has all of them.
+			// The network mirror protocol lists all versions.
 			got := document[map[string]map[string]struct{}](t, w.get(t, mirrored+"index.json"))
 			if len(got["versions"]) != len(releases) {
 				t.Errorf("the network mirror has %v", got)
@@ -185,16 +186,16 @@ func TestUnsigned(t *testing.T) {
 	}
 }
 
-// TestSignaturesForClients: what clients would stumble over does not reach them.
+// TestSignaturesForClients checks that evidence that clients can't process is not sent.
 func TestSignaturesForClients(t *testing.T) {
 	t.Parallel()
 	author, other := newKey(t), newKey(t)
 	garbage := bytes.Replace(other.public(t), []byte("\n\n"), []byte("\n\nAAAA"), 1)
 	for name, r := range map[string]rocket{
-		"with armor":              {armored: true},
-		"another key first":       {keys: append(other.public(t), author.public(t)...)},
-		"a key that is none":      {keys: append(garbage, author.public(t)...)},
-		"lines end as on Windows": {sums: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n")) }},
+		"with armor":        {armored: true},
+		"another key first": {keys: append(other.public(t), author.public(t)...)},
+		"invalid key":       {keys: append(garbage, author.public(t)...)},
+		"CRLF line endings": {sums: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n")) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -210,7 +211,8 @@ func TestSignaturesForClients(t *testing.T) {
 	}
 }
 
-// TestBadSignature: what a key that lies with it did not sign is never signed by us.
+// TestBadSignature checks that the server never signs checksums that have an invalid
+// signature.
 func TestBadSignature(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, func(o *serve.Options) { o.Signer = newKey(t).signer(t) })
@@ -223,8 +225,8 @@ func TestBadSignature(t *testing.T) {
 	}
 }
 
-// TestListingAgain: to list the versions again costs one list of tags.
-func TestListingAgain(t *testing.T) {
+// TestListAgain checks that listing the versions again requires only one list of tags.
+func TestListAgain(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newRegistry(t)
@@ -243,7 +245,7 @@ func TestListingAgain(t *testing.T) {
 	}
 }
 
-// TestHosts: a published host has providers of its own.
+// TestHosts checks that a published host has its own providers.
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	author := newKey(t)
@@ -272,11 +274,11 @@ func TestHosts(t *testing.T) {
 	w.verify(t, got, r.zipOf(plan9))
 }
 
-// TestBase: URLs are what the client can reach.
+// TestBase checks that URLs contain the address that clients can reach.
 func TestBase(t *testing.T) {
 	t.Parallel()
 	forwarded := []string{"X-Forwarded-Host", "evil.example.com, front.example.com", "X-Forwarded-Proto", "http", "X-Forwarded-Prefix", "/tofu"}
-	trust := func(o *serve.Options) { o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} } // httptest's
+	trust := func(o *serve.Options) { o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} } // the address of httptest requests
 	base := func(o *serve.Options) { o.BaseURL = &url.URL{Scheme: "https", Host: "a.example.com", Path: "/b/"} }
 	for _, test := range []struct {
 		name    string
@@ -284,12 +286,12 @@ func TestBase(t *testing.T) {
 		headers []string
 		want    string
 	}{
-		{"as asked", nil, nil, "https://tofu.example.com"},
+		{"as requested", nil, nil, "https://tofu.example.com"},
 		{"a port", nil, []string{"Host", "localhost:8443"}, "https://localhost:8443"},
 		{"an address", nil, []string{"Host", "[::1]:8443"}, "https://[::1]:8443"},
-		{"nobody is trusted", nil, forwarded, "https://tofu.example.com"},
+		{"no trusted proxy", nil, forwarded, "https://tofu.example.com"},
 		{"a proxy", []func(*serve.Options){trust}, forwarded, "http://front.example.com/tofu"},
-		{"what was configured", []func(*serve.Options){trust, base}, forwarded, "https://a.example.com/b"},
+		{"configured URL", []func(*serve.Options){trust, base}, forwarded, "https://a.example.com/b"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -306,7 +308,7 @@ func TestBase(t *testing.T) {
 			t.Errorf("%q: got %d %s", host, got.Code, got.Body)
 		}
 	}
-	// The client is the last one that no trusted proxy has.
+	// The client is the last address that is not a trusted proxy.
 	w.get(t, "/healthz", "X-Forwarded-For", "203.0.113.9, 198.51.100.7, 192.0.2.44")
 	if got := w.last().Client; got != "198.51.100.7" {
 		t.Errorf("the client is %s", got)

@@ -76,20 +76,20 @@ func verdictOf(v provider.Verdict, err error) *api.Verdict {
 	if err != nil && !isRefused {
 		return nil
 	}
-	said := &api.Verdict{State: string(v.Trust), Text: v.String()}
+	result := &api.Verdict{State: string(v.Trust), Text: v.String()}
 	if v.Reason != "" {
-		said.Text += " (" + v.Reason + ")"
+		result.Text += " (" + v.Reason + ")"
 	}
 	if v.Fingerprint != "" {
-		said.Keys = []string{v.Fingerprint}
+		result.Keys = []string{v.Fingerprint}
 	}
 	if v.Warning != "" {
-		said.Warnings = []string{v.Warning}
+		result.Warnings = []string{v.Warning}
 	}
 	if isRefused {
-		said.Refused = refused.Problem
+		result.Refused = refused.Problem
 	}
-	return said
+	return result
 }
 
 // findingsOf returns the findings about a release, and the number of further findings.

@@ -92,7 +92,9 @@ func split(u *url.URL) ([]string, error) {
 	if len(path) > maxPath {
 		return nil, &problem{http.StatusRequestURITooLong, fmt.Sprintf("the path exceeds %d bytes", maxPath)}
 	}
-	bad := func(why string) ([]string, error) { return nil, &problem{http.StatusBadRequest, "the path " + why} }
+	bad := func(reason string) ([]string, error) {
+		return nil, &problem{http.StatusBadRequest, "the path " + reason}
+	}
 	rest, rooted := strings.CutPrefix(path, "/")
 	if !rooted {
 		return bad("does not start with a slash")

@@ -106,16 +106,16 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request) *exchange {
 func (s *Server) respond(x *exchange) {
 	start := s.options.Now()
 	defer func() {
-		broken := recover()
-		if broken != nil && broken != http.ErrAbortHandler { //nolint:errorlint // it is never wrapped
-			x.event.Err = fmt.Errorf("internal error: %v", broken)
+		recovered := recover()
+		if recovered != nil && recovered != http.ErrAbortHandler { //nolint:errorlint // it is never wrapped
+			x.event.Err = fmt.Errorf("internal error: %v", recovered)
 			if !x.sent {
 				x.fail(&problem{http.StatusInternalServerError, "internal server error"})
-				broken = nil
+				recovered = nil
 			}
 		}
 		s.finish(x, start)
-		if broken != nil {
+		if recovered != nil {
 			panic(http.ErrAbortHandler) // close the connection so that the client detects the truncated response
 		}
 	}()

@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// over serves the repositories of several worlds, in their order.
+// over serves the repositories of several worlds in order.
 func over(t *testing.T, worlds ...*world) func(*serve.Options) {
 	t.Helper()
 	var from []template.Template
@@ -25,8 +25,8 @@ func over(t *testing.T, worlds ...*world) func(*serve.Options) {
 	return func(o *serve.Options) { o.From = from }
 }
 
-// TestSeveralRepositoriesOfOneName: a repository that holds another host's provider does
-// not hide the next one, on any route.
+// TestSeveralRepositoriesOfOneName checks that a repository with the provider of another
+// host doesn't hide the next one on any route.
 func TestSeveralRepositoriesOfOneName(t *testing.T) {
 	t.Parallel()
 	const terraform = "registry.terraform.io/acme/rocket"
@@ -57,21 +57,22 @@ func TestSeveralRepositoriesOfOneName(t *testing.T) {
 	if diff := cmp.Diff(want, listed); diff != "" {
 		t.Errorf("providers (-want +got):\n%s", diff)
 	}
-	// The first is still another host's when all of its releases are denied.
+	// A repository in which all releases are denied still belongs to another host.
 	first.tag(t, "1.0.0", "denied-1.0.0")
 	w.clock.Forward(serve.DefaultMaxAge)
 	if got := w.get(t, "/mirror/"+terraform+"/index.json"); got.Code != http.StatusOK || w.last().Repository != second.repo.String() {
 		t.Errorf("after a denial: got %d from %q", got.Code, w.last().Repository)
 	}
-	// Nobody has it: the first is another host's, and so is the last.
+	// Both the first and the last repository belong to another host.
 	var foreign *repository.ProviderMismatchError
 	if got := w.get(t, "/mirror/registry.example.com/acme/rocket/index.json"); got.Code != http.StatusNotFound || !errors.As(w.last().Err, &foreign) {
 		t.Errorf("got %d, told %v", got.Code, w.last().Err)
 	}
 }
 
-// TestLinkIsForWhatIsStored: the same path in another view may be another release.
-func TestLinkIsForWhatIsStored(t *testing.T) {
+// TestLinkStoredAddress checks that a link isn't valid for the same path in another view,
+// which can be a different release.
+func TestLinkStoredAddress(t *testing.T) {
 	t.Parallel()
 	private, public := newLayout(t), newLayout(t)
 	w := newLayout(t, guarded(t), over(t, private, public))
@@ -86,15 +87,15 @@ func TestLinkIsForWhatIsStored(t *testing.T) {
 	}
 }
 
-// TestRepositoryOfTwoHosts: each release of a repository that holds those of two hosts
-// is shown to who may read it.
+// TestRepositoryOfTwoHosts checks that each release of a repository with releases of two
+// hosts is visible to the callers with access to it.
 func TestRepositoryOfTwoHosts(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, guarded(t))
 	k := newKey(t)
 	w.push(t, rocket{version: "1.2.0", key: k})
 	w.push(t, rocket{host: privateHost, version: "1.1.0", key: k})
-	w.push(t, rocket{host: privateHost, version: "1.0.5"}) // unsigned, and so left out
+	w.push(t, rocket{host: privateHost, version: "1.0.5"}) // omitted because it is unsigned
 	w.push(t, rocket{version: "1.0.0", key: k})
 	list := document[listed](t, w.get(t, "/v1/providers/acme/rocket/versions", login...))
 	if got := list.versions(); !slices.Equal(got, []string{"1.2.0", "1.0.0"}) || list.Warnings != nil {
@@ -115,8 +116,8 @@ func TestRepositoryOfTwoHosts(t *testing.T) {
 	}
 }
 
-// TestPendingOfAnotherHost: a release that waits for approval is shown to who may read
-// that release, not to who may read the others of its repository.
+// TestPendingOfAnotherHost checks that a pending release is visible to callers with access
+// to that release, not to those with access to other releases in its repository.
 func TestPendingOfAnotherHost(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, guarded(t))

@@ -19,7 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
 
-// stalled is a client that reads nothing of a body until it leaves.
+// stalled is a client that doesn't read a body.
 type stalled struct {
 	*httptest.ResponseRecorder
 	began, leave chan struct{}
@@ -31,13 +31,14 @@ func (s *stalled) Write([]byte) (int, error) {
 	return 0, net.ErrClosed
 }
 
-// crowd is a number of clients that leave together.
+// crowd is a number of clients that disconnect together.
 type crowd struct {
 	leave    chan struct{}
 	requests sync.WaitGroup
 }
 
-// fill requests a path until a request is refused, and returns how many were not.
+// fill requests a path until a request is rejected, and returns the number of accepted
+// requests.
 func (c *crowd) fill(t *testing.T, server http.Handler, from, path string) (accepted int) {
 	t.Helper()
 	for ; ; accepted++ {
@@ -60,7 +61,8 @@ func (c *crowd) fill(t *testing.T, server http.Handler, from, path string) (acce
 	}
 }
 
-// TestStalledClients: the memory for bodies is bounded, and no client takes all of it.
+// TestStalledClients checks that the memory for bodies is limited, and that no client uses
+// all of it.
 func TestStalledClients(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -71,10 +73,10 @@ func TestStalledClients(t *testing.T) {
 	if again := c.fill(t, w.server, "[2001:db8::2]:443", archive); again != 0 {
 		t.Errorf("another address of the same client gets %d archives", again)
 	}
-	const least, most = 256, 1024 // each takes at least 64 KiB
+	const least, most = 256, 1024 // each uses at least 64 KiB
 	all := one + c.fill(t, w.server, "192.0.2.9:443", archive)
 	if one < least || one == all || all > most {
-		t.Errorf("%d archives are sent, %d of them to one client", all, one)
+		t.Errorf("%d archives are being sent, %d of them to one client", all, one)
 	}
 	if got := w.get(t, mirrored+"index.json"); got.Code != http.StatusOK {
 		t.Errorf("small responses: got %d", got.Code)
@@ -86,7 +88,7 @@ func TestStalledClients(t *testing.T) {
 	}
 }
 
-// TestStalledDocuments: large responses of other kinds take from the same memory.
+// TestStalledDocuments checks that large responses of other kinds use the same quota.
 func TestStalledDocuments(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
@@ -96,14 +98,14 @@ func TestStalledDocuments(t *testing.T) {
 		t.Fatalf("the document has only %d bytes", got.Body.Len())
 	}
 	if n := c.fill(t, w.server, "192.0.2.1:443", document); n > 64<<20/size {
-		t.Errorf("%d documents are sent", n)
+		t.Errorf("%d documents are being sent", n)
 	}
 	close(c.leave)
 	c.requests.Wait()
 }
 
-// TestStalledStreams: requests count until their responses are read, however many one
-// connection has.
+// TestStalledStreams checks that requests count until their responses are read, regardless
+// of how many a connection has.
 func TestStalledStreams(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -113,7 +115,7 @@ func TestStalledStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := w.run(t, serve.ListenOptions{TLS: c, MaxConnections: 2}) // of which one address gets one
+	server := w.run(t, serve.ListenOptions{TLS: c, MaxConnections: 2}) // one address can use one of them
 	conn, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}).DialContext(t.Context(), "tcp", server.address)
 	if err != nil {
 		t.Fatal(err)
@@ -128,12 +130,12 @@ func TestStalledStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := statusOf(t, framer, 1); got != "200" {
-		t.Errorf("the first request: got %s", got)
+		t.Errorf("first request: got %s", got)
 	}
 	if got := statusOf(t, framer, 3); got != "503" {
-		t.Errorf("the second one: got %s", got)
+		t.Errorf("second request: got %s", got)
 	}
-	// The probes do not count.
+	// Probes are not limited.
 	probe := httptest.NewRecorder()
 	w.server.Probes().ServeHTTP(probe, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/healthz", nil))
 	if probe.Code != http.StatusOK {
@@ -165,7 +167,7 @@ func statusOf(t *testing.T, framer *http2.Framer, stream uint32) string {
 	}
 }
 
-// pipes is a listener whose connections have the addresses that tests choose.
+// pipes is a listener whose connections have arbitrary client addresses.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -185,8 +187,8 @@ type addressed struct {
 
 func (a addressed) RemoteAddr() net.Addr { return a.from }
 
-// answers connects from an address, and reports whether the server answers. The
-// connection stays open.
+// answers connects from an address, and reports whether the server responds. The connection
+// stays open.
 func (p pipes) answers(t *testing.T, from string) bool {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -197,7 +199,8 @@ func (p pipes) answers(t *testing.T, from string) bool {
 	return n == 1
 }
 
-// TestConnectionsPerAddress: no address takes all connections, but a trusted proxy may.
+// TestConnectionsPerAddress checks that no address uses all connections, unless it is a
+// trusted proxy.
 func TestConnectionsPerAddress(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -218,7 +221,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 			go func() { _ = w.server.Run(t.Context(), l, test.life) }()
 			for i, from := range test.from {
 				if got := l.answers(t, from); got != test.connected[i] {
-					t.Errorf("%s: answered %t, want %t", from, got, test.connected[i])
+					t.Errorf("%s: got a response: %t, want %t", from, got, test.connected[i])
 				}
 				if !test.connected[i] {
 					<-told

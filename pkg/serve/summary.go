@@ -39,14 +39,14 @@ func brokenSummary(v provider.Version, problem string) summary {
 // brokenProblem describes why a tag doesn't point to a readable release. It returns "" if
 // the release is not the reason.
 func brokenProblem(err error) string {
-	lost, isLost := errors.AsType[*repository.DanglingTagError](err)
+	dangling, isLost := errors.AsType[*repository.DanglingTagError](err)
 	format, isFormat := errors.AsType[*artifact.FormatError](err)
 	switch {
 	case isForeign(err):
 		_, text := statusOf(err)
 		return text
 	case isLost:
-		return fmt.Sprintf("the index %s, which the tag points to, is missing or damaged", lost.Index.Digest)
+		return fmt.Sprintf("the index %s, which the tag points to, is missing or damaged", dangling.Index.Digest)
 	case isFormat:
 		return "the tag does not point to a provider release: " + format.Error()
 	}
@@ -187,9 +187,9 @@ func protocols(x artifact.Index) []string {
 func short(s string) string { return clip(s, shortText) }
 
 // clip limits the length of a text to a number of bytes, and removes invalid UTF-8.
-func clip(s string, most int) string {
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "…"
+func clip(s string, limit int) string {
+	if len(s) > limit {
+		return strings.ToValidUTF8(s[:limit], "") + "…"
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
 }

@@ -69,7 +69,7 @@ func (rc *repositoryCache) open(q providerQuery) ([]candidate, error) {
 	var all []candidate
 	for _, t := range q.from {
 		ref, err := t.Repository(q.address)
-		if _, unfit := errors.AsType[*template.ReferenceError](err); unfit {
+		if _, invalid := errors.AsType[*template.ReferenceError](err); invalid {
 			continue
 		}
 		if err != nil {

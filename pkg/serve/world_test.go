@@ -32,7 +32,7 @@ import (
 
 var haiku, plan9 = nouns.Haiku, nouns.Plan9
 
-// clock is one that tests move.
+// clock is a clock that tests set.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -52,7 +52,8 @@ func (c *clock) Forward(d time.Duration) {
 
 // world is a server over a repository with releases of acme/rocket.
 type world struct {
-	// template has the repositories of all providers, repo is acme/rocket's.
+	// template is the template for all providers, and repo is the repository of
+	// acme/rocket.
 	template string
 	open     func(template.Reference) (repository.Repository, error)
 	repo     repository.Repository
@@ -66,7 +67,7 @@ type world struct {
 	leftOut  []string
 }
 
-// newLayout is a world over image layouts.
+// newLayout returns a world over image layouts.
 func newLayout(tb testing.TB, options ...func(*serve.Options)) *world {
 	tb.Helper()
 	dir := filepath.ToSlash(tb.TempDir())
@@ -78,7 +79,7 @@ func newLayout(tb testing.TB, options ...func(*serve.Options)) *world {
 	return w
 }
 
-// newRegistry is a world over a registry.
+// newRegistry returns a world over a registry.
 func newRegistry(tb testing.TB, options ...func(*serve.Options)) *world {
 	tb.Helper()
 	ca, err := testca.New()
@@ -131,14 +132,14 @@ func (w *world) start(tb testing.TB, options []func(*serve.Options)) {
 	}
 }
 
-// last is what was told of the last request.
+// last returns the event of the last request.
 func (w *world) last() serve.RequestEvent {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.answered[len(w.answered)-1]
 }
 
-// get asks the server, without a network between.
+// get sends a request to the server without a network.
 func (w *world) get(tb testing.TB, path string, headers ...string) *httptest.ResponseRecorder {
 	tb.Helper()
 	return w.ask(tb, http.MethodGet, path, headers...)
@@ -158,7 +159,7 @@ func (w *world) ask(tb testing.TB, method, path string, headers ...string) *http
 	return answer
 }
 
-// document reads an answer of JSON.
+// document parses a JSON response.
 func document[T any](tb testing.TB, answer *httptest.ResponseRecorder) (v T) {
 	tb.Helper()
 	if answer.Code != http.StatusOK || answer.Header().Get("Content-Type") != "application/json" {
@@ -173,22 +174,23 @@ func document[T any](tb testing.TB, answer *httptest.ResponseRecorder) (v T) {
 // rocket is a release of acme/rocket.
 type rocket struct {
 	host, version string
-	// signed by a key that lies with it, by one that does not, or not at all.
+	// key signs the checksums. If nil, the release is unsigned.
 	key *key
-	// noKeys leaves the key out, noSums the checksums.
+	// noKeys omits the key, and noSums omits the checksums.
 	noKeys, noSums bool
-	// badSignature is one of other checksums, armored one that clients cannot read.
+	// badSignature signs other checksums, and armored uses a form that clients can't read.
 	badSignature, armored bool
-	// keys stand in the place of the key.
+	// keys replaces the key.
 	keys []byte
-	// sums replaces what is signed.
+	// sums changes the checksums before they are signed.
 	sums func([]byte) []byte
-	// unannotated leaves the annotations of the index out.
+	// unannotated omits the annotations of the index.
 	unannotated bool
 	size        int
 }
 
-// zipOf is the content of a package: no zip, as nobody here looks into it.
+// zipOf returns the content of a package. It is not a zip, because the server doesn't open
+// zips.
 func (r rocket) zipOf(p provider.Platform) []byte {
 	content := bytes.Repeat([]byte("acme/rocket "+r.version+" for "+p.String()+"\n"), 20)
 	if r.size > len(content) {
@@ -233,7 +235,7 @@ func (w *world) push(tb testing.TB, r rocket) digest.Digest {
 	return packed.Index.Descriptor.Digest
 }
 
-// tag lets another tag refer to a release.
+// tag adds a tag to a release.
 func (w *world) tag(tb testing.TB, version, tag string) {
 	tb.Helper()
 	d, index, err := w.repo.Manifest(tb.Context(), version)
@@ -302,7 +304,7 @@ func (k *key) public(tb testing.TB) []byte {
 	return armored(tb, openpgp.PublicKeyType, k.Serialize)
 }
 
-// signer is the key as the program reads it.
+// signer converts the key to a signer.
 func (k *key) signer(tb testing.TB) trust.Signer {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "key.asc")
@@ -333,7 +335,7 @@ func armored(tb testing.TB, kind string, write func(io.Writer) error) []byte {
 	return append(text.Bytes(), '\n')
 }
 
-// leaver is a request whose client can leave.
+// leaver is a request whose client can disconnect.
 type leaver struct {
 	recorder *httptest.ResponseRecorder
 	request  *http.Request

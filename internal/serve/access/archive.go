@@ -77,8 +77,8 @@ func (k ArchiveKey) Check(token string, a Archive) (Caller, error) {
 	}
 	// 3. Check the expiry. It is trustworthy only now.
 	name := string(bytes[nameAt:])
-	if at := binary.BigEndian.Uint64(bytes[expiresAt:]); uint64(max(time.Now().Unix(), 0)) >= at {
-		return Caller{}, fmt.Errorf("%w: the token of %q expired at %s", ErrDenied, name, time.Unix(int64(min(at, 1<<40)), 0).UTC().Format(time.RFC3339))
+	if expiry := binary.BigEndian.Uint64(bytes[expiresAt:]); uint64(max(time.Now().Unix(), 0)) >= expiry {
+		return Caller{}, fmt.Errorf("%w: the token of %q expired at %s", ErrDenied, name, time.Unix(int64(min(expiry, 1<<40)), 0).UTC().Format(time.RFC3339))
 	}
 	return Caller{Name: name, link: true, stored: addressHash(bytes[storedAt:macAt])}, nil
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Keys as openssl rand -hex 32 makes them.
+// Keys in the format of openssl rand -hex 32.
 const (
 	oneKey   = "8a5edab282632443219e051e4ade2d1d5bbc671c781051bf1437897cbdfea0f1"
 	otherKey = "0f1e2d3c4b5a69788796a5b4c3d2e1f000112233445566778899aabbccddeeff"
@@ -62,13 +62,13 @@ func TestArchiveTokens(t *testing.T) {
 			caller := access.Caller{Name: name}
 			token := key.Token(a, caller, expires)
 			if !segment.MatchString(token) {
-				t.Errorf("%q is no segment of at most 200 characters that nobody escapes", token)
+				t.Errorf("%q is not a path element of at most 200 unescaped characters", token)
 			}
 			if got, err := key.Check(token, a); got.Name != name || err != nil {
 				t.Errorf("got %q, %v", got.Name, err)
 			}
 			if again := keyOf(t, oneKey).Token(a, caller, expires); again != token {
-				t.Error("two replicas make different tokens of the same")
+				t.Error("two replicas return different tokens for the same archive")
 			}
 		}
 		token := key.Token(a, access.Caller{Name: "ci"}, expires)
@@ -83,7 +83,7 @@ func TestArchiveTokens(t *testing.T) {
 	})
 }
 
-func TestArchiveTokensAreForOneThing(t *testing.T) {
+func TestArchiveTokenScope(t *testing.T) {
 	t.Parallel()
 	key, a := keyOf(t, oneKey), rocket(t)
 	token := key.Token(a, access.Caller{Name: "ci"}, time.Now().Add(time.Hour))
@@ -92,7 +92,7 @@ func TestArchiveTokensAreForOneThing(t *testing.T) {
 		if got, err := key.Check(token, a); got.Name != "" || got.MayRead(a.Stored) || !errors.Is(err, access.ErrDenied) {
 			t.Errorf("%s: got %q, %v", name, got.Name, err)
 		} else if len(token) > 8 && strings.Contains(err.Error(), token[len(token)-8:]) {
-			t.Errorf("%s: the error has the token in it: %v", name, err)
+			t.Errorf("%s: the error contains the token: %v", name, err)
 		}
 	}
 	other := a
@@ -117,9 +117,9 @@ func TestArchiveTokensAreForOneThing(t *testing.T) {
 	refused("much longer", token+strings.Repeat("A", 1<<20), key, a)
 	refused("padded", token+"=", key, a)
 	refused("a line break", token[:9]+"\n"+token[9:], key, a)
-	refused("a line break behind it", token+"\r\n", key, a)
-	refused("the open one", "-", key, a)
-	// Each bit counts, and each character: one token has one text.
+	refused("trailing line break", token+"\r\n", key, a)
+	refused("anonymous token", "-", key, a)
+	// Every bit and every character matters: a token has only one encoding.
 	raw, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil {
 		t.Fatal(err)
@@ -136,9 +136,9 @@ func TestArchiveTokensAreForOneThing(t *testing.T) {
 	}
 }
 
-// TestArchiveTokenOpensWhatIsStored: a token is good for the address that the release
-// was stored as when it was made.
-func TestArchiveTokenOpensWhatIsStored(t *testing.T) {
+// TestArchiveTokenStoredAddress checks that a token is valid only for the address that the
+// release was stored as when the token was issued.
+func TestArchiveTokenStoredAddress(t *testing.T) {
 	t.Parallel()
 	key, a := keyOf(t, oneKey), rocket(t)
 	stored := []provider.Address{{}, a.Address, nouns.Address(t, "private.example.com/acme/rocket")}
@@ -150,14 +150,14 @@ func TestArchiveTokenOpensWhatIsStored(t *testing.T) {
 		}
 		for _, now := range stored {
 			if caller.MayRead(now) != (now == made) {
-				t.Errorf("made for %s: may read %s: %t", made, now, caller.MayRead(now))
+				t.Errorf("issued for %s: can read %s: %t", made, now, caller.MayRead(now))
 			}
 		}
 	}
 }
 
-// TestKeysAreExchanged: the first signs, and all verify.
-func TestKeysAreExchanged(t *testing.T) {
+// TestArchiveKeyRotation checks that the first key signs and all keys verify.
+func TestArchiveKeyRotation(t *testing.T) {
 	t.Parallel()
 	a, c, expires := rocket(t), access.Caller{}, time.Now().Add(time.Hour)
 	old, both, next := keyOf(t, oneKey), keyOf(t, "# new\n"+otherKey+"\n\n# old\n"+oneKey+"\n"), keyOf(t, strings.ToUpper(otherKey)+"\r\n")
@@ -166,10 +166,10 @@ func TestKeysAreExchanged(t *testing.T) {
 		key   access.ArchiveKey
 		want  bool
 	}{
-		"old by both": {old.Token(a, c, expires), both, true},
-		"both by new": {both.Token(a, c, expires), next, true},
-		"both by old": {both.Token(a, c, expires), old, false},
-		"old by new":  {old.Token(a, c, expires), next, false},
+		"old by both":             {old.Token(a, c, expires), both, true},
+		"new key at both servers": {both.Token(a, c, expires), next, true},
+		"old key at both servers": {both.Token(a, c, expires), old, false},
+		"old by new":              {old.Token(a, c, expires), next, false},
 	} {
 		if _, err := test.key.Check(test.token, a); (err == nil) != test.want {
 			t.Errorf("%s: %v", name, err)
@@ -203,7 +203,7 @@ func TestReadArchiveKeyRefuses(t *testing.T) {
 	}
 }
 
-func TestArchiveKeysOfOthersAreRefused(t *testing.T) {
+func TestArchiveKeysOfOthers(t *testing.T) {
 	t.Parallel()
 	path := keyFile(t, oneKey)
 	for mode, want := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o640: true, 0o440: true, 0o644: false, 0o604: false, 0o660: false, 0o602: false} {
@@ -217,8 +217,8 @@ func TestArchiveKeysOfOthersAreRefused(t *testing.T) {
 	}
 }
 
-// TestKeysAreNotShown in a text that somebody makes of all there is.
-func TestKeysAreNotShown(t *testing.T) {
+// TestKeysAreRedacted checks that printing a key doesn't reveal it.
+func TestKeysAreRedacted(t *testing.T) {
 	t.Parallel()
 	key := keyOf(t, oneKey)
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d"} {

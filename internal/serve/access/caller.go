@@ -57,6 +57,6 @@ func callerName(text string) string {
 		return text
 	}
 	digest := sha256.Sum256([]byte(text))
-	end := "~" + hex.EncodeToString(digest[:12])
-	return string(name[:min(len(name), maxName-len(end))]) + end
+	suffix := "~" + hex.EncodeToString(digest[:12])
+	return string(name[:min(len(name), maxName-len(suffix))]) + suffix
 }

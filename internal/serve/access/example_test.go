@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// A server asks who sent a request, and what he may read. The file has the tokens'
-// hashes only, and is read again when it has changed.
+// A server identifies the sender of a request, and checks what the caller can read. The
+// file contains only the hashes of tokens, and is reloaded when it changes.
 func ExampleRules_Identify() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -53,9 +53,10 @@ token "ci" {
 	// "" may read it: false; denied: true
 }
 
-// Clients send no login when they fetch an archive, so its address has a token in it.
+// Clients don't send credentials when they download an archive, so the link contains a
+// token.
 func ExampleArchiveKey() {
-	key := access.NewArchiveKey() // replicas share one: access.ReadArchiveKey
+	key := access.NewArchiveKey() // replicas share a key file: access.ReadArchiveKey
 	address, _ := provider.ParseAddress("acme/rocket")
 	version, _ := provider.ParseVersion("1.2.3")
 	archive := access.Archive{Address: address, Stored: address, Version: version, Filename: "terraform-provider-rocket_1.2.3_linux_amd64.zip"}
@@ -72,7 +73,7 @@ func ExampleArchiveKey() {
 	// invalid token: the token is for a different archive, or was signed with a different key
 }
 
-// Ten requests a second for each client, of which three may come at once.
+// Each client can make ten requests per second, with bursts of three.
 func ExampleLimiter() {
 	limiter := access.NewLimiter(10, 3)
 	from := netip.MustParseAddr("192.0.2.1")

@@ -1,6 +1,6 @@
 package access
 
-// Parse reads rules from a text.
+// Parse parses rules.
 func Parse(file string, data []byte, o Options) (*Rules, error) {
 	return parse(file, data, &keyCache{http: o.HTTP})
 }

@@ -122,11 +122,11 @@ func (r *reader) read(f file) (err error) {
 }
 
 // once returns an error if a setting exists already.
-func (r *reader) once(setting string, at hcl.Range) error {
+func (r *reader) once(setting string, pos hcl.Range) error {
 	if line, exists := r.lines[setting]; exists {
-		return stricthcl.Wrong(at, "%s already exists in line %d", setting, line)
+		return stricthcl.Wrong(pos, "%s already exists in line %d", setting, line)
 	}
-	r.lines[setting] = at.Start.Line
+	r.lines[setting] = pos.Start.Line
 	return nil
 }
 
@@ -168,11 +168,11 @@ var emptyHashes = []string{
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$`)
 
 // name checks the label of a token or oidc block, which is the name of its callers.
-func (r *reader) name(name string, at hcl.Range) error {
+func (r *reader) name(name string, pos hcl.Range) error {
 	if !nameForm.MatchString(name) {
-		return stricthcl.Wrong(at, "invalid name %q: want up to 32 letters, digits, dots, dashes, and underscores", name)
+		return stricthcl.Wrong(pos, "invalid name %q: want up to 32 letters, digits, dots, dashes, and underscores", name)
 	}
-	return r.once("the name "+name, at)
+	return r.once("the name "+name, pos)
 }
 
 func (r *reader) issuer(b issuerBlock) (err error) {
@@ -249,13 +249,13 @@ func value[T any](name string, expr hcl.Expression, parse func(string) (T, error
 
 // patterns parses a list of patterns.
 func patterns(name string, expr hcl.Expression) (all []provider.Pattern, err error) {
-	err = stricthcl.Strings(name, expr, func(text string, at hcl.Range) error {
+	err = stricthcl.Strings(name, expr, func(text string, pos hcl.Range) error {
 		pattern, err := provider.ParsePattern(text)
 		if err != nil {
-			return stricthcl.Wrong(at, "%v", err)
+			return stricthcl.Wrong(pos, "%v", err)
 		}
 		if slices.Contains(all, pattern) {
-			return stricthcl.Wrong(at, "duplicate pattern %s", pattern)
+			return stricthcl.Wrong(pos, "duplicate pattern %s", pattern)
 		}
 		all = append(all, pattern)
 		return nil
@@ -294,9 +294,9 @@ func claims(expr hcl.Expression) (all []claim, err error) {
 }
 
 // add adds an accepted value.
-func (c *claim) add(text string, at hcl.Range) error {
+func (c *claim) add(text string, pos hcl.Range) error {
 	if err := checkValue(text); err != nil {
-		return stricthcl.Wrong(at, "%v", err)
+		return stricthcl.Wrong(pos, "%v", err)
 	}
 	c.values = append(c.values, text)
 	return nil

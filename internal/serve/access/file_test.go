@@ -38,7 +38,7 @@ host "Bücher.example:8443" { repository = "ghcr.io/books/{type}" }
 	}
 }
 
-// TestParseRefuses: what is wrong, and the place of it.
+// TestParseRefuses checks the errors for invalid rules and their positions.
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	token := func(lines string) string { return "token \"ci\" {\n" + lines + "\n}\n" }
@@ -105,8 +105,8 @@ func TestParseRefuses(t *testing.T) {
 		"claim, mixed list":     {allow("{ sub = [\"a\", 1] }"), "f:5:28: each value in sub must be a string"},
 		"star within":           {allow("{ sub = \"repo:*/x\" }"), "f:5:22: invalid value "},
 		"two stars":             {allow("{ sub = \"repo:acme/**\" }"), "f:5:22: invalid value "},
-		"star behind a name":    {allow("{ repository_owner = \"acme*\" }"), "f:5:35: invalid value \"acme*\""},
-		"star behind an owner":  {allow("{ sub = [\"repo:acme*\"] }"), "f:5:23: invalid value \"repo:acme*\""},
+		"star after a name":     {allow("{ repository_owner = \"acme*\" }"), "f:5:35: invalid value \"acme*\""},
+		"star after an owner":   {allow("{ sub = [\"repo:acme*\"] }"), "f:5:23: invalid value \"repo:acme*\""},
 		"no owner":              {allow("{ ref = \"refs/heads/main\" }"), "f:5:14: anyone can get a token from https://token.actions.githubusercontent.com: "},
 		"allow in allow":        {oidc("  allow {\n    claims = { sub = \"a\" }\n    providers = [\"a/b\"]\n    allow {}\n  }"), "f:7:5: Unsupported block type: "},
 		"host, no label":        {"host {}", "f:1:6: Missing name for host"},
@@ -122,12 +122,12 @@ func TestParseRefuses(t *testing.T) {
 			t.Errorf("%s: got %v, want %s…", name, err, test.want)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: the error has the token in it: %v", name, err)
+			t.Errorf("%s: the error contains the token: %v", name, err)
 		}
 	}
 	for name, text := range map[string]string{
-		"GitHub": fine, "behind a colon": allow(`{ sub = "repo:acme/rocket:*" }`), "behind a slash": allow(`{ repository = "acme/*", ref = "refs/tags/v*" }`),
-		"of anybody, but named": allow(`{ repository_owner = ["a", "b"], sub = "*" }`),
+		"GitHub": fine, "after a colon": allow(`{ sub = "repo:acme/rocket:*" }`), "after a slash": allow(`{ repository = "acme/*", ref = "refs/tags/v*" }`),
+		"any subject of named owners": allow(`{ repository_owner = ["a", "b"], sub = "*" }`),
 	} {
 		if _, err := access.Parse("f", []byte(text), access.Options{}); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -135,8 +135,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestPublicIssuers: anyone can get a token from these issuers, so an allow block has to
-// name an owner.
+// TestPublicIssuers checks that an allow block for a public issuer must identify an owner,
+// because anyone can get a token from such an issuer.
 func TestPublicIssuers(t *testing.T) {
 	t.Parallel()
 	const github, gitlab = "https://token.actions.githubusercontent.com", "https://gitlab.com"
@@ -150,7 +150,7 @@ func TestPublicIssuers(t *testing.T) {
 		{github, `sub = "repo:acme/*"`, true},
 		{github, `sub = "repo:acme@1234/rocket@5678:*"`, true},
 		{github, `sub = ["repo:acme/*", "repo:*"]`, false},
-		{github, `sub = "environment:production"`, false}, // an owner can choose the form of the subject
+		{github, `sub = "environment:production"`, false}, // owners can choose the format of the subject
 		{github, `sub = "repository_owner:acme:ref:*"`, true},
 		{github, `sub = "repository_owner:*"`, false},
 		{github, `sub = "repo:*", repository_owner = "acme"`, true},
@@ -158,7 +158,7 @@ func TestPublicIssuers(t *testing.T) {
 		{github, `repository = "acme/*"`, true},
 		{github, `repository_id = "1234"`, true},
 		{github, `repository_owner = ["acme", "*"]`, false},
-		{github, `job_workflow_ref = "acme/build/.github/workflows/build.yml@refs/heads/main"`, false}, // everyone can call it
+		{github, `job_workflow_ref = "acme/build/.github/workflows/build.yml@refs/heads/main"`, false}, // anyone can call a workflow
 		{github, `job_workflow_ref = "acme/build/*", repository_owner_id = "1234"`, true},
 		{github, `ref = "refs/heads/main", environment = "production"`, false},
 		{gitlab, `sub = "project_path:*"`, false},

@@ -10,8 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 )
 
-// FuzzParse: no file causes a panic, each error has a position, and no file opens the
-// server to callers with a wrong token.
+// FuzzParse checks that parsing never panics, that each error has a position, and that no
+// file grants access to callers with an invalid token.
 func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		rules, err := access.Parse("f", text, access.Options{})
@@ -31,14 +31,13 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, h := range rules.Hosts {
 			if h.Name == "" || h.As == "" || h.Repository.String() == "" {
-				t.Errorf("a host without its parts: %+v", h)
+				t.Errorf("incomplete host: %+v", h)
 			}
 		}
 	})
 }
 
-// FuzzArchiveToken: no text but the token itself is accepted, and that only for its
-// own archive.
+// FuzzArchiveToken checks that only the issued token is accepted, and only for its archive.
 func FuzzArchiveToken(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, filename, name string) {
 		key, a := access.NewArchiveKey(), rocket(t)
@@ -48,19 +47,19 @@ func FuzzArchiveToken(f *testing.F) {
 		a.Filename = filename
 		token := key.Token(a, access.Caller{Name: name}, time.Now().Add(time.Hour))
 		if !segment.MatchString(token) {
-			t.Errorf("%q is no segment of at most 200 characters", token)
+			t.Errorf("%q is not a path element of at most 200 characters", token)
 		}
 		if got, err := key.Check(token, a); got.Name != name[:min(len(name), 96)] || err != nil {
 			t.Errorf("got %q, %v", got.Name, err)
 		}
 		if text != token {
 			if _, err := key.Check(token+text, a); err == nil && text != "" {
-				t.Errorf("%q behind a token is accepted", text)
+				t.Errorf("token followed by %q is accepted", text)
 			}
 		}
 		a.Address = nouns.Address(t, "acme/other")
 		if _, err := key.Check(token, a); err == nil {
-			t.Error("it is accepted for another archive")
+			t.Error("accepted for another archive")
 		}
 	})
 }

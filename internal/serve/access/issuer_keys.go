@@ -32,7 +32,7 @@ type keyCache struct {
 	issuers sync.Map // URL → *issuerKeys
 }
 
-func (c *keyCache) of(url string) *issuerKeys {
+func (c *keyCache) forIssuer(url string) *issuerKeys {
 	known, _ := c.issuers.LoadOrStore(url, &issuerKeys{url: url, http: c.http})
 	keys, _ := known.(*issuerKeys)
 	return keys

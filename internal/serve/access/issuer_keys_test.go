@@ -17,7 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/issuertest"
 )
 
-func TestKeysAreRotated(t *testing.T) {
+func TestIssuerKeyRotation(t *testing.T) {
 	t.Parallel()
 	old, next := issuerKey(t, rsaKey), issuerKey(t, otherRSA)
 	synctest.Test(t, func(t *testing.T) {
@@ -25,26 +25,27 @@ func TestKeysAreRotated(t *testing.T) {
 		w.accepts(t, "the first key", sign(t, old, nil))
 		w.Publish(old, next)
 		time.Sleep(time.Minute)
-		w.accepts(t, "the second key, which nobody knew", sign(t, next, nil))
+		w.accepts(t, "the second, unknown key", sign(t, next, nil))
 		w.accepts(t, "the first key again", sign(t, old, nil))
-		// What the issuer takes back goes within the hour, and nobody waits for that.
+		// A revoked key disappears within one hour, without delaying requests.
 		w.Publish(next)
 		time.Sleep(time.Hour)
 		w.accepts(t, "the old key, an hour later", sign(t, old, nil))
 		synctest.Wait()
-		w.refuses(t, "the old key, taken back", sign(t, old, nil), access.ErrDenied)
+		w.refuses(t, "the revoked key", sign(t, old, nil), access.ErrDenied)
 		w.accepts(t, "the new key", sign(t, next, nil))
 	})
 }
 
-// TestNobodyCanHammerTheIssuer: whoever sends tokens with keys that do not exist.
-func TestNobodyCanHammerTheIssuer(t *testing.T) {
+// TestIssuerRequestLimit checks that tokens with unknown keys cause few requests to the
+// issuer.
+func TestIssuerRequestLimit(t *testing.T) {
 	t.Parallel()
 	key := issuerKey(t, rsaKey)
 	forger := issuerKey(t, func() (issuertest.Key, error) { return issuertest.NewECDSA("") })
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, key)
-		w.accepts(t, "a right one", sign(t, key, nil))
+		w.accepts(t, "valid token", sign(t, key, nil))
 		time.Sleep(time.Minute)
 		var all sync.WaitGroup
 		for i := range 600 { // ten minutes
@@ -52,29 +53,29 @@ func TestNobodyCanHammerTheIssuer(t *testing.T) {
 				forged := forger
 				forged.ID = fmt.Sprint("key ", i, " ", j)
 				token := sign(t, forged, nil)
-				all.Go(func() { w.refuses(t, "a forged one", token, access.ErrDenied) })
+				all.Go(func() { w.refuses(t, "forged token", token, access.ErrDenied) })
 			}
 			all.Wait()
 			time.Sleep(time.Second)
 		}
-		w.accepts(t, "a right one, afterwards", sign(t, key, nil))
-		// A document and keys at the start, and once a minute.
+		w.accepts(t, "valid token afterwards", sign(t, key, nil))
+		// The discovery document and the keys at the start, and then once per minute.
 		if got := w.Requests(); got > 2+2*10 {
-			t.Errorf("the issuer was asked %d times for 1,800 forged tokens", got)
+			t.Errorf("%d requests to the issuer for 1,800 forged tokens", got)
 		}
-		// Tokens of issuers that nobody expects lead to no request at all.
+		// Tokens of unknown issuers cause no requests.
 		before := w.Requests()
 		time.Sleep(time.Hour / 2)
 		w.refuses(t, "of another issuer", sign(t, forger, map[string]any{"iss": "http://169.254.169.254"}), access.ErrDenied)
 		if got := w.Requests(); got != before {
-			t.Errorf("the issuer was asked %d times more", got-before)
+			t.Errorf("%d further requests to the issuer", got-before)
 		}
 	})
 }
 
-// TestAHangingIssuer: those who know their key go on, others wait for ten seconds
-// together.
-func TestAHangingIssuer(t *testing.T) {
+// TestHangingIssuer checks that tokens with known keys are accepted at once, and that the
+// others wait ten seconds together.
+func TestHangingIssuer(t *testing.T) {
 	t.Parallel()
 	key, next := issuerKey(t, rsaKey), issuerKey(t, otherRSA)
 	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
@@ -89,36 +90,36 @@ func TestAHangingIssuer(t *testing.T) {
 		}
 		all.Wait()
 		if took := time.Since(start); took != 10*time.Second || w.Requests() != 2 {
-			t.Errorf("it took %s and %d requests", took, w.Requests())
+			t.Errorf("took %s and %d requests", took, w.Requests())
 		}
-		// The next one does not wait, until there may be another try.
+		// The next request fails at once until a retry is due.
 		w.refuses(t, "at once", token, access.ErrUnavailable)
 		if took := time.Since(start); took != 10*time.Second {
-			t.Errorf("it took %s", took)
+			t.Errorf("took %s", took)
 		}
 		w.Misbehave("/keys", nil)
 		time.Sleep(10 * time.Second)
 		w.accepts(t, "when the issuer is back", token)
 
-		// With keys at hand, it may hang for a day.
+		// With cached keys, the issuer can hang for a day.
 		w.Misbehave("/keys", hang)
 		time.Sleep(23 * time.Hour)
 		start = time.Now()
 		w.accepts(t, "a day later", sign(t, key, nil))
 		if took := time.Since(start); took != 0 {
-			t.Errorf("it took %s", took)
+			t.Errorf("took %s", took)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := w.rules.Identify(ctx, sign(t, next, nil)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a client that goes away: %v", err)
+			t.Errorf("disconnected client: %v", err)
 		}
 		time.Sleep(time.Hour)
-		w.refuses(t, "keys that are too old", sign(t, key, nil), access.ErrUnavailable)
+		w.refuses(t, "expired keys", sign(t, key, nil), access.ErrUnavailable)
 	})
 }
 
-// TestBadIssuers: what they answer is refused, and bounded.
+// TestBadIssuers checks that invalid and large responses are rejected.
 func TestBadIssuers(t *testing.T) {
 	t.Parallel()
 	key := issuerKey(t, rsaKey)
@@ -156,7 +157,7 @@ func TestBadIssuers(t *testing.T) {
 			}
 		})
 	}
-	// A key for another algorithm, and keys of no use beside one that is.
+	// Unusable keys are ignored.
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, key)
 		w.Misbehave(keys, says(strings.Replace(one, "RS256", "RS512", 1)))
@@ -165,11 +166,11 @@ func TestBadIssuers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, key)
 		w.Misbehave(keys, says(strings.Replace(one, `{"keys":[`, `{"keys":[7,{"kty":"EC","crv":"P-1"},{"kty":"oct","k":"AA"},`, 1)))
-		w.accepts(t, "beside keys of no use", sign(t, key, nil))
+		w.accepts(t, "with unusable keys", sign(t, key, nil))
 	})
 }
 
-// huge answers without end.
+// huge sends an endless response.
 func huge(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"keys":["`)
 	for r.Context().Err() == nil {

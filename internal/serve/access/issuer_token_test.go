@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/issuertest"
 )
 
-// TestVerify: tokens by keys of each kind.
+// TestVerify checks tokens that are signed with each type of key.
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	keys := []issuertest.Key{
@@ -30,12 +30,12 @@ func TestVerify(t *testing.T) {
 			w.accepts(t, key.ID, sign(t, key, map[string]any{"aud": []string{"other", audience}}))
 		}
 		if got := w.Requests(); got != 2 {
-			t.Errorf("the issuer was asked %d times, want for its document and its keys once", got)
+			t.Errorf("%d requests to the issuer, want one for its document and one for its keys", got)
 		}
 	})
 }
 
-// TestClaimsAsText: which values of a claim rules can demand.
+// TestClaimsAsText checks which claim values rules can match.
 func TestClaimsAsText(t *testing.T) {
 	t.Parallel()
 	key := issuerKey(t, func() (issuertest.Key, error) { return issuertest.NewECDSA("ec") })
@@ -64,7 +64,7 @@ func TestVerifyRefuses(t *testing.T) {
 	otherWithID.ID = key.ID
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, key)
-		w.accepts(t, "a right one", sign(t, key, nil))
+		w.accepts(t, "valid token", sign(t, key, nil))
 		unsigned := func(alg string) string {
 			return issuertest.Unsigned(map[string]any{"alg": alg, "kid": key.ID}, claims(nil))
 		}
@@ -102,26 +102,26 @@ func TestVerifyRefuses(t *testing.T) {
 		} {
 			w.refuses(t, name, token, access.ErrDenied)
 			if _, err := w.rules.Identify(t.Context(), token); err != nil && (strings.Contains(err.Error(), parts[2]) || strings.Contains(err.Error(), parts[1])) {
-				t.Errorf("%s: the error has the token in it: %v", name, err)
+				t.Errorf("%s: the error contains the token: %v", name, err)
 			}
 		}
-		// The clocks may differ by a minute.
+		// The clocks can differ by one minute.
 		w.accepts(t, "just expired", sign(t, key, map[string]any{"exp": time.Now().Add(-59 * time.Second).Unix()}))
 		w.accepts(t, "soon", sign(t, key, map[string]any{"nbf": time.Now().Add(59 * time.Second).Unix()}))
 		w.accepts(t, "no nbf", sign(t, key, map[string]any{"nbf": nil}))
 		if got := w.Requests(); got != 2 {
-			t.Errorf("the issuer was asked %d times, want for its document and its keys once", got)
+			t.Errorf("%d requests to the issuer, want one for its document and one for its keys", got)
 		}
 	})
 }
 
-// confused signs with the public key as if it were a shared secret, in the form in
-// which libraries have taken it for one.
+// confused signs with the public key as a shared secret, in the form in which vulnerable
+// libraries accept it.
 func confused(t *testing.T, unsigned string, key issuertest.Key) string {
 	t.Helper()
 	public, ok := key.Public().(*rsa.PublicKey)
 	if !ok {
-		t.Fatal("the key is no RSA key")
+		t.Fatal("not an RSA key")
 	}
 	der, err := x509.MarshalPKIXPublicKey(public)
 	if err != nil {
@@ -132,7 +132,8 @@ func confused(t *testing.T, unsigned string, key issuertest.Key) string {
 	return unsigned + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// TestTokensWithoutKeyID: they fit when there is one such key.
+// TestTokensWithoutKeyID checks that they are accepted if there is exactly one suitable
+// key.
 func TestTokensWithoutKeyID(t *testing.T) {
 	t.Parallel()
 	key, other := issuerKey(t, rsaKey), issuerKey(t, otherRSA)
@@ -149,7 +150,8 @@ func TestTokensWithoutKeyID(t *testing.T) {
 	})
 }
 
-// TestIssuerURLs: an issuer is identified by an https URL, or by http on loopback.
+// TestIssuerURLs checks that issuers need an https URL, or an http URL on a loopback
+// address.
 func TestIssuerURLs(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]bool{

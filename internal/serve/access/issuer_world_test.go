@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/issuertest"
 )
 
-// RSA keys take long to make, so tests share them.
+// Generating RSA keys is slow, so tests share them.
 var (
 	rsaKey   = sync.OnceValues(func() (issuertest.Key, error) { return issuertest.NewRSA("rsa-1", 2048) })
 	otherRSA = sync.OnceValues(func() (issuertest.Key, error) { return issuertest.NewRSA("rsa-2", 2048) })
@@ -31,8 +31,8 @@ const (
 	audience = "https://mirror.example.com"
 )
 
-// world is an issuer, and rules that accept each of its tokens. Use it in a bubble of
-// testing/synctest.
+// world is an issuer and rules that accept all of its tokens. Use it in a testing/synctest
+// bubble.
 type world struct {
 	*issuertest.Issuer
 	rules *access.Rules
@@ -43,7 +43,7 @@ func newWorld(t *testing.T, keys ...issuertest.Key) world {
 	return newWorldOf(t, `iss = "`+url+`"`, keys...)
 }
 
-// newWorldOf has rules that demand some claims.
+// newWorldOf returns a world with rules for some claims.
 func newWorldOf(t *testing.T, claims string, keys ...issuertest.Key) world {
 	t.Helper()
 	issuer, options := issuing(t, keys...)
@@ -57,7 +57,7 @@ func newWorldOf(t *testing.T, claims string, keys ...issuertest.Key) world {
 }`, options)}
 }
 
-// refuses expects that a token is refused with an error.
+// refuses checks that a token is rejected with an error.
 func (w world) refuses(t *testing.T, name, token string, want error) {
 	t.Helper()
 	if caller, err := w.rules.Identify(t.Context(), token); !errors.Is(err, want) || may(t, caller) != "" {
@@ -72,7 +72,7 @@ func (w world) accepts(t *testing.T, name, token string) {
 	}
 }
 
-// claims are those of a job, changed by some; nil takes one away.
+// claims returns the claims of a job with changes. A nil value removes a claim.
 func claims(changed map[string]any) map[string]any {
 	all := map[string]any{
 		"iss": url, "aud": audience, "sub": "repo:acme/rocket:ref:refs/heads/main", "repository": "acme/rocket",

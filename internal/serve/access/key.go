@@ -63,9 +63,9 @@ func ReadArchiveKey(path string) (ArchiveKey, error) {
 }
 
 func parseArchiveKey(file string, data []byte) (k ArchiveKey, err error) {
-	at := hcl.Range{Filename: file, Start: hcl.Pos{Column: 1}}
+	pos := hcl.Range{Filename: file, Start: hcl.Pos{Column: 1}}
 	for line := range strings.Lines(string(data)) {
-		at.Start.Line++
+		pos.Start.Line++
 		text := strings.TrimSpace(line)
 		if text == "" || text[0] == '#' {
 			continue
@@ -77,17 +77,17 @@ func parseArchiveKey(file string, data []byte) (k ArchiveKey, err error) {
 		}
 		switch {
 		case err != nil || len(key) < keySize:
-			return ArchiveKey{}, stricthcl.Wrong(at, "invalid key: want at least 64 hexadecimal digits, as printed by openssl rand -hex 32")
+			return ArchiveKey{}, stricthcl.Wrong(pos, "invalid key: want at least 64 hexadecimal digits, as printed by openssl rand -hex 32")
 		case len(distinct) < minDistinct:
-			return ArchiveKey{}, stricthcl.Wrong(at, "the key is not random")
+			return ArchiveKey{}, stricthcl.Wrong(pos, "the key is not random")
 		case len(k.keys) == maxKeys:
-			return ArchiveKey{}, stricthcl.Wrong(at, "the file contains more than %d keys", maxKeys)
+			return ArchiveKey{}, stricthcl.Wrong(pos, "the file contains more than %d keys", maxKeys)
 		}
 		k.keys = append(k.keys, key)
 	}
 	if len(k.keys) == 0 {
-		at.Start.Line = 1
-		return ArchiveKey{}, stricthcl.Wrong(at, "the file contains no key")
+		pos.Start.Line = 1
+		return ArchiveKey{}, stricthcl.Wrong(pos, "the file contains no key")
 	}
 	return k, nil
 }

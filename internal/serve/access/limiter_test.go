@@ -9,7 +9,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 )
 
-// allowed counts the requests that a client may make at once, of so many.
+// allowed returns how many of n concurrent requests of a client are allowed.
 func allowed(l *access.Limiter, c access.Caller, from string, n int) (count int) {
 	for range n {
 		if _, ok := l.Allow(c, netip.MustParseAddr(from)); ok {
@@ -38,24 +38,24 @@ func TestLimiter(t *testing.T) {
 		if got := allowed(l, nobody, "192.0.2.1", 20); got != 5 {
 			t.Errorf("%d after an hour", got)
 		}
-		// Others have their own.
+		// Other clients have their own limit.
 		for _, other := range []string{"192.0.2.2", "2001:db8::1", "2001:db8:0:1::1"} {
 			if got := allowed(l, nobody, other, 20); got != 5 {
 				t.Errorf("%s: %d", other, got)
 			}
 		}
-		// One client has many addresses, and one address two forms.
+		// A client can have many addresses, and an address has two forms.
 		for _, same := range []string{"2001:db8::2", "2001:db8:0:0:ffff::", "2001:db8::1%eth0", "::ffff:192.0.2.2"} {
 			if got := allowed(l, nobody, same, 20); got != 0 {
 				t.Errorf("%s: %d", same, got)
 			}
 		}
-		// Those with a token are the same wherever they are.
+		// A client with a token shares its limit across all addresses.
 		if got := allowed(l, access.Caller{Name: "ci"}, "192.0.2.1", 3) + allowed(l, access.Caller{Name: "ci"}, "192.0.2.7", 20); got != 5 {
 			t.Errorf("%d by a name", got)
 		}
 		if _, ok := l.Allow(nobody, netip.Addr{}); !ok {
-			t.Error("a client without an address is not let in")
+			t.Error("a client without an address is rejected")
 		}
 	})
 }
@@ -66,7 +66,7 @@ func TestLimiterWaits(t *testing.T) {
 		l := access.NewLimiter(1.0/90, 0)
 		from := netip.MustParseAddr("192.0.2.1")
 		if _, ok := l.Allow(access.Caller{}, from); !ok {
-			t.Error("the first is refused")
+			t.Error("the first request is rejected")
 		}
 		time.Sleep(100 * time.Millisecond)
 		wait, ok := l.Allow(access.Caller{}, from)
@@ -75,13 +75,14 @@ func TestLimiterWaits(t *testing.T) {
 		}
 		time.Sleep(wait)
 		if _, ok := l.Allow(access.Caller{}, from); !ok {
-			t.Error("it is refused when it may be made")
+			t.Error("rejected although allowed")
 		}
 	})
 }
 
-// TestALimiterForgets the one that was away longest, so that its memory is bounded.
-func TestALimiterForgets(t *testing.T) {
+// TestLimiterMemory checks that the least recently used client is removed first, so that
+// the memory is limited.
+func TestLimiterMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := access.NewLimiter(1, 1)
@@ -92,12 +93,12 @@ func TestALimiterForgets(t *testing.T) {
 		for range 20000 {
 			l.Allow(access.Caller{}, address)
 			if _, ok := l.Allow(access.Caller{}, second); ok {
-				t.Fatal("one that is always there is forgotten")
+				t.Fatal("an active client was removed")
 			}
 			address = address.Next()
 		}
 		if _, ok := l.Allow(access.Caller{}, first); !ok {
-			t.Error("one that was away is not forgotten")
+			t.Error("an inactive client was not removed")
 		}
 	})
 }

@@ -86,15 +86,15 @@ func (r *Rules) Identify(ctx context.Context, bearer string) (Caller, error) {
 // time.
 func (r *Rules) staticCaller(bearer string) (c Caller, found bool) {
 	hash := sha256.Sum256([]byte(bearer))
-	at := -1
+	match := -1
 	for i, t := range r.tokens {
 		equal := subtle.ConstantTimeCompare(hash[:], t.hash[:])
-		at = subtle.ConstantTimeSelect(equal, i, at)
+		match = subtle.ConstantTimeSelect(equal, i, match)
 	}
-	if at < 0 {
+	if match < 0 {
 		return Caller{}, false
 	}
-	return r.caller(r.tokens[at].name, r.tokens[at].patterns), true
+	return r.caller(r.tokens[match].name, r.tokens[match].patterns), true
 }
 
 func (r *Rules) caller(name string, patterns []provider.Pattern) Caller {
@@ -111,13 +111,13 @@ func (r *Rules) issuerCaller(ctx context.Context, bearer string) (Caller, error)
 	if err != nil {
 		return Caller{}, fmt.Errorf("%w: it does not match any of the %d token blocks, and %w", ErrDenied, len(r.tokens), err)
 	}
-	at := slices.IndexFunc(r.issuers, func(i issuer) bool { return i.url == token.Issuer })
-	if at < 0 {
+	index := slices.IndexFunc(r.issuers, func(i issuer) bool { return i.url == token.Issuer })
+	if index < 0 {
 		return Caller{}, fmt.Errorf("%w: no oidc block for issuer %.200q", ErrDenied, token.Issuer)
 	}
 	// 2. Verify the token.
-	i := r.issuers[at]
-	keys, err := r.keys.of(i.url).matching(ctx, token.signed)
+	i := r.issuers[index]
+	keys, err := r.keys.forIssuer(i.url).matching(ctx, token.signed)
 	if err != nil {
 		return Caller{}, err
 	}

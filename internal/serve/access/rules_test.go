@@ -12,19 +12,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 )
 
-// TestOnlyMissingRulesAreOpen: rules that allow nothing are closed.
-func TestOnlyMissingRulesAreOpen(t *testing.T) {
+// TestRulesDenyByDefault checks that empty rules allow nothing.
+func TestRulesDenyByDefault(t *testing.T) {
 	t.Parallel()
 	var none *access.Rules
 	if !none.AllowAll() {
-		t.Error("without rules the server is closed")
+		t.Error("without rules, requests are rejected")
 	}
 	is(t, none, "", "", "null rocket secret", nil)
 	is(t, none, "anything", "", "null rocket secret", nil)
 	host := "host \"tofu.example.com\" {\n  repository = \"ghcr.io/acme/{namespace}/{type}\"\n}\n"
 	for name, rules := range map[string]*access.Rules{"zero": {}, "only a host": rulesOf(t, host, access.Options{})} {
 		if rules.AllowAll() {
-			t.Errorf("%s: the rules are open", name)
+			t.Errorf("%s: everything is allowed", name)
 		}
 		is(t, rules, "", "", "", access.ErrNoToken)
 		is(t, rules, "anything", "", "", access.ErrDenied)
@@ -32,7 +32,7 @@ func TestOnlyMissingRulesAreOpen(t *testing.T) {
 	everyone := rulesOf(t, host+"anonymous { allow = [\"*/*/*\"] }", access.Options{})
 	is(t, everyone, "", "", "null rocket secret", nil)
 	if c := (access.Caller{}); may(t, c) != "" {
-		t.Error("the zero caller may read something")
+		t.Error("the zero caller can read something")
 	}
 }
 
@@ -50,7 +50,7 @@ token "dev" {
 `
 	rules := rulesOf(t, tokens, access.Options{})
 	if rules.AllowAll() {
-		t.Error("it is open")
+		t.Error("everything is allowed")
 	}
 	is(t, rules, ciToken, "ci", "rocket", nil)
 	is(t, rules, devToken, "dev", "null rocket secret", nil)
@@ -58,7 +58,7 @@ token "dev" {
 	for _, wrong := range []string{ciToken[:63], ciToken + "\n", strings.ToUpper(ciToken), hashed(ciToken), "a", strings.Repeat("a", 1<<20), "a.b.c", ".."} {
 		is(t, rules, wrong, "", "", access.ErrDenied)
 	}
-	// What everybody may read, those with a token may read too.
+	// Callers with a token can also read what is public.
 	rules = rulesOf(t, `anonymous { allow = ["hashicorp/*"] }`+tokens, access.Options{})
 	is(t, rules, "", "", "null", nil)
 	is(t, rules, ciToken, "ci", "null rocket", nil)
@@ -130,7 +130,7 @@ func TestClaims(t *testing.T) {
 			{map[string]any{"project_path": "acme/infra/net/a", "ref_protected": true}, "null"},
 			{map[string]any{"project_path": "acme/infra", "ref_protected": "true"}, ""},
 			{map[string]any{"project_path": "acme/infra/net", "ref_protected": false}, ""},
-			// lists and other values
+			// lists and other types of values
 			{map[string]any{"repository_owner": []string{"other", "acme"}, "ref": "refs/heads/main"}, "rocket"},
 			{map[string]any{"repository_owner": []string{}, "ref": "refs/heads/main"}, ""},
 			{map[string]any{"repository_owner": map[string]any{"acme": "acme"}, "ref": "refs/heads/main"}, ""},
@@ -148,8 +148,9 @@ func TestClaims(t *testing.T) {
 	})
 }
 
-// TestAnIssuerThatDoesNotAnswer is no reason to say that a token is wrong.
-func TestAnIssuerThatDoesNotAnswer(t *testing.T) {
+// TestUnavailableIssuer checks that a token isn't rejected as invalid if its issuer doesn't
+// respond.
+func TestUnavailableIssuer(t *testing.T) {
 	t.Parallel()
 	key, err := issuertest.NewECDSA("one")
 	if err != nil {
@@ -162,7 +163,7 @@ func TestAnIssuerThatDoesNotAnswer(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		token := signed(t, key, map[string]any{})
-		if _, err := rules.Identify(ctx, token); err != context.Canceled { //nolint:errorlint // just that
+		if _, err := rules.Identify(ctx, token); err != context.Canceled { //nolint:errorlint // must not be wrapped
 			t.Errorf("got %v", err)
 		}
 		is(t, rules, token, "", "", access.ErrUnavailable)
@@ -170,7 +171,7 @@ func TestAnIssuerThatDoesNotAnswer(t *testing.T) {
 	})
 }
 
-// TestNames: they are short, printable, and different where subjects are.
+// TestNames checks that names are short, printable, and unique per subject.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	key, err := issuertest.NewECDSA("one")
@@ -210,9 +211,9 @@ func TestNames(t *testing.T) {
 		if seen["jobs:"+long] == "" || seen["jobs:a?b"] == "" {
 			t.Errorf("names that are short and printable were changed: %q", seen)
 		}
-		// The name of another's hash is not to be had by writing it.
+		// A subject can't be equal to the name of another subject.
 		if changed := nameOf("ü"); nameOf(strings.TrimPrefix(changed, "jobs:")) == changed {
-			t.Error("a subject has another's name")
+			t.Error("a subject has the name of another subject")
 		}
 		if got := nameOf(nil); got != "jobs" {
 			t.Errorf("without a subject: %q", got)

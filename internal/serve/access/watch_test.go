@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
-// watched is a file of rules, whose changes are recorded.
+// watched is a file of rules that records reloads.
 type watched struct {
 	*access.Watched[access.Rules]
 	path string
@@ -24,7 +24,7 @@ type watched struct {
 	told []error
 }
 
-// watch writes a file and opens it. Use it in a bubble of testing/synctest.
+// watch writes a file and opens it. Use it in a testing/synctest bubble.
 func watch(t *testing.T, text string) *watched {
 	t.Helper()
 	w := &watched{path: filepath.Join(t.TempDir(), "rules.hcl")}
@@ -41,7 +41,8 @@ func watch(t *testing.T, text string) *watched {
 	return w
 }
 
-// write exchanges the file, which was changed a minute ago by the clock of the bubble.
+// write replaces the file. Its modification time is one minute ago in the time of the
+// bubble.
 func (w *watched) write(t *testing.T, text string) {
 	t.Helper()
 	next := w.path + ".next"
@@ -61,7 +62,7 @@ func (w *watched) age(t *testing.T, path string, age time.Duration) {
 	}
 }
 
-// after returns what was told when the file was looked at again.
+// after returns the results that were reported after the next check of the file.
 func (w *watched) after() []error {
 	time.Sleep(2 * time.Second)
 	w.Get()
@@ -76,19 +77,19 @@ func withToken(token string) string {
 	return "token \"ci\" {\n  sha256 = \"" + hashed(token) + "\"\n  allow = [\"acme/*\"]\n}\n"
 }
 
-func TestAFileIsReadAgain(t *testing.T) {
+func TestReload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := watch(t, withToken(ciToken))
 		is(t, w.Get(), ciToken, "ci", "rocket", nil)
 		if told := w.after(); told != nil {
-			t.Errorf("nothing has changed, and it tells %v", told)
+			t.Errorf("nothing has changed, but reported %v", told)
 		}
-		// 1. Another token, in a file of the same length.
+		// 1. Another token in a file of the same size.
 		w.write(t, withToken(devToken))
-		is(t, w.Get(), devToken, "", "", access.ErrDenied) // not looked at yet
+		is(t, w.Get(), devToken, "", "", access.ErrDenied) // not checked yet
 		if told := w.after(); len(told) != 1 || told[0] != nil {
-			t.Errorf("it tells %v", told)
+			t.Errorf("reported %v", told)
 		}
 		is(t, w.Get(), devToken, "ci", "rocket", nil)
 		is(t, w.Get(), ciToken, "", "", access.ErrDenied)
@@ -96,44 +97,44 @@ func TestAFileIsReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if told := w.after(); len(told) != 1 || !errors.Is(told[0], fs.ErrNotExist) {
-			t.Errorf("it tells %v", told)
+			t.Errorf("reported %v", told)
 		}
 		if err := os.Rename(w.path+".away", w.path); err != nil {
 			t.Fatal(err)
 		}
 		if told := w.after(); len(told) != 1 || told[0] != nil {
-			t.Errorf("the file is back, and it tells %v", told)
+			t.Errorf("the file was restored, but reported %v", told)
 		}
-		// 2. What is wrong is told once, and changes nothing.
+		// 2. An error is reported once, and the previous rules stay in force.
 		w.write(t, "token \"ci\" {\n")
 		told := w.after()
 		if len(told) != 1 || !strings.Contains(told[0].Error(), "rules.hcl:1:12: Unclosed") {
-			t.Errorf("it tells %v", told)
+			t.Errorf("reported %v", told)
 		}
 		if _, ok := errors.AsType[*stricthcl.Error](told[0]); !ok {
-			t.Errorf("it tells %T", told[0])
+			t.Errorf("reported %T", told[0])
 		}
 		is(t, w.Get(), devToken, "ci", "rocket", nil)
 		if told := w.after(); told != nil {
-			t.Errorf("it tells %v again", told)
+			t.Errorf("reported %v again", told)
 		}
-		// 3. A file that goes away, and comes back as it was.
+		// 3. A file that is removed and restored.
 		if err := os.Remove(w.path); err != nil {
 			t.Fatal(err)
 		}
 		if told := w.after(); len(told) != 1 || !errors.Is(told[0], fs.ErrNotExist) {
-			t.Errorf("it tells %v", told)
+			t.Errorf("reported %v", told)
 		}
 		is(t, w.Get(), devToken, "ci", "rocket", nil)
 		w.write(t, withToken(devToken))
 		if told := w.after(); len(told) != 1 || told[0] != nil {
-			t.Errorf("it tells %v", told)
+			t.Errorf("reported %v", told)
 		}
 		if told := w.after(); told != nil {
-			t.Errorf("nothing has changed, and it tells %v", told)
+			t.Errorf("nothing has changed, but reported %v", told)
 		}
 		is(t, w.Get(), devToken, "ci", "rocket", nil)
-		// 4. Another file with the same size and time of change.
+		// 4. Another file with the same size and modification time.
 		info, err := os.Stat(w.path)
 		if err != nil {
 			t.Fatal(err)
@@ -143,14 +144,14 @@ func TestAFileIsReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if told := w.after(); len(told) != 1 || told[0] != nil {
-			t.Errorf("it tells %v", told)
+			t.Errorf("reported %v", told)
 		}
 		is(t, w.Get(), ciToken, "ci", "rocket", nil)
 	})
 }
 
-// TestAFileThatIsWrittenInPlace, twice within the time that the file system counts in.
-func TestAFileThatIsWrittenInPlace(t *testing.T) {
+// TestFileWrittenInPlace checks two changes within the time resolution of the file system.
+func TestFileWrittenInPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := watch(t, withToken(ciToken))
@@ -162,11 +163,11 @@ func TestAFileThatIsWrittenInPlace(t *testing.T) {
 			time.Sleep(time.Second)
 			w.age(t, w.path, time.Second)
 			if told := w.after(); len(told) != 1 || told[0] != nil {
-				t.Errorf("it tells %v", told)
+				t.Errorf("reported %v", told)
 			}
 			is(t, w.Get(), token, "ci", "rocket", nil)
 		}
-		// The same time and size as what was read while it was too new to be sure of.
+		// The modification time and size are the same as when the recent file was read.
 		now := time.Now()
 		for i, token := range []string{devToken, ciToken} {
 			if err := os.WriteFile(w.path, []byte(withToken(token)), 0o600); err != nil {
@@ -176,14 +177,13 @@ func TestAFileThatIsWrittenInPlace(t *testing.T) {
 				t.Fatal(err)
 			}
 			if told := w.after(); len(told) != 1 || told[0] != nil {
-				t.Errorf("%d: it tells %v", i, told)
+				t.Errorf("%d: reported %v", i, told)
 			}
 		}
 	})
 }
 
-// TestReloadFailsClosed: a writer that empties the file before it writes, or a file that
-// loses its rules, never opens the server.
+// TestReloadFailsClosed checks that an empty or truncated file never grants access.
 func TestReloadFailsClosed(t *testing.T) {
 	t.Parallel()
 	host := "host \"tofu.example.com\" { repository = \"ghcr.io/acme/{type}\" }\n"
@@ -243,8 +243,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestManyReadTheRules while the file changes: for the race detector.
-func TestManyReadTheRules(t *testing.T) {
+// TestConcurrentReload reads the rules while the file changes, for the race detector.
+func TestConcurrentReload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := watch(t, withToken(ciToken))
@@ -253,7 +253,7 @@ func TestManyReadTheRules(t *testing.T) {
 			all.Go(func() {
 				for range 20 {
 					if w.Get().AllowAll() {
-						t.Error("it is open")
+						t.Error("everything is allowed")
 					}
 					time.Sleep(time.Second)
 				}

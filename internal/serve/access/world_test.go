@@ -18,13 +18,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 )
 
-// Tokens as openssl rand -hex 32 makes them.
+// Tokens in the format of openssl rand -hex 32.
 const (
 	ciToken  = "7f1c7d6dc1b5b0c7f1e6c0a1b2c3d4e5f60718293a4b5c6d7e8f901234567890"
 	devToken = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 )
 
-// hashed is what the file has of a token.
+// hashed returns the hash of a token for the file.
 func hashed(token string) string {
 	hash := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(hash[:])
@@ -39,7 +39,7 @@ func rulesOf(t *testing.T, text string, o access.Options) *access.Rules {
 	return rules
 }
 
-// may says which of some addresses a caller may read, by their last part.
+// may returns the types of the providers that a caller can read.
 func may(t *testing.T, c access.Caller) string {
 	t.Helper()
 	var all []string
@@ -51,7 +51,7 @@ func may(t *testing.T, c access.Caller) string {
 	return strings.Join(all, " ")
 }
 
-// is holds who a token's owner is and what he may read, or which error it is.
+// is checks the name of a caller and what the caller can read, or the expected error.
 func is(t *testing.T, rules *access.Rules, bearer, name, providers string, want error) {
 	t.Helper()
 	got, err := rules.Identify(t.Context(), bearer)
@@ -59,12 +59,12 @@ func is(t *testing.T, rules *access.Rules, bearer, name, providers string, want 
 		t.Errorf("got %q, who may read %q, and %v; want %q, %q, %v", got.Name, may(t, got), err, name, providers, want)
 	}
 	if err != nil && len(bearer) > 8 && strings.Contains(err.Error(), bearer[len(bearer)-8:]) {
-		t.Errorf("the error has the token in it: %v", err)
+		t.Errorf("the error contains the token: %v", err)
 	}
 }
 
-// issuing is an issuer on a network in memory, and a client on it. Use it in a bubble
-// of testing/synctest.
+// issuing returns an issuer on an in-memory network and an HTTP client. Use it in a
+// testing/synctest bubble.
 func issuing(t *testing.T, keys ...issuertest.Key) (*issuertest.Issuer, access.Options) {
 	t.Helper()
 	network := memnet.New()

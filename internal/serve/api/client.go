@@ -83,9 +83,9 @@ func (c *Client) Host() string {
 // is empty, it returns all providers.
 func (c *Client) Providers(ctx context.Context, search string) (Providers, error) {
 	all := Providers{Providers: []ProviderRef{}}
-	err := c.pages(ctx, "", search, func(at string) (int, bool, error) {
+	err := c.pages(ctx, "", search, func(address string) (int, bool, error) {
 		var page Providers
-		err := c.get(ctx, at, &page)
+		err := c.get(ctx, address, &page)
 		all.Providers, all.Total, all.Warnings = append(all.Providers, page.Providers...), page.Total, page.Warnings
 		return len(page.Providers), page.Next != "", err
 	})
@@ -99,10 +99,10 @@ func (c *Client) Providers(ctx context.Context, search string) (Providers, error
 // returns [provider.ErrProviderNotFound].
 func (c *Client) Provider(ctx context.Context, a provider.Address) (Provider, error) {
 	all := Provider{Versions: []VersionRef{}}
-	err := c.pages(ctx, path(a.Host.ForDisplay(), a.Namespace, a.Type), "", func(at string) (int, bool, error) {
+	err := c.pages(ctx, path(a.Host.ForDisplay(), a.Namespace, a.Type), "", func(address string) (int, bool, error) {
 		var page Provider
 		known := len(all.Versions)
-		err := c.get(ctx, at, &page)
+		err := c.get(ctx, address, &page)
 		page.Versions = slices.Concat(all.Versions, page.Versions)
 		all = page
 		return len(page.Versions) - known, page.Next != "", err
@@ -124,13 +124,13 @@ func (c *Client) Version(ctx context.Context, a provider.Address, v provider.Ver
 	return release, err
 }
 
-// missing returns the reason for a 404: what if the server has an API, otherwise ErrNoAPI.
-func (c *Client) missing(ctx context.Context, what error) error {
+// missing returns the reason for a 404: notFound if the server has an API, otherwise ErrNoAPI.
+func (c *Client) missing(ctx context.Context, notFound error) error {
 	err := c.get(ctx, c.base, &Providers{})
 	if isNotFound(err) || errors.Is(err, ErrNoAPI) {
 		return ErrNoAPI
 	}
-	return what
+	return notFound
 }
 
 func isNotFound(err error) bool {
@@ -139,17 +139,17 @@ func isNotFound(err error) bool {
 }
 
 // path returns the escaped path elements for a URL.
-func path(words ...string) string {
+func path(elements ...string) string {
 	var b strings.Builder
-	for _, word := range words {
-		b.WriteString("/" + url.PathEscape(word))
+	for _, element := range elements {
+		b.WriteString("/" + url.PathEscape(element))
 	}
 	return b.String()
 }
 
 // pages reads all pages of a list. It ignores the URL of the next page, which can be a URL
 // for other clients, and counts pages instead.
-func (c *Client) pages(ctx context.Context, path, search string, read func(at string) (items int, more bool, err error)) error {
+func (c *Client) pages(ctx context.Context, path, search string, read func(address string) (items int, more bool, err error)) error {
 	for page := 1; page <= maxPages; page++ {
 		query := url.Values{"page": {strconv.Itoa(page)}}
 		if search != "" {
@@ -170,8 +170,8 @@ func (c *Client) pages(ctx context.Context, path, search string, read func(at st
 }
 
 // get reads a response.
-func (c *Client) get(ctx context.Context, at string, into any) error {
-	target, err := url.Parse(at)
+func (c *Client) get(ctx context.Context, address string, into any) error {
+	target, err := url.Parse(address)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// clientOf reads a server that answers as a function does.
+// clientOf returns a client of a server with a handler.
 func clientOf(t *testing.T, answer http.HandlerFunc) *api.Client {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -30,7 +30,7 @@ func clientOf(t *testing.T, answer http.HandlerFunc) *api.Client {
 	return c
 }
 
-// listed is a page of providers, and whether there is another.
+// listed writes a page of providers. next is the URL of the next page.
 func listed(w http.ResponseWriter, next string, addresses ...string) {
 	w.Header().Set("Content-Type", "application/json")
 	var items []string
@@ -48,7 +48,7 @@ func TestProviders(t *testing.T) {
 		}
 		switch r.URL.Query().Get("page") {
 		case "1":
-			listed(w, "https://elsewhere.example.com/", "h/acme/a", "h/acme/b") // which nobody follows
+			listed(w, "https://elsewhere.example.com/", "h/acme/a", "h/acme/b") // the client ignores the URL
 		default:
 			listed(w, "", "h/acme/c")
 		}
@@ -75,16 +75,17 @@ func TestProvider(t *testing.T) {
 	}
 }
 
-// TestHostileServers: no answer is without end, and what is no answer is an error.
+// TestHostileServers checks that responses are limited, and that invalid responses are
+// errors.
 func TestHostileServers(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		answer http.HandlerFunc
 		is     error
 	}{
-		"pages without end":  {func(w http.ResponseWriter, _ *http.Request) { listed(w, "x", "h/a/b") }, nil},
-		"empty pages":        {func(w http.ResponseWriter, _ *http.Request) { listed(w, "x") }, nil},
-		"a page without end": {func(w http.ResponseWriter, _ *http.Request) { listed(w, "", strings.Repeat("a", 9<<20)) }, nil},
+		"endless pages": {func(w http.ResponseWriter, _ *http.Request) { listed(w, "x", "h/a/b") }, nil},
+		"empty pages":   {func(w http.ResponseWriter, _ *http.Request) { listed(w, "x") }, nil},
+		"endless page":  {func(w http.ResponseWriter, _ *http.Request) { listed(w, "", strings.Repeat("a", 9<<20)) }, nil},
 		"many values": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`{"providers":[` + strings.Repeat("{},", 300_000) + `{}]}`))
@@ -148,6 +149,6 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 	if _, err := api.NewClient(api.ClientOptions{}); err == nil {
-		t.Error("a client without a server")
+		t.Error("client without a server")
 	}
 }

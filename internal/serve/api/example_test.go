@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// A program asks a server what it has.
+// A program lists the providers of a server.
 func ExampleClient() {
 	dir, remove := exampletest.Dir()
 	defer remove()

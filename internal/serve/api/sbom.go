@@ -29,7 +29,7 @@ var ErrNoSBOM = provider.Errorf(provider.Refused, "cannot show the software bill
 // ParseSBOM parses the components of an SPDX or CycloneDX document in JSON. It returns
 // [ErrNoSBOM], wrapped with a reason.
 func ParseSBOM(data []byte) (SBOM, error) {
-	fail := func(why string) (SBOM, error) { return SBOM{}, fmt.Errorf("%w: %s", ErrNoSBOM, why) }
+	fail := func(reason string) (SBOM, error) { return SBOM{}, fmt.Errorf("%w: %s", ErrNoSBOM, reason) }
 	if len(data) > MaxSBOM {
 		return fail(fmt.Sprintf("it exceeds %d bytes", MaxSBOM))
 	}
@@ -131,8 +131,8 @@ func (d sbomDocument) spdx3(all []Component) []Component {
 }
 
 // nested returns components and their nested components.
-func nested(all []Component, of []cycloneDXComponent) []Component {
-	for _, c := range of {
+func nested(all []Component, components []cycloneDXComponent) []Component {
+	for _, c := range components {
 		name := c.Name
 		if c.Group != "" {
 			name = c.Group + "/" + c.Name

@@ -38,7 +38,7 @@ func TestParseSBOM(t *testing.T) {
 				{Name: "g/a", Version: "1", License: "MIT AND Own", PURL: "pkg:golang/g/a@1"},
 			}},
 		},
-		"nothing in it": {`{"spdxVersion":"SPDX-2.3"}`, api.SBOM{Format: "SPDX-2.3", Components: []api.Component{}}},
+		"empty": {`{"spdxVersion":"SPDX-2.3"}`, api.SBOM{Format: "SPDX-2.3", Components: []api.Component{}}},
 		"a long name": {
 			`{"spdxVersion":"SPDX-2.3","packages":[{"name":"` + strings.Repeat("a", 1<<20) + `"}]}`,
 			api.SBOM{Format: "SPDX-2.3", Components: []api.Component{{Name: strings.Repeat("a", 300) + "…"}}},
@@ -54,7 +54,7 @@ func TestParseSBOM(t *testing.T) {
 func TestParseSBOMRefuses(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"nothing": "", "no JSON": "<xml/>", "another document": `{"name":"x"}`, "a list": `[]`, "a number for a name": `{"spdxVersion":"SPDX-2.3","packages":[{"name":1}]}`,
+		"nothing": "", "no JSON": "<xml/>", "another document": `{"name":"x"}`, "a list": `[]`, "number instead of a name": `{"spdxVersion":"SPDX-2.3","packages":[{"name":1}]}`,
 		"too large": strings.Repeat(" ", api.MaxSBOM+1), "too many": `{"spdxVersion":"SPDX-2.3","packages":[` + strings.Repeat(`{},`, 10_000) + `{}]}`,
 		"too much": `{"spdxVersion":"SPDX-2.3","packages":[` + strings.Repeat(`{},`, 600_000) + `{}]}`,
 		"too deep": `{"bomFormat":"CycloneDX","components":` + strings.Repeat(`[{"components":`, 100) + "1" + strings.Repeat(`}]`, 100) + `}`,

@@ -68,11 +68,11 @@ type head struct {
 func (h head) Asset(name string) string { return h.Link("static", Hash(), name) }
 
 // Link returns the path of a resource of the server.
-func (f Frame) Link(words ...string) string {
-	for i, word := range words {
-		words[i] = url.PathEscape(word)
+func (f Frame) Link(elements ...string) string {
+	for i, element := range elements {
+		elements[i] = url.PathEscape(element)
 	}
-	return f.Root + "/" + strings.Join(words, "/")
+	return f.Root + "/" + strings.Join(elements, "/")
 }
 
 // ProviderPath returns the path of a provider's page, or of a page below it.
@@ -116,7 +116,7 @@ func render(name string, data any) ([]byte, error) {
 }
 
 // Providers renders the first page, which lists the providers that match a search.
-func (f Frame) Providers(search string, p api.Providers, at Pagination) ([]byte, error) {
+func (f Frame) Providers(search string, p api.Providers, position Pagination) ([]byte, error) {
 	title, query := "Providers", url.Values{}
 	search = strings.ToValidUTF8(search[:min(len(search), MaxSearch)], "")
 	if search != "" {
@@ -127,16 +127,16 @@ func (f Frame) Providers(search string, p api.Providers, at Pagination) ([]byte,
 		head
 		Search string
 		P      api.Providers
-	}{head{f, at, title, query}, search, p})
+	}{head{f, position, title, query}, search, p})
 }
 
 // Provider renders the page of a provider with its versions.
-func (f Frame) Provider(p api.Provider, at Pagination) ([]byte, error) {
+func (f Frame) Provider(p api.Provider, position Pagination) ([]byte, error) {
 	return render("provider", struct {
 		head
 		P       api.Provider
 		Pending listPart[api.VersionRef]
-	}{head{f, at, Visible(p.Namespace+"/"+p.Type, limitLine), nil}, p, firstOf(p.Pending, maxPending).plus(p.MorePending)})
+	}{head{f, position, Visible(p.Namespace+"/"+p.Type, limitLine), nil}, p, firstOf(p.Pending, maxPending).plus(p.MorePending)})
 }
 
 // Problem renders an error page.

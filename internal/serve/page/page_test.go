@@ -13,12 +13,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
-// maxPage is what a page may have, in bytes.
+// maxPage is the maximum size of a page in bytes.
 const maxPage = 50_000
 
 var frame = page.Frame{Root: "/tofu", Caller: "ci", Login: true}
 
-// pages renders all kinds of pages.
+// pages renders all pages.
 func pages(tb testing.TB, f page.Frame, search string, ps api.Providers, p api.Provider, v api.Version, s api.SBOM) map[string]string {
 	tb.Helper()
 	all := map[string]string{}
@@ -42,14 +42,14 @@ func pages(tb testing.TB, f page.Frame, search string, ps api.Providers, p api.P
 	return all
 }
 
-// TestPages have what people look for.
+// TestPages checks the content of pages.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	v := version(15)
-	v.Findings = []finding.Finding{{Severity: finding.Error, Code: "lost-blob", Subject: finding.Subject{Platform: "haiku0_riscv64"}, Message: "the archive is not there", Remedy: finding.Remedy{Hint: "mirror it again"}}}
+	v.Findings = []finding.Finding{{Severity: finding.Error, Code: "lost-blob", Subject: finding.Subject{Platform: "haiku0_riscv64"}, Message: "the archive is missing", Remedy: finding.Remedy{Hint: "mirror it again"}}}
 	p := versions(60)
 	p.Pending = []api.VersionRef{{Version: "2.0.0", Status: api.StatusPending}}
-	p.Versions[1].Status, p.Versions[1].Problem = api.StatusBroken, "its index is not there"
+	p.Versions[1].Status, p.Versions[1].Problem = api.StatusBroken, "missing index"
 	got := pages(t, frame, "rock & roll", providers(50), p, v, sbom(120))
 	for name, wants := range map[string][]string{
 		"providers": {
@@ -57,23 +57,23 @@ func TestPages(t *testing.T) {
 			`href="?page=3&amp;search=rock`, "Page 2 of 3", "Logged in as <bdi>ci</bdi>", `action="/tofu/"`, `href="/tofu/api/v1/providers"`,
 		},
 		"provider": {
-			`<time datetime="2026-03-01T12:00:00Z">2026-03-01</time>`, "3 on darwin, haiku, linux", "123.5 MB", ">broken<", "its index is not there",
+			`<time datetime="2026-03-01T12:00:00Z">2026-03-01</time>`, "3 on darwin, haiku, linux", "123.5 MB", ">broken<", "missing index",
 			"Pending approval", `href="/tofu/providers/registry.example.com/acme/rocket/1.60.0"`, "https://tofu.example.com/mirror/", `href="?page=3"`,
 		},
 		"version": {
 			"zh:0123456789abcdef", "h1:47DEQpj8HBSa&#43;/", "SBOM</a>", "rocket/1.2.0/components/sha256:0123456789abcdef", "provider &#34;registry.example.com/acme/rocket&#34;",
-			"signed by a key", "AB12AB12", "the archive is not there", "mirror it again", "Page 1 of 2", "provenance.intoto.jsonl", "5.0, 6.0",
+			"signed by a key", "AB12AB12", "the archive is missing", "mirror it again", "Page 1 of 2", "provenance.intoto.jsonl", "5.0, 6.0",
 		},
 		"components": {"120 components", "github.com/acme/part49", "SPDX 2.3", "pkg:golang/github.com/acme/part49@v1.0.0", "Page 1 of 3"},
 		"problem":    {"Not Found", "rock &amp; roll"},
 	} {
 		for _, want := range wants {
 			if !strings.Contains(got[name], want) {
-				t.Errorf("%s lacks %q", name, want)
+				t.Errorf("%s: missing %q", name, want)
 			}
 		}
 		if strings.Contains(got[name], "ZgotmplZ") || strings.Contains(got[name], "<no value>") {
-			t.Errorf("%s has what a template could not fill in", name)
+			t.Errorf("%s contains a template error", name)
 		}
 		if len(got[name]) > maxPage {
 			t.Errorf("%s has %d bytes", name, len(got[name]))
@@ -81,7 +81,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestEmptyPages: a page says so where there is nothing.
+// TestEmptyPages checks the messages on empty pages.
 func TestEmptyPages(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -89,9 +89,9 @@ func TestEmptyPages(t *testing.T) {
 		search string
 		want   string
 	}{
-		"nothing":             {page.Frame{}, "", "No providers yet."},
-		"nothing for anybody": {page.Frame{Login: true}, "", "No providers yet, or none that you can read."},
-		"nothing found":       {page.Frame{}, "rocket", "No matching providers."},
+		"nothing":        {page.Frame{}, "", "No providers yet."},
+		"nothing public": {page.Frame{Login: true}, "", "No providers yet, or none that you can read."},
+		"nothing found":  {page.Frame{}, "rocket", "No matching providers."},
 	} {
 		got, err := test.frame.Providers(test.search, api.Providers{}, page.Pagination{})
 		if err != nil || !strings.Contains(string(got), test.want) {
@@ -104,10 +104,10 @@ func TestEmptyPages(t *testing.T) {
 	}
 }
 
-// hostile is text that means something in each place of a page.
+// hostile is text with a special meaning in each context of a page.
 const hostile = "\"'><script>alert(1)</script>\u202E\x00javascript:alert(1)&<!--</title></textarea>"
 
-// TestHostileFields: whatever field of an answer has it, it is text.
+// TestHostileFields checks that each field is escaped.
 func TestHostileFields(t *testing.T) {
 	t.Parallel()
 	v, p, ps, s := version(2), versions(2), providers(2), sbom(2)
@@ -116,12 +116,12 @@ func TestHostileFields(t *testing.T) {
 	for _, answer := range []any{&v, &p, &ps, &s} {
 		fill(reflect.ValueOf(answer).Elem(), hostile)
 	}
-	v.Lock, v.Requirement = hostile, hostile // as long as a block is
+	v.Lock, v.Requirement = hostile, hostile // the length of a block
 	clean := pages(t, frame, "x", providers(2), versions(2), version(2), sbom(2))
 	for name, text := range pages(t, page.Frame{Caller: hostile}, hostile, ps, p, v, s) {
 		for _, mark := range []string{"<script>", "<!--", "\u202E", "\x00", `href="javascript:`, "</title></textarea>"} {
 			if strings.Contains(text, mark) {
-				t.Errorf("%s has %q", name, mark)
+				t.Errorf("%s contains %q", name, mark)
 			}
 		}
 		for _, tag := range tags.FindAllString(text, -1) {
@@ -130,14 +130,14 @@ func TestHostileFields(t *testing.T) {
 			}
 		}
 		if got, want := strings.Count(text, "<script"), strings.Count(clean[name], "<script"); got != want {
-			t.Errorf("%s has %d scripts, not %d", name, got, want)
+			t.Errorf("%s has %d scripts, want %d", name, got, want)
 		}
 	}
 }
 
 var tags = regexp.MustCompile(`<[^>]*>`)
 
-// fill sets every text of a value.
+// fill sets all strings in a value.
 func fill(v reflect.Value, text string) {
 	switch v.Kind() {
 	case reflect.String:
@@ -159,9 +159,8 @@ func fill(v reflect.Value, text string) {
 	}
 }
 
-// TestPagesAreSmall, also where everything that others write is long and there is much
-// of it.
-func TestPagesAreSmall(t *testing.T) {
+// TestPageSize checks that pages are small even if all texts and lists are long.
+func TestPageSize(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("<'\u202E\u0301", 1<<18)
 	v := version(200)
@@ -196,7 +195,7 @@ func TestPagesAreSmall(t *testing.T) {
 	}
 }
 
-// TestVisible is the manual of how text of others looks.
+// TestVisible documents how untrusted text is displayed.
 func TestVisible(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -204,28 +203,28 @@ func TestVisible(t *testing.T) {
 		limit int
 		want  string
 	}{
-		"a word":                   {"acme/rocket", 100, "acme/rocket"},
-		"other scripts":            {"プロバイダー שלום", 100, "プロバイダー שלום"},
-		"markup":                   {"<b>&amp;", 100, "<b>&amp;"},
-		"a NUL":                    {"a\x00b", 100, "a␀b"},
-		"line breaks and a tab":    {"a\r\n\tb", 100, "a␍␊␉b"},
-		"an escape sequence":       {"\x1b[2J\u009b", 100, "␛[2J[U+009B]"},
-		"the direction of writing": {"gpj.\u202Egpj", 100, "gpj.[U+202E]gpj"},
-		"isolates":                 {"\u2066a\u2069", 100, "[U+2066]a[U+2069]"},
-		"without width":            {"ac\u200Bme\uFEFF\u00AD", 100, "ac[U+200B]me[U+FEFF][U+00AD]"},
-		"letters that are blank":   {"a\u3164b\u115F", 100, "a[U+3164]b[U+115F]"},
-		"tags":                     {"\U000E0041", 100, "[U+E0041]"},
-		"variation selectors":      {"a\uFE0F", 100, "a[U+FE0F]"},
-		"private use":              {"\uE000", 100, "[U+E000]"},
-		"separators of lines":      {"a\u2028b\u2029", 100, "a[U+2028]b[U+2029]"},
-		"no text":                  {"a\xff\xfeb", 100, "a\uFFFD\uFFFDb"},
-		"marks":                    {"e\u0301\u0302", 100, "e\u0301\u0302"},
-		"many marks":               {"e" + strings.Repeat("\u0301", 20) + "f", 100, "e\u0301\u0301\u0301\u0301[marks]f"},
-		"a mark before all":        {"\u0301a", 100, "\u25CC\u0301a"},
-		"long":                     {"abcdefghij", 5, "abcde… (10 bytes)"},
-		"long once it is escaped":  {"''''", 11, "''… (4 bytes)"},
-		"a megabyte":               {strings.Repeat("a", 1<<20), 3, "aaa… (1.0 MB)"},
-		"a megabyte of marks":      {strings.Repeat("\u0301", 1<<20), 60, "\u25CC\u0301\u0301\u0301\u0301[marks]… (2.1 MB)"},
+		"a word":                {"acme/rocket", 100, "acme/rocket"},
+		"other scripts":         {"プロバイダー שלום", 100, "プロバイダー שלום"},
+		"markup":                {"<b>&amp;", 100, "<b>&amp;"},
+		"a NUL":                 {"a\x00b", 100, "a␀b"},
+		"line breaks and a tab": {"a\r\n\tb", 100, "a␍␊␉b"},
+		"an escape sequence":    {"\x1b[2J\u009b", 100, "␛[2J[U+009B]"},
+		"writing direction":     {"gpj.\u202Egpj", 100, "gpj.[U+202E]gpj"},
+		"isolates":              {"\u2066a\u2069", 100, "[U+2066]a[U+2069]"},
+		"zero width":            {"ac\u200Bme\uFEFF\u00AD", 100, "ac[U+200B]me[U+FEFF][U+00AD]"},
+		"blank letters":         {"a\u3164b\u115F", 100, "a[U+3164]b[U+115F]"},
+		"tags":                  {"\U000E0041", 100, "[U+E0041]"},
+		"variation selectors":   {"a\uFE0F", 100, "a[U+FE0F]"},
+		"private use":           {"\uE000", 100, "[U+E000]"},
+		"line separators":       {"a\u2028b\u2029", 100, "a[U+2028]b[U+2029]"},
+		"no text":               {"a\xff\xfeb", 100, "a\uFFFD\uFFFDb"},
+		"marks":                 {"e\u0301\u0302", 100, "e\u0301\u0302"},
+		"many marks":            {"e" + strings.Repeat("\u0301", 20) + "f", 100, "e\u0301\u0301\u0301\u0301[marks]f"},
+		"leading mark":          {"\u0301a", 100, "\u25CC\u0301a"},
+		"long":                  {"abcdefghij", 5, "abcde… (10 bytes)"},
+		"long when escaped":     {"''''", 11, "''… (4 bytes)"},
+		"a megabyte":            {strings.Repeat("a", 1<<20), 3, "aaa… (1.0 MB)"},
+		"a megabyte of marks":   {strings.Repeat("\u0301", 1<<20), 60, "\u25CC\u0301\u0301\u0301\u0301[marks]… (2.1 MB)"},
 	} {
 		if got := page.Visible(test.text, test.limit); got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
@@ -233,7 +232,7 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// FuzzVisible: what is shown is short once it is escaped.
+// FuzzVisible checks that the escaped result is short.
 func FuzzVisible(f *testing.F) {
 	f.Add("acme/rocket")
 	f.Add(hostile)
@@ -250,7 +249,7 @@ func FuzzVisible(f *testing.F) {
 	})
 }
 
-// TestPaging of packages stays within what there is.
+// TestPaging checks that the page number is limited to existing pages.
 func TestPaging(t *testing.T) {
 	t.Parallel()
 	v := version(30)
@@ -266,7 +265,7 @@ func TestPaging(t *testing.T) {
 	}
 }
 
-// TestAssets: what pages link to is there, and nothing else.
+// TestAssets checks that all links to assets work, and that there are no other assets.
 func TestAssets(t *testing.T) {
 	t.Parallel()
 	text, err := frame.Problem(404, "x")
@@ -283,12 +282,12 @@ func TestAssets(t *testing.T) {
 			t.Errorf("%s: %v %s, %d bytes", link[1], found, asset.MediaType, len(asset.Content))
 		}
 		if strings.Contains(string(asset.Content), "://") && link[1] != "icon.svg" {
-			t.Errorf("%s names another host", link[1])
+			t.Errorf("%s contains another host", link[1])
 		}
 	}
 	for _, name := range []string{"", "none.css", "../page.go", "page.html"} {
 		if _, found := page.OpenAsset(name); found {
-			t.Errorf("%q is there", name)
+			t.Errorf("%q exists", name)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 )
 
-// What the pages of the tests show.
+// Sample data for the pages.
 
 func providers(n int) api.Providers {
 	p := api.Providers{Total: n}
@@ -43,7 +43,7 @@ func versions(n int) api.Provider {
 	return p
 }
 
-// version is a release for n platforms.
+// version returns a release for n platforms.
 func version(n int) api.Version {
 	const hex = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	v := api.Version{
@@ -51,7 +51,7 @@ func version(n int) api.Version {
 		Requirement:  "terraform {\n  required_providers {\n    rocket = {\n      source  = \"registry.example.com/acme/rocket\"\n      version = \"1.2.0\"\n    }\n  }\n}\n",
 		Installation: versions(0).Installation,
 		Lock:         "provider \"registry.example.com/acme/rocket\" {\n  version = \"1.2.0\"\n  hashes = [\n" + strings.Repeat("    \"zh:"+hex+"\",\n", n) + "  ]\n}\n",
-		Verdict:      &api.Verdict{State: "signed", Text: "signed by a key that lies with it", Keys: []string{strings.Repeat("AB12", 10)}},
+		Verdict:      &api.Verdict{State: "signed", Text: "signed by a key in the artifact", Keys: []string{strings.Repeat("AB12", 10)}},
 	}
 	const site = "https://tofu.example.com"
 	token := strings.Repeat("t", 183)

@@ -26,7 +26,7 @@ const maxMarks = 4
 // size.
 func Visible(s string, limit int) string {
 	var b strings.Builder
-	marks, used, whole := 0, 0, len(s)
+	marks, used, total := 0, 0, len(s)
 	for len(s) > 0 {
 		r, size := utf8.DecodeRuneInString(s)
 		s = s[size:]
@@ -38,7 +38,7 @@ func Visible(s string, limit int) string {
 		}
 		shown := shownAs(r, b.Len() == 0, marks)
 		if used += cost(shown); used > limit {
-			return b.String() + fmt.Sprintf("… (%s)", formatSize(int64(whole)))
+			return b.String() + fmt.Sprintf("… (%s)", formatSize(int64(total)))
 		}
 		b.WriteString(shown)
 	}

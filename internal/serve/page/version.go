@@ -58,7 +58,7 @@ func (s listPart[T]) plus(more int) listPart[T] {
 // Version renders the page of a release. page is the page number in the list of packages,
 // starting at 1.
 func (f Frame) Version(v api.Version, page int) ([]byte, error) {
-	packages, at := pageOf(v.Packages, page, packagesPerPage)
+	packages, position := pageOf(v.Packages, page, packagesPerPage)
 	var shown []shownPackage
 	for _, p := range packages {
 		shown = append(shown, shownPackage{p, firstOf(p.Documents, maxDocuments)})
@@ -75,7 +75,7 @@ func (f Frame) Version(v api.Version, page int) ([]byte, error) {
 		Findings            listPart[finding.Finding]
 		Keys, Warnings      listPart[string]
 	}{
-		head{f, at, Visible(v.Provider.Namespace+"/"+v.Provider.Type+" "+v.Version, limitLine), nil},
+		head{f, position, Visible(v.Provider.Namespace+"/"+v.Provider.Type+" "+v.Version, limitLine), nil},
 		v, shown,
 		firstOf(v.Evidence, maxEntries), firstOf(v.Referrers, maxEntries), firstOf(v.Findings, maxEntries).plus(v.MoreFindings),
 		firstOf(verdict.Keys, maxEntries), firstOf(verdict.Warnings, maxEntries),
@@ -90,7 +90,7 @@ type shownPackage struct {
 
 // Components renders the page of an SBOM. page starts at 1.
 func (f Frame) Components(v api.Version, d api.Document, s api.SBOM, page int) ([]byte, error) {
-	components, at := pageOf(s.Components, page, componentsPerPage)
+	components, position := pageOf(s.Components, page, componentsPerPage)
 	return render("components", struct {
 		head
 		V          api.Version
@@ -99,7 +99,7 @@ func (f Frame) Components(v api.Version, d api.Document, s api.SBOM, page int) (
 		Total      int
 		Components []api.Component
 	}{
-		head{f, at, Visible(d.Name, limitLine), url.Values{}},
+		head{f, position, Visible(d.Name, limitLine), url.Values{}},
 		v, d, s.Format, len(s.Components), slices.Clip(components),
 	})
 }

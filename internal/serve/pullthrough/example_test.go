@@ -13,7 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// The first who wants a zip has the whole release mirrored, and reads the zip meanwhile.
+// The first request for a zip mirrors the entire release, and reads the zip while it is
+// being mirrored.
 func ExamplePuller_Fetch() {
 	dir, remove := exampletest.Dir()
 	defer remove()

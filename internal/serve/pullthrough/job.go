@@ -142,22 +142,22 @@ func (j *job) spoolFor(pkg provider.Package, isWanted bool) *spool {
 	if _, isPushed := j.pushed[pkg.Digest]; isPushed || j.isDone() {
 		return nil
 	}
-	ended := func() {}
+	removeWaiter := func() {}
 	if isWanted {
-		ended = j.addWaiter()
+		removeWaiter = j.addWaiter()
 	}
 	s := newSpool(j.puller, pkg)
 	j.spools[pkg.Digest] = s
 	s.retain() // one reference for the job, one for the caller
 	j.puller.goroutines.Go(func() {
-		defer ended()
+		defer removeWaiter()
 		s.run(j.puller.ctx)
 	})
 	return s
 }
 
-// addWaiter counts a download that a client waits for, until ended is called.
-func (j *job) addWaiter() (ended func()) {
+// addWaiter counts a download that a client waits for, until removeWaiter is called.
+func (j *job) addWaiter() (removeWaiter func()) {
 	if j.waiters == 0 {
 		j.idle = make(chan struct{})
 	}

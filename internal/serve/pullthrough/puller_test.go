@@ -25,7 +25,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// held is a source whose zips come when they are let go.
+// held is a source that delays its zips until they are released.
 type held struct {
 	zip  []byte
 	hold chan struct{}
@@ -62,7 +62,7 @@ func (h *held) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int
 	}
 }
 
-// newPuller is a puller of acme's releases into a layout, which is where to leads.
+// newPuller returns a puller of acme's releases, and the layout that they are mirrored to.
 func newPuller(t *testing.T, src provider.Source, change ...func(*pullthrough.Options)) (p *pullthrough.Puller, to template.Reference) {
 	t.Helper()
 	to = template.Reference{Layout: t.TempDir()}
@@ -91,7 +91,7 @@ func pattern(t *testing.T, text string) provider.Pattern {
 	return p
 }
 
-// release describes acme/rocket of a version.
+// release returns a version of acme/rocket.
 func release(t *testing.T, p *pullthrough.Puller, version string) provider.Release {
 	t.Helper()
 	r, err := p.Release(t.Context(), nouns.Address(t, "acme/rocket"), nouns.Version(t, version))
@@ -101,8 +101,7 @@ func release(t *testing.T, p *pullthrough.Puller, version string) provider.Relea
 	return r
 }
 
-// TestBusy: so many releases wait for their turn, nobody waits for ever, and who wants
-// another release is turned away.
+// TestBusy checks the limit on waiting releases, and that waiting is limited in time.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	zip := nouns.Zip(t, "rocket")
@@ -122,7 +121,7 @@ func TestBusy(t *testing.T) {
 		}
 		synctest.Wait()
 		if src.opened != 4 {
-			t.Errorf("%d zips are fetched at once, want 4", src.opened)
+			t.Errorf("%d zips are fetched concurrently, want 4", src.opened)
 		}
 		if _, err := p.Fetch(t.Context(), to, release(t, p, "2.0.0"), nouns.Plan9, nil); !errors.Is(err, pullthrough.ErrBusy) || time.Since(began) != 0 {
 			t.Errorf("one more: %v after %s", err, time.Since(began))
@@ -132,7 +131,7 @@ func TestBusy(t *testing.T) {
 	})
 }
 
-// TestMany: releases that waited come in the end, each once.
+// TestMany checks that waiting releases are mirrored, each of them once.
 func TestMany(t *testing.T) {
 	t.Parallel()
 	src := &held{zip: nouns.Zip(t, "rocket"), hold: make(chan struct{})}
@@ -164,13 +163,13 @@ func TestMany(t *testing.T) {
 	group.Wait()
 	for range 10 {
 		if e := <-ended; e.Err != nil || e.Status == "" {
-			t.Errorf("told %+v", e)
+			t.Errorf("events: %+v", e)
 		}
 	}
 }
 
-// growing is a source whose first answer states too small a size, and breaks off. retried
-// is set when the second one is read.
+// growing is a source whose first response has a size that is too small, and is
+// interrupted. retried is set when the second response is read.
 type growing struct {
 	*held
 	retried *atomic.Bool
@@ -190,7 +189,7 @@ func (g growing) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	return body, size, err
 }
 
-// watched sets read when somebody reads it.
+// watched sets read when it is read.
 type watched struct {
 	io.ReadCloser
 	read *atomic.Bool
@@ -201,9 +200,8 @@ func (w *watched) Read(p []byte) (int, error) {
 	return w.ReadCloser.Read(p)
 }
 
-// TestDiskBoundHoldsForRetries: a retry that states another size needs room for that
-// size.
-func TestDiskBoundHoldsForRetries(t *testing.T) {
+// TestDiskLimitOnRetry checks that a retry with another size reserves space for that size.
+func TestDiskLimitOnRetry(t *testing.T) {
 	t.Parallel()
 	zip := nouns.Zip(t, "rocket")
 	for name, test := range map[string]struct {
@@ -211,7 +209,7 @@ func TestDiskBoundHoldsForRetries(t *testing.T) {
 		kept bool
 	}{
 		"enough room": {int64(len(zip)), true},
-		"too little":  {int64(len(zip)) - 1, false},
+		"too few":     {int64(len(zip)) - 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -233,14 +231,14 @@ func TestDiskBoundHoldsForRetries(t *testing.T) {
 			}
 			<-ended
 			if src.retried.Load() != test.kept {
-				t.Errorf("the retry was kept on the disk: %t, want %t", src.retried.Load(), test.kept)
+				t.Errorf("retry stored on disk: %t, want %t", src.retried.Load(), test.kept)
 			}
 		})
 	}
 }
 
-// TestBroken: what breaks in one mirror is an error of that alone.
-func TestBroken(t *testing.T) {
+// TestPanic checks that a panic in one mirror operation doesn't affect others.
+func TestPanic(t *testing.T) {
 	t.Parallel()
 	src := &held{zip: nouns.Zip(t, "rocket"), hold: make(chan struct{})}
 	p, to := newPuller(t, src)
@@ -257,15 +255,16 @@ func TestBroken(t *testing.T) {
 		}
 	}
 	if err := broken.Failure(to, r.Address, r.Version); !errors.As(err, &failed) {
-		t.Errorf("it is not remembered: %v", err)
+		t.Errorf("not cached: %v", err)
 	}
 	var platform *provider.PlatformError
 	if _, err := p.Fetch(t.Context(), to, r, nouns.Haiku, nil); !errors.As(err, &platform) {
-		t.Errorf("a platform that there is not: %v", err)
+		t.Errorf("missing platform: %v", err)
 	}
 }
 
-// TestOptions refuses what would let clients choose the host, or could do nothing.
+// TestOptions checks that options are rejected if clients could choose the host, or if
+// something is missing.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	open := func(template.Reference) (repository.Repository, error) { return nil, errors.New("nowhere") }
@@ -275,7 +274,7 @@ func TestOptions(t *testing.T) {
 		"no source":   {Patterns: []provider.Pattern{pattern(t, "acme/*")}, Open: open},
 	} {
 		if _, err := pullthrough.New(o); err == nil {
-			t.Errorf("%s: it is taken", name)
+			t.Errorf("%s: accepted", name)
 		}
 	}
 }

@@ -34,9 +34,9 @@ type spool struct {
 	// total is the size in bytes, or -1 if unknown.
 	total int64
 	// written is the number of bytes in the file.
-	written int64
-	ended   bool
-	err     error
+	written  int64
+	finished bool
+	err      error
 	// reserved is the reserved disk space in bytes.
 	reserved int64
 }
@@ -65,7 +65,7 @@ func (s *spool) cleanUp() {
 		return
 	}
 	s.cancel()
-	if !s.ended {
+	if !s.finished {
 		return // run cleans up when it has finished
 	}
 	if s.file != nil {
@@ -97,7 +97,7 @@ func (s *spool) run(ctx context.Context) {
 	s.mu.Unlock()
 	err := s.fetch(ctx)
 	s.change(func() {
-		if s.ended, s.err = true, err; err == nil {
+		if s.finished, s.err = true, err; err == nil {
 			s.total = s.written
 		}
 		s.cleanUp()
@@ -182,10 +182,10 @@ func (s *spool) Write(p []byte) (int, error) {
 func (s *spool) size(ctx context.Context) (int64, error) {
 	for {
 		s.mu.Lock()
-		total, ended, err, changed := s.total, s.ended, s.err, s.changed
+		total, finished, err, changed := s.total, s.finished, s.err, s.changed
 		s.mu.Unlock()
 		switch {
-		case ended && err != nil:
+		case finished && err != nil:
 			return 0, err
 		case total >= 0:
 			return total, nil
@@ -197,21 +197,21 @@ func (s *spool) size(ctx context.Context) (int64, error) {
 }
 
 // readAt reads the available bytes at an offset, and waits if there are none yet.
-func (s *spool) readAt(ctx context.Context, p []byte, at int64) (int, error) {
+func (s *spool) readAt(ctx context.Context, p []byte, offset int64) (int, error) {
 	for {
 		s.mu.Lock()
-		file, written, ended, err, changed := s.file, s.written, s.ended, s.err, s.changed
+		file, written, finished, err, changed := s.file, s.written, s.finished, s.err, s.changed
 		s.mu.Unlock()
 		switch {
-		case at < written:
-			n, err := file.ReadAt(p[:min(int64(len(p)), written-at)], at)
+		case offset < written:
+			n, err := file.ReadAt(p[:min(int64(len(p)), written-offset)], offset)
 			if errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {
 				err = fmt.Errorf("reading the temporary copy of %s: %w", s.pkg.Filename, io.ErrUnexpectedEOF)
 			}
 			return n, err
-		case ended && err != nil:
+		case finished && err != nil:
 			return 0, err
-		case ended:
+		case finished:
 			return 0, io.EOF
 		}
 		if err := wait(ctx, changed); err != nil {
@@ -240,21 +240,21 @@ type spoolReader struct {
 	ctx     context.Context //nolint:containedctx // it is the context of the only reader
 	spool   *spool
 	release func()
-	at      int64
+	offset  int64
 }
 
 // Read implements [io.Reader].
 func (f *spoolReader) Read(p []byte) (int, error) {
-	n, err := f.spool.readAt(f.ctx, p, f.at)
-	f.at += int64(n)
+	n, err := f.spool.readAt(f.ctx, p, f.offset)
+	f.offset += int64(n)
 	return n, err
 }
 
 // ReadAt implements [io.ReaderAt]. It waits for bytes that were not downloaded yet.
-func (f *spoolReader) ReadAt(p []byte, at int64) (n int, err error) {
+func (f *spoolReader) ReadAt(p []byte, offset int64) (n int, err error) {
 	for n < len(p) && err == nil {
 		var k int
-		k, err = f.spool.readAt(f.ctx, p[n:], at+int64(n))
+		k, err = f.spool.readAt(f.ctx, p[n:], offset+int64(n))
 		n += k
 	}
 	return n, err
