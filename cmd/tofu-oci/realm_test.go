@@ -24,7 +24,7 @@ func TestTokenServiceAtAPrivateAddress(t *testing.T) {
 		"Www-Authenticate", `Bearer realm="https://10.0.0.7:8443/jwt/auth",service="test"`), -1)
 
 	code, stdout, stderr := w.run(t, "list", "hashicorp/null", "--from", from)
-	if code != 1 || stdout != "" || !strings.Contains(stderr, "names 10.0.0.7 as its token service, which is at a private address") ||
+	if code != 1 || stdout != "" || !strings.Contains(stderr, "refers to token service 10.0.0.7, which has a private address") ||
 		!strings.Contains(stderr, "\nhint: if 10.0.0.7 is the registry's own token service") || !strings.Contains(stderr, "--token-realm 10.0.0.7;") {
 		t.Errorf("exit code %d, %s\n%s", code, stdout, stderr)
 	}
@@ -32,7 +32,7 @@ func TestTokenServiceAtAPrivateAddress(t *testing.T) {
 	// Nobody has a certificate for the service, but it is asked.
 	for _, realm := range []string{"10.0.0.7", "10.0.0.7:8443"} {
 		code, _, stderr = w.run(t, "list", "hashicorp/null", "--from", from, "--token-realm", realm)
-		if code != 1 || !strings.Contains(stderr, "asking the token service 10.0.0.7:8443: ") || strings.Contains(stderr, "private address") {
+		if code != 1 || !strings.Contains(stderr, "requesting a token from 10.0.0.7:8443: ") || strings.Contains(stderr, "private address") {
 			t.Errorf("%s: exit code %d\n%s", realm, code, stderr)
 		}
 	}

@@ -32,7 +32,7 @@ func cmdRetag(ts *testscript.TestScript, _ bool, args []string) {
 	done := httptest.NewRecorder()
 	registry.ServeHTTP(done, put)
 	if done.Code != http.StatusCreated {
-		ts.Fatalf("the registry answered %d", done.Code)
+		ts.Fatalf("registry responded with %d", done.Code)
 	}
 }
 

@@ -115,7 +115,7 @@ func TestDenialOutlastsRelease(t *testing.T) {
 	}
 	w.registry.Delete(t, repositoryName, document.Digest.String())
 	record, _, err = repository.ReadDenial(t.Context(), w.repo, w.version)
-	if err != nil || record.Reason != "the reason is lost" || record.Index != index {
+	if err != nil || record.Reason != "reason unavailable" || record.Index != index {
 		t.Errorf("got %+v, %v", record, err)
 	}
 }

@@ -92,7 +92,7 @@ func ExampleDeny() {
 	fmt.Println(err)
 	// Output:
 	// denied denied-1.0.0
-	// publishing registry.opentofu.org/acme/rocket 1.0.0: the version is denied: crashes at night (jane)
+	// publishing registry.opentofu.org/acme/rocket 1.0.0: version is denied: crashes at night (jane)
 }
 
 // List pending and denied versions.

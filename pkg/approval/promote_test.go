@@ -128,11 +128,11 @@ func TestPromoteBeside(t *testing.T) {
 		"the same":              {both, both, publish.Unchanged, ""},
 		"more platforms":        {both, one, publish.Extended, ""},
 		"fewer platforms":       {one, both, publish.Unchanged, ""},
-		"others":                {haiku, one, publish.Replaced, "plan9_mips is there, and the source does not have it"},
-		"other bytes":           {other, one, publish.Replaced, "plan9_mips is there with the zip sha256:"},
+		"others":                {haiku, one, publish.Replaced, "plan9_mips exists in the target but not in the source"},
+		"other bytes":           {other, one, publish.Replaced, "plan9_mips has zip sha256:"},
 		"more documents":        {sbom, one, publish.Extended, ""},
 		"fewer documents":       {one, sbom, publish.Unchanged, ""},
-		"more, fewer documents": {both, sbom, publish.Replaced, "plan9.spdx.json is there for plan9_mips, and the source does not have it"},
+		"more, fewer documents": {both, sbom, publish.Replaced, "plan9.spdx.json for plan9_mips exists in the target but not in the source"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -61,12 +61,12 @@ func TestConflict(t *testing.T) {
 				w.zips[minix], w.zips[plan9] = zipOf(t, "republished"), zipOf(t, "this one too")
 				w.offer(t, w.release(all...))
 			},
-			[]string{"minix_vax is there with the zip sha256:", "plan9_mips64 is there with the zip sha256:", ", the source has sha256:"},
+			[]string{"minix_vax has zip sha256:", "plan9_mips64 has zip sha256:", ", but the source has sha256:"},
 			all,
 		},
 		"another address": {
 			editIndex(func(x *ocispec.Index) { x.Annotations[artifact.AnnotationProvider] = "registry.example.org/else/thing" }),
-			[]string{"the tag 1.2.3 holds the provider registry.example.org/else/thing"},
+			[]string{"tag 1.2.3 contains provider registry.example.org/else/thing"},
 			all,
 		},
 		"container image": {
@@ -81,7 +81,7 @@ func TestConflict(t *testing.T) {
 					Layers: []ocispec.Descriptor{},
 				})
 			},
-			[]string{"the tag 1.2.3 holds something else", "a container image"},
+			[]string{"tag 1.2.3 does not contain a provider", "a container image"},
 			all,
 		},
 		"two entries for a platform": {
@@ -95,7 +95,7 @@ func TestConflict(t *testing.T) {
 					x.Manifests[i].Platform.OSVersion = "10"
 				}
 			}),
-			[]string{"the tag 1.2.3 holds something else", "index contains only packages for specific OS versions"},
+			[]string{"tag 1.2.3 does not contain a provider", "index contains only packages for specific OS versions"},
 			all,
 		},
 		"module package": {
@@ -105,7 +105,7 @@ func TestConflict(t *testing.T) {
 					ArtifactType: "application/vnd.opentofu.modulepkg", Config: ocispec.DescriptorEmptyJSON, Layers: []ocispec.Descriptor{},
 				})
 			},
-			[]string{"the tag 1.2.3 holds something else", "a module package"},
+			[]string{"tag 1.2.3 does not contain a provider", "a module package"},
 			all,
 		},
 	} {

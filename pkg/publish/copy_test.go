@@ -88,7 +88,7 @@ func TestCopyStatuses(t *testing.T) {
 		other := w.layout(t)
 		w.publish(t, other, publish.Created, publish.Options{})
 		_, err = w.copy(t, other, to, publish.Options{})
-		if conflict, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.HasPrefix(conflict.Reasons[0], "zos_s390x is there with the zip ") || to.digest(t) != from.digest(t) {
+		if conflict, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.HasPrefix(conflict.Reasons[0], "zos_s390x has zip ") || to.digest(t) != from.digest(t) {
 			t.Errorf("got %v", err)
 		}
 		wantSent(t, w.wantCopy(t, other, to, publish.Replaced, publish.Options{Force: true}), zos)

@@ -224,9 +224,9 @@ func TestDeniedByTag(t *testing.T) {
 				spoil(t, w, to)
 				for _, o := range []publish.Options{{}, {Stage: true}, {Check: repository.DepthTags}} {
 					_, err := w.run(t, to, o)
-					wantReason(t, err, "the reason is lost")
+					wantReason(t, err, "reason unavailable")
 					_, err = w.copy(t, from, to, o)
-					wantReason(t, err, "the reason is lost")
+					wantReason(t, err, "reason unavailable")
 				}
 			})
 		})

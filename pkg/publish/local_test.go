@@ -207,7 +207,7 @@ func TestLocalSignedSumsDoNotFit(t *testing.T) {
 			if _, ok := errors.AsType[*repository.ConflictError](err); !ok {
 				t.Fatal(err)
 			}
-			wantText(t, err, "publishing registry.example.org/acme/thing 1.2.3: conflict with what already is in the repository: ",
+			wantText(t, err, "publishing registry.example.org/acme/thing 1.2.3: conflict with the existing release: ",
 				"the stored "+stem+"_SHA256SUMS does not match the package for zos_s390x, and the source has none to replace it: SHA256SUMS does not list "+stem+"_zos_s390x.zip")
 		}
 		if to.wantTag(t, was); to.state(t) != state {
@@ -251,7 +251,7 @@ func TestLocalConflict(t *testing.T) {
 		was := to.digest(t)
 		w.zips[haiku] = zipOf(t, "built again")
 		_, err := w.runLocal(t, to, w.dist(t, nil, haiku), publish.Options{})
-		wantText(t, err, "haiku_riscv64 is there with the zip sha256:", ", the source has "+w.zipDigest(haiku).String())
+		wantText(t, err, "haiku_riscv64 has zip sha256:", ", but the source has "+w.zipDigest(haiku).String())
 		to.wantTag(t, was)
 		w.publishLocal(t, to, publish.Replaced, w.dist(t, nil, haiku), publish.Options{Force: true})
 		w.wantSums(t, w.wantStored(t, to, haiku, zos), haiku, zos)

@@ -91,18 +91,18 @@ var planManual = []planCase{
 	{name: "a new one counts more", tag: "linux!=a", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Extended, send: "linux plan9", release: "linux plan9", sums: "theirs"},
 	{name: "what nobody can restore", tag: "linux!=a plan9!=b", tagSums: "ours", source: "linux=a", sourceSums: "ours", conflict: "the package for plan9_mips is damaged in the repository, and the source does not have it"},
 	{name: "is dropped by force", tag: "linux!=a plan9!=b", tagSums: "ours", source: "linux=a", sourceSums: "ours", force: true, status: publish.Replaced, send: "linux", release: "linux", sums: "ours", dropped: "plan9"},
-	{name: "restored with other bytes", tag: "linux!=a plan9!=b", tagSums: "theirs", source: "linux=a", beside: "plan9=c", sourceSums: "theirs:linux,plan9", conflict: "plan9_mips is there with the zip"},
+	{name: "restored with other bytes", tag: "linux!=a plan9!=b", tagSums: "theirs", source: "linux=a", beside: "plan9=c", sourceSums: "theirs:linux,plan9", conflict: "plan9_mips has zip"},
 
 	// conflict: other bytes, another provider; refused unless by force: replaced.
-	{name: "another zip", tag: "linux=a", tagSums: "theirs", source: "linux=c", sourceSums: "theirs", conflict: "linux_amd64 is there with the zip"},
+	{name: "another zip", tag: "linux=a", tagSums: "theirs", source: "linux=c", sourceSums: "theirs", conflict: "linux_amd64 has zip"},
 	{name: "another zip, by force", tag: "linux=a", tagSums: "theirs", source: "linux=c", sourceSums: "theirs", force: true, status: publish.Replaced, send: "linux", release: "linux", sums: "theirs"},
 	{name: "another zip beside an equal one, by force", tag: "linux=a plan9=b", tagSums: "theirs", source: "linux=c plan9=b", sourceSums: "theirs", force: true, status: publish.Replaced, send: "linux", release: "linux plan9", sums: "theirs"},
 	{name: "a manifest of another format", tag: "linux~=a", source: "linux=a", conflict: "linux_amd64: not a provider artifact"},
 	{name: "a package of another name", tag: "linux@=a", source: "linux=a", conflict: `linux_amd64: "terraform-provider-other_1.2.3_linux_amd64.zip" is the name of other 1.2.3`},
 	{name: "a package of another name, by force", tag: "linux@=a", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
-	{name: "another provider", tag: "[other provider]", source: "linux=a", conflict: "the tag 1.2.3 holds the provider registry.example.org/acme/other"},
+	{name: "another provider", tag: "[other provider]", source: "linux=a", conflict: "tag 1.2.3 contains provider registry.example.org/acme/other"},
 	{name: "another provider, by force", tag: "[other provider]", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
-	{name: "something else", tag: "[other format]", source: "linux=a", conflict: "the tag 1.2.3 holds something else"},
+	{name: "something else", tag: "[other format]", source: "linux=a", conflict: "tag 1.2.3 does not contain a provider"},
 	{name: "something else, by force", tag: "[other format]", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
 
 	// the fast path: what is known to be there needs no release of the source.
@@ -112,7 +112,7 @@ var planManual = []planCase{
 	{name: "local builds have to be asked", tag: "linux=a", source: "linux=a", status: publish.Unchanged, asks: true},
 
 	// ownership: no tag is made in a repository of another provider.
-	{name: "another owner", around: "other owner", tag: "[none]", source: "linux=a", conflict: "the tag 1.2.2 holds the provider"},
+	{name: "another owner", around: "other owner", tag: "[none]", source: "linux=a", conflict: "tag 1.2.2 contains provider"},
 
 	// denial: it comes before all else, and only force overrules it, of what is named.
 	{name: "denied", around: "denied", tag: "linux=a", source: "linux=a", status: publish.Denied},
@@ -124,7 +124,7 @@ var planManual = []planCase{
 	{name: "nothing is staged yet", around: "stage", tag: "[none]", source: "linux=a", status: publish.Created, send: "linux", release: "linux", planned: "pending-1.2.3"},
 	{name: "released already", around: "stage", tag: "linux=a", source: "linux=a", status: publish.Unchanged, asks: true, planned: "1.2.3"},
 	{name: "more than is released", around: "stage", tag: "linux=a", source: "linux=a plan9=b", status: publish.Extended, send: "plan9", release: "linux plan9", planned: "pending-1.2.3"},
-	{name: "conflicts with what is released", around: "stage", tag: "linux=a", source: "linux=c", conflict: "linux_amd64 is there with the zip"},
+	{name: "conflicts with what is released", around: "stage", tag: "linux=a", source: "linux=c", conflict: "linux_amd64 has zip"},
 }
 
 func TestPlan(t *testing.T) {
@@ -204,7 +204,7 @@ func TestPlanAsJSON(t *testing.T) {
 		switch test.name {
 		case "another zip":
 			golden = `{"provider":"registry.example.org/acme/thing","version":"1.2.3","status":"repaired","tag":"1.2.3","from":"sha256:1bc04b5291c26a46d918139138b992d2de976d6851d0893b0476b85bfbdfc6e6",` +
-				`"conflicts":["linux_amd64 is there with the zip sha256:ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb, the source has sha256:2e7d2c03a9507ae265ecf5b5356885a53393a2029d241394997265a1a25aefc6"]}`
+				`"conflicts":["linux_amd64 has zip sha256:ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb, but the source has sha256:2e7d2c03a9507ae265ecf5b5356885a53393a2029d241394997265a1a25aefc6"]}`
 		case "more than is released":
 			golden = `{"provider":"registry.example.org/acme/thing","version":"1.2.3","status":"extended","tag":"pending-1.2.3","send":["plan9_mips"]}`
 		case "denied":

@@ -305,7 +305,7 @@ func TestMissingRepositoryWithoutAProgram(t *testing.T) {
 	w := newWorld(t, origintest.Options{})
 	to := w.registry(t, registrytest.Options{NoCreate: true})
 	_, err := w.runLocal(t, to, w.dist(t, nil, haiku), publish.Options{})
-	wantText(t, err, "the registry answered 404 Not Found, NAME_UNKNOWN: The repository with name 'acme' does not exist in the registry")
+	wantText(t, err, "registry responded with 404 Not Found, NAME_UNKNOWN: The repository with name 'acme' does not exist in the registry")
 	to.wantTag(t, "")
 }
 

@@ -242,7 +242,7 @@ func TestRegistrySaysNo(t *testing.T) {
 		is    error
 		text  string
 	}{
-		"basic, no login":     {registrytest.Options{Username: "user", Password: "password"}, false, provider.ErrDenied, "login"},
+		"basic, no login":     {registrytest.Options{Username: "user", Password: "password"}, false, provider.ErrDenied, "credentials"},
 		"basic, wrong login":  {registrytest.Options{Username: "user", Password: "other"}, true, provider.ErrDenied, "401 Unauthorized, UNAUTHORIZED: authentication required"},
 		"bearer, no login":    {registrytest.Options{Username: "user", Password: "password", Bearer: true}, false, provider.ErrDenied, "401 Unauthorized, UNAUTHORIZED: wrong user name or password"},
 		"bearer, wrong login": {registrytest.Options{Username: "user", Password: "other", Bearer: true}, true, provider.ErrDenied, "wrong user name or password"},

@@ -85,7 +85,7 @@ func TestTagIsTheSubject(t *testing.T) {
 	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true})
 	before := w.registry.Writes()
 	_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, w.subject)
-	const want = "attaching document1.spdx.json: the registry resolves the referrers tag to the artifact itself, so it can hold no list of referrers"
+	const want = "attaching document1.spdx.json: registry resolves the referrers tag to the artifact itself, so it cannot store a list of referrers"
 	if !errors.Is(err, repository.ErrNoReferrersList) || err.Error() != want {
 		t.Errorf("got %v", err)
 	}

@@ -20,29 +20,29 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxTokenResponse bounds the response of a token service, in bytes.
+// maxTokenResponse limits the response of a token service, in bytes.
 const maxTokenResponse = 128 << 10
 
-// authenticator is the first layer of a registry's client, see [Options.client]. It answers
-// the challenges of one registry, and never sends a login or a token to another host.
+// authenticator is the first layer of a registry's client. See [Options.client]. It responds to
+// the challenges of one registry, and never sends credentials or tokens to another host.
 //
-// It is used instead of oras' auth.Client, which refuses all token services at private
-// addresses without a setting for those that are allowed, so that challenges had to be
-// rewritten; which caches tokens by the scopes of challenges, so that requests of other
-// scopes are refused first; and which lets concurrent requests request the same token.
+// It replaces the auth.Client of oras, which rejects all token services at private addresses
+// and has no setting to allow some of them, so challenges would have to be rewritten. That
+// client also caches tokens by the scopes of challenges, so requests with other scopes are
+// rejected first, and it requests the same token several times for concurrent requests.
 type authenticator struct {
 	at    registry.Reference
-	find  func(ctx context.Context, repository string) (Credential, error) // nil is anonymous
+	find  func(ctx context.Context, repository string) (Credential, error) // if nil, access is anonymous
 	state *credentialState
-	// registry sends requests to the registry, tokens those to its token service.
+	// registry sends requests to the registry, and tokens sends requests to its token service.
 	registry, tokens *http.Client
 	realms           realmPolicy
-	// headers are the values of Authorization by scopes, and by basicKey; empty if the
-	// registry has asked for none.
+	// headers contains the values of the Authorization header by scopes, or by basicKey. A
+	// value is empty if the registry requires no authentication.
 	headers memo.Memo[string, string]
 }
 
-// basicKey stands for all scopes, because a user name and a password have none.
+// basicKey replaces the scopes if the registry uses basic authentication, which has no scopes.
 const basicKey = "basic"
 
 // Do implements [remote.Client] of oras, whose requests have their scopes in the context.
@@ -50,7 +50,8 @@ func (a *authenticator) Do(req *http.Request) (*http.Response, error) {
 	if req.Header.Get("Authorization") != "" || req.URL.Host != a.at.Host() {
 		return a.registry.Do(req)
 	}
-	// 1. The first request of its kind is alone, as all others would be refused too.
+	// 1. The first request with these scopes is sent without other concurrent requests, because
+	// those would be rejected too.
 	var resp *http.Response
 	var failure error
 	answered, isOurs := false, false
@@ -70,7 +71,7 @@ func (a *authenticator) Do(req *http.Request) (*http.Response, error) {
 	case answered:
 		return resp, failure
 	}
-	// 2. The others, and the first one again.
+	// 2. All other requests, and the first one again, are sent with the header.
 	resp, err = a.send(req, header)
 	if isOurs || !isChallenge(req, resp, err) || !isRewindable(req) {
 		return resp, err
@@ -90,8 +91,8 @@ func (a *authenticator) key(req *http.Request) string {
 	return strings.Join(auth.GetAllScopesForHost(req.Context(), req.URL.Host), " ")
 }
 
-// isChallenge reports whether the registry itself, and no host that it redirects to, asks
-// for a login.
+// isChallenge reports whether the registry itself, not a host that it redirected to, requests
+// credentials.
 func isChallenge(req *http.Request, resp *http.Response, err error) bool {
 	if err != nil || resp.StatusCode != http.StatusUnauthorized || !httpclient.SameOrigin(req.URL, resp.Request.URL) {
 		return false
@@ -120,7 +121,7 @@ func (a *authenticator) send(req *http.Request, header string) (*http.Response, 
 	return a.registry.Do(again)
 }
 
-// authorize returns the header that answers the challenge of a response, and closes it.
+// authorize closes a response and returns the header that responds to its challenge.
 func (a *authenticator) authorize(ctx context.Context, resp *http.Response) (string, error) {
 	_ = resp.Body.Close()
 	asked, _ := challengeOf(resp.Header)
@@ -138,7 +139,7 @@ func (a *authenticator) authorize(ctx context.Context, resp *http.Response) (str
 	return "Bearer " + token, err
 }
 
-// credential finds the login of the repository.
+// credential returns the credentials for the repository.
 func (a *authenticator) credential(ctx context.Context) (c Credential, err error) {
 	if a.find == nil {
 		return c, nil
@@ -146,9 +147,9 @@ func (a *authenticator) credential(ctx context.Context) (c Credential, err error
 	if c, err = a.find(ctx, a.at.Registry+"/"+a.at.Repository); err != nil {
 		kind := provider.Unknown
 		if errors.Is(err, exec.ErrNotFound) {
-			kind = provider.Denied // there is a login, and no program that knows it
+			kind = provider.Denied // the program that stores the credentials is missing
 		}
-		return c, provider.Errorf(kind, "looking up the login for %s: %w", a.at.Registry, err)
+		return c, provider.Errorf(kind, "looking up credentials for %s: %w", a.at.Registry, err)
 	}
 	if c.hasSecret() {
 		a.state.lastUsed.Store(&c)
@@ -159,7 +160,7 @@ func (a *authenticator) credential(ctx context.Context) (c Credential, err error
 func (a *authenticator) basic(c Credential) (string, error) {
 	switch {
 	case !c.hasSecret() && c.Username == "":
-		return "", fmt.Errorf("%w: the registry wants a login, and there is none for it", provider.ErrDenied)
+		return "", fmt.Errorf("%w: registry requires credentials, but none were found", provider.ErrDenied)
 	case c.Username == "" || c.Password == "":
 		return "", errTokenUnsupported
 	}
@@ -175,14 +176,14 @@ func basicHeader(c Credential) string {
 	return req.Header.Get("Authorization")
 }
 
-// token requests a token from the token service that a challenge names, by GET with the
-// login, or by POST with an identity token:
+// token requests a token from the token service of a challenge, with GET and the credentials or
+// with POST and an identity token:
 // https://distribution.github.io/distribution/spec/auth/token/,
 // https://distribution.github.io/distribution/spec/auth/oauth/
 func (a *authenticator) token(ctx context.Context, asked challenge, scopes []string, c Credential) (string, error) {
 	realm, err := url.Parse(asked.realm)
 	if err != nil || realm.Host == "" {
-		return "", errors.New("the registry names no token service")
+		return "", errors.New("registry response has no valid token service")
 	}
 	realm.User, realm.Fragment, realm.RawFragment = nil, "", ""
 	if err := a.realms.check(ctx, realm, c.hasSecret()); err != nil {
@@ -198,7 +199,7 @@ func (a *authenticator) token(ctx context.Context, asked challenge, scopes []str
 		if failed, ok := errors.AsType[*url.Error](httpclient.RedactError(err)); ok {
 			err = failed.Err
 		}
-		return "", fmt.Errorf("asking the token service %s: %w", realm.Host, err)
+		return "", fmt.Errorf("requesting a token from %s: %w", realm.Host, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
@@ -209,13 +210,13 @@ func (a *authenticator) token(ctx context.Context, asked challenge, scopes []str
 		AccessToken string `json:"access_token"`
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxTokenResponse)).Decode(&answer); err != nil {
-		return "", fmt.Errorf("the answer of the token service %s is not read: %w", realm.Host, err)
+		return "", fmt.Errorf("decoding the response of token service %s: %w", realm.Host, err)
 	}
 	if answer.AccessToken != "" {
 		return answer.AccessToken, nil
 	}
 	if answer.Token == "" {
-		return "", fmt.Errorf("the answer of the token service %s has no token", realm.Host)
+		return "", fmt.Errorf("response of token service %s has no token", realm.Host)
 	}
 	return answer.Token, nil
 }
@@ -250,18 +251,18 @@ func tokenRequest(ctx context.Context, realm *url.URL, service string, scopes []
 	return req, nil
 }
 
-// challenge is what a registry asks for.
+// challenge is an authentication challenge of a registry.
 type challenge struct {
 	isBasic               bool
 	realm, service, scope string
 }
 
-// parameter is one of a challenge (RFC 9110, section 11.2).
+// parameter matches a parameter of a challenge (RFC 9110, section 11.2).
 var parameter = regexp.MustCompile(`([A-Za-z_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",]+))`)
 
 var escaped = regexp.MustCompile(`\\(.)`)
 
-// challengeOf returns the first challenge that can be answered.
+// challengeOf returns the first challenge with a supported scheme.
 func challengeOf(h http.Header) (c challenge, ok bool) {
 	for _, text := range h.Values("Www-Authenticate") {
 		scheme, parameters, _ := strings.Cut(text, " ")

@@ -16,42 +16,42 @@ import (
 )
 
 const (
-	// maxNames bounds the repositories of a registry, and maxNameBytes their names.
+	// maxNames limits the number of repositories of a registry, and maxNameBytes the total size
+	// of their names.
 	maxNames     = 100_000
 	maxNameBytes = 16 << 20
-	// maxNamePages bounds the pages of a catalog. Registries put 100 names or more on
-	// one, and some of them give less than is asked for.
+	// maxNamePages limits the pages of a catalog. Registries return 100 or more names per page,
+	// and some return fewer than requested.
 	maxNamePages = 2000
-	// namesOnPage is how many are asked for: more than registries give.
+	// namesOnPage is the requested number of names per page, more than registries return.
 	namesOnPage = 1000
 )
 
-// ErrNoCatalog reports that a registry does not list its repositories: it has no such API,
-// or does not permit it for these credentials.
-var ErrNoCatalog = provider.Errorf(provider.Refused, "the registry does not list its repositories")
+// ErrNoCatalog is returned if a registry doesn't list its repositories, because it has no such
+// API or doesn't permit it for these credentials.
+var ErrNoCatalog = provider.Errorf(provider.Refused, "registry does not list its repositories")
 
-// Catalog lists the names of all repositories of a registry, by /v2/_catalog, which
-// not all registries have, and few show to everybody: then the error is
-// [ErrNoCatalog]. At names one of its repositories, whose login is used; it need not
-// exist.
+// Catalog returns the names of all repositories of a registry. It uses /v2/_catalog, which not
+// all registries support and few permit. In these cases, it returns [ErrNoCatalog]. The
+// credentials are those of the repository ref, which need not exist.
 // https://distribution.github.io/distribution/spec/api/#listing-repositories
-func Catalog(ctx context.Context, at template.Reference, o Options) (names []string, err error) {
+func Catalog(ctx context.Context, ref template.Reference, o Options) (names []string, err error) {
 	o, err = o.complete()
 	if err != nil {
 		return nil, err
 	}
 	login := &credentialState{}
-	named := registry.Reference{Registry: at.Registry, Repository: at.Name}
-	plain := slices.Contains(o.PlainHTTP, at.Registry)
+	named := registry.Reference{Registry: ref.Registry, Repository: ref.Name}
+	plain := slices.Contains(o.PlainHTTP, ref.Registry)
 	from := &remote.Registry{
 		RepositoryOptions: remote.RepositoryOptions{
-			Reference: registry.Reference{Registry: at.Registry}, Client: o.client(named, login), PlainHTTP: plain,
+			Reference: registry.Reference{Registry: ref.Registry}, Client: o.client(named, login), PlainHTTP: plain,
 			MaxMetadataBytes: artifact.MaxManifestSize,
 		},
 		RepositoryListPageSize: namesOnPage,
 	}
 	retrier := transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress}
-	err = retrier.Do(ctx, "listing the repositories of "+at.Registry, func() error {
+	err = retrier.Do(ctx, "listing the repositories of "+ref.Registry, func() error {
 		names, err = catalog(ctx, from)
 		return err
 	})
@@ -59,15 +59,15 @@ func Catalog(ctx context.Context, at template.Reference, o Options) (names []str
 		return names, nil
 	}
 	translated := login.translate(err)
-	answer, refused := errors.AsType[*ResponseError](translated)
-	isNone := refused && slices.Contains(unsupportedStatuses, answer.Status)
+	response, refused := errors.AsType[*ResponseError](translated)
+	isNone := refused && slices.Contains(unsupportedStatuses, response.Status)
 	for _, none := range []error{provider.ErrDenied, ErrNotFound, ErrPage} {
 		isNone = isNone || errors.Is(translated, none)
 	}
 	if isNone {
 		translated = fmt.Errorf("%w: %w", ErrNoCatalog, translated)
 	}
-	return nil, &Error{Op: "listing the repositories of", Registry: at.Registry, Err: translated}
+	return nil, &Error{Op: "listing the repositories of", Registry: ref.Registry, Err: translated}
 }
 
 // catalog reads all pages.
@@ -80,7 +80,7 @@ func catalog(ctx context.Context, from *remote.Registry) ([]string, error) {
 		}
 		all = append(all, page...)
 		if pages++; pages > maxNamePages || len(all) > maxNames || size > maxNameBytes {
-			return fmt.Errorf("the list does not end: it has more than %d names, %d bytes of them, or %d pages", maxNames, maxNameBytes, maxNamePages)
+			return fmt.Errorf("list exceeds %d names, %d bytes, or %d pages", maxNames, maxNameBytes, maxNamePages)
 		}
 		return nil
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 )
 
-// complete fills in what is not given.
+// complete returns the options with defaults for missing values.
 func (o Options) complete() (Options, error) {
 	if o.HTTP == nil {
 		var err error
@@ -24,12 +24,12 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// client makes the client of one repository of a registry, a chain of layers. A request
-// passes them in this order:
+// client returns the HTTP client of one repository. It is a chain of layers, which a request
+// passes in this order:
 //
-//  1. authentication: the login or a token for the request (auth.go)
-//  2. realm policy: which token services are asked, and where redirects lead (realm.go, redirect.go)
-//  3. responses: the credentials of requests are recorded, responses are checked (responses.go)
+//  1. authentication: adds the credentials or the token (auth.go)
+//  2. realm policy: restricts token services and redirects (realm.go, redirect.go)
+//  3. responses: records the credentials of requests, checks responses (responses.go)
 //  4. retries, concurrency limit, tracing, transport: [httpclient.New]
 func (o Options) client(at registry.Reference, login *credentialState) *authenticator {
 	realms := realmPolicy{registry: at.Host(), plain: slices.Contains(o.PlainHTTP, at.Registry), allowed: o.TokenRealms}

@@ -12,104 +12,106 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// copyConcurrency is how many packages are copied at once.
+// copyConcurrency is the default number of packages that are copied concurrently.
 const copyConcurrency = 4
 
-// CopyOptions of [Copy]; the zero value copies all that belongs to a release.
+// CopyOptions configures [Copy]. The zero value copies everything that belongs to a release.
 type CopyOptions struct {
-	// Provider is whose release both ends are to have: what is annotated with another
-	// is a *[ProviderMismatchError], unless one of the Aliases allows it. The zero value takes
-	// the source at its word.
+	// Provider is the expected provider of the release in both repositories. If either has an
+	// annotation for a different provider that no alias allows, Copy returns a
+	// *[ProviderMismatchError]. If zero, the annotation of the source determines the provider.
 	Provider provider.Address
 	Aliases  provider.Aliases
-	// Force makes the target's tag the source's where it would be refused, or stay as
-	// it is: see [Copy].
+	// Force overwrites the target's tag in cases in which Copy would fail or keep it. See
+	// [Copy].
 	Force bool
-	// DryRun compares, judges, and writes nothing. What it tells is what would be.
+	// DryRun compares and verifies without writing anything. The result describes what would be
+	// done.
 	DryRun bool
-	// Reread reads the blobs that the target has under the tag, and sends those again
-	// that have other bytes than their digests say. Else it is asked whether they are
-	// there.
+	// Reread reads the blobs of the target's tag and replaces corrupt ones. Otherwise, Copy
+	// only checks that the blobs exist.
 	Reread bool
-	// Judge says what the signature of the release proves, before anything is sent:
-	// it is given the source and what was found there. Its error ends the copy. What
-	// the target has under the tag already is not judged again. nil judges nothing;
-	// oci.JudgeCopy makes such a function of one for releases.
+	// Judge, if not nil, verifies the signature of the release before anything is sent. If it
+	// returns an error, Copy fails. It isn't called if the target already has the release under
+	// the tag. oci.JudgeCopy converts a function for releases.
 	Judge func(ctx context.Context, from Reader, release Inspection) (provider.Verdict, error)
-	// Admit is called before the tag is written. Its error ends the copy. May be nil.
+	// BeforeTag, if not nil, is called before the tag is written. If it returns an error, Copy
+	// fails.
 	BeforeTag func(ctx context.Context) error
-	// NoReferrers leaves out what refers to the release, for registries that
-	// cannot hold it: see [ErrNoReferrersList].
+	// NoReferrers omits the referrers of the release. It is for registries that can't store
+	// them, see [ErrNoReferrersList].
 	NoReferrers bool
-	// Concurrency is how many packages are copied at once; 0 is
-	// 4.
+	// Concurrency is the maximum number of packages that are copied concurrently. If zero, it
+	// is 4.
 	Concurrency int
-	// Acquire is asked before a blob is sent, with its size in bytes, and waits until
-	// it may be; it has been sent when release is called. It is for several copies
-	// that share a limit, and limits further than Concurrency. May be nil.
+	// Acquire, if not nil, is called with the size of a blob in bytes before the blob is sent,
+	// and blocks until it may be sent. Copy calls release after sending the blob. With Acquire,
+	// several copies can share a limit, in addition to Concurrency.
 	Acquire func(ctx context.Context, size int64) (release func(), err error)
-	// Progress is told what moves: packages that have a file name, a digest and a
-	// size only.
+	// Progress receives the transferred packages. They only have a file name, a digest, and a
+	// size.
 	Progress provider.Progress
 }
 
-// Copied says what [Copy] did, or in a dry run would do.
+// CopyResult describes what [Copy] did or, in a dry run, would do.
 type CopyResult struct {
 	Tag string
-	// Digest is what the target's tag is at: the source's index, or with Kept and after
-	// a conflict the one that was there. Was is what it was at before, empty when it was not there.
+	// Digest is the digest that the target's tag points to: the index of the source or, if Kept
+	// is set or after a conflict, the existing index. Was is the previous digest, or empty if
+	// the tag didn't exist.
 	Digest, Was digest.Digest
 	// Source is the digest of the source's index.
 	Source digest.Digest
-	// Kept tells that the tag stays at another index, which has all the zips that the
-	// source has.
+	// Kept reports that the tag still points to a different index, which has all zips of the
+	// source.
 	Kept bool
-	// Forced tells that the tag was moved, because Force says so.
+	// Forced reports that the tag was only moved because of Force.
 	Forced bool
-	// Repaired tells that content was missing or damaged that the tag needs, and that it
-	// is back.
+	// Repaired reports that missing or damaged content of the tag was restored.
 	Repaired bool
-	// Verdict is what Judge said; none where it was not asked.
+	// Verdict is the result of Judge. It is the zero value if Judge wasn't called.
 	Verdict provider.Verdict
-	// Tagged tells that the tag was written; else it was there already, or a dry run
-	// writes none.
+	// Tagged reports that the tag was written. It is false if the tag already existed, and in
+	// dry runs.
 	Tagged bool
-	// Packages are the source's, sorted by platform; none where it could not be read.
+	// Packages lists the packages of the source, sorted by platform. It is empty if the source
+	// could not be read.
 	Packages []CopiedPackage
-	// Documents are the source's about the release, as its packages carry them; those
-	// about a package are with it. They can't be opened.
+	// Documents lists the source's documents about the release. Documents about one package are
+	// in Packages. They can't be opened.
 	Documents []provider.Document
-	// Blobs and Bytes count what was sent, Mounted the blobs that the registry
-	// took over from the other repository.
+	// Blobs and Bytes count what was sent. Mounted counts the blobs that the registry mounted
+	// from the source repository.
 	Blobs, Mounted int
 	Bytes          int64
-	// Referrers counts the manifests that refer to the release and its packages,
-	// sent or there already; Attached names those that were not there, sorted, by
-	// their titles, and those without one by their types.
+	// Referrers counts the referrers of the release and its packages, including those that
+	// already existed. Attached lists the titles, or else the types, of the ones that didn't,
+	// sorted.
 	Referrers int
 	Attached  []string
 }
 
-// CopiedPackage says what became of a package.
+// CopiedPackage describes a package of a [CopyResult].
 type CopiedPackage struct {
 	Package provider.Package
-	// Sent and Mounted tell how the zip came there; else the target had it.
+	// Sent and Mounted report how the zip was transferred. If both are false, the target
+	// already had it.
 	Sent, Mounted bool
 }
 
-// Copy brings the release under a tag into another repository, byte for byte:
-// digests stay. What refers to its index and its manifests comes along, by the
-// referrers API or the referrers tag. What is there is not sent, within one
-// registry it is mounted, and the tag is written last, so that a run which failed
-// is completed by running it again.
+// Copy copies the release under a tag to another repository, byte for byte, so digests don't
+// change. It includes the referrers of the index and of the manifests, using the referrers API
+// or the referrers tag. Copy doesn't send content that the target has, mounts blobs within one
+// registry, and writes the tag last. To complete a failed copy, run it again.
 //
-// A tag that is there is moved to the source's index when nothing gets lost by that:
-// the source has each of its platforms with the same zip, each document by its name,
-// and some that it lacks. When it has all the zips already, and the source no more
-// evidence or less, it stays as it is. All else is a *[ConflictError].
+// If the tag already exists, Copy moves it to the source's index only if nothing is lost: the
+// source must have the same zip for each existing platform, all existing documents by name, and
+// additional platforms or documents. If the existing release has all zips, and the source has
+// no additional documents or lacks some, Copy keeps the existing index. In all other cases, it
+// returns a *[ConflictError].
 //
-// Other errors are those of both repositories, *[ProviderMismatchError], [ErrTagMoved] of either
-// tag, and [ErrNoReferrersList]; the result says what was done until then.
+// It also returns errors from both repositories, *[ProviderMismatchError], [ErrTagMoved] for
+// either tag, and [ErrNoReferrersList]. The result describes what was done until the error.
 func Copy(ctx context.Context, from Reader, to Repository, tag string, o CopyOptions) (CopyResult, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -117,7 +119,7 @@ func Copy(ctx context.Context, from Reader, to Repository, tag string, o CopyOpt
 	c.result.Tag = tag
 	err := c.copy(ctx, tag)
 	if first := context.Cause(ctx); err != nil && first != nil {
-		err = first // the others are of work that was cancelled
+		err = first // later errors are due to the cancellation
 	}
 	if err != nil {
 		return c.result, fmt.Errorf("copying %s:%s to %s: %w", from, tag, to, err)
@@ -126,7 +128,7 @@ func Copy(ctx context.Context, from Reader, to Repository, tag string, o CopyOpt
 }
 
 func (c *copier) copy(ctx context.Context, tag string) error {
-	// 1. What is to be copied, and whether it may go there.
+	// 1. Inspect the source and the target.
 	release, err := Inspect(ctx, c.from, tag, DepthManifests)
 	if err != nil {
 		return err
@@ -134,31 +136,31 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 	if err := c.checkSource(release); err != nil {
 		return err
 	}
-	there, err := c.checkTarget(ctx, release)
+	existing, err := c.checkTarget(ctx, release)
 	if err != nil || c.result.Kept {
 		return err
 	}
-	same := there.Digest == release.Digest && !there.Dangling
+	same := existing.Digest == release.Digest && !existing.Dangling
 	if c.options.Judge != nil && !same {
 		if c.result.Verdict, err = c.options.Judge(ctx, c.from, release); err != nil {
 			return err
 		}
 	}
 	if c.options.DryRun && !same {
-		return nil // all that is not there would be sent
+		return nil // everything missing would be sent
 	}
-	// 2. Manifests and what they name; then the index, without its tag.
-	c.remember(release, there)
+	// 2. Copy the manifests with their blobs, then the index without its tag.
+	c.remember(release, existing)
 	index := artifact.Blob{Descriptor: release.Descriptor, Bytes: release.Bytes}
 	if err := c.manifest(ctx, index, maxCopyDepth); err != nil {
 		return err
 	}
 	c.result.Repaired = c.result.Repaired || same && c.foundMissing
-	// 3. What refers to them.
+	// 3. Copy the referrers.
 	if err := c.referrers(ctx); err != nil || same {
 		return err
 	}
-	// 4. The tag, if it still is what was copied.
+	// 4. Write the tag, if the source still has the copied release.
 	if err := c.checkSourceUnchanged(ctx, release); err != nil {
 		return err
 	}
@@ -167,11 +169,11 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 			return err
 		}
 	}
-	return c.tag(ctx, index, there)
+	return c.tag(ctx, index, existing)
 }
 
-// tag writes the tag and reads it back. Another run that moved it may have copied
-// the same.
+// tag writes the tag and reads it back. If another run has moved the tag, it may have copied
+// the same release.
 func (c *copier) tag(ctx context.Context, index artifact.Blob, was Inspection) error {
 	moved := c.to.PushTag(ctx, index, was.Tag, was.Digest)
 	if moved != nil && !errors.Is(moved, ErrTagMoved) {

@@ -11,14 +11,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// blob copies a blob, once in a run.
+// blob copies a blob, once per run.
 func (c *copier) blob(ctx context.Context, d ocispec.Descriptor) error {
 	_, err := c.blobs.Get(ctx, d.Digest, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.ensureBlob(ctx, d) })
 	return err
 }
 
-// bring has the registry mount a blob, or sends it, unless it is there. What was found
-// damaged is not there, whatever the repository says.
+// ensureBlob mounts or sends a blob if the target doesn't have it. A blob that was found
+// damaged is sent even if the repository reports that it exists.
 func (c *copier) ensureBlob(ctx context.Context, d ocispec.Descriptor) error {
 	if c.damagedTarget.IsMissing(d.Digest) {
 		if c.noteMissing() {
@@ -26,7 +26,7 @@ func (c *copier) ensureBlob(ctx context.Context, d ocispec.Descriptor) error {
 		}
 		return ReplaceBlob(ctx, c.to, d.Digest, func() (int64, error) { return d.Size, c.transfer(ctx, d) })
 	}
-	if there, err := hasBlob(ctx, c.to, d); there || err != nil {
+	if exists, err := hasBlob(ctx, c.to, d); exists || err != nil {
 		return err
 	}
 	if c.noteMissing() {
@@ -38,7 +38,7 @@ func (c *copier) ensureBlob(ctx context.Context, d ocispec.Descriptor) error {
 	return c.transfer(ctx, d)
 }
 
-// transfer sends a blob, as often as it takes.
+// transfer sends a blob, with retries.
 func (c *copier) transfer(ctx context.Context, d ocispec.Descriptor) error {
 	retrier := transfer.Retrier{Backoff: c.to.Traits().Backoff, Progress: c.options.Progress}
 	if c.options.Acquire != nil {
@@ -60,7 +60,7 @@ func (c *copier) transfer(ctx context.Context, d ocispec.Descriptor) error {
 	return nil
 }
 
-// packageOf is the package that a blob is the zip of, or one that has the blob's name.
+// packageOf returns the package whose zip a blob is, or a package with the name of the blob.
 func (c *copier) packageOf(d ocispec.Descriptor) provider.Package {
 	if p, isZip := c.packages[d.Digest]; isZip {
 		return p
@@ -72,17 +72,17 @@ func (c *copier) packageOf(d ocispec.Descriptor) provider.Package {
 	return p
 }
 
-// arrived says of the packages whose zip a blob is how it came. It needs the mutex.
-func (c *copier) markPackages(zip digest.Digest, say func(*CopiedPackage)) {
+// markPackages calls mark for the packages with a zip. The caller must hold c.mu.
+func (c *copier) markPackages(zip digest.Digest, mark func(*CopiedPackage)) {
 	for i, p := range c.result.Packages {
 		if p.Package.Digest == zip {
-			say(&c.result.Packages[i])
+			mark(&c.result.Packages[i])
 		}
 	}
 }
 
-// mount asks the registry of both repositories to take a blob over. One that does
-// not do that is not asked again.
+// mount mounts a blob if both repositories are in the same registry. After the registry has
+// refused once, mount doesn't try again.
 func (c *copier) mount(ctx context.Context, d ocispec.Descriptor) (mounted bool, err error) {
 	c.mu.Lock()
 	from := c.mountFrom
@@ -105,7 +105,7 @@ func (c *copier) mount(ctx context.Context, d ocispec.Descriptor) (mounted bool,
 	return mounted, nil
 }
 
-// send reads a blob at the source and pushes it.
+// send reads a blob from the source and pushes it.
 func (c *copier) send(ctx context.Context, d ocispec.Descriptor, p provider.Package) error {
 	body, err := Verified(ctx, c.from, d, p.Filename)
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *copier) send(ctx context.Context, d ocispec.Descriptor, p provider.Pack
 	defer func() { _ = body.Close() }()
 	progress := c.options.Progress
 	if d.MediaType != artifact.MediaTypeZip {
-		progress.Begin, progress.Advance, progress.End = nil, nil, nil // too small to watch
+		progress.Begin, progress.Advance, progress.End = nil, nil, nil // too small to report
 	}
 	content := transfer.Start(progress, p, d.Size, body)
 	return content.End(c.to.PushBlob(ctx, d, content))

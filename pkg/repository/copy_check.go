@@ -15,11 +15,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// copyable refuses what is no whole release, or another provider's.
+// checkSource returns an error if the source isn't a complete release of the expected provider.
 func (c *copier) checkSource(i Inspection) error {
 	switch {
 	case i.Dangling:
-		return fmt.Errorf("the tag names an index that is lost: %w", ErrNotFound)
+		return fmt.Errorf("index of the tag is missing: %w", ErrNotFound)
 	case !i.Exists():
 		return i.Absent
 	case i.Format != nil:
@@ -28,19 +28,19 @@ func (c *copier) checkSource(i Inspection) error {
 	c.result.Source, c.result.Digest = i.Digest, i.Digest
 	if c.options.Provider != (provider.Address{}) {
 		if err := i.CheckProvider(c.options.Provider, c.options.Aliases...); err != nil {
-			return fmt.Errorf("the source: %w", err)
+			return fmt.Errorf("source: %w", err)
 		}
 	}
 	for _, platform := range i.Index.Platforms() {
 		if err := i.Platforms[platform].Err; err != nil {
-			return fmt.Errorf("the manifest for %s: %w", platform, err)
+			return fmt.Errorf("manifest for %s: %w", platform, err)
 		}
 	}
 	c.describe(i)
 	return nil
 }
 
-// describe lists the packages of the source, and their documents.
+// describe adds the source's packages and documents to the result.
 func (c *copier) describe(i Inspection) {
 	a := c.options.Provider
 	if a == (provider.Address{}) {
@@ -65,84 +65,84 @@ func (c *copier) describe(i Inspection) {
 	}
 }
 
-// welcome looks at what the target has under the tag, and decides what becomes of it.
-// Another provider is refused, and so is what would get lost, unless by force.
-func (c *copier) checkTarget(ctx context.Context, release Inspection) (there Inspection, err error) {
-	there, err = Inspect(ctx, c.to, release.Tag, DepthManifests)
+// checkTarget inspects the target's tag and decides whether to move it. Unless forced, it
+// returns an error if the tag has a different provider, or if content would be lost.
+func (c *copier) checkTarget(ctx context.Context, release Inspection) (existing Inspection, err error) {
+	existing, err = Inspect(ctx, c.to, release.Tag, DepthManifests)
 	if err != nil {
-		return there, err
+		return existing, err
 	}
-	c.result.Was = there.Digest
-	if there.Digest == release.Digest {
-		c.result.Repaired = there.Dangling
-		return c.readTarget(ctx, there)
+	c.result.Was = existing.Digest
+	if existing.Digest == release.Digest {
+		c.result.Repaired = existing.Dangling
+		return c.readTarget(ctx, existing)
 	}
-	d, err := c.compareTarget(ctx, release, there)
+	d, err := c.compareTarget(ctx, release, existing)
 	if reasons := d.Reasons(); err == nil && len(reasons) > 0 && (!d.isKept() || len(d.Conflicts) > 0) {
 		err = &ConflictError{Release: c.name(release), Reasons: reasons}
 	}
-	if err == nil && there.Exists() && d.isKept() && !c.options.Force {
-		return c.keepTarget(ctx, there, d)
+	if err == nil && existing.Exists() && d.isKept() && !c.options.Force {
+		return c.keepTarget(ctx, existing, d)
 	}
 	if err == nil || isRefusal(err) && c.options.Force {
-		c.result.Forced = err != nil || there.Exists() && d.isKept()
+		c.result.Forced = err != nil || existing.Exists() && d.isKept()
 		c.result.Repaired = d.Repairs && !c.result.Forced
-		return there, nil
+		return existing, nil
 	}
-	c.result.Digest = there.Digest
-	return there, err
+	c.result.Digest = existing.Digest
+	return existing, err
 }
 
-// admit asks whose release lies under the target's tag, and in what it differs.
-func (c *copier) compareTarget(ctx context.Context, release, there Inspection) (Difference, error) {
-	if there.Format != nil {
-		return Difference{}, &ProviderMismatchError{Tag: there.Tag, Wanted: c.options.Provider, Format: there.Format}
+// compareTarget checks the provider of the target and compares its release with the source.
+func (c *copier) compareTarget(ctx context.Context, release, existing Inspection) (Difference, error) {
+	if existing.Format != nil {
+		return Difference{}, &ProviderMismatchError{Tag: existing.Tag, Wanted: c.options.Provider, Format: existing.Format}
 	}
-	// A release that says nothing of its provider is taken as it is.
+	// A release without a provider annotation is accepted.
 	owner := c.options.Provider
 	if owner == (provider.Address{}) {
 		owner, _ = provider.ParseAddress(release.Index.Annotations[artifact.AnnotationProvider])
 	}
 	if owner != (provider.Address{}) {
-		err := there.CheckProvider(owner, c.options.Aliases...)
-		if !there.Exists() && !c.options.Force {
+		err := existing.CheckProvider(owner, c.options.Aliases...)
+		if !existing.Exists() && !c.options.Force {
 			err = CheckOwner(ctx, c.to, owner, c.options.Aliases...)
 		}
 		if err != nil {
 			return Difference{}, err
 		}
 	}
-	return Compare(release, there), nil
+	return Compare(release, existing), nil
 }
 
-// keep leaves the tag at the index that it has, if all that it needs is there. Else
-// the source takes its place, unless something gets lost by that.
-func (c *copier) keepTarget(ctx context.Context, there Inspection, d Difference) (Inspection, error) {
-	whole, err := there.InspectMore(ctx, c.to, c.depth())
+// keepTarget keeps the existing index if its content is complete. If content is missing, it
+// returns the existing index to be replaced by the source's, unless that would lose content.
+func (c *copier) keepTarget(ctx context.Context, existing Inspection, d Difference) (Inspection, error) {
+	whole, err := existing.InspectMore(ctx, c.to, c.depth())
 	if err != nil {
-		return there, err
+		return existing, err
 	}
 	for platform, f := range whole.Platforms {
 		if !f.IsIntact() {
 			if len(d.Loses) > 0 {
-				return there, &ConflictError{Release: c.name(whole), Reasons: append(d.Loses, fmt.Sprintf("what is there for %s is not whole", platform))}
+				return existing, &ConflictError{Release: c.name(whole), Reasons: append(d.Loses, fmt.Sprintf("existing package for %s is incomplete", platform))}
 			}
 			c.result.Repaired, c.damagedTarget = true, whole
-			return there, nil
+			return existing, nil
 		}
 	}
-	c.result.Kept, c.result.Digest = true, there.Digest
-	return there, nil
+	c.result.Kept, c.result.Digest = true, existing.Digest
+	return existing, nil
 }
 
-// damaged reads the blobs of what is there, where that is wanted.
-func (c *copier) readTarget(ctx context.Context, there Inspection) (Inspection, error) {
-	if !c.options.Reread || there.Dangling {
-		return there, nil
+// readTarget reads the existing blobs if that is requested.
+func (c *copier) readTarget(ctx context.Context, existing Inspection) (Inspection, error) {
+	if !c.options.Reread || existing.Dangling {
+		return existing, nil
 	}
-	read, err := there.InspectMore(ctx, c.to, DepthContent)
+	read, err := existing.InspectMore(ctx, c.to, DepthContent)
 	c.damagedTarget = read
-	return there, err
+	return existing, err
 }
 
 func (c *copier) depth() Depth {
@@ -152,7 +152,7 @@ func (c *copier) depth() Depth {
 	return DepthBlobs
 }
 
-// name is that of a release, as people write it.
+// name returns the provider and version of a release.
 func (c *copier) name(i Inspection) string {
 	a := i.Index.Annotations[artifact.AnnotationProvider]
 	if c.options.Provider != (provider.Address{}) {
@@ -161,18 +161,18 @@ func (c *copier) name(i Inspection) string {
 	return strings.TrimSpace(a + " " + i.Index.Annotations[ocispec.AnnotationVersion])
 }
 
-// isRefusal knows what --force overrules.
+// isRefusal reports whether --force overrides err.
 func isRefusal(err error) bool {
 	_, conflict := errors.AsType[*ConflictError](err)
 	_, foreign := errors.AsType[*ProviderMismatchError](err)
 	return conflict || foreign
 }
 
-// unmoved compares the source's tag with what was copied.
+// checkSourceUnchanged returns [ErrTagMoved] if the source's tag has moved during the copy.
 func (c *copier) checkSourceUnchanged(ctx context.Context, release Inspection) error {
 	now, err := Inspect(ctx, c.from, release.Tag, DepthIndex)
 	if err == nil && now.Digest != release.Digest {
-		err = fmt.Errorf("%s:%s was moved while it was copied, from %s to %s: %w", c.from, release.Tag, release.Digest, cmp.Or(now.Digest, "nothing"), ErrTagMoved)
+		err = fmt.Errorf("%s:%s was moved during the copy, from %s to %s: %w", c.from, release.Tag, release.Digest, cmp.Or(now.Digest, "nothing"), ErrTagMoved)
 	}
 	return err
 }

@@ -8,32 +8,32 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Difference is what becomes of a tag if it is moved to another release: what a copy, and
-// a promotion, goes by. Releases are the same when their zips are: evidence, annotations
-// and the like don't count, and are not to get lost.
+// Difference describes how a release differs from the release that a tag contains. Copy and
+// promotion use it to decide whether to move the tag. Two releases are the same if their zips
+// are the same. Documents and annotations don't make releases different, but must not be lost.
 type Difference struct {
-	// Conflicts are platforms that have different zips, or several ones.
+	// Conflicts describes platforms with different zips, or with more than one zip.
 	Conflicts []string
 	// Gains tells of platforms that the tag lacks, or has lost or damaged, and Repairs of
 	// the latter alone.
 	Gains, Repairs bool
-	// Documents tells that the release has documents, by their names, that the tag lacks.
+	// Documents reports that the release has documents, by name, that the tag lacks.
 	Documents bool
-	// Loses is what the tag holds and the release lacks.
+	// Loses describes content of the tag that the release lacks.
 	Loses []string
 }
 
-// Compare says how a release differs from what a tag holds.
-func Compare(release, held Inspection) Difference {
-	d := Difference{Gains: held.Dangling, Repairs: held.Dangling}
-	for platform, was := range held.Platforms {
+// Compare compares a release with the release that a tag contains.
+func Compare(release, tagged Inspection) Difference {
+	d := Difference{Gains: tagged.Dangling, Repairs: tagged.Dangling}
+	for platform, was := range tagged.Platforms {
 		is, both := release.Platforms[platform]
 		switch {
 		case was.Target.Duplicate:
 			d.Conflicts = append(d.Conflicts, was.Err.Error())
 			continue
 		case !both:
-			d.Loses = append(d.Loses, fmt.Sprintf("%s is there, and the source does not have it", platform))
+			d.Loses = append(d.Loses, fmt.Sprintf("%s exists in the target but not in the source", platform))
 			continue
 		}
 		if conflict := was.ConflictWith(is.Manifest.Zip.Digest); conflict != "" {
@@ -44,27 +44,29 @@ func Compare(release, held Inspection) Difference {
 			continue
 		}
 		for _, name := range was.documentsMissingIn(is) {
-			d.Loses = append(d.Loses, fmt.Sprintf("%s is there for %s, and the source does not have it", name, platform))
+			d.Loses = append(d.Loses, fmt.Sprintf("%s for %s exists in the target but not in the source", name, platform))
 		}
 		d.Documents = d.Documents || len(is.documentsMissingIn(was)) > 0
 	}
 	for platform := range release.Platforms {
-		_, both := held.Platforms[platform]
+		_, both := tagged.Platforms[platform]
 		d.Gains = d.Gains || !both
 	}
 	return d
 }
 
-// Reasons say why the tag can't be moved without a loss, sorted; none when it can.
+// Reasons returns the reasons the tag can't be moved without loss, sorted. It is empty if the
+// tag can be moved.
 func (d Difference) Reasons() []string {
 	return slices.Sorted(slices.Values(slices.Concat(d.Conflicts, d.Loses)))
 }
 
-// keeps reports whether a copy would gain nothing, or lose something for a few documents.
+// isKept reports whether a copy would gain nothing, or would gain documents but lose other
+// content.
 func (d Difference) isKept() bool { return !d.Gains && (!d.Documents || len(d.Loses) > 0) }
 
-// ConflictWith says why what is there can't become a package with another zip; empty if
-// the zip is the same, or that of what is there is not known.
+// ConflictWith returns why a zip conflicts with the stored package. It returns an empty string
+// if the zip is the same, or if the stored zip is unknown.
 func (f InspectedPackage) ConflictWith(zip digest.Digest) string {
 	was, known := f.Manifest.Zip.Digest, f.Err == nil
 	if !known {
@@ -73,11 +75,11 @@ func (f InspectedPackage) ConflictWith(zip digest.Digest) string {
 	if !known || was == zip {
 		return ""
 	}
-	return fmt.Sprintf("%s is there with the zip %s, the source has %s", f.Target.Platform, was, zip)
+	return fmt.Sprintf("%s has zip %s, but the source has %s", f.Target.Platform, was, zip)
 }
 
-// documentsMissingIn names the documents of the package that another has none of by the
-// name, in the order of its manifest.
+// documentsMissingIn returns the names of documents that the other package lacks, in the order
+// of the manifest.
 func (f InspectedPackage) documentsMissingIn(other InspectedPackage) []string {
 	var names []string
 	for _, d := range f.Manifest.Documents {

@@ -18,41 +18,41 @@ import (
 )
 
 const (
-	// maxCopyDepth lets an index hold indexes, and those hold some in turn.
+	// maxCopyDepth is the maximum nesting of indexes.
 	maxCopyDepth = 3
-	// maxCopied bounds the manifests of a release with all that refers to it.
+	// maxCopied limits the number of manifests of a release, including its referrers.
 	maxCopied = 4096
 )
 
-// copier is one run of [Copy]. All of it runs in one context, which the first
-// failure ends by stop.
+// copier executes one [Copy]. It runs in one context, which the first failure cancels with
+// stop.
 type copier struct {
 	from    Reader
 	to      Repository
 	options CopyOptions
 	stop    context.CancelCauseFunc
-	// known are manifests that were read at the source already, held those that
-	// were looked for at the target: whether it has them, undamaged. there is where
-	// that was seen.
+	// sourceManifests contains manifests that were already read from the source.
+	// existingManifests contains manifests that were looked up in the target, and whether they
+	// are intact. existing is the inspection with this information.
 	sourceManifests   map[digest.Digest][]byte
 	existingManifests map[digest.Digest]bool
 	existing          Inspection
-	// packages are the source's by the digests of their zips, and lost is what the
-	// target was seen to lack although it says that it has it.
+	// packages contains the source's packages by the digests of their zips. damagedTarget lists
+	// blobs that the target lacks although it reports that it has them.
 	packages      map[digest.Digest]provider.Package
 	damagedTarget Inspection
-	// Manifests share most blobs, and a list may name one manifest many times.
+	// manifests and blobs ensure that shared manifests and blobs are copied once.
 	manifests, blobs memo.Memo[digest.Digest, struct{}]
 
 	mu sync.Mutex
-	// children counts the manifests below the index.
+	// manifestCount counts the manifests below the index.
 	manifestCount atomic.Int64
-	// neighbour is the source's name in the registry of both; empty when they are
-	// in different ones, or in one that does not mount.
+	// mountFrom is the name of the source repository if blobs can be mounted from it, otherwise
+	// empty.
 	mountFrom string
-	// subjects are the copied manifests whose referrers were not looked at yet.
+	// subjects lists the copied manifests whose referrers were not read yet.
 	subjects []digest.Digest
-	// lacked tells that the target lacked a manifest or a blob.
+	// foundMissing reports that the target lacked a manifest or blob.
 	foundMissing bool
 	result       CopyResult
 }
@@ -65,18 +65,18 @@ func newCopier(from Reader, to Repository, o CopyOptions, stop context.CancelCau
 	return c
 }
 
-// learn keeps what two inspections have read, so that it is not read again.
-func (c *copier) remember(release, there Inspection) {
+// remember stores the content of two inspections, so that it isn't read again.
+func (c *copier) remember(release, existing Inspection) {
 	for _, f := range release.Platforms {
 		c.sourceManifests[f.Target.Descriptor.Digest] = f.Bytes
 	}
-	c.existing, c.existingManifests[there.Descriptor.Digest] = there, true
-	for _, f := range there.Platforms {
+	c.existing, c.existingManifests[existing.Descriptor.Digest] = existing, true
+	for _, f := range existing.Platforms {
 		c.existingManifests[f.Target.Descriptor.Digest] = f.Err == nil
 	}
 }
 
-// manifest copies a manifest or index with all that it names.
+// manifest copies a manifest or index with everything that it refers to.
 func (c *copier) manifest(ctx context.Context, m artifact.Blob, depth int) error {
 	manifests, blobs, err := artifact.Children(m.Bytes)
 	if err != nil {
@@ -108,8 +108,7 @@ func (c *copier) manifest(ctx context.Context, m artifact.Blob, depth int) error
 	return putManifest(ctx, c.to, m, c.existing)
 }
 
-// lacks notes that the target lacks something, and tells whether that is all, as in a
-// dry run.
+// noteMissing records that the target lacks content, and reports whether this is a dry run.
 func (c *copier) noteMissing() (dry bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,7 +116,7 @@ func (c *copier) noteMissing() (dry bool) {
 	return c.options.DryRun
 }
 
-// child reads a manifest at the source and copies it, once in a run.
+// child reads a manifest from the source and copies it, once per run.
 func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int) error {
 	if c.manifestCount.Add(1) > maxCopied {
 		return &artifact.FormatError{Problem: fmt.Sprintf("artifact has more than %d manifests", maxCopied)}
@@ -129,13 +128,13 @@ func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int) err
 				return none, &unreadableError{d.Digest, err}
 			}
 		}
-		d.Size = int64(len(data)) // lists of others may state another one
+		d.Size = int64(len(data)) // lists of referrers may state a wrong size
 		return none, c.manifest(ctx, artifact.Blob{Descriptor: d, Bytes: data}, depth)
 	})
 	return err
 }
 
-// unreadError says which manifest could not be read at the source.
+// unreadableError reports which manifest could not be read from the source.
 type unreadableError struct {
 	manifest digest.Digest
 	err      error
@@ -154,7 +153,7 @@ func (c *copier) takeSubjects() []digest.Digest {
 	return taken
 }
 
-// eachOf does something for all items, as many at once as limit says.
+// eachOf calls do for all items, up to limit concurrently.
 func eachOf[T any](c *copier, limit int, items []T, do func(T) error) error {
 	var group errgroup.Group
 	group.SetLimit(limit)

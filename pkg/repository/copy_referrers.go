@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// maxReferrerLevels is how long a chain of referrers may be: a signature of an
-	// SBOM of a release is two.
+	// maxReferrerLevels limits the length of a chain of referrers. A signature of an SBOM of a
+	// release is at level two.
 	maxReferrerLevels = 8
-	// maxReferrers bounds the referrers of one manifest.
+	// maxReferrers limits the number of referrers of one manifest.
 	maxReferrers = 1000
 )
 
-// referrers copies what refers to the copied manifests, and what refers to that.
+// referrers copies the referrers of the copied manifests, and their referrers.
 func (c *copier) referrers(ctx context.Context) error {
 	if c.options.NoReferrers {
 		return nil
@@ -40,11 +40,11 @@ func (c *copier) referrers(ctx context.Context) error {
 	}
 }
 
-// refer copies what refers to one manifest.
+// copyReferrersOf copies the referrers of one manifest.
 func (c *copier) copyReferrersOf(ctx context.Context, subject digest.Digest) error {
 	have, err := readReferrers(ctx, c.from, subject)
 	if isFormat(err) || errors.Is(err, ErrNoReferrersList) {
-		return nil // no list of referrers lies there
+		return nil // the tag isn't a list of referrers
 	}
 	if err != nil {
 		return fmt.Errorf("listing the referrers of %s: %w", subject, err)
@@ -52,7 +52,7 @@ func (c *copier) copyReferrersOf(ctx context.Context, subject digest.Digest) err
 	if n := len(have.entries); n == 0 {
 		return nil
 	} else if n > maxReferrers {
-		return fmt.Errorf("listing the referrers of %s: there are %d, more than the %d that are copied", subject, n, maxReferrers)
+		return fmt.Errorf("listing the referrers of %s: %d referrers exceed the limit of %d", subject, n, maxReferrers)
 	}
 	known, err := readReferrers(ctx, c.to, subject)
 	if err != nil {
@@ -71,10 +71,10 @@ func (c *copier) copyReferrersOf(ctx context.Context, subject digest.Digest) err
 	return list.add(ctx, entries, known)
 }
 
-// entries copies what a list of referrers names, and gives those that are there: a
-// clean-up job that knows no referrers may have taken a manifest away. known are those
-// that the target has.
-func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor, known referrers) (alive []ocispec.Descriptor, err error) {
+// entries copies the manifests in a list of referrers, and returns the entries whose manifests
+// exist. Clean-up jobs that don't support referrers may have deleted some. existing is the
+// target's list.
+func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor, existing referrers) (alive []ocispec.Descriptor, err error) {
 	for _, d := range list {
 		if d.Digest.Validate() != nil {
 			continue
@@ -93,7 +93,7 @@ func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor, known r
 	defer c.mu.Unlock()
 	c.result.Referrers += len(alive)
 	for _, d := range alive {
-		if !known.has(d.Digest) {
+		if !existing.has(d.Digest) {
 			c.result.Attached = append(c.result.Attached, titleOf(d))
 		}
 	}
@@ -101,7 +101,7 @@ func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor, known r
 	return alive, nil
 }
 
-// titleOf names a referrer.
+// titleOf returns a name of a referrer.
 func titleOf(d ocispec.Descriptor) string {
 	return cmp.Or(d.Annotations[ocispec.AnnotationTitle], d.ArtifactType, d.Digest.String())
 }

@@ -42,12 +42,12 @@ func TestTraitsThatContradictThemselves(t *testing.T) {
 		traits repository.Traits
 		want   string
 	}{
-		"registry without a name":     {repository.Traits{Registry: "localhost:1"}, "names a registry without a repository there"},
-		"name without a registry":     {repository.Traits{Name: "acme/thing"}, "names a registry without a repository there, or the other way round"},
-		"files of a registry":         {repository.Traits{Registry: "localhost:1", Name: "a", BlobPath: path}, "its blobs are local files, and are at the registry localhost:1"},
-		"mount without a registry":    {repository.Traits{Mount: mount}, "it mounts blobs from repositories of its registry, and names none"},
-		"redirect without a registry": {repository.Traits{Redirect: redirect}, "it sends those who ask for blobs elsewhere, and names no registry"},
-		"referrers without registry ": {repository.Traits{Referrers: referrers}, "it asks the referrers API of a registry, and names none"},
+		"registry without a name":     {repository.Traits{Registry: "localhost:1"}, "Registry and Name must be set together"},
+		"name without a registry":     {repository.Traits{Name: "acme/thing"}, "Registry and Name must be set together"},
+		"files of a registry":         {repository.Traits{Registry: "localhost:1", Name: "a", BlobPath: path}, "BlobPath is set for a repository in the registry localhost:1"},
+		"mount without a registry":    {repository.Traits{Mount: mount}, "Mount requires Registry"},
+		"redirect without a registry": {repository.Traits{Redirect: redirect}, "Redirect requires Registry"},
+		"referrers without registry ": {repository.Traits{Referrers: referrers}, "Referrers requires Registry"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -84,7 +84,7 @@ func TestCopyOfAMovedTag(t *testing.T) {
 				honest(w, r)
 			}, -1)
 			_, err := from.copyTo(t, to, repository.CopyOptions{})
-			want := fmt.Sprintf("%s:%s was moved while it was copied, from %s to %s", from.open(t), tag, was.Digest, now.Digest)
+			want := fmt.Sprintf("%s:%s was moved during the copy, from %s to %s", from.open(t), tag, was.Digest, now.Digest)
 			if !errors.Is(err, repository.ErrTagMoved) || !strings.Contains(err.Error(), want) {
 				t.Fatalf("got %v", err)
 			}
@@ -163,7 +163,7 @@ func TestCopyIntoAnotherProvider(t *testing.T) {
 				before := to.state(t)
 				_, err := from.copyTo(t, to, repository.CopyOptions{})
 				e, ok := errors.AsType[*repository.ProviderMismatchError](err)
-				if !ok || e.Tag != there || e.Provider != "registry.example.org/else/thing" || !strings.Contains(err.Error(), "the tag "+there+" holds the provider registry.example.org/else/thing, not ") {
+				if !ok || e.Tag != there || e.Provider != "registry.example.org/else/thing" || !strings.Contains(err.Error(), "tag "+there+" contains provider registry.example.org/else/thing, not ") {
 					t.Fatalf("got %v", err)
 				}
 				if to.state(t) != before || to.at(t, there) != was {
@@ -205,8 +205,8 @@ func TestCopyOverOtherZips(t *testing.T) {
 			_, err := from.copyTo(t, to, repository.CopyOptions{})
 			conflict, ok := errors.AsType[*repository.ConflictError](err)
 			if !ok || len(conflict.Reasons) != 2 || conflict.Release != "registry.example.org/acme/thing "+tag ||
-				!strings.HasPrefix(conflict.Reasons[0], "minix_vax is there, and the source does not have it") ||
-				!strings.HasPrefix(conflict.Reasons[1], "plan9_mips64 is there with the zip sha256:") {
+				!strings.HasPrefix(conflict.Reasons[0], "minix_vax exists in the target but not in the source") ||
+				!strings.HasPrefix(conflict.Reasons[1], "plan9_mips64 has zip sha256:") {
 				t.Fatalf("got %v", err)
 			}
 			if to.state(t) != before || to.at(t, tag) != was.Digest {

@@ -44,7 +44,7 @@ func TestCopyOverTheSame(t *testing.T) {
 	}{
 		"fewer platforms":                        {twoZips, haikuOnly, asItIs, asItIs, false, nil},
 		"fewer platforms, other signature":       {twoZips, haikuOnly, asItIs, resigned, false, nil},
-		"fewer platforms, more evidence":         {twoZips, haikuOnly, without(".sig"), asItIs, false, []string{"terraform-provider-thing_1.2.3_SHA256SUMS.sig is there for haiku_riscv64, and the source does not have it"}},
+		"fewer platforms, more evidence":         {twoZips, haikuOnly, without(".sig"), asItIs, false, []string{"terraform-provider-thing_1.2.3_SHA256SUMS.sig for haiku_riscv64 exists in the target but not in the source"}},
 		"more platforms":                         {haikuOnly, twoZips, asItIs, asItIs, true, nil},
 		"more platforms, less evidence":          {haikuOnly, twoZips, asItIs, without(".sig"), true, nil},
 		"less evidence":                          {twoZips, twoZips, asItIs, without(".sig"), false, nil},
@@ -52,9 +52,9 @@ func TestCopyOverTheSame(t *testing.T) {
 		"some evidence more, some less":          {twoZips, twoZips, without(".sig"), without(".asc"), true, nil},
 		"other evidence under the same names":    {twoZips, twoZips, resigned, asItIs, true, nil},
 		"other annotations":                      {twoZips, twoZips, func(r *provider.Release) { r.Protocols = []string{"5.0"} }, asItIs, true, nil},
-		"another zip":                            {haikuOnly, map[provider.Platform]string{haiku: "built again"}, asItIs, asItIs, false, []string{"haiku_riscv64 is there with the zip "}},
-		"another zip, and one platform more":     {haikuOnly, map[provider.Platform]string{haiku: "built again", plan9: "x"}, asItIs, asItIs, false, []string{"haiku_riscv64 is there with the zip ", "plan9_mips64 is there, and the source does not have it"}},
-		"one platform each that the other lacks": {haikuOnly, map[provider.Platform]string{plan9: twoZips[plan9]}, asItIs, asItIs, false, []string{"plan9_mips64 is there, and the source does not have it"}},
+		"another zip":                            {haikuOnly, map[provider.Platform]string{haiku: "built again"}, asItIs, asItIs, false, []string{"haiku_riscv64 has zip "}},
+		"another zip, and one platform more":     {haikuOnly, map[provider.Platform]string{haiku: "built again", plan9: "x"}, asItIs, asItIs, false, []string{"haiku_riscv64 has zip ", "plan9_mips64 exists in the target but not in the source"}},
+		"one platform each that the other lacks": {haikuOnly, map[provider.Platform]string{plan9: twoZips[plan9]}, asItIs, asItIs, false, []string{"plan9_mips64 exists in the target but not in the source"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -126,7 +126,7 @@ func TestCopyOverTheSameInPart(t *testing.T) {
 		to.lose(t, digest.FromString(twoZips[plan9]))
 		_, err := from.copyTo(t, to, repository.CopyOptions{})
 		conflict, ok := errors.AsType[*repository.ConflictError](err)
-		if !ok || conflict.Reasons[len(conflict.Reasons)-1] != "what is there for plan9_mips64 is not whole" {
+		if !ok || conflict.Reasons[len(conflict.Reasons)-1] != "existing package for plan9_mips64 is incomplete" {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -12,23 +12,23 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// loginState is what is known of a repository's login.
+// credentialState tracks how a repository's credentials are used.
 type credentialState struct {
-	// last is the login that was given last, nil before the first.
+	// lastUsed contains the credentials that were used last, or nil.
 	lastUsed atomic.Pointer[Credential]
-	// basic tells that the registry asked for a name and a password.
+	// isBasic reports that the registry uses basic authentication.
 	isBasic atomic.Bool
 
 	mu sync.Mutex
-	// sent are the latest credentials that requests carried.
+	// sent contains the latest credentials of requests.
 	sent text.Secrets
 }
 
-// maxSent is the number of credentials that are kept per repository. A login takes a
-// handful of forms, and each scope has its own token.
+// maxSent is the maximum number of credentials in credentialState.sent. Credentials occur in a
+// few encodings, and each scope has a separate token.
 const maxSent = 64
 
-// sends records the credentials of a request, because a response may repeat them.
+// record records the credentials of a request, because a response can repeat them.
 func (s *credentialState) record(credentials text.Secrets) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,40 +40,42 @@ func (s *credentialState) record(credentials text.Secrets) {
 	s.sent = slices.Delete(s.sent, 0, max(len(s.sent)-maxSent, 0))
 }
 
-// credentials returns the recorded credentials.
+// recorded returns the recorded credentials.
 func (s *credentialState) recorded() text.Secrets {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.sent)
 }
 
-// errNoName is what registries with basic authentication make of a token.
-var errTokenUnsupported = fmt.Errorf("%w: the registry takes a user name and a password only, and no token", provider.ErrDenied)
+// errTokenUnsupported is returned if there is only a token for a registry that uses basic
+// authentication.
+var errTokenUnsupported = fmt.Errorf("%w: registry accepts only a user name and password, not a token", provider.ErrDenied)
 
-// isLogin reports whether there is anything to log in with.
+// hasSecret reports whether the credentials contain a password or a token.
 func (c Credential) hasSecret() bool { return c.Password+c.RefreshToken+c.AccessToken != "" }
 
-// fail completes an error about the repository, and puts its cause into our words.
+// fail completes an error about the repository: it translates the cause, and adds the
+// credentials if they were rejected.
 func (s *credentialState) fail(about Error, err error) error {
 	about.Err = s.translate(err)
 	about.Credentials = s.refused(about.Err)
 	return &about
 }
 
-// refused describes the login that an error refuses.
+// refused describes the credentials if the registry rejected them.
 func (s *credentialState) refused(err error) string {
-	answer, isAnswer := errors.AsType[*ResponseError](err)
+	response, isAnswer := errors.AsType[*ResponseError](err)
 	login := s.lastUsed.Load()
-	refuses := errors.Is(err, errTokenUnsupported) || isAnswer && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden)
+	refuses := errors.Is(err, errTokenUnsupported) || isAnswer && (response.Status == http.StatusUnauthorized || response.Status == http.StatusForbidden)
 	if login == nil || !refuses {
 		return ""
 	}
 	text := "a token"
 	if login.Username != "" {
-		text = "that of " + login.Username
+		text = "user " + login.Username
 	}
 	if login.From != "" {
-		text += ", from " + login.From
+		text += " from " + login.From
 	}
 	return text
 }

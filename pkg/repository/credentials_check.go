@@ -14,39 +14,39 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
 
-// CheckCredentials asks a registry, "host" or "host:port", whether it takes the login of
-// [Options.Credential]: by /v2/, where registries ask for one. A login that is refused
-// is the Login of an *[Error]. Asked tells whether the registry wanted it; one that lets
-// everybody in takes any.
+// CheckCredentials sends the credentials of [Options.Credential] to a registry, "host" or
+// "host:port", with a request for /v2/. If the registry rejects them, it returns an *[Error]
+// with Credentials. required reports whether the registry requires credentials; a registry that
+// permits anonymous access accepts any.
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#determining-support
-func CheckCredentials(ctx context.Context, host string, o Options) (asked bool, err error) {
+func CheckCredentials(ctx context.Context, host string, o Options) (required bool, err error) {
 	if o, err = o.complete(); err != nil {
 		return false, err
 	}
 	login := &credentialState{}
 	at := registry.Reference{Registry: host}
 	client := o.client(at, login)
-	asking := &remote.Registry{RepositoryOptions: remote.RepositoryOptions{
+	base := &remote.Registry{RepositoryOptions: remote.RepositoryOptions{
 		Reference: at, Client: client, PlainHTTP: slices.Contains(o.PlainHTTP, host), MaxMetadataBytes: artifact.MaxManifestSize,
 	}}
-	err = asking.Ping(ctx)
-	asked = login.lastUsed.Load() != nil
-	if err == nil && !asked && o.Credential != nil {
-		asked, err = sendUnrequested(ctx, asking, client)
+	err = base.Ping(ctx)
+	required = login.lastUsed.Load() != nil
+	if err == nil && !required && o.Credential != nil {
+		required, err = sendUnrequested(ctx, base, client)
 	}
 	if err == nil {
-		return asked, nil
+		return required, nil
 	}
 	failure := login.fail(Error{Op: "logging in to", Registry: host}, err)
 	if errors.Is(failure, ErrNotFound) {
-		return asked, fmt.Errorf("there is no /v2/, which every OCI registry has: %w", failure)
+		return required, fmt.Errorf("no OCI registry found, because /v2/ is missing: %w", failure)
 	}
-	return asked, failure
+	return required, failure
 }
 
-// unasked sends the login to a registry that asks nobody for one: some let everybody
-// read, and look at a login all the same.
-func sendUnrequested(ctx context.Context, at *remote.Registry, client *authenticator) (asked bool, err error) {
+// sendUnrequested sends the credentials to a registry that permits anonymous access, because
+// some of these registries still verify credentials.
+func sendUnrequested(ctx context.Context, at *remote.Registry, client *authenticator) (required bool, err error) {
 	scheme := "https"
 	if at.PlainHTTP {
 		scheme = "http"
@@ -60,7 +60,7 @@ func sendUnrequested(ctx context.Context, at *remote.Registry, client *authentic
 		return false, err
 	}
 	if c.Username == "" || c.Password == "" {
-		return false, nil // a token is for those who ask for it
+		return false, nil // a token is only sent in response to a challenge
 	}
 	req.SetBasicAuth(c.Username, c.Password)
 	resp, err := at.Client.Do(req)

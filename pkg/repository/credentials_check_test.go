@@ -58,7 +58,7 @@ func TestCheckLogin(t *testing.T) {
 				}
 				asked, err := repository.CheckCredentials(t.Context(), s.host, o)
 				refused, ok := errors.AsType[*repository.Error](err)
-				if want := given != password && test.refusesWrong; ok != want || ok && (refused.Credentials != "that of "+user || !errors.Is(err, provider.ErrDenied)) {
+				if want := given != password && test.refusesWrong; ok != want || ok && (refused.Credentials != "user "+user || !errors.Is(err, provider.ErrDenied)) {
 					t.Errorf("%s: %v", given, err)
 				}
 				if !ok && asked != test.asked {

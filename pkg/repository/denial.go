@@ -13,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// lostReason stands for a reason that can't be read.
-const lostReason = "the reason is lost"
+// lostReason replaces a reason that can't be read.
+const lostReason = "reason unavailable"
 
 // DenialRecord describes a denial as a repository stores it.
 type DenialRecord struct {
@@ -37,9 +37,9 @@ func (r DenialRecord) MarshalText() ([]byte, error) { return []byte(r.String()),
 // DeniedError reports that a version is denied.
 type DeniedError struct{ Record DenialRecord }
 
-func (e *DeniedError) Error() string { return fmt.Sprintf("the version is denied: %s", e.Record) }
+func (e *DeniedError) Error() string { return fmt.Sprintf("version is denied: %s", e.Record) }
 
-// Kind is [provider.Conflict].
+// Kind returns [provider.Conflict].
 func (e *DeniedError) Kind() provider.ErrorKind { return provider.Conflict }
 
 // CheckDenied returns a *[DeniedError] if a repository denies a version. The list of tags
@@ -124,7 +124,7 @@ func (r DenialRecord) Remove(ctx context.Context, repo Repository) error {
 		err = untag(ctx, r.Tag, r.Digest)
 	}
 	if err != nil {
-		return fmt.Errorf("the version is still denied, by the tag %s: %w", r.Tag, err)
+		return fmt.Errorf("version is still denied by the tag %s: %w", r.Tag, err)
 	}
 	return nil
 }

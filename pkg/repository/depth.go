@@ -7,40 +7,40 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Depth is how far a tag is looked at: by [Inspect], and before a release that is there
-// is called unchanged.
+// Depth is the check level: how thoroughly [Inspect] inspects a tag, and how thoroughly an
+// existing release is checked before it is reported as unchanged.
 type Depth int
 
-// The depths; each finds what those above it find, and misses what those below it find.
+// The depths. Each detects the problems that the preceding ones detect.
 const (
-	// DepthTags goes by the list of tags. It misses platforms that the source has
-	// since then, or that are wanted now and were not, a lost index, and a tag of
-	// another provider.
+	// DepthTags only reads the list of tags. It doesn't detect platforms that were added or
+	// requested since, missing indexes, and tags of other providers.
 	DepthTags Depth = iota + 1
-	// DepthIndex reads the index that the tag names. It misses manifests and blobs that
-	// were lost.
+	// DepthIndex reads the index that the tag points to. It doesn't detect missing manifests
+	// and blobs.
 	DepthIndex
-	// DepthManifests reads the manifests of platforms. It misses lost blobs.
+	// DepthManifests reads the manifests of the platforms. It doesn't detect missing blobs.
 	DepthManifests
-	// DepthBlobs asks whether every blob that they name is there, in its size. It misses
-	// bytes that rotted without a trace.
+	// DepthBlobs checks that every blob of the manifests exists and has the right size. It
+	// doesn't detect silent corruption.
 	DepthBlobs
-	// DepthContent reads every blob, and finds those with other bytes than their
-	// digest says: registries and disks that rot.
+	// DepthContent reads every blob and compares it with its digest, to detect silent
+	// corruption in registries and on disks.
 	DepthContent
 )
 
-// depths are their names, from the first one on.
+// depths lists the names of the depths in order.
 var depths = []string{"tags", "index", "manifests", "blobs", "deep"}
 
-// String returns the name that [ParseDepth] reads.
+// String returns the name that [ParseDepth] parses.
 func (d Depth) String() string { return depths[d-DepthTags] }
 
-// ParseDepth reads a depth's name. Errors are *[provider.SyntaxError].
+// ParseDepth parses the name of a depth. It returns a *[provider.SyntaxError] if the name is
+// invalid.
 func ParseDepth(s string) (Depth, error) {
 	at := slices.Index(depths, s)
 	if at < 0 {
-		return 0, &provider.SyntaxError{What: "level of checking", Input: s, Problem: "must be one of " + strings.Join(depths, ", ")}
+		return 0, &provider.SyntaxError{What: "check level", Input: s, Problem: "must be one of " + strings.Join(depths, ", ")}
 	}
 	return DepthTags + Depth(at), nil
 }

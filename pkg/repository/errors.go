@@ -20,73 +20,74 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Conditions that repositories report alike. Test for them with [errors.Is].
+// Errors of repositories. Test for them with [errors.Is].
 var (
-	// ErrNotFound: the repository holds no such tag, manifest or blob.
+	// ErrNotFound is returned if the repository has no such tag, manifest, or blob.
 	ErrNotFound = provider.Errorf(provider.Refused, "not found in the repository")
-	// ErrNoRepository: the registry has no such repository, or does not show it
-	// to this login.
+	// ErrNoRepository is returned if the registry has no such repository, or hides it from
+	// these credentials.
 	ErrNoRepository = provider.Errorf(provider.NotFound, "no such repository")
-	// ErrUntagged: an image layout has indexes, but no tags.
+	// ErrUntagged is returned if an image layout has indexes but no tags.
 	ErrUntagged = provider.Errorf(provider.Refused, "no index in index.json has a tag")
-	// ErrNoLayout: a directory is no image layout, or does not exist. It is an
+	// ErrNoLayout is returned if a directory isn't an image layout or doesn't exist. It wraps
 	// [ErrNoRepository].
-	ErrNoLayout = text.WithText(ErrNoRepository, "there is no image layout")
-	// ErrDamagedLayout: a file of an image layout, whose path precedes the text, can't be
-	// read as what it is.
+	ErrNoLayout = text.WithText(ErrNoRepository, "no image layout found")
+	// ErrDamagedLayout is returned if a file of an image layout can't be decoded. The path of
+	// the file precedes the text.
 	ErrDamagedLayout = provider.Errorf(provider.Refused, "is damaged")
-	// ErrTagMoved: another run moved the tag between reading and writing it.
-	ErrTagMoved = provider.Errorf(provider.Transient, "the tag was moved by another run")
+	// ErrTagMoved is returned if another run moved the tag after it was read.
+	ErrTagMoved = provider.Errorf(provider.Transient, "tag was moved by another run")
 )
 
-// DanglingTagError says that a tag is there, and that what it names is missing or
-// damaged: it wraps [ErrNotFound] or a *[sums.MismatchError].
+// DanglingTagError reports that a tag exists but points to missing or damaged content. It wraps
+// [ErrNotFound] or a *[sums.MismatchError].
 type DanglingTagError struct {
 	Tag string
-	// Index is what the tag names; its digest is that to move the tag from.
+	// Index is the descriptor that the tag points to. Pass its digest to [Repository].PushTag
+	// to replace the tag.
 	Index ocispec.Descriptor
 	Err   error
 }
 
 func (e *DanglingTagError) Error() string {
-	return fmt.Sprintf("the tag %s names %s, which is lost: %v", e.Tag, e.Index.Digest, e.Err)
+	return fmt.Sprintf("tag %s points to %s, which is missing or damaged: %v", e.Tag, e.Index.Digest, e.Err)
 }
 
-// Kind is [provider.Refused].
+// Kind returns [provider.Refused].
 func (e *DanglingTagError) Kind() provider.ErrorKind { return provider.Refused }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the problem with the content.
 func (e *DanglingTagError) Unwrap() error { return e.Err }
 
-// ResponseError is a registry's refusal.
+// ResponseError is an error response of a registry.
 type ResponseError struct {
 	Method string
-	// URL is without query, which may hold upload state.
+	// URL has no query, which may contain the state of an upload.
 	URL    string
 	Status int
-	// Code is the registry's own, such as NAME_UNKNOWN; empty when it gave none.
+	// Code is the registry's error code, such as NAME_UNKNOWN, or empty if there is none.
 	Code string
-	// Codes are those of all errors in the answer, empty ones among them; Code is
-	// the first that is not. Nil when the answer listed no error.
+	// Codes lists the codes of all errors in the response, including empty ones. Code is the
+	// first one that isn't empty. Codes is nil if the response contains no errors.
 	Codes []string
-	// Message is the registry's explanation, one line, with the detail that some
-	// say the reason in.
+	// Message is the registry's error message on one line. It includes the detail field, which
+	// some registries use for the reason.
 	Message string
 }
 
-// Error says which repository an error is about.
+// Error reports a failed operation on a repository or registry.
 type Error struct {
-	// Doing is what was tried, "fetching manifest".
+	// Op is the operation, for example "fetching manifest".
 	Op string
-	// Registry is "host" or "host:port", Name the repository's there, empty for all
-	// of the registry.
+	// Registry is "host" or "host:port". Name is the name of the repository, or empty for
+	// operations on the registry.
 	Registry, Name string
-	// Reference is a tag or digest, or empty.
+	// Reference is a tag, a digest, or empty.
 	Reference string
-	// Writing tells that something was to be stored.
+	// Writing reports that the operation stores something.
 	Writing bool
-	// Login says whose login the registry refuses, or can't take, and where it comes
-	// from. It is empty without a login, and for all other errors.
+	// Credentials describes the credentials that the registry rejects or doesn't support, and
+	// their source. It is empty for all other errors and for anonymous access.
 	Credentials string
 	Err         error
 }
@@ -103,19 +104,19 @@ func (e *Error) Error() string {
 	}
 	text += ": " + e.Err.Error()
 	if e.Credentials != "" {
-		text += "; the login was " + e.Credentials
+		text += "; credentials used: " + e.Credentials
 	}
 	return text
 }
 
-// Kind is [provider.Refused].
+// Kind returns [provider.Refused].
 func (e *Error) Kind() provider.ErrorKind { return provider.Refused }
 
-// Unwrap returns the error itself.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 func (e *ResponseError) Error() string {
-	text := fmt.Sprintf("%s %s: the registry answered %d %s", e.Method, e.URL, e.Status, http.StatusText(e.Status))
+	text := fmt.Sprintf("%s %s: registry responded with %d %s", e.Method, e.URL, e.Status, http.StatusText(e.Status))
 	if e.Code != "" {
 		text += ", " + e.Code
 	}
@@ -125,8 +126,8 @@ func (e *ResponseError) Error() string {
 	return text
 }
 
-// Kind is [provider.Transient], unless the registry denies access or has no such
-// repository.
+// Kind returns [provider.Denied] or [provider.NotFound] if the response means that, otherwise
+// [provider.Transient].
 func (e *ResponseError) Kind() provider.ErrorKind {
 	switch {
 	case e.Is(provider.ErrDenied):
@@ -137,7 +138,7 @@ func (e *ResponseError) Kind() provider.ErrorKind {
 	return provider.Transient
 }
 
-// Is puts the conditions that callers ask for into the field's sentinels.
+// Is maps the response to sentinel errors.
 func (e *ResponseError) Is(target error) bool {
 	switch target {
 	case provider.ErrDenied:
@@ -150,13 +151,13 @@ func (e *ResponseError) Is(target error) bool {
 	return false
 }
 
-// NoProvider reports whether OpenTofu takes this answer to a list of tags for "this
-// mirror does not know the provider", and goes on to its next installation method:
-// one of the codes is NAME_UNKNOWN or NAME_INVALID, or there are none at all and
-// the status is 404. With any other code, an empty one too, it gives up.
+// IsUnknownProvider reports whether OpenTofu interprets this response to a list request as
+// "this mirror doesn't have the provider" and tries its next installation method. That is the
+// case if one of the codes is NAME_UNKNOWN or NAME_INVALID, or if there are no codes and the
+// status is 404. With any other code, including an empty one, OpenTofu fails.
 //
-// [ErrNoRepository] is wider, for commands that name a repository themselves: it is
-// also Harbor's answer for a missing project, and a 404 with empty codes only.
+// [ErrNoRepository] covers more responses, for commands whose users specify the repository: a
+// missing project in Harbor, and a 404 with only empty codes.
 func (e *ResponseError) IsUnknownProvider() bool {
 	if len(e.Codes) == 0 {
 		return e.Status == http.StatusNotFound
@@ -164,24 +165,23 @@ func (e *ResponseError) IsUnknownProvider() bool {
 	return slices.Contains(e.Codes, errcode.ErrorCodeNameUnknown) || slices.Contains(e.Codes, errcode.ErrorCodeNameInvalid)
 }
 
-// IsUnknownProvider reports whether a repository's error means that it does not know the
-// provider, as OpenTofu decides it: its next installation method is asked then. See
-// [ResponseError.IsUnknownProvider].
+// IsUnknownProvider reports whether a repository's error makes OpenTofu try its next
+// installation method. See [ResponseError.IsUnknownProvider].
 func IsUnknownProvider(err error) bool {
-	if answer, ok := errors.AsType[*ResponseError](err); ok {
-		return answer.IsUnknownProvider()
+	if response, ok := errors.AsType[*ResponseError](err); ok {
+		return response.IsUnknownProvider()
 	}
 	return errors.Is(err, ErrNoRepository)
 }
 
-// lacksProject knows Harbor's answer when the project, the first part of the
-// name, does not exist.
+// isMissingProject reports whether Harbor responded that the project, the first component of
+// the name, doesn't exist.
 func (e *ResponseError) isMissingProject() bool {
 	return e.Code == "NOT_FOUND" && strings.HasPrefix(e.Message, "project ") && strings.Contains(e.Message, "not found")
 }
 
-// translate replaces the library's errors with ours, which start with the registry's code.
-// Their texts contain no secret of a URL, and no credential that the registry repeats.
+// translate replaces errors of oras with errors of this package, which start with the
+// registry's code. It removes secrets of URLs and credentials that the registry repeats.
 func (s *credentialState) translate(err error) error {
 	sent := s.recorded()
 	err = translated(err, sent)
@@ -217,8 +217,8 @@ func translated(err error, sent text.Secrets) error {
 	return err
 }
 
-// explanation is an error's message with its detail, where that is a text: GitLab
-// and Quay say there what they refuse.
+// explanation returns the message of an error with its detail, if the detail is text. GitLab
+// and Quay put the reason into the detail.
 func explanation(e errcode.Error, sent text.Secrets) string {
 	detail, _ := e.Detail.(string)
 	if fields, ok := e.Detail.(map[string]any); ok {
@@ -231,7 +231,7 @@ func explanation(e errcode.Error, sent text.Secrets) string {
 	return message
 }
 
-// line keeps a remote text printable and short.
+// line replaces control characters in remote text and limits its length.
 func line(s string) string {
 	const most = 300
 	s = strings.Map(func(r rune) rune {
@@ -246,30 +246,29 @@ func line(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// ConflictError says that a tag holds something that a write would have to
-// destroy.
+// ConflictError reports that a write would have to overwrite different content.
 type ConflictError struct {
-	// Release is provider and version, as people write them.
+	// Release is the provider and the version.
 	Release string
-	// Reasons are sentences without their full stops, at least one.
+	// Reasons contains at least one sentence without its final period.
 	Reasons []string
-	// Foreign is set when the reason is that something else is there.
+	// Mismatch is set if the tag contains a different provider or no provider.
 	Mismatch *ProviderMismatchError
 }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("conflict with what %s already is in the repository: %s", e.Release, strings.Join(e.Reasons, "; "))
+	return fmt.Sprintf("%s conflicts with the existing release: %s", e.Release, strings.Join(e.Reasons, "; "))
 }
 
-// Kind is [provider.Conflict].
+// Kind returns [provider.Conflict].
 func (e *ConflictError) Kind() provider.ErrorKind { return provider.Conflict }
 
-// Within returns the text for a message that has named the release.
+// Within returns the message for a context that already contains the release.
 func (e *ConflictError) Within(a provider.Address, v provider.Version) string {
 	if e.Release != a.String()+" "+v.String() {
 		return e.Error()
 	}
-	return "conflict with what already is in the repository: " + strings.Join(e.Reasons, "; ")
+	return "conflict with the existing release: " + strings.Join(e.Reasons, "; ")
 }
 
 // Unwrap returns the *[ProviderMismatchError], if there is one.

@@ -20,62 +20,59 @@ import (
 )
 
 const (
-	// maxQuestions is how many small requests are under way at once.
+	// maxConcurrentRequests is the maximum number of concurrent small requests.
 	maxConcurrentRequests = 8
-	// maxManifests bounds the manifests of a release together, in bytes: some
-	// kilobytes a platform.
+	// maxManifests limits the total size of the manifests of a release, in bytes. A manifest
+	// has a few kilobytes.
 	maxManifests = 8 << 20
 )
 
-// Inspection is what a tag leads to, as far as it was looked at. The zero value
-// is a tag that is not there.
+// Inspection describes the content that a tag points to, as far as it was inspected. The zero
+// value describes a missing tag.
 type Inspection struct {
 	Tag string
-	// Digest is that of the index; empty when there is no such tag. It is the
-	// state that the tag is moved from, see [Repository] PushTag.
+	// Digest is the digest of the index, or empty if the tag doesn't exist. Pass it to
+	// [Repository].PushTag to replace the tag.
 	Digest digest.Digest
-	// Absent says why there is no such tag: it wraps [ErrNotFound] or
-	// [ErrNoRepository]. It is nil when there is one.
+	// Absent is the reason the tag doesn't exist. It wraps [ErrNotFound] or [ErrNoRepository].
+	// It is nil if the tag exists.
 	Absent error
-	// Descriptor describes the index; the zero value when it is lost.
+	// Descriptor describes the index. It is the zero value if the index is missing or damaged.
 	Descriptor ocispec.Descriptor
-	// Lost tells that the tag is there, and the index that it names is missing
-	// or damaged.
+	// Dangling reports that the tag exists, but its index is missing or damaged.
 	Dangling bool
-	// Format is the *[artifact.FormatError] of a tag that holds something else
-	// than a provider; nil when it holds one.
+	// Format is a *[artifact.FormatError] if the content isn't a provider, otherwise nil.
 	Format error
-	// Index is the zero value when it is lost or something else.
+	// Index is the zero value if the index is missing, damaged, or not a provider's.
 	Index artifact.Index
-	// Bytes are those of the index.
+	// Bytes is the content of the index.
 	Bytes []byte
-	// Platforms has those that were looked at.
+	// Platforms contains the inspected platforms.
 	Platforms map[provider.Platform]InspectedPackage
 }
 
-// Found is what is there of one platform's package.
+// InspectedPackage describes the stored package of a platform.
 type InspectedPackage struct {
 	Target artifact.Target
-	// Manifest is the zero value when it could not be read.
+	// Manifest is the zero value if the manifest could not be read.
 	Manifest artifact.Manifest
-	// Bytes are those of the manifest.
+	// Bytes is the content of the manifest.
 	Bytes []byte
-	// Err says why the manifest could not be read: [ErrNotFound], a
-	// *[sums.MismatchError], a *[sums.SizeError] when the index says another size,
-	// or an *[artifact.FormatError].
+	// Err is the reason the manifest could not be read: [ErrNotFound], a *[sums.MismatchError],
+	// a *[sums.SizeError] if the index states a different size, or an *[artifact.FormatError].
 	Err error
-	// Missing are the blobs that the manifest names and that are not there, are
-	// there in another size, or, where they were read, with other bytes.
+	// Missing lists the blobs of the manifest that are missing, have the wrong size, or, if
+	// they were read, have the wrong content.
 	Missing []digest.Digest
 
 	depth Depth
 }
 
-// Whole reports whether the manifest was there, and no blob was found missing.
+// IsIntact reports whether the manifest could be read and no blob was found missing.
 func (f InspectedPackage) IsIntact() bool { return f.Err == nil && len(f.Missing) == 0 }
 
-// At returns what is known of a platform: what its entry in the index says, where
-// nothing more was looked at.
+// At returns the package of a platform. If the platform was not inspected, it only contains
+// information from the index.
 func (i Inspection) At(platform provider.Platform) InspectedPackage {
 	f, looked := i.Platforms[platform]
 	if !looked {
@@ -84,7 +81,7 @@ func (i Inspection) At(platform provider.Platform) InspectedPackage {
 	return f
 }
 
-// Misses reports whether a blob was found missing or damaged.
+// IsMissing reports whether a blob was found missing or damaged.
 func (i Inspection) IsMissing(blob digest.Digest) bool {
 	for _, f := range i.Platforms {
 		if slices.Contains(f.Missing, blob) {
@@ -94,9 +91,9 @@ func (i Inspection) IsMissing(blob digest.Digest) bool {
 	return false
 }
 
-// Package describes the package as its manifest has it, or its entry in the index
-// where the manifest was not read: then its size is -1. Whether its title is that
-// of another one, [provider.Package.CheckIdentity] tells.
+// Package returns the package as described by its manifest. If the manifest was not read, the
+// package is described by its entry in the index and its size is -1. Use
+// [provider.Package.CheckIdentity] to check whether its title belongs to a different package.
 func (f InspectedPackage) Package(a provider.Address, v provider.Version) provider.Package {
 	p := provider.Package{
 		Address: a, Version: v, Platform: f.Target.Platform, Filename: provider.Filename(a, v, f.Target.Platform),
@@ -118,14 +115,15 @@ func (i Inspection) HasPlatform(platform provider.Platform) bool {
 	return listed
 }
 
-// Exists reports whether there is such a tag.
+// Exists reports whether the tag exists.
 func (i Inspection) Exists() bool { return i.Digest != "" }
 
-// Inspect looks at what a tag leads to: index, manifests, blobs. It is the one
-// place that walks there. That a tag exists proves nothing about what it leads
-// to, so what is missing, damaged or of another format is part of the result; the
-// error is that of a repository that did not answer. Below the index it looks at
-// the named platforms, without any at all of them.
+// Inspect reads the content that a tag points to: the index, manifests, and blobs, up to the
+// given depth. Below the index, it inspects only the given platforms, or all platforms if none
+// are given. It is the only function that walks this content.
+//
+// Missing or damaged content and other formats are part of the result. Inspect only returns
+// errors from repositories that don't respond or respond with an error.
 func Inspect(ctx context.Context, repo Reader, tag string, depth Depth, platforms ...provider.Platform) (Inspection, error) {
 	i := Inspection{Tag: tag, Platforms: map[provider.Platform]InspectedPackage{}}
 	if err := checkTraits(repo); err != nil {
@@ -136,7 +134,7 @@ func Inspect(ctx context.Context, repo Reader, tag string, depth Depth, platform
 		i.Digest, i.Dangling = lost.Index.Digest, true
 		return i, nil
 	}
-	if there, failure := exists(err); !there {
+	if exists, failure := isFound(err); !exists {
 		i.Absent = err
 		return i, failure
 	}
@@ -152,8 +150,8 @@ func Inspect(ctx context.Context, repo Reader, tag string, depth Depth, platform
 	return i.InspectMore(ctx, repo, depth, platforms...)
 }
 
-// Deeper looks further at what an inspection has found, and not again at what it
-// has seen. The inspection itself stays as it is.
+// InspectMore returns a copy of the inspection with more depth or platforms. It doesn't read
+// anything again.
 func (i Inspection) InspectMore(ctx context.Context, repo Reader, depth Depth, platforms ...provider.Platform) (Inspection, error) {
 	if depth <= DepthIndex {
 		return i, nil
@@ -191,13 +189,13 @@ func (i Inspection) InspectMore(ctx context.Context, repo Reader, depth Depth, p
 	return i, nil
 }
 
-// look looks at one platform, of which something may be known.
+// inspectPackage inspects one platform. f contains what is already known.
 func inspectPackage(ctx context.Context, repo Reader, f InspectedPackage, t artifact.Target, depth Depth, blobs *blobChecker) (InspectedPackage, error) {
 	if f.depth < DepthManifests {
 		f.Target = t
 		f.Bytes, f.Manifest, f.Err = readTarget(ctx, repo, t)
 		if blobs.manifests.Add(int64(len(f.Bytes))) > maxManifests {
-			// No finding about this platform: the others are not read any more.
+			// This is an error instead of a finding, because the remaining manifests are not read.
 			return f, &artifact.FormatError{Problem: fmt.Sprintf("manifests exceed %d bytes in total", maxManifests)}
 		}
 		if f.Err != nil && !isFinding(f.Err) {
@@ -209,18 +207,18 @@ func inspectPackage(ctx context.Context, repo Reader, f InspectedPackage, t arti
 		return f, nil
 	}
 	for _, d := range f.Manifest.Blobs {
-		there, err := blobs.has(ctx, d)
+		exists, err := blobs.has(ctx, d)
 		if err != nil {
 			return f, err
 		}
-		if !there && !slices.Contains(f.Missing, d.Digest) {
+		if !exists && !slices.Contains(f.Missing, d.Digest) {
 			f.Missing = append(f.Missing, d.Digest)
 		}
 	}
 	return f, nil
 }
 
-// readTarget reads the manifest of a platform, if it has one.
+// readTarget reads the manifest of a platform.
 func readTarget(ctx context.Context, repo Reader, t artifact.Target) ([]byte, artifact.Manifest, error) {
 	if err := t.Err(); err != nil {
 		return nil, artifact.Manifest{}, err
@@ -236,35 +234,36 @@ func readTarget(ctx context.Context, repo Reader, t artifact.Target) ([]byte, ar
 	return data, m, err
 }
 
-// presence asks for each blob once, though manifests share most of them.
+// blobChecker checks each blob once. Manifests share most of their blobs.
 type blobChecker struct {
 	repo Reader
-	// read tells to read each blob.
+	// read makes the checker read each blob.
 	read    bool
 	results memo.Memo[digest.Digest, bool]
-	// manifests counts the bytes of those that are kept.
+	// manifests is the total size of the manifests in memory.
 	manifests atomic.Int64
 }
 
-// has reports whether a blob is there in its full size.
+// has reports whether a blob exists and has the right size and, if b.read is set, the right
+// content.
 func (b *blobChecker) has(ctx context.Context, d ocispec.Descriptor) (bool, error) {
 	return b.results.Get(ctx, d.Digest, func(ctx context.Context) (bool, error) {
-		there, err := hasBlob(ctx, b.repo, d)
-		if !there || err != nil || !b.read {
-			return there, err
+		exists, err := hasBlob(ctx, b.repo, d)
+		if !exists || err != nil || !b.read {
+			return exists, err
 		}
 		return isBlobIntact(ctx, b.repo, d)
 	})
 }
 
-// has reports whether a blob is there in its full size.
+// hasBlob reports whether a blob exists and has the right size.
 func hasBlob(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
 	size, err := repo.Stat(ctx, d.Digest)
-	there, err := exists(err)
-	return there && size == d.Size, err
+	exists, err := isFound(err)
+	return exists && size == d.Size, err
 }
 
-// intact reads a blob and tells whether it has its bytes.
+// isBlobIntact reads a blob and reports whether its content is right.
 func isBlobIntact(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
 	body, err := Verified(ctx, repo, d, "blob "+d.Digest.String())
 	if err == nil {
@@ -277,7 +276,7 @@ func isBlobIntact(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool,
 	return err == nil, err
 }
 
-// isFinding tells what is wrong with an artifact from trouble on the way to it.
+// isFinding reports whether err is a problem of the artifact, in contrast to a failed request.
 func isFinding(err error) bool {
 	_, damaged := errors.AsType[*sums.MismatchError](err)
 	_, size := errors.AsType[*sums.SizeError](err)

@@ -23,21 +23,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// layout is a repository in an OCI image layout directory. Blobs are written
-// once and never changed, index.json is replaced in one step under a lock, so
-// that other processes may read and write the same layout at any time. Reading
-// creates nothing.
-//
+// layout is a repository in an OCI image layout directory. Blobs are written once and never
+// changed. index.json is replaced atomically while it is locked, so other processes can read
+// and write the layout at any time. Reading doesn't create anything.
 // https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md
 type layout struct {
 	dir   string
 	swept atomicfile.Sweeper
-	// blobs remembers which blob files have the right bytes.
+	// blobs records which blob files have the right content.
 	blobs        *blobVerifier
 	confirmDelay time.Duration
 }
 
-// NewLayout returns access to the layout in a directory, which need not exist.
+// NewLayout returns the repository in an image layout directory, which need not exist.
 func NewLayout(dir string) Repository { return newLayout(dir, defaultConfirmDelay) }
 
 func newLayout(dir string, settle time.Duration) *layout {
@@ -45,10 +43,10 @@ func newLayout(dir string, settle time.Duration) *layout {
 	return &layout{dir: dir, blobs: newBlobVerifier(dir), confirmDelay: settle}
 }
 
-// String returns "oci-layout:DIR", with slashes everywhere, as templates have them.
+// String returns "oci-layout:DIR" with forward slashes, as in templates.
 func (l *layout) String() string { return "oci-layout:" + filepath.ToSlash(l.dir) }
 
-// Tags lists all tags. The error is [ErrUntagged] if there are indexes and no tags.
+// Tags returns all tags. If there are indexes but no tags, it returns [ErrUntagged].
 func (l *layout) Tags(ctx context.Context) ([]string, error) {
 	index, err := l.readIndex(ctx)
 	if err != nil {
@@ -63,19 +61,17 @@ func (l *layout) Tags(ctx context.Context) ([]string, error) {
 	isTag := func(name string) bool { return !strings.ContainsAny(name, "/:") } // crane --annotate-ref writes references
 	isIndex := func(d ocispec.Descriptor) bool { return d.MediaType == ocispec.MediaTypeImageIndex }
 	if !slices.ContainsFunc(tags, isTag) && slices.ContainsFunc(index.Manifests, isIndex) {
-		return nil, fmt.Errorf("listing the tags of %s: %w: an annotation %s would name it", l, ErrUntagged, ocispec.AnnotationRefName)
+		return nil, fmt.Errorf("listing the tags of %s: %w: expected the annotation %s", l, ErrUntagged, ocispec.AnnotationRefName)
 	}
 	return tags, nil
 }
 
-// Traits tell that tags move in one step, that they can be removed, and that blobs are
-// files.
+// Traits returns that tags are written atomically and can be deleted, and that blobs are files.
 func (l *layout) Traits() Traits {
 	return Traits{AtomicTags: true, ConfirmDelay: l.confirmDelay, DeleteTag: l.deleteTag, BlobPath: l.blobPath, Writable: l.writable}
 }
 
-// Manifest reads a manifest or index by tag or digest. Errors are also
-// *[DanglingTagError].
+// Manifest reads a manifest or index by tag or digest.
 func (l *layout) Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
 	d, data, err := l.manifest(ctx, reference)
 	if err != nil {
@@ -123,7 +119,7 @@ func (l *layout) manifestOf(ctx context.Context, d ocispec.Descriptor) (ocispec.
 	return d, data, err
 }
 
-// Blob opens a blob's file, which is also an io.ReaderAt.
+// Blob opens the file of a blob, which also implements io.ReaderAt.
 func (l *layout) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
 	f, err := l.open(ctx, d.Digest)
 	if err != nil {
@@ -132,10 +128,9 @@ func (l *layout) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser,
 	return f, nil
 }
 
-// Stat returns the size of a blob's file. A file with other bytes than the digest
-// says is as good as none: the error is [ErrNotFound] and a *[sums.MismatchError].
-// It is read for that, unless a record says that it was right and it has not been
-// touched since.
+// Stat returns the size of a blob's file. If the file is corrupt, it returns [ErrNotFound] and
+// a *[sums.MismatchError]. Stat reads the file to find out, unless the record has its digest
+// and the file hasn't changed since.
 func (l *layout) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	path, err := l.blobPath(d)
 	if err != nil {
@@ -146,7 +141,7 @@ func (l *layout) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 		return 0, fmt.Errorf("looking for blob %s in %s: %w", d, l, notFound(err))
 	}
 	if !info.Mode().IsRegular() {
-		return 0, fmt.Errorf("looking for blob %s in %s: %s is no file", d, l, path)
+		return 0, fmt.Errorf("looking for blob %s in %s: %s is not a regular file", d, l, path)
 	}
 	if err := l.blobs.check(ctx, d, path, info); err != nil {
 		return 0, fmt.Errorf("looking for blob %s in %s: %w", d, l, err)
@@ -154,13 +149,13 @@ func (l *layout) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	return info.Size(), nil
 }
 
-// sweep removes what killed runs left, before something is written.
+// sweep removes files that interrupted runs left behind.
 func (l *layout) sweep() {
 	l.swept.Sweep(l.dir)
 	l.swept.Sweep(filepath.Join(l.dir, ocispec.ImageBlobsDir, digest.SHA256.String()))
 }
 
-// PushBlob stores a blob. A damaged one is replaced.
+// PushBlob stores a blob. It replaces a damaged one.
 func (l *layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	path, err := l.blobPath(d.Digest)
 	if err != nil {
@@ -186,8 +181,8 @@ func (l *layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.
 	return nil
 }
 
-// removeEmpty removes the directories of a layout that was begun for nothing,
-// from blobs up, as far as nobody has put anything there.
+// removeEmpty removes the directories of a layout that was just created, from blobs up, as far
+// as they are empty.
 func (l *layout) removeEmpty(blobs string) {
 	for _, dir := range []string{blobs, filepath.Dir(blobs), l.dir} {
 		if os.Remove(dir) != nil {
@@ -209,8 +204,8 @@ func (l *layout) open(ctx context.Context, d digest.Digest) (*os.File, error) {
 	return f, nil
 }
 
-// blobPath returns a blob's place. Only a valid digest makes a path, so nothing
-// outside the layout can be named.
+// blobPath returns the path of a blob. It requires a valid digest, so the path is always inside
+// the layout.
 func (l *layout) blobPath(d digest.Digest) (string, error) {
 	if err := d.Validate(); err != nil {
 		return "", fmt.Errorf("digest %q: %w", d, err)

@@ -17,18 +17,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// recordName is the file of a layout that remembers which blobs are right.
+// recordName is the file in a layout that records which blobs are verified.
 const recordName = ".tofu-oci.blobs"
 
-// layoutBlobs knows which blob files of a layout have the right bytes. What this
-// program writes it notes; what it did not write it reads once. The record is
-// begun by writing: reading creates nothing.
+// blobVerifier records which blob files of a layout have the right content. It records the
+// blobs that this program writes, and reads all others once. The record file is created when
+// something is written, because reading must not create anything.
 type blobVerifier struct {
 	path   string
 	record *atomicfile.Record
 
 	mu sync.Mutex
-	// read are files that were found right before there was a record.
+	// verified contains files that were verified before the record file existed.
 	verified map[digest.Digest]fs.FileInfo
 }
 
@@ -37,8 +37,8 @@ func newBlobVerifier(dir string) *blobVerifier {
 	return &blobVerifier{path: path, record: atomicfile.NewRecord(path), verified: map[digest.Digest]fs.FileInfo{}}
 }
 
-// check reads a blob's file, unless it is known to be right. Errors are those of
-// reading, and [ErrNotFound] with a *[sums.MismatchError].
+// check reads the file of a blob unless it is already verified. If the content is wrong, it
+// returns [ErrNotFound] and a *[sums.MismatchError].
 func (b *blobVerifier) check(ctx context.Context, d digest.Digest, path string, info fs.FileInfo) error {
 	if b.record.Has(d, info) || b.wasVerified(d, info) {
 		return nil
@@ -59,13 +59,13 @@ func (b *blobVerifier) check(ctx context.Context, d digest.Digest, path string, 
 	return nil
 }
 
-// written notes a blob that was stored.
+// stored records a blob that was just stored.
 func (b *blobVerifier) stored(d digest.Digest, path string) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return
 	}
-	_ = b.record.Add(d, info) // without it the file is read again
+	_ = b.record.Add(d, info) // if that fails, the file is read again
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for d, info := range b.verified {
@@ -74,8 +74,7 @@ func (b *blobVerifier) stored(d digest.Digest, path string) {
 	}
 }
 
-// note keeps that a file is right: in the record if there is one, else until
-// something is written.
+// remember records that a file is right, in the record file if it exists, otherwise in memory.
 func (b *blobVerifier) remember(d digest.Digest, info fs.FileInfo) {
 	if _, err := os.Lstat(b.path); err == nil {
 		_ = b.record.Add(d, info)

@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	// maxLayoutIndex bounds index.json, in bytes: some 30,000 tags.
+	// maxLayoutIndex limits index.json, in bytes, to about 30,000 tags.
 	maxLayoutIndex = 16 << 20
-	// maxLayoutValues bounds the JSON values in it; a tag takes seven.
+	// maxLayoutValues limits the JSON values in index.json. A tag has seven.
 	maxLayoutValues = 256 << 10
 )
 
@@ -34,7 +34,7 @@ func (l *layout) PushManifest(ctx context.Context, m artifact.Blob) error {
 	return l.PushBlob(ctx, m.Descriptor, bytes.NewReader(m.Bytes))
 }
 
-// PushTag stores a manifest and lets a tag name it, if the tag still is at was.
+// PushTag stores a manifest under a tag if the tag still points to was.
 func (l *layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
 	if err := l.PushManifest(ctx, m); err != nil {
 		return err
@@ -65,7 +65,8 @@ func (l *layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was d
 	return nil
 }
 
-// untag is the trait of that name. The files stay: other tags may need them.
+// deleteTag implements [Traits.DeleteTag]. It keeps the files, because other tags may refer to
+// them.
 func (l *layout) deleteTag(ctx context.Context, tag string, was digest.Digest) error {
 	if _, err := os.Stat(l.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -86,12 +87,12 @@ func (l *layout) deleteTag(ctx context.Context, tag string, was digest.Digest) e
 		return l.writeIndex(index)
 	})
 	if err != nil {
-		return fmt.Errorf("removing the tag %s of %s: %w", tag, l, err)
+		return fmt.Errorf("deleting tag %s of %s: %w", tag, l, err)
 	}
 	return nil
 }
 
-// locked runs do while no other process writes the index.
+// locked calls do while no other process writes the index.
 func (l *layout) locked(ctx context.Context, do func() error) error {
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return err
@@ -99,7 +100,7 @@ func (l *layout) locked(ctx context.Context, do func() error) error {
 	return atomicfile.WithLock(ctx, l.dir, do)
 }
 
-// create writes the file that makes a directory a layout.
+// create writes the file that marks the directory as a layout.
 func (l *layout) create() error {
 	marker, err := json.Marshal(ocispec.ImageLayout{Version: ocispec.ImageLayoutVersion})
 	if err != nil {
@@ -108,27 +109,27 @@ func (l *layout) create() error {
 	return writeFile(filepath.Join(l.dir, ocispec.ImageLayoutFile), marker)
 }
 
-// readIndex reads index.json, after a look whether the directory is a layout.
+// readIndex reads index.json if the directory is a layout.
 func (l *layout) readIndex(ctx context.Context) (ocispec.Index, error) {
 	if err := ctx.Err(); err != nil {
 		return ocispec.Index{}, err
 	}
-	// Looked for before the marker is read, which is written first.
+	// Check for the index before the marker, which is written first.
 	_, noIndex := os.Lstat(filepath.Join(l.dir, ocispec.ImageIndexFile))
 	var marker ocispec.ImageLayout
 	if err := l.readJSON(ocispec.ImageLayoutFile, &marker); err != nil {
 		if noIndex == nil && errors.Is(err, ErrNoRepository) {
-			err = fmt.Errorf("%s has an %s and no %s", l.dir, ocispec.ImageIndexFile, ocispec.ImageLayoutFile)
+			err = fmt.Errorf("%s has %s but no %s", l.dir, ocispec.ImageIndexFile, ocispec.ImageLayoutFile)
 		}
 		return ocispec.Index{}, err
 	}
 	if marker.Version != ocispec.ImageLayoutVersion {
-		return ocispec.Index{}, fmt.Errorf("%s is a layout of version %q, not %q", l.dir, marker.Version, ocispec.ImageLayoutVersion)
+		return ocispec.Index{}, fmt.Errorf("%s has layout version %q, want %q", l.dir, marker.Version, ocispec.ImageLayoutVersion)
 	}
 	var index ocispec.Index
 	err := l.readJSON(ocispec.ImageIndexFile, &index)
 	if errors.Is(err, ErrNoRepository) {
-		// A layout that was begun: the marker is written first.
+		// The layout was just created: the marker is written first.
 		return ocispec.Index{}, nil
 	}
 	return index, err
@@ -149,7 +150,8 @@ func (l *layout) readJSON(name string, into any) error {
 	return nil
 }
 
-// writeIndex replaces index.json, sorted, so that equal content is equal bytes.
+// writeIndex replaces index.json. It sorts the entries, so equal content results in equal
+// bytes.
 func (l *layout) writeIndex(index ocispec.Index) error {
 	index.Versioned = specs.Versioned{SchemaVersion: 2}
 	index.MediaType = ocispec.MediaTypeImageIndex
@@ -173,7 +175,7 @@ func writeFile(path string, data []byte) error {
 	})
 }
 
-// find returns the position of a tag in an index, -1 when it is not there.
+// find returns the position of a tag in an index, or -1 if there is no such tag.
 func find(index ocispec.Index, tag string) int {
 	return slices.IndexFunc(index.Manifests, isTag(tag))
 }

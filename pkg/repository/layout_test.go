@@ -191,11 +191,11 @@ func TestDamagedLayouts(t *testing.T) {
 	}{
 		"marker":            {map[string]string{"oci-layout": "{"}, "oci-layout is damaged"},
 		"marker empty":      {map[string]string{"oci-layout": ""}, "oci-layout is damaged"},
-		"other version":     {map[string]string{"oci-layout": `{"imageLayoutVersion":"2.0.0"}`}, `is a layout of version "2.0.0", not "1.0.0"`},
+		"other version":     {map[string]string{"oci-layout": `{"imageLayoutVersion":"2.0.0"}`}, `has layout version "2.0.0", want "1.0.0"`},
 		"index":             {map[string]string{"oci-layout": marker, "index.json": `{"manifests":[{`}, "index.json is damaged"},
 		"index empty":       {map[string]string{"oci-layout": marker, "index.json": ""}, "index.json is damaged"},
 		"index too large":   {map[string]string{"oci-layout": marker, "index.json": strings.Repeat(" ", 16<<20+1)}, "has more than 16777216 bytes"},
-		"index, no marker":  {map[string]string{"index.json": `{"manifests":[]}`}, "has an index.json and no oci-layout"},
+		"index, no marker":  {map[string]string{"index.json": `{"manifests":[]}`}, "has index.json but no oci-layout"},
 		"a file in between": {map[string]string{"": "this is no directory"}, "not a directory"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,19 +9,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Listings keeps the tags of repositories, so that a run lists the tags of each repository
-// once, however many releases it handles concurrently. The zero value is ready to use.
+// Listings caches the tags of repositories, so that a run lists the tags of each repository
+// once, even for many concurrent releases. The zero value is ready to use.
 type Listings struct {
 	lists memo.Memo[string, listing]
 }
 
-// isUnlisted reports whether an error means that there is no list of tags: the repository
-// is missing, or the login must not list its tags.
+// isUnlisted reports whether err means that there is no list of tags, because the repository is
+// missing or the credentials don't permit listing its tags.
 func isUnlisted(err error) bool {
 	return errors.Is(err, provider.ErrDenied) || errors.Is(err, ErrNoRepository) || errors.Is(err, ErrNotFound)
 }
 
-// listing is the response to a list request. The errors of isUnlisted are kept as well.
+// listing is the result of a list request. Errors of isUnlisted are cached, too.
 type listing struct {
 	tags []string
 	err  error
@@ -43,7 +43,7 @@ func (l *Listings) Tags(ctx context.Context, repo Reader) ([]string, error) {
 	return kept.tags, err
 }
 
-// Reader returns repo with its Tags method replaced by these listings.
+// Reader returns repo with a Tags method that uses these listings.
 func (l *Listings) Reader(repo Reader) Reader { return cachedReader{repo, l} }
 
 type cachedReader struct {

@@ -9,43 +9,42 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ProviderMismatchError says that a tag holds another provider than the one that is wanted,
-// or no provider at all.
+// ProviderMismatchError reports that a tag contains a different provider than expected, or no
+// provider.
 type ProviderMismatchError struct {
 	Tag string
-	// Wanted is the provider that the tag was looked at for.
+	// Wanted is the expected provider.
 	Wanted provider.Address
-	// Provider is the address that the artifact is annotated with. It may be no
-	// address at all.
+	// Provider is the address in the annotation of the artifact. It may be invalid.
 	Provider string
-	// Title is the name of a package of another type, where only that tells.
+	// Title is the name of a package of a different type. It is set if the artifact has no
+	// annotation.
 	Title string
-	// Format says what the tag holds when it is no provider.
+	// Format describes the content of the tag if it isn't a provider.
 	Format error
 }
 
 func (e *ProviderMismatchError) Error() string {
 	switch {
 	case e.Format != nil:
-		return fmt.Sprintf("the tag %s holds something else: %v", e.Tag, e.Format)
+		return fmt.Sprintf("tag %s does not contain a provider: %v", e.Tag, e.Format)
 	case e.Title != "":
-		return fmt.Sprintf("the tag %s holds %s, which is no package of %s", e.Tag, e.Title, e.Wanted)
+		return fmt.Sprintf("tag %s contains %s, which is not a package of %s", e.Tag, e.Title, e.Wanted)
 	}
 	stored, err := provider.ParseAddress(e.Provider)
 	if err != nil {
-		return fmt.Sprintf("the tag %s holds the provider %q, which is no address, and not %s", e.Tag, line(e.Provider), e.Wanted)
+		return fmt.Sprintf("tag %s contains the invalid provider address %q, want %s", e.Tag, line(e.Provider), e.Wanted)
 	}
-	return fmt.Sprintf("the tag %s holds the provider %s, not %s", e.Tag, stored, e.Wanted)
+	return fmt.Sprintf("tag %s contains provider %s, not %s", e.Tag, stored, e.Wanted)
 }
 
-// Kind is [provider.Conflict].
+// Kind returns [provider.Conflict].
 func (e *ProviderMismatchError) Kind() provider.ErrorKind { return provider.Conflict }
 
 // Unwrap returns the *[artifact.FormatError], if there is one.
 func (e *ProviderMismatchError) Unwrap() error { return e.Format }
 
-// Alias returns the alias with which the tag would be taken; ok is false when none
-// allows that.
+// Alias returns the alias that would allow the tag. ok is false if no alias could.
 func (e *ProviderMismatchError) Alias() (alias provider.Alias, ok bool) {
 	stored, err := provider.ParseAddress(e.Provider)
 	if err != nil {
@@ -55,10 +54,10 @@ func (e *ProviderMismatchError) Alias() (alias provider.Alias, ok bool) {
 	return alias, err == nil
 }
 
-// CheckProvider refuses what is not of a provider, and not of one that an alias
-// allows in its place: errors are *[ProviderMismatchError]. A tag that is not there, is
-// lost, or says nothing of its provider passes. OpenTofu goes by the repository
-// alone and does not read the annotation.
+// CheckProvider returns a *[ProviderMismatchError] if the tag contains neither the given
+// provider nor a provider that an alias allows instead. It accepts tags that are missing,
+// dangling, or have no provider annotation. OpenTofu ignores the annotation and only uses the
+// repository.
 func (i Inspection) CheckProvider(a provider.Address, aliases ...provider.Alias) error {
 	if i.Format != nil {
 		return &ProviderMismatchError{Tag: i.Tag, Wanted: a, Format: i.Format}
@@ -74,12 +73,11 @@ func (i Inspection) CheckProvider(a provider.Address, aliases ...provider.Alias)
 	return &ProviderMismatchError{Tag: i.Tag, Wanted: a, Provider: stated}
 }
 
-// CheckOwner refuses a repository whose newest release is of another provider:
-// two in one repository would overwrite each other's versions, and each is
-// installed for the other. It goes by the annotation, without one by the name of a
-// package. Where there is no release, one that waits for approval tells it. Errors are
-// *[ProviderMismatchError], and those of the repository. One that does not list its tags is
-// taken at the word of whoever names it.
+// CheckOwner returns a *[ProviderMismatchError] if the newest release in a repository belongs
+// to a different provider. Two providers in one repository would overwrite each other's
+// versions, and OpenTofu would install one instead of the other. CheckOwner uses the annotation
+// or, if there is none, the name of a package. If the repository has no releases, it checks the
+// newest pending release. If the repository doesn't list its tags, CheckOwner returns nil.
 func CheckOwner(ctx context.Context, repo Reader, a provider.Address, aliases ...provider.Alias) error {
 	tags, err := repo.Tags(ctx)
 	if isUnlisted(err) {

@@ -82,7 +82,7 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 	}
 }
 
-// hasAll reports whether the index states the zips of all packages.
+// hasAll reports whether the index lists the zips of all packages.
 func (i Inspection) hasAll(packages []provider.Package) bool {
 	return !slices.ContainsFunc(packages, func(p provider.Package) bool {
 		t, listed := i.Index.Target(p.Platform)
@@ -91,7 +91,7 @@ func (i Inspection) hasAll(packages []provider.Package) bool {
 	})
 }
 
-// found reports whether a manifest was found undamaged.
+// found reports whether the manifest was read successfully.
 func (i Inspection) found(manifest digest.Digest) bool {
 	for _, f := range i.Platforms {
 		if f.Err == nil && f.Target.Descriptor.Digest == manifest {
@@ -101,11 +101,11 @@ func (i Inspection) found(manifest digest.Digest) bool {
 	return false
 }
 
-// errTagLost is returned if a repository accepted a tag but does not return it.
-var errTagLost = provider.Errorf(provider.Transient, "the repository took the tag and does not show it")
+// errTagLost is returned if a repository accepted a tag but doesn't return it.
+var errTagLost = provider.Errorf(provider.Transient, "repository accepted the tag but does not return it")
 
-// ReadBack looks at a tag that was written. Errors are those of the repository,
-// and a [provider.Transient] error if the tag is missing.
+// ReadBack inspects a tag that was just written. If the tag is missing, it returns a
+// [provider.Transient] error.
 func ReadBack(ctx context.Context, repo Reader, tag string) (Inspection, error) {
 	now, err := Inspect(ctx, repo, tag, DepthIndex)
 	if err == nil && !now.Exists() {
@@ -117,8 +117,8 @@ func ReadBack(ctx context.Context, repo Reader, tag string) (Inspection, error) 
 	return now, nil
 }
 
-// pushMissing pushes a document unless it is there. What an inspection found
-// damaged is not there, whatever the repository says.
+// pushMissing pushes a document unless it exists. A blob that was found damaged is pushed even
+// if the repository reports that it exists.
 func pushMissing(ctx context.Context, repo Repository, retrier transfer.Retrier, was Inspection, d provider.Document) error {
 	blob := ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}
 	push := func() error {
@@ -130,13 +130,13 @@ func pushMissing(ctx context.Context, repo Repository, retrier transfer.Retrier,
 	if was.IsMissing(d.Digest) {
 		return ReplaceBlob(ctx, repo, d.Digest, func() (int64, error) { return d.Size, push() })
 	}
-	if there, err := hasBlob(ctx, repo, blob); there || err != nil {
+	if exists, err := hasBlob(ctx, repo, blob); exists || err != nil {
 		return err
 	}
 	return push()
 }
 
-// pushDocument reads a document where it lies and pushes it.
+// pushDocument opens a document and pushes it.
 func pushDocument(ctx context.Context, repo Repository, d provider.Document) error {
 	content, err := d.Open(ctx)
 	if err != nil {
@@ -146,7 +146,7 @@ func pushDocument(ctx context.Context, repo Repository, d provider.Document) err
 	return repo.PushBlob(ctx, ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}, content)
 }
 
-// each does something for all items, several at once.
+// each calls do for all items concurrently.
 func each[T any](ctx context.Context, items []T, do func(context.Context, T) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentRequests)
@@ -156,22 +156,21 @@ func each[T any](ctx context.Context, items []T, do func(context.Context, T) err
 	return group.Wait()
 }
 
-// ErrCorruptRetained says that a registry took the right content of a blob or a manifest,
-// and kept the damaged one that it has. Distribution does, as it takes what has the
-// right name for the right content.
-var ErrCorruptRetained = provider.Errorf(provider.Unverified, "the registry took the content, and kept its own, which is damaged")
+// ErrCorruptRetained is returned if a registry accepted a blob or manifest but kept its damaged
+// copy. The distribution registry does this because it doesn't verify existing content.
+var ErrCorruptRetained = provider.Errorf(provider.Unverified, "registry accepted the content but kept its damaged copy")
 
-// Replace pushes a blob that was found missing or damaged; push gives its size in bytes.
-// Where the repository has something in its place, it is read back. Errors are those of
-// push and of the repository, and [ErrCorruptRetained].
+// ReplaceBlob pushes a blob that was found missing or damaged. push returns the size of the
+// blob in bytes. If the repository already had a blob with this digest, ReplaceBlob reads it
+// back, and returns [ErrCorruptRetained] if it is still damaged.
 func ReplaceBlob(ctx context.Context, repo Reader, blob digest.Digest, push func() (int64, error)) error {
 	_, err := repo.Stat(ctx, blob)
-	there, err := exists(err)
+	exists, err := isFound(err)
 	if err != nil {
 		return err
 	}
 	size, err := push()
-	if err != nil || !there {
+	if err != nil || !exists {
 		return err
 	}
 	now := blobChecker{repo: repo, read: true}
@@ -182,7 +181,7 @@ func ReplaceBlob(ctx context.Context, repo Reader, blob digest.Digest, push func
 	return err
 }
 
-// putManifest pushes a manifest. One that was found damaged is read back.
+// putManifest pushes a manifest. If the existing one was found damaged, it is read back.
 func putManifest(ctx context.Context, repo Repository, m artifact.Blob, was Inspection) error {
 	d := m.Descriptor.Digest
 	if err := repo.PushManifest(ctx, m); err != nil || !was.damaged(d) {
@@ -195,7 +194,7 @@ func putManifest(ctx context.Context, repo Repository, m artifact.Blob, was Insp
 	return err
 }
 
-// damaged reports whether a manifest was there, and not as its digest says.
+// damaged reports whether the manifest exists but was found damaged.
 func (i Inspection) damaged(manifest digest.Digest) bool {
 	for _, f := range i.Platforms {
 		if f.Target.Descriptor.Digest == manifest {

@@ -126,7 +126,7 @@ func TestPushOfATagThatIsLost(t *testing.T) {
 	was := e.inspect(t, repository.DepthIndex)
 	e.registry.Misbehave(registrytest.ManifestGet, registrytest.Refuse(http.StatusNotFound, "MANIFEST_UNKNOWN", "manifest unknown"), -1)
 	_, _, err := repository.Push(t.Context(), e.open(t), pack(t, twoZips), was, repository.PushOptions{})
-	if provider.KindOf(err) != provider.Transient || err.Error() != "reading the tag back: the repository took the tag and does not show it" {
+	if provider.KindOf(err) != provider.Transient || err.Error() != "reading the tag back: repository accepted the tag but does not return it" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -14,41 +14,40 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// RealmError says that no login is sent to the token service that a registry
-// names, its "realm" (https://distribution.github.io/distribution/spec/auth/token/).
-// [Options.TokenRealms] allows it.
+// RealmError reports that no credentials are sent to the token service ("realm") that a
+// registry refers to. [Options.TokenRealms] can allow it.
+// https://distribution.github.io/distribution/spec/auth/token/
 type RealmError struct {
-	// Realm is the token service's host, with its port when it is known.
+	// Realm is the host of the token service, with its port if known.
 	Realm string
-	// Private tells that its address is one that only a network of one's own has.
-	// Else the registry that names it is spoken to without TLS, so that it may be
-	// anybody who names it.
+	// Private reports that the token service has a private address. Otherwise, the registry is
+	// accessed without TLS, so an attacker could have inserted the token service.
 	Private bool
 }
 
 func (e *RealmError) Error() string {
 	if e.Private {
-		return fmt.Sprintf("the registry names %s as its token service, which is at a private address and not the registry's own host", e.Realm)
+		return fmt.Sprintf("registry refers to token service %s, which has a private address and is not on the registry's host", e.Realm)
 	}
-	return fmt.Sprintf("the registry, which is spoken to without TLS, names %s as its token service, and the login is not for that host", e.Realm)
+	return fmt.Sprintf("registry is accessed over plain HTTP and refers to token service %s on another host, which must not receive the credentials", e.Realm)
 }
 
-// Kind is [provider.Refused].
+// Kind returns [provider.Refused].
 func (e *RealmError) Kind() provider.ErrorKind { return provider.Refused }
 
-// realmPolicy decides which token services are asked for tokens. A registry, or somebody
-// on the way to one without TLS, could name any host: one that only this machine reaches,
-// or one that collects logins.
+// realmPolicy decides which token services are requested. A registry, or an attacker between
+// the client and a registry without TLS, can refer to any host, including hosts that only this
+// machine can reach and hosts that collect credentials.
 type realmPolicy struct {
-	// registry is the registry's host, with its port if any.
+	// registry is the registry's host, with its port if it has one.
 	registry string
-	// plain reports that the registry is contacted without TLS.
+	// plain reports that the registry is accessed over plain HTTP.
 	plain   bool
 	allowed []string
 }
 
-// check refuses a token service. It does not look through a name that resolves to another
-// address when the request is sent.
+// check returns an error if a token service is not allowed. It can't detect a host name that
+// resolves to another address when the request is sent.
 func (p realmPolicy) check(ctx context.Context, realm *url.URL, hasLogin bool) error {
 	if p.allows(realm) {
 		return p.checkScheme(realm)
@@ -62,7 +61,7 @@ func (p realmPolicy) check(ctx context.Context, realm *url.URL, hasLogin bool) e
 	return nil
 }
 
-// checkScheme refuses to leave TLS.
+// checkScheme returns an error for a downgrade from HTTPS.
 func (p realmPolicy) checkScheme(realm *url.URL) error {
 	switch {
 	case realm.Scheme == "https", realm.Scheme == "http" && p.plain:
@@ -70,10 +69,11 @@ func (p realmPolicy) checkScheme(realm *url.URL) error {
 	case realm.Scheme == "http":
 		return httpclient.NewDowngradeError(realm)
 	}
-	return fmt.Errorf("the registry names a token service with the scheme %q", realm.Scheme)
+	return fmt.Errorf("token service has the unsupported scheme %q", realm.Scheme)
 }
 
-// checkAddress also refuses private addresses of other hosts than the registry's.
+// checkAddress checks the scheme, and returns an error for private addresses of hosts other
+// than the registry's.
 func (p realmPolicy) checkAddress(ctx context.Context, realm *url.URL) error {
 	if err := p.checkScheme(realm); err != nil || p.isOwn(realm) {
 		return err
@@ -82,7 +82,7 @@ func (p realmPolicy) checkAddress(ctx context.Context, realm *url.URL) error {
 	if address, err := netip.ParseAddr(realm.Hostname()); err == nil {
 		addresses = append(addresses, address)
 	} else {
-		// A name that can't be resolved here may be one that the proxy knows.
+		// The proxy may know names that can't be resolved here.
 		addresses, _ = net.DefaultResolver.LookupNetIP(ctx, "ip", realm.Hostname())
 	}
 	for _, address := range addresses {
@@ -93,26 +93,26 @@ func (p realmPolicy) checkAddress(ctx context.Context, realm *url.URL) error {
 	return nil
 }
 
-// checkRedirect is the policy for redirects of token requests: the service itself may move
-// them within its origin. An identity token in the body goes to no other one.
+// checkRedirect is the redirect policy for token requests. The token service can redirect them
+// within its origin. An identity token in the body is never sent to another origin.
 func (p realmPolicy) checkRedirect(req *http.Request, via []*http.Request) error {
 	if httpclient.SameOrigin(req.URL, via[0].URL) {
 		return nil
 	}
 	if req.Body != nil && req.Body != http.NoBody {
-		return errors.New("the token service sends the login to another host")
+		return errors.New("token service redirects the credentials to another host")
 	}
 	return p.checkAddress(req.Context(), req.URL)
 }
 
-// isOwn reports whether a URL is at the registry's own host, on any port.
+// isOwn reports whether a URL has the registry's host, with any port.
 func (p realmPolicy) isOwn(u *url.URL) bool {
 	own := url.URL{Host: p.registry}
 	return strings.EqualFold(u.Hostname(), own.Hostname())
 }
 
-// allows reports whether a login may go to a host. Without a port all of its ports
-// are allowed.
+// allows reports whether credentials may be sent to a host. An allowed host without a port
+// matches all ports.
 func (p realmPolicy) allows(u *url.URL) bool {
 	for _, host := range p.allowed {
 		if strings.EqualFold(host, u.Host) || strings.EqualFold(strings.Trim(host, "[]"), u.Hostname()) {
@@ -122,7 +122,8 @@ func (p realmPolicy) allows(u *url.URL) bool {
 	return false
 }
 
-// sharedAddresses are those of carriers (RFC 6598), where clouds have internal services.
+// sharedAddresses is the shared address space of RFC 6598, which clouds use for internal
+// services.
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
 
 func isPrivate(a netip.Addr) bool {

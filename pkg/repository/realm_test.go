@@ -132,7 +132,7 @@ func (s *realmServer) push(t *testing.T) error {
 
 func TestTokenServices(t *testing.T) {
 	t.Parallel()
-	const private, insecure = "at a private address", "spoken to without TLS"
+	const private, insecure = "has a private address", "over plain HTTP"
 	anonymous := func(s *realmServer) { s.options.Credential = nil }
 	refresh := func(s *realmServer) {
 		s.options.Credential = func(context.Context, string) (repository.Credential, error) {
@@ -223,7 +223,7 @@ func TestTokenServiceOutOfReach(t *testing.T) {
 	s := newRealmServer(t, false)
 	s.realm, s.options.TokenRealms = "https://10.0.0.1/auth", []string{"10.0.0.1"}
 	err := s.push(t)
-	if err == nil || !strings.Contains(err.Error(), "asking the token service 10.0.0.1: ") || strings.Contains(err.Error(), "#") {
+	if err == nil || !strings.Contains(err.Error(), "requesting a token from 10.0.0.1: ") || strings.Contains(err.Error(), "#") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -14,28 +14,28 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 )
 
-// redirect is the trait of that name.
+// redirect implements [Traits.Redirect].
 func (r *remoteRepository) redirect(ctx context.Context, d ocispec.Descriptor) (string, error) {
 	at := r.blobURL(d)
 	ctx = auth.AppendRepositoryScope(context.WithValue(ctx, noRedirectKey{}, at.String()), r.remote.Reference, auth.ActionPull)
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // a registry that sends the blob itself need not go on with it
+	defer cancel() // stops a registry that sends the blob itself
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return "", err
 	}
 	resp, err := r.remote.Client.Do(req)
 	if err != nil {
-		return "", r.fail("asking where there is blob", d.Digest.String(), httpclient.RedactError(err))
+		return "", r.fail("requesting the location of blob", d.Digest.String(), httpclient.RedactError(err))
 	}
 	defer resp.Body.Close()
 	switch {
 	case resp.StatusCode < http.StatusMultipleChoices:
 		return "", nil
 	case resp.StatusCode >= http.StatusBadRequest:
-		return "", r.fail("asking where there is blob", d.Digest.String(), httpclient.NewStatusError(resp))
+		return "", r.fail("requesting the location of blob", d.Digest.String(), httpclient.NewStatusError(resp))
 	}
-	// What nobody else can follow is not handed on.
+	// Return only URLs that other clients can use.
 	to, err := at.Parse(resp.Header.Get("Location"))
 	if err != nil || !isSignedURL(at, to) {
 		return "", nil
@@ -43,18 +43,19 @@ func (r *remoteRepository) redirect(ctx context.Context, d ocispec.Descriptor) (
 	return to.String(), nil
 }
 
-// signedElsewhere reports whether somebody without a login may be sent to a URL: it is at
-// another host than the registry's, which would want one, and has no login in it.
+// isSignedURL reports whether a client without credentials can be redirected to a URL: it must
+// have a different host than the registry, which would require credentials, and must not
+// contain credentials.
 func isSignedURL(from, to *url.URL) bool {
 	return to.Scheme == "https" && to.Host != "" && to.User == nil && !strings.EqualFold(to.Host, from.Host)
 }
 
-// stayKey marks a context whose request for a URL is not sent on; one for a token may
-// be.
+// noRedirectKey is the context key of the URL whose redirects are not followed. Redirects of
+// requests for tokens are followed.
 type noRedirectKey struct{}
 
-// isNotAsked is the policy for redirects of requests to a registry: requests that ask
-// where they are redirected stop there.
+// stopAtRedirect is the redirect policy for requests to a registry. It stops requests that only
+// determine where they are redirected.
 func stopAtRedirect(req *http.Request, via []*http.Request) error {
 	if asked, marked := req.Context().Value(noRedirectKey{}).(string); marked && via[0].URL.String() == asked {
 		return http.ErrUseLastResponse
@@ -62,9 +63,9 @@ func stopAtRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// follow is a client's policy for redirects, after one of ours. A request that has left
-// its first origin has no login, even if it returns: net/http takes it away for other
-// host names only, and not for other ports.
+// follow returns a redirect policy that combines policy with check. It removes the credentials
+// of requests that have left their first origin, even if they return to it, because net/http
+// removes them only for other host names, not for other ports.
 func follow(policy, check func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		if err := check(req, via); err != nil {
@@ -77,7 +78,7 @@ func follow(policy, check func(*http.Request, []*http.Request) error) func(*http
 		if policy != nil {
 			return policy(req, via)
 		}
-		const most = 10 // net/http's own rule
+		const most = 10 // as in net/http
 		if len(via) >= most {
 			return fmt.Errorf("more than %d redirects", most)
 		}

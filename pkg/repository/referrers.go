@@ -16,27 +16,27 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxMerges is how often a list that other runs write at the same time is
-// merged again.
+// maxMerges is the maximum number of times a list of referrers is merged because other runs
+// write it concurrently.
 const maxMerges = 20
 
-// ErrNoReferrersList is GitLab's way: it resolves a tag "sha256-HEX" as that digest. A
-// list of referrers that is written there takes the place of the artifact
-// itself, so none is.
-var ErrNoReferrersList = provider.Errorf(provider.Refused, "the registry resolves the referrers tag to the artifact itself, so it can hold no list of referrers")
+// ErrNoReferrersList is returned for registries, such as GitLab's, that resolve a tag
+// "sha256-HEX" as that digest. A list of referrers under that tag would replace the artifact
+// itself, so none is written.
+var ErrNoReferrersList = provider.Errorf(provider.Refused, "registry resolves the referrers tag to the artifact itself, so it cannot store a list of referrers")
 
-// referrers is what refers to a manifest, by the referrers API where there is
-// one, else by the referrers tag.
+// referrers contains the referrers of a manifest, from the referrers API or, if the registry
+// doesn't have it, from the referrers tag.
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#listing-referrers
 type referrers struct {
 	entries []ocispec.Descriptor
-	// byAPI tells that the registry keeps the list itself.
+	// byAPI reports that the registry maintains the list itself.
 	byAPI bool
-	// list is what is under the referrers tag; the zero value when nothing is.
+	// list is the content of the referrers tag, or the zero value if there is none.
 	list artifact.Blob
 }
 
-// readReferrers lists what refers to a manifest.
+// readReferrers returns the referrers of a manifest.
 func readReferrers(ctx context.Context, repo Reader, subject digest.Digest) (referrers, error) {
 	if ask := repo.Traits().Referrers; ask != nil {
 		entries, supported, err := ask(ctx, subject)
@@ -45,7 +45,7 @@ func readReferrers(ctx context.Context, repo Reader, subject digest.Digest) (ref
 		}
 	}
 	d, data, err := repo.Manifest(ctx, artifact.ReferrersTag(subject))
-	if there, err := exists(err); !there {
+	if exists, err := isFound(err); !exists {
 		return referrers{}, err
 	}
 	if d.Digest == subject {
@@ -56,14 +56,14 @@ func readReferrers(ctx context.Context, repo Reader, subject digest.Digest) (ref
 	return referrers{entries: entries, list: artifact.Blob{Descriptor: list, Bytes: data}}, err
 }
 
-// maxDocuments bounds the referrers of one manifest. A release has a few.
+// maxDocuments limits the number of referrers of one manifest. A release has a few.
 const maxDocuments = 100
 
-// Documents reads what is attached to a manifest: SBOMs, provenance and the
-// like, sorted by name: registries list them in any order. Referrers that are
-// something else, such as signatures of the artifact itself and denials, are left
-// out, and so are those that a clean-up job took away, and a repository's inability
-// to list any: none of them makes the manifest itself less than it is.
+// Documents returns the documents that are attached to a manifest, such as SBOMs and
+// provenance, sorted by name because registries list them in any order. It omits other
+// referrers, such as signatures of the artifact and denials, and referrers whose manifests are
+// missing. If the registry can't list referrers, it returns none. None of these cases is a
+// problem of the manifest itself.
 func Documents(ctx context.Context, repo Reader, subject digest.Digest) ([]provider.Document, error) {
 	documents, _, err := readDocuments(ctx, repo, subject)
 	if err != nil {
@@ -75,26 +75,24 @@ func Documents(ctx context.Context, repo Reader, subject digest.Digest) ([]provi
 	return documents, nil
 }
 
-// CheckReferrers finds what [Documents] passes over: a list of referrers that is
-// none, and documents on it that are not there, or not as the list says. A
-// repository that can hold no list has none. The second error is that of a
-// repository that did not answer.
+// CheckReferrers returns the problems that [Documents] ignores: invalid lists of referrers, and
+// documents that are missing or differ from the list. err is a failure to read the repository.
 func CheckReferrers(ctx context.Context, repo Reader, subject digest.Digest) (lost []error, err error) {
 	documents, lost, err := readDocuments(ctx, repo, subject)
 	for _, d := range documents {
-		there, err := hasBlob(ctx, repo, ocispec.Descriptor{Digest: d.Digest, Size: d.Size})
+		exists, err := hasBlob(ctx, repo, ocispec.Descriptor{Digest: d.Digest, Size: d.Size})
 		if err != nil {
 			return lost, err
 		}
-		if !there {
+		if !exists {
 			lost = append(lost, fmt.Errorf("the document %s is missing or damaged: %w", d.Name, ErrNotFound))
 		}
 	}
 	return lost, err
 }
 
-// readDocuments describes the documents that are attached to a manifest, in the
-// order of the list, and says why others on it cannot be read.
+// readDocuments returns the documents that are attached to a manifest in the order of the list,
+// and the problems with those that can't be read.
 func readDocuments(ctx context.Context, repo Reader, subject digest.Digest) (documents []provider.Document, lost []error, err error) {
 	known, err := readReferrers(ctx, repo, subject)
 	switch {
@@ -105,12 +103,12 @@ func readDocuments(ctx context.Context, repo Reader, subject digest.Digest) (doc
 	case err != nil:
 		return nil, nil, fmt.Errorf("listing the referrers of %s: %w", subject, err)
 	case len(known.entries) > maxDocuments:
-		return nil, nil, fmt.Errorf("listing the referrers of %s: there are %d, more than the %d that are read", subject, len(known.entries), maxDocuments)
+		return nil, nil, fmt.Errorf("listing the referrers of %s: %d referrers exceed the limit of %d", subject, len(known.entries), maxDocuments)
 	}
 	for _, d := range known.entries {
 		name := d.Annotations[ocispec.AnnotationTitle]
 		if provider.CheckFilename(name) != nil || d.Digest.Validate() != nil || d.ArtifactType == artifact.TypeDenial {
-			continue // something else, such as a signature of the artifact itself
+			continue // not a document, for example a signature of the artifact
 		}
 		var layer ocispec.Descriptor
 		_, data, err := repo.Manifest(ctx, d.Digest.String())
@@ -137,8 +135,8 @@ func isFormat(err error) bool {
 	return is
 }
 
-// DocumentAt describes the document that a layer is; it is read where it lies.
-// sumsName is what a SHA256SUMS layer without a title is called.
+// DocumentAt returns the document in a layer. Its content is read from the repository when it
+// is opened. sumsName is the name of a SHA256SUMS layer without a title.
 func DocumentAt(repo Reader, layer ocispec.Descriptor, sumsName string) provider.Document {
 	document := artifact.DocumentOf(layer, sumsName)
 	document.Content = func(ctx context.Context) (io.ReadCloser, error) {
@@ -151,19 +149,19 @@ func DocumentAt(repo Reader, layer ocispec.Descriptor, sumsName string) provider
 	return document
 }
 
-// Attach stores documents about the manifest that subject describes, and gives
-// the names of those that were not there. The same document is not attached
-// twice, nor another one of the same name and type beside it.
+// Attach attaches documents to the manifest that subject describes, and returns the names of
+// those that were not attached before. It doesn't attach a document if one with the same
+// digest, or with the same name and type, is already attached.
 func Attach(ctx context.Context, repo Repository, documents []provider.Document, subject ocispec.Descriptor) (attached []string, err error) {
 	if len(documents) == 0 {
 		return nil, nil
 	}
-	// 1. What refers to the manifest already.
+	// 1. Read the existing referrers.
 	known, err := readReferrers(ctx, repo, subject.Digest)
 	if err != nil {
 		return nil, fmt.Errorf("attaching %s: %w", documents[0].Name, err)
 	}
-	// 2. The documents that do not.
+	// 2. Push the missing documents.
 	var entries []ocispec.Descriptor
 	for _, document := range documents {
 		entry, isNew, err := store(ctx, repo, document, subject, known)
@@ -175,7 +173,7 @@ func Attach(ctx context.Context, repo Repository, documents []provider.Document,
 			attached = append(attached, document.Name)
 		}
 	}
-	// 3. The list of them.
+	// 3. Add them to the list of referrers.
 	if known.byAPI || len(entries) == 0 {
 		return attached, nil
 	}
@@ -186,8 +184,8 @@ func Attach(ctx context.Context, repo Repository, documents []provider.Document,
 	return attached, nil
 }
 
-// store pushes a document and its manifest, unless one like it is listed and
-// there.
+// store pushes a document and its manifest, unless the document is already listed and its
+// manifest exists.
 func store(ctx context.Context, repo Repository, document provider.Document, subject ocispec.Descriptor, known referrers) (entry ocispec.Descriptor, isNew bool, err error) {
 	referrer, err := artifact.PackReferrer(document, subject)
 	if err != nil {
@@ -210,25 +208,24 @@ func store(ctx context.Context, repo Repository, document provider.Document, sub
 	return referrer.Entry, true, repo.PushManifest(ctx, referrer.Manifest)
 }
 
-// holdsManifest reports whether the manifest of an entry exists: clean-up jobs delete
-// manifests that have no tag.
+// hasManifest reports whether the manifest of an entry exists. Clean-up jobs delete manifests
+// that have no tag.
 func hasManifest(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
 	_, _, err := repo.Manifest(ctx, d.Digest.String())
-	return exists(err)
+	return isFound(err)
 }
 
-// referrersList is the list of referrers that is kept under a tag.
+// referrersList is a list of referrers under a tag.
 type referrersList struct {
 	repo    Repository
 	subject digest.Digest
-	// original is a list that is written as it is, if it leaves nothing out; the
-	// zero value is none.
+	// original, if not the zero value, is written unchanged if it contains all entries.
 	original artifact.Blob
 }
 
-// add adds entries to the list, and reads it back: another run may have written it
-// at the same time. Where the repository cannot refuse to move a tag that another
-// run moved, it is read once more.
+// add adds entries to the list and reads it back, because another run may have written it
+// concurrently. If the repository doesn't write tags atomically, add reads the list again after
+// a delay.
 func (l referrersList) add(ctx context.Context, entries []ocispec.Descriptor, known referrers) error {
 	settled := l.repo.Traits().AtomicTags
 	for range maxMerges {
@@ -257,10 +254,10 @@ func (l referrersList) add(ctx context.Context, entries []ocispec.Descriptor, kn
 			return err
 		}
 	}
-	return fmt.Errorf("the list of referrers: %w, %d times", ErrTagMoved, maxMerges)
+	return fmt.Errorf("updating the list of referrers: %w, %d times", ErrTagMoved, maxMerges)
 }
 
-// next is the list to write: the original, or what is known with the missing ones.
+// next returns the list to write: the original, or the known entries with the missing ones.
 func (l referrersList) next(ctx context.Context, entries, missing []ocispec.Descriptor, known referrers) (artifact.Blob, error) {
 	isNew := func(d ocispec.Descriptor) bool { return !referrers{entries: entries}.has(d.Digest) }
 	if l.original.Bytes != nil && !slices.ContainsFunc(known.entries, isNew) {
@@ -269,8 +266,8 @@ func (l referrersList) next(ctx context.Context, entries, missing []ocispec.Desc
 	return known.with(ctx, l.repo, missing)
 }
 
-// with is the list with more entries, and without those that lead nowhere:
-// registries refuse an index that names what they do not have.
+// with returns the list with more entries, but without entries whose manifests are missing,
+// because registries reject an index that refers to missing manifests.
 func (l referrers) with(ctx context.Context, repo Reader, entries []ocispec.Descriptor) (artifact.Blob, error) {
 	var alive []ocispec.Descriptor
 	for _, d := range l.entries {

@@ -25,66 +25,66 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// maxTagPages bounds a tag list; with the 100 tags or more that registries put
-// on a page it is far above any provider's number of versions.
+// maxTagPages limits the pages of a tag list. Registries return 100 or more tags per page, so
+// the limit is far above the number of versions of any provider.
 const maxTagPages = 1000
 
-// defaultSettle is the trait Settle.
+// defaultConfirmDelay is the default of [Options.ConfirmDelay].
 const defaultConfirmDelay = 500 * time.Millisecond
 
-// Options say how registries are reached. The zero value reaches them
-// anonymously over https.
+// Options configures access to registries. The zero value accesses them anonymously over HTTPS.
 type Options struct {
-	// HTTP sends the requests; it brings TLS, timeouts and retries. Nil is one
-	// with all of them.
+	// HTTP sends the requests, and is responsible for TLS, timeouts, and retries. If nil, a
+	// client with the defaults of this module is used.
 	HTTP *http.Client
-	// PlainHTTP lists the registries, host or host:port, that are spoken to
-	// without TLS.
+	// PlainHTTP lists registries, as host or host:port, that are accessed over plain HTTP.
 	PlainHTTP []string
-	// Credential gives the login for a repository, "host/name". Nil is
+	// Credential returns the credentials for a repository, "host/name". If nil, access is
 	// anonymous.
 	Credential func(ctx context.Context, repository string) (Credential, error)
-	// TokenRealms lists token services, host or host:port, that the login may go
-	// to though they are at private addresses, or named by a registry of PlainHTTP,
-	// on another host than the registry. Without a port it is all ports.
+	// TokenRealms lists token services, as host or host:port, that may receive credentials even
+	// if they have private addresses, or if a registry of PlainHTTP on another host refers to
+	// them. A host without a port matches all ports.
 	TokenRealms []string
-	// Backoff is the pause after the given number of failures; nil doubles from
-	// half a second. It counts where a manifest's answer breaks off in the
-	// middle, which HTTP clients do not repeat.
+	// Backoff returns the pause after the given number of failures. If nil, the pause starts at
+	// half a second and doubles. It applies if a response is interrupted, because HTTP clients
+	// don't repeat such requests.
 	Backoff func(failed int) time.Duration
-	// Settle is the trait of that name; 0 is half a second. Layouts have it too.
+	// ConfirmDelay is the value of [Traits.ConfirmDelay], including for image layouts. If zero,
+	// it is half a second.
 	ConfirmDelay time.Duration
-	// Progress is told of what is tried again.
+	// Progress receives retried requests.
 	Progress provider.Progress
-	// Buffers is the memory for parts of large blobs that arrive before they are read. If
-	// nil, each repository has its own.
+	// Buffers is the memory for parts of large blobs that arrive before they are read. If nil,
+	// each repository has a separate buffer pool.
 	Buffers *transfer.BufferPool
 }
 
-// Credential is a login to a registry. The zero value is anonymous.
+// Credential contains the credentials for a registry. The zero value is anonymous.
 type Credential struct {
 	Username, Password string
-	// RefreshToken is an OAuth2 identity token, AccessToken a bearer token.
+	// RefreshToken is an OAuth 2.0 identity token. AccessToken is a bearer token.
 	RefreshToken, AccessToken string
-	// From says where the login comes from, for messages; it may be empty.
+	// From is the source of the credentials, for messages. It may be empty.
 	From string
 }
 
-// remoteRepository is a repository of an OCI registry. It has a client of its own, so that tokens are never shared between repositories.
+// remoteRepository is a repository in a registry. Each has a separate client, so repositories
+// never share tokens.
 type remoteRepository struct {
 	remote      *remote.Repository
 	retrier     transfer.Retrier
 	credentials *credentialState
-	// http sends all requests, below what knows of logins.
+	// http sends all requests, below the layer that authenticates them.
 	http         *http.Client
 	buffers      *transfer.BufferPool
 	confirmDelay time.Duration
-	// refusals counts what speaks against reading blobs in parts, see [maxRefusals].
+	// rangeRefusals counts the reasons not to read blobs in ranges. See [maxRangeRefusals].
 	rangeRefusals atomic.Int32
 	uploads       uploads
 }
 
-// newRegistry prepares access to a registry's repository; nothing is sent yet.
+// newRegistry returns access to a repository in a registry. It doesn't send requests.
 func newRegistry(ref template.Reference, o Options) (*remoteRepository, error) {
 	repo := &remote.Repository{
 		Reference:        registry.Reference{Registry: ref.Registry, Repository: ref.Name},
@@ -94,9 +94,8 @@ func newRegistry(ref template.Reference, o Options) (*remoteRepository, error) {
 
 		ReferrerListMaxPages: maxReferrerPages,
 	}
-	// Else oras keeps a list of referrers by itself, where the registry does
-	// not, and deletes what it takes for older lists. [Attach] does
-	// that with more care.
+	// Otherwise, oras maintains the list of referrers itself if the registry doesn't, and
+	// deletes what it considers to be older lists. [Attach] is more careful.
 	if err := repo.SetReferrersCapability(true); err != nil {
 		return nil, err
 	}
@@ -120,7 +119,7 @@ func (r *remoteRepository) String() string {
 	return r.remote.Reference.Registry + "/" + r.remote.Reference.Repository
 }
 
-// Traits tell where the repository is, and what registries can do.
+// Traits returns the location of the repository and the optional operations of registries.
 func (r *remoteRepository) Traits() Traits {
 	return Traits{
 		Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
@@ -128,7 +127,7 @@ func (r *remoteRepository) Traits() Traits {
 	}
 }
 
-// Tags lists all tags.
+// Tags returns all tags.
 func (r *remoteRepository) Tags(ctx context.Context) (all []string, err error) {
 	err = r.retrier.Do(ctx, "listing the tags of "+r.String(), func() error {
 		all, err = r.tags(ctx)
@@ -145,7 +144,7 @@ func (r *remoteRepository) tags(ctx context.Context) ([]string, error) {
 			size += len(tag)
 		}
 		if all = append(all, page...); len(all) > maxTags || size > maxTagBytes {
-			return fmt.Errorf("there are more than %d tags, or more than %d bytes of them", maxTags, maxTagBytes)
+			return fmt.Errorf("list exceeds %d tags or %d bytes", maxTags, maxTagBytes)
 		}
 		return nil
 	})
@@ -181,9 +180,10 @@ func (r *remoteRepository) manifest(ctx context.Context, reference string) (ocis
 	return d, data, nil
 }
 
-// fetchManifest counts a manifest before it is read: of many releases at once, each may
-// have manifests as large as OpenTofu reads. One that has to wait is given up and requested
-// again, because HTTP/2 would keep megabytes of it meanwhile.
+// fetchManifest requests a manifest and reserves memory for it, because many releases are read
+// concurrently and each manifest can be as large as OpenTofu permits. If it has to wait for
+// memory, it closes the response and repeats the request later, because HTTP/2 would buffer
+// megabytes of the response.
 func (r *remoteRepository) fetchManifest(ctx context.Context, reference string) (ocispec.Descriptor, io.ReadCloser, error) {
 	d, body, err := r.remote.Manifests().FetchReference(ctx, reference)
 	if err != nil {
@@ -204,7 +204,7 @@ func (r *remoteRepository) fetchManifest(ctx context.Context, reference string) 
 	return r.remote.Manifests().FetchReference(ctx, reference)
 }
 
-// Stat asks for a blob's size by HEAD.
+// Stat requests the size of a blob with HEAD.
 func (r *remoteRepository) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	found, err := r.remote.Blobs().Resolve(ctx, d.String())
 	if err != nil {
@@ -221,9 +221,9 @@ func (r *remoteRepository) PushManifest(ctx context.Context, m artifact.Blob) er
 	return nil
 }
 
-// PushTag uploads a manifest under a tag, after a look whether another run
-// moved the tag since it was read. A registry cannot do both in one, so every
-// try looks again: between two of them another run has time for all of its own.
+// PushTag uploads a manifest under a tag, after checking that no other run has moved the tag.
+// Registries can't do both atomically, so each attempt checks again: another run may have
+// written the tag between two attempts.
 func (r *remoteRepository) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
 	return r.retrier.Do(ctx, "tagging "+r.String()+":"+tag, func() error {
 		return r.checkAndTag(ctx, m, tag, was)
@@ -233,14 +233,14 @@ func (r *remoteRepository) PushTag(ctx context.Context, m artifact.Blob, tag str
 func (r *remoteRepository) checkAndTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
 	d, err := r.remote.Manifests().Resolve(ctx, tag)
 	if err != nil {
-		if _, err := exists(r.fail("looking for tag", tag, err)); err != nil {
+		if _, err := isFound(r.fail("looking for tag", tag, err)); err != nil {
 			return err
 		}
 	}
 	switch d.Digest {
 	case was:
 	case m.Descriptor.Digest:
-		return nil // an earlier try arrived, though its answer did not
+		return nil // an earlier attempt succeeded, but its response was lost
 	default:
 		return fmt.Errorf("tagging %s:%s: %w", r, tag, ErrTagMoved)
 	}
@@ -250,7 +250,7 @@ func (r *remoteRepository) checkAndTag(ctx context.Context, m artifact.Blob, tag
 	return nil
 }
 
-// fail says what was done and puts the error into our words.
+// fail returns an [Error] about an operation on the repository.
 func (r *remoteRepository) fail(doing, what string, err error) error {
 	return r.credentials.fail(Error{
 		Op: doing, Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,

@@ -17,9 +17,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Blob opens a blob; its bytes are not verified yet. From 16 MiB on it comes over
-// several connections, unless the registry has turned out not to like that. Reading
-// ends with the context, and the blob has to be closed.
+// Blob opens a blob. Its content is not verified. Blobs of 16 MiB and more are read over
+// several connections, unless the registry has refused that before. Reading fails when ctx is
+// canceled. The caller must close the blob.
 func (r *remoteRepository) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
 	if 0 <= d.Size && d.Size <= httpclient.MaxAhead {
 		return r.smallBlob(ctx, d)
@@ -36,7 +36,7 @@ func (r *remoteRepository) Blob(ctx context.Context, d ocispec.Descriptor) (io.R
 			if err != nil {
 				return nil, err
 			}
-			// The first answer says which version the others have to be of.
+			// All responses must be of the same version as the first one.
 			first := transfer.ValidatorOf(resp)
 			version.CompareAndSwap(nil, &first)
 			if err := part.Check(resp, *version.Load()); err != nil {
@@ -53,12 +53,12 @@ func (r *remoteRepository) Blob(ctx context.Context, d ocispec.Descriptor) (io.R
 	}, r.buffers)
 }
 
-// maxRefusals is how often a registry may be too busy for several connections. One
-// moment says little of the rest of a run.
+// maxRangeRefusals is the number of responses of a busy registry after which blobs are read
+// over one connection. A single response may be due to a temporary overload.
 const maxRangeRefusals = 3
 
-// refused counts why a blob did not come in parts. What is no matter of the moment
-// counts for good.
+// rangesRefused records why a blob could not be read in ranges. Reasons other than a busy
+// registry are permanent.
 func (r *remoteRepository) rangesRefused(why error) {
 	if errors.Is(why, transfer.ErrLimited) {
 		r.rangeRefusals.Add(1)
@@ -75,8 +75,8 @@ func (r *remoteRepository) fetchBlob(ctx context.Context, d ocispec.Descriptor) 
 	return body, nil
 }
 
-// smallBlob reads a blob that the client has in memory anyway, and asks again when
-// it breaks off: documents are read by many who have no tries of their own.
+// smallBlob reads a blob into memory and repeats interrupted requests, because many readers of
+// documents don't retry.
 func (r *remoteRepository) smallBlob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
 	var data []byte
 	err := r.retrier.Do(ctx, "fetching blob "+d.Digest.String(), func() error {
@@ -85,7 +85,7 @@ func (r *remoteRepository) smallBlob(ctx context.Context, d ocispec.Descriptor) 
 			return err
 		}
 		defer func() { _ = body.Close() }()
-		// One byte more shows that there are too many.
+		// One extra byte reveals that the blob is too large.
 		if data, err = io.ReadAll(io.LimitReader(body, d.Size+1)); err != nil {
 			return r.fail("fetching blob", d.Digest.String(), err)
 		}
@@ -97,13 +97,13 @@ func (r *remoteRepository) smallBlob(ctx context.Context, d ocispec.Descriptor) 
 	return io.NopCloser(bytes.NewReader(data)), nil
 }
 
-// blobURL is where a registry has its blobs:
+// blobURL returns the URL of a blob:
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-blobs
 func (r *remoteRepository) blobURL(d ocispec.Descriptor) *url.URL {
 	return r.url("blobs", d.Digest.String())
 }
 
-// url returns that of something in the repository.
+// url returns the URL of a path in the repository.
 func (r *remoteRepository) url(path ...string) *url.URL {
 	at := &url.URL{Scheme: "https", Host: r.remote.Reference.Host()}
 	if r.remote.PlainHTTP {
@@ -112,9 +112,9 @@ func (r *remoteRepository) url(path ...string) *url.URL {
 	return at.JoinPath(append([]string{"v2", r.remote.Reference.Repository}, path...)...)
 }
 
-// ask asks once for a part of a blob, on a connection of its own. It is the
-// registry that is asked each time, not where it redirects to: it decides who may
-// read, and the URLs that it signs expire.
+// requestRange requests a range of a blob once, on a dedicated connection. It requests the URL
+// of the registry each time, not the URL that the registry redirects to, because the registry
+// authorizes the request and the URLs that it signs expire.
 func (r *remoteRepository) requestRange(ctx context.Context, at *url.URL, part transfer.Range) (*http.Response, error) {
 	ctx = auth.AppendRepositoryScope(httpclient.WithDedicatedConnection(httpclient.WithoutRetry(ctx)), r.remote.Reference, auth.ActionPull)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
@@ -132,9 +132,9 @@ func (r *remoteRepository) requestRange(ctx context.Context, at *url.URL, part t
 	return resp, nil
 }
 
-// partsReader verifies a blob that comes in parts. Wrong bytes are worth another
-// go, which is then in one stream: it may be the parts that are wrong, as with
-// caches that take one range for another.
+// partsReader verifies a blob that is read in ranges. If the content is wrong, the next attempt
+// reads the blob over one connection, because the ranges may be at fault: some caches mix them
+// up.
 type partsReader struct {
 	io.ReadCloser
 	parts *transfer.RangeReader

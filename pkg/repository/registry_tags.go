@@ -13,48 +13,49 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ErrTagNotDeleted says that a registry does not remove tags, or not for this login.
-var ErrTagNotDeleted = provider.Errorf(provider.Refused, "the registry leaves the tag where it is")
+// ErrTagNotDeleted is returned if a registry doesn't delete tags, or not for these credentials.
+var ErrTagNotDeleted = provider.Errorf(provider.Refused, "registry does not delete tags")
 
-// untag is the trait of that name.
+// deleteTag implements [Traits.DeleteTag].
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#deleting-tags
 func (r *remoteRepository) deleteTag(ctx context.Context, tag string, was digest.Digest) error {
-	return r.retrier.Do(ctx, "removing the tag "+r.String()+":"+tag, func() error {
-		there, err := r.resolveTag(ctx, tag)
+	return r.retrier.Do(ctx, "deleting tag "+r.String()+":"+tag, func() error {
+		exists, err := r.resolveTag(ctx, tag)
 		switch {
-		case err != nil || there == "":
+		case err != nil || exists == "":
 			return err
-		case there != was:
-			return fmt.Errorf("removing the tag %s:%s: %w", r, tag, ErrTagMoved)
+		case exists != was:
+			return fmt.Errorf("deleting tag %s:%s: %w", r, tag, ErrTagMoved)
 		}
 		refused := r.sendDelete(ctx, tag)
 		if refused != nil && !isPermanent(refused) {
 			return refused
 		}
-		// What the answer means, only another look tells: some answer 404 to all
-		// that would delete, and some say yes and do nothing.
-		if there, err = r.resolveTag(ctx, tag); err != nil || there == "" {
+		// Check the result, because the response is not reliable: some registries respond with
+		// 404 to every deletion, and some report success without deleting anything.
+		if exists, err = r.resolveTag(ctx, tag); err != nil || exists == "" {
 			return err
 		}
 		if refused == nil {
-			return r.fail("removing the tag", tag, ErrTagNotDeleted)
+			return r.fail("deleting tag", tag, ErrTagNotDeleted)
 		}
 		return fmt.Errorf("%w: %w", ErrTagNotDeleted, refused)
 	})
 }
 
-// tagged returns the digest that a tag names, empty where there is no such tag.
+// resolveTag returns the digest that a tag points to, or an empty digest if the tag doesn't
+// exist.
 func (r *remoteRepository) resolveTag(ctx context.Context, tag string) (digest.Digest, error) {
 	d, err := r.remote.Manifests().Resolve(ctx, tag)
 	if err != nil {
-		_, err = exists(r.fail("looking for tag", tag, err))
+		_, err = isFound(r.fail("looking for tag", tag, err))
 		return "", err
 	}
 	return d.Digest, nil
 }
 
-// deleteTag asks for the tag to be deleted, by its name: by its digest, all other
-// tags of the manifest would go too.
+// sendDelete requests the deletion of a tag by its name. Deleting by digest would delete all
+// tags of the manifest.
 func (r *remoteRepository) sendDelete(ctx context.Context, tag string) error {
 	ctx = auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull, auth.ActionDelete)
 	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, r.url("manifests", tag).String(), nil)
@@ -63,19 +64,19 @@ func (r *remoteRepository) sendDelete(ctx context.Context, tag string) error {
 	}
 	resp, err := r.remote.Client.Do(req)
 	if err != nil {
-		return r.fail("removing the tag", tag, httpclient.RedactError(err))
+		return r.fail("deleting tag", tag, httpclient.RedactError(err))
 	}
 	if resp.StatusCode < http.StatusMultipleChoices {
 		return resp.Body.Close()
 	}
-	return r.fail("removing the tag", tag, responseError(resp))
+	return r.fail("deleting tag", tag, responseError(resp))
 }
 
-// meansNo knows answers that mean no, in contrast to trouble that may pass.
+// isPermanent reports whether err is a permanent refusal, in contrast to a temporary failure.
 func isPermanent(err error) bool {
-	answer, ok := errors.AsType[*ResponseError](err)
-	if ok && answer.Status < http.StatusInternalServerError && answer.Status != http.StatusTooManyRequests {
+	response, ok := errors.AsType[*ResponseError](err)
+	if ok && response.Status < http.StatusInternalServerError && response.Status != http.StatusTooManyRequests {
 		return true
 	}
-	return errors.Is(err, provider.ErrDenied) || ok && answer.Status == http.StatusNotImplemented
+	return errors.Is(err, provider.ErrDenied) || ok && response.Status == http.StatusNotImplemented
 }

@@ -68,19 +68,19 @@ func TestErrors(t *testing.T) {
 	}{
 		"401": {
 			registrytest.Refuse(401, "UNAUTHORIZED", "authentication required"), []error{provider.ErrDenied},
-			[]error{repository.ErrNotFound, repository.ErrNoRepository}, "the registry answered 401 Unauthorized, UNAUTHORIZED: authentication required",
+			[]error{repository.ErrNotFound, repository.ErrNoRepository}, "registry responded with 401 Unauthorized, UNAUTHORIZED: authentication required",
 		},
 		"403": {
 			registrytest.Refuse(403, "DENIED", "no"), []error{provider.ErrDenied},
-			[]error{repository.ErrNotFound, repository.ErrNoRepository}, "the registry answered 403 Forbidden, DENIED: no",
+			[]error{repository.ErrNotFound, repository.ErrNoRepository}, "registry responded with 403 Forbidden, DENIED: no",
 		},
 		"404 of a name": {
 			registrytest.Refuse(404, "NAME_UNKNOWN", "no such name"), []error{repository.ErrNoRepository, repository.ErrNotFound},
-			[]error{provider.ErrDenied}, "the registry answered 404 Not Found, NAME_UNKNOWN: no such name",
+			[]error{provider.ErrDenied}, "registry responded with 404 Not Found, NAME_UNKNOWN: no such name",
 		},
 		"404 of a Harbor project": {
 			registrytest.Refuse(404, "NOT_FOUND", "project acme not found"), []error{repository.ErrNoRepository, repository.ErrNotFound},
-			[]error{provider.ErrDenied}, "the registry answered 404 Not Found, NOT_FOUND: project acme not found",
+			[]error{provider.ErrDenied}, "registry responded with 404 Not Found, NOT_FOUND: project acme not found",
 		},
 		"404 of something else in Harbor": {
 			registrytest.Refuse(404, "NOT_FOUND", "artifact acme/thing:1.0.0 not found"), []error{repository.ErrNotFound},
@@ -96,11 +96,11 @@ func TestErrors(t *testing.T) {
 		},
 		"429": {
 			registrytest.Refuse(429, "TOOMANYREQUESTS", "slow\ndown"), nil,
-			[]error{provider.ErrDenied, repository.ErrNotFound}, "the registry answered 429 Too Many Requests, TOOMANYREQUESTS: slow down",
+			[]error{provider.ErrDenied, repository.ErrNotFound}, "registry responded with 429 Too Many Requests, TOOMANYREQUESTS: slow down",
 		},
 		"500 without words": {
 			origintest.Status(500), nil, []error{provider.ErrDenied, repository.ErrNotFound, repository.ErrNoRepository},
-			"the registry answered 500 Internal Server Error",
+			"registry responded with 500 Internal Server Error",
 		},
 		"very long": {
 			registrytest.Refuse(400, "UNKNOWN", strings.Repeat("long ", 1000)), nil, nil, "…",
@@ -233,7 +233,7 @@ func TestLoginLookupFails(t *testing.T) {
 	s := newServer(t, registrytest.Options{Username: "user", Password: "password"})
 	broken := errors.New("the helper is broken")
 	s.options.Credential = func(context.Context, string) (repository.Credential, error) { return repository.Credential{}, broken }
-	if _, err := s.open(t).Tags(t.Context()); !errors.Is(err, broken) || !strings.Contains(err.Error(), "looking up the login for "+s.host) {
+	if _, err := s.open(t).Tags(t.Context()); !errors.Is(err, broken) || !strings.Contains(err.Error(), "looking up credentials for "+s.host) {
 		t.Error(err)
 	}
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxReferrerPages bounds a list of referrers.
+// maxReferrerPages limits the pages of a list of referrers.
 const maxReferrerPages = 100
 
-// referrers is the trait of that name.
+// referrers implements [Traits.Referrers].
 func (r *remoteRepository) referrers(ctx context.Context, subject digest.Digest) (list []ocispec.Descriptor, supported bool, err error) {
 	err = r.retrier.Do(ctx, "listing the referrers of "+subject.String(), func() error {
 		list, err = r.listReferrers(ctx, subject)
@@ -30,7 +30,7 @@ func (r *remoteRepository) referrers(ctx context.Context, subject digest.Digest)
 	if errors.Is(err, errdef.ErrUnsupported) {
 		return nil, false, nil
 	}
-	if answer, ok := errors.AsType[*ResponseError](err); ok && slices.Contains(unsupportedStatuses, answer.Status) {
+	if response, ok := errors.AsType[*ResponseError](err); ok && slices.Contains(unsupportedStatuses, response.Status) {
 		return nil, false, nil
 	}
 	return nil, false, err
@@ -40,7 +40,7 @@ func (r *remoteRepository) listReferrers(ctx context.Context, subject digest.Dig
 	var all []ocispec.Descriptor
 	err := r.remote.Referrers(ctx, ocispec.Descriptor{Digest: subject}, "", func(page []ocispec.Descriptor) error {
 		if all = append(all, page...); len(all) > maxReferrers {
-			return fmt.Errorf("there are more than %d", maxReferrers)
+			return fmt.Errorf("list exceeds %d referrers", maxReferrers)
 		}
 		return nil
 	})
@@ -50,21 +50,22 @@ func (r *remoteRepository) listReferrers(ctx context.Context, subject digest.Dig
 	return nil, r.fail("listing the referrers of", subject.String(), err)
 }
 
-// noSuchAPI are the answers, beside 404, of registries that do not know the path.
+// unsupportedStatuses are the statuses, in addition to 404, of registries that don't support a
+// path.
 var unsupportedStatuses = []int{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotImplemented}
 
-// errNotMounted ends an upload that a registry has begun instead of mounting.
+// errNotMounted aborts an upload that the registry has started instead of mounting the blob.
 var errNotMounted = errors.New("not mounted")
 
-// mount is the trait of that name.
+// mount implements [Traits.Mount].
 func (r *remoteRepository) mount(ctx context.Context, d ocispec.Descriptor, from string) (mounted bool, err error) {
 	err = r.remote.Mount(ctx, d, from, func() (io.ReadCloser, error) { return nil, errNotMounted })
 	if err == nil {
 		return true, nil
 	}
 	err = r.fail("mounting blob", d.Digest.String(), err)
-	answer, refused := errors.AsType[*ResponseError](err)
-	if errors.Is(err, errNotMounted) || errors.Is(err, provider.ErrDenied) || refused && answer.Status < http.StatusInternalServerError {
+	response, refused := errors.AsType[*ResponseError](err)
+	if errors.Is(err, errNotMounted) || errors.Is(err, provider.ErrDenied) || refused && response.Status < http.StatusInternalServerError {
 		return false, nil
 	}
 	return false, err

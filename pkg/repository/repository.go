@@ -1,10 +1,10 @@
-// Package repository gives access to OCI repositories: those of registries and
-// those that are image layout directories. Both kinds keep the same
-// contract, [Repository], and what they can do beyond it they declare in their
-// [Traits]. Use it to look at what a tag holds ([Inspect]), to push a packed
-// release ([Push]), to attach documents ([Attach]), or to copy a release with all
-// that belongs to it ([Copy]). Releases are read by package source and written by
-// package publish.
+// Package repository provides access to OCI repositories, both in registries and in image
+// layout directories. Both kinds implement [Repository], and declare what else they can do in
+// their [Traits].
+//
+// Use it to inspect the content that a tag points to ([Inspect]), push a packed release
+// ([Push]), attach documents ([Attach]), or copy a release with everything that belongs to it
+// ([Copy]). Package source reads releases, and package publish writes them.
 package repository
 
 import (
@@ -24,41 +24,41 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Reader is the reading half of a [Repository]. Content that is missing is
-// [ErrNotFound], a repository that is missing [ErrNoRepository], a refusal
-// [provider.ErrDenied]; a tag that leads to nothing is a *[DanglingTagError].
+// Reader reads from an OCI repository. If content is missing, methods return [ErrNotFound]; if
+// the repository is missing, [ErrNoRepository]; if access is denied, [provider.ErrDenied]; and
+// if a tag points to missing or damaged content, a *[DanglingTagError].
 type Reader interface {
-	// String names the repository as people write it.
+	// String returns the name of the repository, for messages.
 	String() string
-	// Traits are the same during the value's whole life.
+	// Traits returns the traits of the repository, which never change.
 	Traits() Traits
-	// Tags lists all tags, in no particular order.
+	// Tags returns all tags in any order.
 	Tags(ctx context.Context) ([]string, error)
-	// Manifest reads a manifest or index by tag or digest, up to
-	// [artifact.MaxManifestSize] bytes. The bytes have the descriptor's digest.
+	// Manifest reads a manifest or index by tag or digest, up to [artifact.MaxManifestSize]
+	// bytes, and verifies it against the digest of the descriptor.
 	Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error)
-	// Blob opens a blob. The bytes are not verified yet: see [Verified].
+	// Blob opens a blob. Its content is not verified. See [Verified].
 	Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error)
-	// Stat gives a blob's size in bytes without reading it.
+	// Stat returns the size of a blob in bytes.
 	Stat(ctx context.Context, d digest.Digest) (int64, error)
 }
 
-// Repository is where releases lie and go.
+// Repository reads from and writes to an OCI repository.
 type Repository interface {
 	Reader
-	// PushBlob stores a blob; content has to be what d says. It is read once, so
-	// whoever repeats a push opens it again.
+	// PushBlob stores a blob. content must match d. It is read once, so the caller must open it
+	// again to retry.
 	PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error
 	// PushManifest stores a manifest under its digest.
 	PushManifest(ctx context.Context, m artifact.Blob) error
-	// PushTag stores a manifest under a tag that still is at was (empty: is not
-	// there), else the error is [ErrTagMoved]. Whether the look and the write are
-	// one step is a trait.
+	// PushTag stores a manifest under a tag if the tag still points to was, which is empty if
+	// the tag must not exist. Otherwise, it returns [ErrTagMoved]. [Traits.AtomicTags] reports
+	// whether the check and the write are atomic.
 	PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error
 }
 
-// Open returns the repository that a reference names. Nothing is contacted or
-// created yet.
+// Open returns the repository that a reference refers to. It doesn't contact or create
+// anything.
 func Open(ref template.Reference, o Options) (Repository, error) {
 	if ref.IsLayout() {
 		return newLayout(ref.Layout, cmp.Or(o.ConfirmDelay, defaultConfirmDelay)), nil
@@ -66,8 +66,8 @@ func Open(ref template.Reference, o Options) (Repository, error) {
 	return newRegistry(ref, o)
 }
 
-// Verified opens a blob through the verifying reader of package sums; name is for
-// its errors.
+// Verified opens a blob and verifies it with the reader of package sums. name identifies the
+// blob in errors.
 func Verified(ctx context.Context, repo Reader, d ocispec.Descriptor, name string) (io.ReadCloser, error) {
 	body, err := repo.Blob(ctx, d)
 	if err != nil {
@@ -80,8 +80,8 @@ func Verified(ctx context.Context, repo Reader, d ocispec.Descriptor, name strin
 	return verified, nil
 }
 
-// readManifest reads a whole manifest and checks its digest. The size is what is
-// expected, and only saves memory on the way.
+// readManifest reads and verifies a manifest. The size in d only determines the initial buffer
+// size.
 func readManifest(r io.Reader, d ocispec.Descriptor) ([]byte, error) {
 	expected := max(min(d.Size, artifact.MaxManifestSize), 0)
 	buffer := bytes.NewBuffer(make([]byte, 0, expected+bytes.MinRead))
@@ -98,8 +98,8 @@ func readManifest(r io.Reader, d ocispec.Descriptor) ([]byte, error) {
 	return data, nil
 }
 
-// isThere turns "not found" into false.
-func exists(err error) (bool, error) {
+// isFound returns false instead of a "not found" error.
+func isFound(err error) (bool, error) {
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrNoRepository) {
 		return false, nil
 	}

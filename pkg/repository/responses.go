@@ -19,32 +19,32 @@ import (
 )
 
 const (
-	// maxTags bounds the tags of a repository, and maxTagBytes their text. A
-	// provider has some hundreds of versions.
+	// maxTags limits the number of tags of a repository, and maxTagBytes their total size. A
+	// provider has a few hundred versions.
 	maxTags     = 100_000
 	maxTagBytes = 8 << 20
-	// maxListValues bounds the JSON values on a page of either list.
+	// maxListValues limits the JSON values on a page of tags or repositories.
 	maxListValues = maxTags + 100
-	// maxReferrerValues bounds those of a page of referrers, which have some six
+	// maxReferrerValues limits the JSON values on a page of referrers, which have about six
 	// each.
 	maxReferrerValues = 16 << 10
-	// maxStart is how much of an answer is read to see whether it is a page, and
-	// maxTitle how much of a page to find its title, in bytes.
+	// maxStart is the number of bytes of a response that are read to detect a web page.
+	// maxTitle is the number of bytes of a web page that are read to find its title.
 	maxStart = 1 << 10
 	maxTitle = 64 << 10
 )
 
-// checkResponses is the layer of a registry's client that sees each request as it is sent,
-// and each response first.
+// checkResponses returns the layer of a registry's client that records the credentials of
+// requests and checks responses. See [Options.client].
 func checkResponses(next http.RoundTripper, login *credentialState) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport
 	}
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		login.record(httpclient.SentWith(req))
-		req = req.WithContext(req.Context()) // a copy, as is the header
+		req = req.WithContext(req.Context()) // copies the request; the header is copied below
 		req.Header = req.Header.Clone()
-		// Go would request gzip by itself, and then know no length.
+		// Otherwise, Go requests gzip and doesn't report the length.
 		req.Header.Set("Accept-Encoding", "identity")
 		resp, err := next.RoundTrip(req)
 		if err != nil {
@@ -62,9 +62,9 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// checkAnswer looks at a good answer before the library does: that it is a
-// registry's, that a list is whole and has no more in it than is decoded, and that
-// a blob was stored as what it is.
+// checkResponse checks a successful response before oras decodes it: it must come from a
+// registry, lists must be complete and within limits, and blobs must be stored under the right
+// digest.
 func checkResponse(req *http.Request, resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusCreated:
@@ -83,17 +83,17 @@ func checkResponse(req *http.Request, resp *http.Response) error {
 	return nil
 }
 
-// checkStored refuses the end of an upload when the registry says that it has
-// stored something else. Not all of them say what.
+// checkStored returns an error if the registry reports that it stored a blob under a different
+// digest. Some registries don't report a digest.
 func checkStored(req *http.Request, resp *http.Response) error {
 	want, got := digest.Digest(req.URL.Query().Get("digest")), digest.Digest(resp.Header.Get("Docker-Content-Digest"))
 	if want.Validate() == nil && got.Validate() == nil && got != want && got.Algorithm() == want.Algorithm() {
-		return &sums.MismatchError{Name: "blob as the registry stored it", Got: got.String(), Want: want.String()}
+		return &sums.MismatchError{Name: "blob as stored by the registry", Got: got.String(), Want: want.String()}
 	}
 	return nil
 }
 
-// listValues bounds the values of an answer that is a list; else it is 0.
+// listValues returns the maximum number of JSON values if the response is a list, otherwise 0.
 func listValues(req *http.Request) int {
 	switch path := req.URL.Path; {
 	case req.Method != http.MethodGet:
@@ -112,28 +112,29 @@ func isHTML(h http.Header) bool {
 	return mediaType == "text/html"
 }
 
-// readList reads a page of a list whole.
+// readList reads a page of a list into memory and checks it.
 func readList(req *http.Request, resp *http.Response, values int) error {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, artifact.MaxManifestSize+1))
 	_ = resp.Body.Close()
 	if err != nil {
-		return fmt.Errorf("the list broke off: %w", err)
+		return fmt.Errorf("reading the list: %w", err)
 	}
 	if len(data) > artifact.MaxManifestSize {
-		return fmt.Errorf("a page of the list has more than %d bytes", artifact.MaxManifestSize)
+		return fmt.Errorf("list page exceeds %d bytes", artifact.MaxManifestSize)
 	}
 	if isHTML(resp.Header) || looksLikePage(data) {
 		return newPageError(req, resp, data)
 	}
 	if err := bounded.CheckJSON(data, values); err != nil {
-		return fmt.Errorf("a page of the list is not read: %w", err)
+		return fmt.Errorf("reading a list page: %w", err)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(data))
 	return nil
 }
 
-// checkPage refuses a web page in the place of content. What merely is of the type
-// of one passes, and so does a page that was asked for by its digest.
+// checkPage returns an error if the response is a web page instead of content. It accepts
+// content that merely has the content type of a web page, and web pages that were requested by
+// their digest.
 func checkPage(req *http.Request, resp *http.Response) error {
 	if req.Method == http.MethodHead {
 		if isManifest(req) && isHTML(resp.Header) {
@@ -151,7 +152,7 @@ func checkPage(req *http.Request, resp *http.Response) error {
 			return newPageError(req, resp, start)
 		}
 	}
-	// An error of the connection comes again where the rest is read.
+	// An error of the connection is returned again when the body is read.
 	body := resp.Body
 	resp.Body = struct {
 		io.Reader
@@ -160,7 +161,7 @@ func checkPage(req *http.Request, resp *http.Response) error {
 	return nil
 }
 
-// broken gives an error once, when there is one.
+// broken is a reader that returns an error, or io.EOF if there is none.
 type broken struct{ err error }
 
 func (b *broken) Read([]byte) (int, error) {
@@ -170,20 +171,21 @@ func (b *broken) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// looksLikePage knows HTML by its beginning. No manifest and no list begins so.
+// looksLikePage reports whether the data starts like HTML. Manifests and lists never start like
+// that.
 func looksLikePage(data []byte) bool {
 	start := bytes.TrimLeftFunc(data[:min(len(data), maxStart)], unicode.IsSpace)
 	start = bytes.ToLower(start[:min(len(start), len("<!doctype html"))])
 	return bytes.HasPrefix(start, []byte("<!doctype html")) || bytes.HasPrefix(start, []byte("<html"))
 }
 
-// ErrPage reports that a registry sent a web page with status 200, as portals, login pages
-// and proxies do.
-var ErrPage = provider.Errorf(provider.Transient, "the answer is not the registry's")
+// ErrPage is returned if a web page was received with status 200 instead of a registry
+// response, for example from a captive portal, login page, or proxy.
+var ErrPage = provider.Errorf(provider.Transient, "expected a registry response")
 
 func newPageError(req *http.Request, resp *http.Response, data []byte) error {
 	_ = resp.Body.Close()
 	sent := httpclient.SentWith(req)
-	return fmt.Errorf("%w but %s, of content type %q",
+	return fmt.Errorf("%w, got %s with content type %q",
 		ErrPage, httpclient.Excerpt("text/html", data, sent), line(sent.Text(resp.Header.Get("Content-Type"))))
 }

@@ -24,22 +24,22 @@ import (
 )
 
 const (
-	// minResumed is the size, in bytes, from which an upload that broke off goes on
-	// where it was. Below, asking costs more than sending again.
+	// minResumableSize is the size, in bytes, from which an interrupted upload is resumed. For
+	// smaller blobs, requesting the status costs more than sending the blob again.
 	minResumableSize = 16 << 20
-	// maxRefusal is how much of a refusal is read, in bytes.
+	// maxErrorBody is the number of bytes of an error response that are read.
 	maxErrorBody = 8 << 10
 )
 
-// upload is one that broke off.
+// upload is an interrupted upload.
 type upload struct {
-	// at is where the registry has it.
+	// location is the URL of the upload at the registry.
 	location *url.URL
-	// sent is how many bytes the network took. The registry may have less.
+	// sent is the number of bytes that were sent. The registry may have received fewer.
 	sent int64
 }
 
-// uploads are those that broke off.
+// uploads contains the interrupted uploads.
 type uploads struct {
 	mu          sync.Mutex
 	interrupted map[digest.Digest]upload
@@ -57,7 +57,7 @@ func (u *uploads) store(d digest.Digest, broken upload) {
 	u.interrupted[d] = broken
 }
 
-// take returns an upload once: it is kept again when it breaks off again.
+// take returns and removes an upload.
 func (u *uploads) take(d digest.Digest) (broken upload, found bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -66,10 +66,10 @@ func (u *uploads) take(d digest.Digest) (broken upload, found bool) {
 	return broken, found
 }
 
-// PushBlob uploads a blob in one request. It cannot be sent again from here, as
-// content is read once: the caller retries by opening the content again. Of a large
-// blob, what has arrived by then is not sent again, where the registry tells. All of the
-// content is read even so: it is verified as a whole.
+// PushBlob uploads a blob in one request. It can't retry, because it reads content once. The
+// caller must open the content again and call PushBlob again. If the upload of a large blob was
+// interrupted and the registry reports how much it received, only the rest is sent. The content
+// is read in full even then, because it is verified as a whole.
 func (r *remoteRepository) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	ctx = r.pushContext(ctx)
 	if broken, found := r.uploads.take(d.Digest); found {
@@ -84,23 +84,23 @@ func (r *remoteRepository) PushBlob(ctx context.Context, d ocispec.Descriptor, c
 }
 
 func (r *remoteRepository) pushWhole(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
-	begun, err := r.startUpload(ctx) //nolint:bodyclose // begin has closed it
+	started, err := r.startUpload(ctx) //nolint:bodyclose // startUpload has closed it
 	if err != nil {
 		return err
 	}
-	p, err := r.uploadLocation(begun)
+	p, err := r.uploadLocation(started)
 	if err != nil {
 		return err
 	}
 	return r.finishUpload(ctx, d, content, p)
 }
 
-// pushing returns requests of the context the permission to push.
+// pushContext returns a context in which requests have the permission to push.
 func (r *remoteRepository) pushContext(ctx context.Context) context.Context {
 	return auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull, auth.ActionPush)
 }
 
-// begin starts an upload:
+// startUpload starts an upload:
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-blobs
 func (r *remoteRepository) startUpload(ctx context.Context) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url("blobs", "uploads").String()+"/", nil)
@@ -117,16 +117,16 @@ func (r *remoteRepository) startUpload(ctx context.Context) (*http.Response, err
 	return resp, resp.Body.Close()
 }
 
-// placeOf returns where a registry wants the content of an upload that it has begun. That
-// is at the registry itself: content and login go nowhere else.
-func (r *remoteRepository) uploadLocation(begun *http.Response) (partial, error) {
+// uploadLocation returns the URL to which the content of an upload must be sent. It must be at
+// the registry itself, because content and credentials are not sent anywhere else.
+func (r *remoteRepository) uploadLocation(started *http.Response) (partial, error) {
 	asked := r.url()
-	at, err := begun.Location()
+	at, err := started.Location()
 	if err != nil {
 		return partial{}, err
 	}
-	// Some registries leave out the port if it is that of https, although they are
-	// contacted with it: https://github.com/oras-project/oras-go/issues/177
+	// Some registries omit the port of HTTPS even if the request has it:
+	// https://github.com/oras-project/oras-go/issues/177
 	if asked.Port() == "443" && at.Port() == "" && at.Hostname() == asked.Hostname() {
 		at.Host = asked.Host
 	}
@@ -134,12 +134,13 @@ func (r *remoteRepository) uploadLocation(begun *http.Response) (partial, error)
 	case asked.Scheme == "https" && at.Scheme != "https":
 		return partial{}, httpclient.NewDowngradeError(at)
 	case !httpclient.SameOrigin(at, asked):
-		return partial{}, fmt.Errorf("the registry wants the upload at another host, %s", at.Host)
+		return partial{}, fmt.Errorf("registry redirects the upload to another host, %s", at.Host)
 	}
-	return partial{location: at, authorization: begun.Request.Header.Get("Authorization")}, nil
+	return partial{location: at, authorization: started.Request.Header.Get("Authorization")}, nil
 }
 
-// put sends the rest of a blob and ends its upload. Where it breaks off, it is kept.
+// finishUpload sends the rest of a blob and completes its upload. If it is interrupted, the
+// upload is stored so that it can be resumed.
 func (r *remoteRepository) finishUpload(ctx context.Context, d ocispec.Descriptor, rest io.Reader, p partial) error {
 	sent := transfer.NewRecorder(rest)
 	req, err := p.request(ctx, d, sent)
@@ -159,16 +160,17 @@ func (r *remoteRepository) finishUpload(ctx context.Context, d ocispec.Descripto
 	return err
 }
 
-// partial is what a registry has of a blob.
+// partial describes how much of a blob a registry has received.
 type partial struct {
 	location *url.URL
 	size     int64
-	// authorization is what the registry let us ask with.
+	// authorization is the Authorization header of the request that the registry accepted.
 	authorization string
 }
 
-// arrived asks how much of an upload has arrived; the size is zero when that can't
-// be used, for whatever reason: https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-a-blob-in-chunks
+// uploadStatus requests how much of an upload the registry has received. The size is zero if
+// the upload can't be resumed for any reason.
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-a-blob-in-chunks
 func (r *remoteRepository) uploadStatus(ctx context.Context, u upload) partial {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.location.String(), nil)
 	if err != nil {
@@ -183,7 +185,8 @@ func (r *remoteRepository) uploadStatus(ctx context.Context, u upload) partial {
 	if to, err := resp.Location(); err == nil {
 		p.location = to
 	}
-	// The login goes nowhere else, and what was not sent can't have arrived.
+	// Credentials are not sent to other hosts, and the registry can't have received more than
+	// was sent.
 	isHere := resp.Request.URL.Host == u.location.Host && p.location.Host == u.location.Host && p.location.Scheme == u.location.Scheme
 	if resp.StatusCode != http.StatusNoContent || !isHere || p.size > u.sent {
 		return partial{}
@@ -191,8 +194,8 @@ func (r *remoteRepository) uploadStatus(ctx context.Context, u upload) partial {
 	return p
 }
 
-// received reads the header "Range: 0-99" of 100 bytes that have arrived. Of one
-// byte it says the same as of none.
+// receivedBytes parses the header "Range: 0-99", which means 100 bytes. The header is the same
+// for one byte and for none.
 func receivedBytes(h http.Header) int64 {
 	first, last, _ := strings.Cut(strings.TrimPrefix(h.Get("Range"), "bytes="), "-")
 	n, err := strconv.ParseInt(last, 10, 64)
@@ -202,9 +205,9 @@ func receivedBytes(h http.Header) int64 {
 	return n + 1
 }
 
-// pushRest leaves out what has arrived, and ends the upload with the rest. The
-// registry holds all of it against the digest. What it refuses is worth another try,
-// which begins anew.
+// resumeUpload skips the bytes that the registry has received and sends the rest. The registry
+// compares the whole blob with the digest. If the registry rejects the upload, the error is
+// retryable, and the next attempt starts a new upload.
 func (r *remoteRepository) resumeUpload(ctx context.Context, d ocispec.Descriptor, content io.Reader, p partial) error {
 	if _, err := io.CopyN(io.Discard, bounded.Reader(ctx, content), p.size); err != nil {
 		return r.fail("pushing blob", d.Digest.String(), err)
@@ -220,23 +223,24 @@ func (r *remoteRepository) resumeUpload(ctx context.Context, d ocispec.Descripto
 	return failure
 }
 
-// startsOver reports whether a registry refuses the rest of an upload, and not the login.
+// isUploadRefused reports whether a registry rejects the upload, in contrast to the
+// credentials.
 func isUploadRefused(err error) bool {
-	answer, refused := errors.AsType[*errcode.ErrorResponse](err)
-	return refused && answer.StatusCode != http.StatusUnauthorized && answer.StatusCode != http.StatusForbidden
+	response, refused := errors.AsType[*errcode.ErrorResponse](err)
+	return refused && response.StatusCode != http.StatusUnauthorized && response.StatusCode != http.StatusForbidden
 }
 
-// whole looks whether a registry has put both parts together.
+// checkUploaded checks that the registry has assembled both parts of a blob.
 func (r *remoteRepository) checkUploaded(ctx context.Context, d ocispec.Descriptor) error {
 	size, err := r.Stat(ctx, d.Digest)
 	if err == nil && size != d.Size {
-		wrong := &sums.SizeError{Name: "the blob that went in two parts", Got: size, Want: d.Size}
+		wrong := &sums.SizeError{Name: "resumed upload", Got: size, Want: d.Size}
 		return &httpclient.RetryableError{Err: r.fail("pushing the rest of blob", d.Digest.String(), wrong)}
 	}
 	return err
 }
 
-// request is the one that ends an upload:
+// request returns the request that completes an upload:
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-a-blob-in-chunks
 func (p partial) request(ctx context.Context, d ocispec.Descriptor, rest io.Reader) (*http.Request, error) {
 	if p.size == d.Size {
@@ -259,7 +263,7 @@ func (p partial) request(ctx context.Context, d ocispec.Descriptor, rest io.Read
 	return req, nil
 }
 
-// refusal is the library's error of an answer.
+// responseError returns the error of oras for a response, and closes the response.
 func responseError(resp *http.Response) error {
 	defer func() { _ = resp.Body.Close() }()
 	e := &errcode.ErrorResponse{Method: resp.Request.Method, URL: resp.Request.URL, StatusCode: resp.StatusCode}

@@ -9,21 +9,21 @@ import (
 	"path/filepath"
 )
 
-// writable is the trait of that name. It begins the upload of a blob, to which a
-// registry answers as it would to a push, and cancels it: nothing has been sent.
+// writable implements [Traits.Writable]. It starts the upload of a blob, for which registries
+// check the same permissions as for a push, and cancels it.
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-blobs
 func (r *remoteRepository) writable(ctx context.Context) error {
-	begun, err := r.startUpload(r.pushContext(ctx))
+	started, err := r.startUpload(r.pushContext(ctx))
 	if err != nil {
-		return r.fail("beginning an upload to", "", err)
+		return r.fail("starting an upload to", "", err)
 	}
-	r.cancel(ctx, begun)
+	r.cancel(ctx, started)
 	return nil
 }
 
-// cancel ends an upload. A registry that can't do that forgets it after a while.
-func (r *remoteRepository) cancel(ctx context.Context, begun *http.Response) {
-	p, err := r.uploadLocation(begun)
+// cancel cancels an upload. Registries that don't support that expire the upload.
+func (r *remoteRepository) cancel(ctx context.Context, started *http.Response) {
+	p, err := r.uploadLocation(started)
 	if err != nil {
 		return
 	}
@@ -36,8 +36,8 @@ func (r *remoteRepository) cancel(ctx context.Context, begun *http.Response) {
 	}
 }
 
-// writable is the trait of that name: a file can be made in the layout, or in the
-// directory that is there of its path. It is gone again.
+// writable implements [Traits.Writable]. It creates and removes a file in the layout or, if the
+// layout doesn't exist, in its closest existing parent directory.
 func (l *layout) writable(context.Context) error {
 	dir := l.dir
 	for {

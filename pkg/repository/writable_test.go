@@ -28,7 +28,7 @@ func TestWritableRegistry(t *testing.T) {
 		"allowed, no place is named":       {registryAt(""), func(err error) bool { return err == nil }, 0},
 		"denied":                           {origintest.Status(http.StatusForbidden), func(err error) bool { return errors.Is(err, provider.ErrDenied) }, 0},
 		"no repository":                    {registrytest.Refuse(http.StatusNotFound, "NAME_UNKNOWN", "none"), func(err error) bool { return errors.Is(err, repository.ErrNoRepository) }, 0},
-		"out of order":                     {origintest.Status(http.StatusBadRequest), func(err error) bool { return err != nil && strings.Contains(err.Error(), "beginning an upload to") }, 0},
+		"out of order":                     {origintest.Status(http.StatusBadRequest), func(err error) bool { return err != nil && strings.Contains(err.Error(), "starting an upload to") }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

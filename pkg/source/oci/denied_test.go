@@ -94,7 +94,7 @@ func TestDeniedUnlisted(t *testing.T) {
 
 func wantDenied(t *testing.T, err error) {
 	t.Helper()
-	if denied, ok := errors.AsType[*repository.DeniedError](err); !ok || denied.Record.Reason != "the reason is lost" {
+	if denied, ok := errors.AsType[*repository.DeniedError](err); !ok || denied.Record.Reason != "reason unavailable" {
 		t.Errorf("got %v", err)
 	}
 }

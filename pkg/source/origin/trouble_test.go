@@ -92,7 +92,7 @@ func TestRegistryTellsOfTrouble(t *testing.T) {
 		"versions denied": {origintest.Versions, origintest.Status(403), provider.ErrDenied,
 			list + versions + "403 Forbidden" + oops},
 		"versions are a page": {origintest.Versions, origintest.HTML("Sign in"), nil,
-			list + versions + `the answer is not the registry's but an HTML page titled "Sign in"`},
+			list + versions + `expected a registry response, got an HTML page titled "Sign in"`},
 		"server error": {origintest.Versions, origintest.Status(500), nil,
 			list + versions + "500 Internal Server Error after 3 tries" + oops},
 		"throttled for long": {origintest.Package, origintest.Status(429, "Retry-After", "3600"), nil,
