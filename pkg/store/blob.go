@@ -16,18 +16,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Blob is a stored zip that was found to be right. It has to be closed.
+// Blob is a verified zip in the store. The caller must close it.
 type Blob struct {
 	store  *Store
 	digest digest.Digest
 	file   *os.File
-	// opened is what the file looked like then.
+	// opened describes the file when it was opened.
 	opened fs.FileInfo
 }
 
-// Blob opens the zip of a digest; ok is false where the store has none. One that
-// looks as it did when it was right is trusted. Any other is hashed, and what is
-// damaged is removed.
+// Blob opens the zip with a digest. ok is false if the store doesn't have it. If the file has
+// changed since it was verified, Blob hashes it, and removes it if it is damaged.
 func (s *Store) Blob(ctx context.Context, d digest.Digest) (b *Blob, ok bool) {
 	if s == nil {
 		return nil, false
@@ -46,7 +45,7 @@ func (s *Store) Blob(ctx context.Context, d digest.Digest) (b *Blob, ok bool) {
 	}
 	switch {
 	case ctx.Err() != nil, errors.Is(err, fs.ErrNotExist):
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR), isBusy(err): // which says nothing about the zip
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR), isBusy(err): // not a problem of the zip
 		s.fail(err)
 	default:
 		b.damaged(err)
@@ -60,7 +59,7 @@ func (b *Blob) open(ctx context.Context, path string) (err error) {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return errors.New("it is no file")
+		return errors.New("not a regular file")
 	}
 	if b.file, err = bounded.OpenFile(path); err != nil {
 		return err
@@ -74,21 +73,21 @@ func (b *Blob) open(ctx context.Context, path string) (err error) {
 		if err := b.hash(ctx); err != nil {
 			return err
 		}
-		// Where it can't be written the zip is hashed again the next time.
+		// If this fails, the zip is hashed again the next time.
 		_ = b.store.write(record, []byte(stamp.String()))
 	}
 	touch(record)
 	return nil
 }
 
-// recorded reports whether a record has a stamp.
+// recorded reports whether a record contains a stamp.
 func recorded(path string, s atomicfile.Stamp) bool {
 	const maxRecord = 256 // bytes: four numbers
 	text, err := bounded.ReadFile(path, maxRecord)
 	return err == nil && string(text) == s.String()
 }
 
-// hash reads the whole file, which must not change meanwhile.
+// hash reads the whole file, which must not change at the same time.
 func (b *Blob) hash(ctx context.Context) error {
 	content := sums.NewReader(bounded.Reader(ctx, b.file), b.file.Name(), -1, b.digest)
 	if _, err := io.Copy(io.Discard, content); err != nil {
@@ -100,41 +99,39 @@ func (b *Blob) hash(ctx context.Context) error {
 	return b.Unchanged()
 }
 
-// Unchanged says whether the file still looks as it did when it was opened. What
-// was copied from it meanwhile is right only then; else it is removed from the
-// store.
+// Unchanged returns an error if the file has changed since it was opened. In this case, data
+// that was copied from the file can't be trusted, and the zip is removed from the store.
 func (b *Blob) Unchanged() error {
 	now, err := b.file.Stat()
 	if err != nil || atomicfile.StampOf(now) == atomicfile.StampOf(b.opened) {
 		return err
 	}
-	// To lose its name, to another process that removed or replaced it, changes a
-	// file too, but not its content.
+	// If another process removed or replaced the file's name, the file's change time differs,
+	// but its content doesn't.
 	path, _ := b.store.entryPath(nameBlobs, b.digest)
 	there, err := os.Lstat(path)
 	named := err == nil && os.SameFile(there, now)
 	if !named && now.Size() == b.opened.Size() && now.ModTime().Equal(b.opened.ModTime()) {
 		return nil
 	}
-	err = errors.New("it changed while it was read")
+	err = errors.New("file changed while it was read")
 	b.damaged(err)
 	return err
 }
 
-// Size is the zip's, in bytes.
+// Size returns the size of the zip in bytes.
 func (b *Blob) Size() int64 { return b.opened.Size() }
 
-// File is the zip's file, which belongs to the store: it is for copying, and
-// nothing of what it is trusted for holds when something is written to it.
+// File returns the file of the zip, for copying. The caller must not write to it.
 func (b *Blob) File() *os.File { return b.file }
 
-// Close closes the file. More calls do nothing.
+// Close closes the file. It can be called more than once.
 func (b *Blob) Close() error { return ignore(b.file.Close(), fs.ErrClosed) }
 
-// Verified reads the zip as a [provider.Source] gives it: the Read that would
-// complete it returns a *[sums.MismatchError] instead, should the disk have
-// changed it without a trace. The zip is removed from the store then. Closing the
-// reader closes the zip.
+// Verified returns a verifying reader of the zip, as [provider.Source] requires: if the disk
+// has silently changed the zip, the read that would complete it returns a
+// *[sums.MismatchError], and the zip is removed from the store. Closing the reader closes the
+// blob.
 //
 // [provider.Source]: https://pkg.go.dev/github.com/tofu-oci/tofu-oci/pkg/provider#Source
 func (b *Blob) Verified(ctx context.Context, name string) io.ReadCloser {
@@ -156,8 +153,8 @@ func (v *verified) Read(p []byte) (int, error) {
 
 func (v *verified) Close() error { return v.blob.Close() }
 
-// damaged closes the zip, since Windows removes no open file, and removes it from the
-// store.
+// damaged removes the zip from the store. It first closes the file, because Windows doesn't
+// remove open files.
 func (b *Blob) damaged(why error) {
 	if b.file != nil {
 		_ = b.file.Close()
@@ -169,7 +166,7 @@ func (b *Blob) damaged(why error) {
 func (s *Store) removeBlob(d digest.Digest) error {
 	path, _ := s.entryPath(nameBlobs, d)
 	record, _ := s.entryPath(nameRecords, d)
-	_ = os.Remove(record) // without its zip it is of no use
+	_ = os.Remove(record) // the record is useless without the zip
 	if err := os.Remove(path); err != nil {
 		return fmt.Errorf("removing the zip %s: %w", d, err)
 	}

@@ -2,6 +2,6 @@
 
 package store
 
-// isBusy reports whether a file could not be opened since somebody else has it open,
-// which keeps nobody from it here.
+// isBusy reports whether a file could not be opened because another process has it open. That
+// doesn't happen on this system.
 func isBusy(error) bool { return false }

@@ -6,6 +6,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// isBusy reports whether a file could not be opened since somebody else has it open, who
-// lets nobody else: a virus scanner for instance, or who removes another name of it.
+// isBusy reports whether a file could not be opened because another process has it open
+// exclusively, for example a virus scanner.
 func isBusy(err error) bool { return errors.Is(err, windows.ERROR_SHARING_VIOLATION) }

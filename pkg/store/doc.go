@@ -1,30 +1,30 @@
-// Package store keeps what was verified once on this machine: zips by their
-// digest, and what they unpack to. Any number of processes may use the same
-// directory at the same time, and any of them may be killed.
+// Package store is the local cache. It stores verified zips by their digests, and the files
+// that they unpack to. Any number of processes can use the same directory concurrently, and any
+// of them can be killed at any time.
 //
-//	DIR/CACHEDIR.TAG                  says whose directory it is
-//	DIR/blobs/sha256/HEX              a zip, where an OCI image layout has it
-//	DIR/records/sha256/HEX            what its file looked like when it was right
-//	DIR/unpacked/sha256/HEX/files/…   what the zip of that digest unpacks to
-//	DIR/unpacked/sha256/HEX/record    what those files looked like, and their h1
-//	DIR/unpacked/sha256/HEX/lock      locked by who uses the files, and who removes them
-//	DIR/packages/sha256/HEX           which zips are known to be a certain package, and their evidence
+//	DIR/CACHEDIR.TAG                  identifies the directory as a cache of tofu-oci
+//	DIR/blobs/sha256/HEX              a zip, as in an OCI image layout
+//	DIR/records/sha256/HEX            the size, times, and inode of the zip's file when it was verified
+//	DIR/unpacked/sha256/HEX/files/…   the files that the zip with this digest unpacks to
+//	DIR/unpacked/sha256/HEX/record    the sizes, times, and inodes of those files, and their h1 hash
+//	DIR/unpacked/sha256/HEX/lock      locked while the files are used, and while they are removed
+//	DIR/packages/sha256/HEX           the zips that are known to be a package, and their verification metadata
 //	DIR/mirrors/sha256/HEX/mirror/…   a filesystem_mirror: links to zips and unpacked packages
 //	DIR/mirrors/sha256/HEX/plugins/…  a plugin cache: links to unpacked packages
-//	DIR/mirrors/sha256/HEX/record     which packages; HEX is the digest of that
-//	DIR/mirrors/sha256/HEX/lock       locked by who uses the links, and who removes them
+//	DIR/mirrors/sha256/HEX/record     the list of packages; HEX is its digest
+//	DIR/mirrors/sha256/HEX/lock       locked while the links are used, and while they are removed
 //
-// A file is trusted as long as it looks as its record says: size, times and
-// inode. Else it is hashed. The time of a record is that of the last use.
-// Everything gets its name when it is whole.
+// A file is trusted as long as its size, times, and inode match its record. Otherwise, it is
+// hashed. The modification time of a record is the time of last use. Every entry gets its final
+// name only when it is complete.
 //
-// Files go in and out as copies, which share their blocks where the disk can, so
-// that what becomes of the output is nothing to the store. [Store.Mirror] alone
-// gives links, to programs that link to it themselves. The files of unpacked
-// packages have no permission to be written to for that reason.
+// The store copies files in and out, and the copies share blocks if the file system supports
+// that. Changes to the output therefore don't affect the store. The exception is
+// [Store.Mirror], which creates links for programs that create links to it themselves. For this
+// reason, the files of unpacked packages are read-only.
 //
-// Use it beneath package pull: [source.NewCached] takes zips out of a store and puts
-// those in that it lacks, and pull.NewSink takes files and directories.
+// Package source uses the store through [source.NewCached], which reads zips from it and stores
+// missing ones. Package pull uses it through pull.NewCachedSink.
 //
 // [source.NewCached]: https://pkg.go.dev/github.com/tofu-oci/tofu-oci/pkg/source#NewCached
 package store

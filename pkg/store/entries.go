@@ -27,16 +27,17 @@ var kindFolders = map[string]string{kindZip: nameBlobs, kindUnpacked: nameUnpack
 type Entry struct {
 	// Kind is "zip", "unpacked", or "mirror".
 	Kind string
-	// Digest is that of the zip, packed or not. That of a mirror is of what it holds.
+	// Digest is the digest of the zip, packed or unpacked. For a mirror, it is the digest of
+	// its list of packages.
 	Digest digest.Digest
-	// Size is in bytes, as files have it. What shares blocks takes less.
+	// Size is the total size of the files in bytes. Files that share blocks use less space.
 	Size int64
-	// Used is when the entry was used last.
+	// Used is the time of last use.
 	Used time.Time
 }
 
-// Entries lists what the store has, least recently used first. Nothing is
-// verified. A store that does not exist has no entries.
+// Entries returns the entries of the store, least recently used first, without verifying them.
+// A store that doesn't exist has no entries.
 func (s *Store) Entries(ctx context.Context) ([]Entry, error) {
 	var all []Entry
 	for _, kind := range []string{kindZip, kindUnpacked, kindMirror} {
@@ -56,7 +57,7 @@ func (s *Store) Entries(ctx context.Context) ([]Entry, error) {
 				e.Size, err = sizeBelow(s.path(e))
 			}
 			switch {
-			case errors.Is(err, fs.ErrNotExist), isBusy(err): // removed by another process, or right now
+			case errors.Is(err, fs.ErrNotExist), isBusy(err): // removed by another process
 			case err != nil:
 				return nil, err
 			default:
@@ -70,12 +71,12 @@ func (s *Store) Entries(ctx context.Context) ([]Entry, error) {
 	return all, nil
 }
 
-// path is where an entry is.
+// path returns the path of an entry.
 func (s *Store) path(e Entry) string {
 	return filepath.Join(s.folder(kindFolders[e.Kind]), e.Digest.Encoded())
 }
 
-// used returns the time of an entry's record, or without one that of the entry.
+// used returns the modification time of an entry's record or, if it has none, of the entry.
 func (s *Store) used(e Entry) (time.Time, error) {
 	record := filepath.Join(s.path(e), nameRecord)
 	if e.Kind == kindZip {
@@ -91,7 +92,7 @@ func (s *Store) used(e Entry) (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// sizeBelow adds up the sizes of the files at and below a path.
+// sizeBelow returns the total size of the files at and below a path.
 func sizeBelow(path string) (size int64, err error) {
 	err = filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {

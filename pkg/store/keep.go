@@ -10,15 +10,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// plenty is how many times a zip's size has to be free for it to be kept: once for
-// the zip, and twice for what it unpacks to, which is two to four times as large.
+// spaceFactor is the multiple of a zip's size that must be free to store the zip. The unpacked
+// package is two to four times as large as the zip, and is stored up to twice.
 const spaceFactor = 8
 
-// Keep hands content on while it is read, and keeps it in the same pass: as the zip
-// of a digest, when all of its size bytes were read, or with a size of -1 its end.
-// The content must be verified, see [provider.Source]. That keeping fails is told to
-// [Options.OnFailed], and does nothing to the reading. Closing the reader waits for
-// the disk.
+// Keep returns a reader of content that also stores the content as the zip of a digest, once
+// all of its size bytes were read, or everything up to its end if size is -1. The content must
+// be verified, see [provider.Source]. If storing fails, Keep calls [Options.OnFailed], and
+// reading continues. Closing the reader waits for the disk.
 //
 // [provider.Source]: https://pkg.go.dev/github.com/tofu-oci/tofu-oci/pkg/provider#Source
 func (s *Store) Keep(d digest.Digest, size int64, content io.ReadCloser) io.ReadCloser {
@@ -44,21 +43,22 @@ func (s *Store) Keep(d digest.Digest, size int64, content io.ReadCloser) io.Read
 	return &storingReader{ReadCloser: content, store: s, digest: d, remaining: size, file: f}
 }
 
-// keeper is content that is kept while it is read.
+// storingReader stores content while it is read.
 type storingReader struct {
 	io.ReadCloser
 	store  *Store
 	digest digest.Digest
-	// left is how much is to come, below zero where that is not known.
+	// remaining is the number of bytes that are still expected, or negative if unknown.
 	remaining int64
-	// file is nil when nothing is to be written to it any more.
+	// file is nil once nothing more is written to it.
 	file file
-	// kept is closed when the file has its name, nil before it is to get it.
+	// committed is closed when the file has its final name. It is nil before the file is
+	// committed.
 	committed chan struct{}
 }
 
-// Read writes first and gives out then, so that of two that fill a disk the store
-// is the first to fail.
+// Read writes data before it returns it. If the store and the caller fill a disk together, the
+// store fails first.
 func (k *storingReader) Read(p []byte) (int, error) {
 	n, err := k.ReadCloser.Read(p)
 	if k.file == nil {
@@ -82,7 +82,7 @@ func (k *storingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// finish names the file, while who reads goes on with what it read.
+// finish commits the file in the background, while the caller processes the data.
 func (k *storingReader) finish() {
 	f := k.file
 	k.file, k.committed = nil, make(chan struct{})
@@ -96,8 +96,7 @@ func (k *storingReader) finish() {
 	}()
 }
 
-// giveUp removes what there is, for a failure of the store or, with nil, of the
-// content.
+// abort discards the file. why is the failure of the store, or nil if reading failed.
 func (k *storingReader) abort(why error) {
 	k.file.Discard()
 	k.file = nil
@@ -106,7 +105,7 @@ func (k *storingReader) abort(why error) {
 	}
 }
 
-// Close ends keeping and reading.
+// Close stops storing and closes the content.
 func (k *storingReader) Close() error {
 	if k.file != nil {
 		k.abort(nil)
@@ -117,8 +116,8 @@ func (k *storingReader) Close() error {
 	return k.ReadCloser.Close()
 }
 
-// recordBlob notes what a zip looks like that just got its name. Without a record
-// it is hashed when it is used.
+// recordBlob writes the record of a zip that was just stored. Without a record, the zip is
+// hashed when it is used.
 func (s *Store) recordBlob(d digest.Digest) {
 	path, _ := s.entryPath(nameBlobs, d)
 	record, _ := s.entryPath(nameRecords, d)

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// maxKnown is how many zips of one package are remembered, the latest ones:
-	// there is one, but for packages that were built anew under their version.
+	// maxKnown is the number of zips that are recorded per package, latest first. Packages have
+	// one zip unless they were rebuilt with the same version.
 	maxKnown = 16
-	// maxKnownFile bounds the file of one package, in bytes. Evidence of one zip is
-	// about 10 KiB. The oldest zips are forgotten if the file would be larger.
+	// maxKnownFile limits the file of one package, in bytes. The metadata of one zip has about
+	// 10 KiB. The oldest zips are removed if the file would be larger.
 	maxKnownFile = 1 << 20
-	// maxKnownValues bounds the JSON values in the file.
+	// maxKnownValues limits the JSON values in the file.
 	maxKnownValues = 256 * maxKnown
 )
 
-// Known is a zip that was a package's when the store got it.
+// Known is a zip that is known to be a certain package.
 type Known struct {
 	Zip digest.Digest `json:"zip"`
 	Hashes
@@ -34,8 +34,8 @@ type Known struct {
 	Evidence json.RawMessage `json:"evidence,omitempty"`
 }
 
-// Known returns the zips that were remembered under a package's name, latest first. The
-// store need not have them any more.
+// Known returns the zips that were recorded for a package, latest first. The store may not have
+// them any more.
 func (s *Store) Known(name string) []Known {
 	if s == nil {
 		return nil
@@ -43,9 +43,8 @@ func (s *Store) Known(name string) []Known {
 	return readKnown(s.knownPath(name))
 }
 
-// Remember notes that a verified zip is a package, named by what identifies it to
-// the caller. It saves asking a source which of many zips that is. That it may fail
-// is no matter.
+// Remember records that a verified zip is the package that the caller identifies by name, so
+// that the caller doesn't have to request this from a source again. Errors are ignored.
 func (s *Store) Remember(name string, k Known) {
 	if !s.isWritable() || s.initialize() != nil {
 		return
@@ -81,8 +80,7 @@ func readKnown(path string) (all []Known) {
 	return slices.DeleteFunc(all, func(k Known) bool { return k.Zip.Validate() != nil })
 }
 
-// dropKnown removes what is remembered of zips that are gone, both packed and
-// unpacked.
+// pruneKnown removes the records of packages whose zips are neither stored nor unpacked.
 func (s *Store) pruneKnown() {
 	names, _ := os.ReadDir(s.folder(nameKnown))
 	for _, name := range names {

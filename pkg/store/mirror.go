@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Names in the directory of a mirror, beside those of an unpacked package.
+// Names in the directory of a mirror, in addition to those of an unpacked package.
 const (
 	nameMirror  = "mirror"
 	namePlugins = "plugins"
@@ -28,36 +28,38 @@ const (
 
 // MirrorPackage is a package of a mirror.
 type MirrorPackage struct {
-	// Path is where clients look for it, relative and with slashes:
+	// Path is the relative path at which clients look for the package, with slashes:
 	// HOST/NAMESPACE/TYPE/VERSION/OS_ARCH, or for a zip
 	// HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip.
 	Path string `json:"path"`
-	// Zip is the digest of its zip, which the store has, or has unpacked.
+	// Zip is the digest of the zip. The store must have the zip or, unless Packed is set, its
+	// unpacked files.
 	Zip digest.Digest `json:"zip"`
-	// Packed is a zip, not what it unpacks to.
+	// Packed reports that the package is a zip, not unpacked.
 	Packed bool `json:"packed,omitempty"`
 }
 
-// Mirror is a directory in the form of a filesystem_mirror, whose packages are
-// links to what the store has. It has to be closed; until then neither it nor its
-// packages are pruned. Clients link to it, so its path goes by what it holds.
+// Mirror is a directory with the layout of a filesystem_mirror, whose packages are links to
+// entries of the store. The caller must close it. Until then, the mirror and its packages are
+// not pruned. The path depends on the content, because clients create links to it.
 type Mirror struct {
 	store *Store
 	dir   string
 	lock  *flock.Flock
-	// trees are its unpacked packages, by their digests.
+	// trees contains the unpacked packages by the digests of their zips.
 	trees map[digest.Digest]*Tree
-	// linked: all packages are links, of which a plugin cache can be made.
+	// linked reports that all packages are symbolic links, so that a plugin cache is possible.
 	linked bool
 }
 
-// ErrNotCached says that the store has not, or no longer, what a mirror is to hold.
+// ErrNotCached is returned if the store doesn't have a package of a mirror.
 var ErrNotCached = provider.Errorf(provider.NotFound, "not in the cache")
 
 func notCached(p MirrorPackage) error { return fmt.Errorf("%s is %w: %s", p.Path, ErrNotCached, p.Zip) }
 
-// Mirror makes the mirror of some packages, or finds it made. All that it links to
-// is right: what the store finds damaged, or does not have, is [ErrNotCached].
+// Mirror returns the mirror of the given packages, which is created if necessary. It verifies
+// everything that the mirror links to. If the store lacks a package or finds it damaged, Mirror
+// returns [ErrNotCached].
 func (s *Store) Mirror(ctx context.Context, packages []MirrorPackage) (m *Mirror, err error) {
 	packages = slices.Clone(packages)
 	slices.SortFunc(packages, func(a, b MirrorPackage) int { return strings.Compare(a.Path, b.Path) })
@@ -75,19 +77,19 @@ func (s *Store) Mirror(ctx context.Context, packages []MirrorPackage) (m *Mirror
 	if err := s.initialize(); err != nil {
 		return m, err
 	}
-	// 1. Its unpacked packages, which stay from now on.
+	// 1. Open the unpacked packages, which protects them from being pruned.
 	if err := m.openTrees(ctx, packages); err != nil {
 		return m, err
 	}
-	// 2. The directory, unless it is there.
+	// 2. Open the directory, or create it.
 	if err := m.openDir(ctx, text, packages); err != nil {
-		return m, fmt.Errorf("making the mirror %s: %w", dir, err)
+		return m, fmt.Errorf("creating the mirror %s: %w", dir, err)
 	}
-	// 3. Its zips, which stay as long as the directory is claimed.
+	// 3. Check the zips, which are not pruned while the directory is locked.
 	if err := m.checkZips(ctx, packages); err != nil {
 		return m, err
 	}
-	// 4. What others did to it is undone.
+	// 4. Undo changes that other programs made to the directory.
 	for _, p := range packages {
 		if err := m.addPackage(ctx, m.dir, p); err != nil {
 			return m, fmt.Errorf("linking %s to the cache: %w", p.Path, err)
@@ -97,11 +99,12 @@ func (s *Store) Mirror(ctx context.Context, packages []MirrorPackage) (m *Mirror
 	return m, nil
 }
 
-// Dir is for a filesystem_mirror.
+// Dir returns the path for a filesystem_mirror block.
 func (m *Mirror) Dir() string { return filepath.Join(m.dir, nameMirror) }
 
-// PluginCacheDir is for a plugin cache, and has the unpacked packages. What a client
-// adds to it stays as long as the mirror. It is empty where the system makes no links.
+// PluginCacheDir returns the path of a plugin cache that contains the unpacked packages.
+// Packages that clients add are kept as long as the mirror. It is empty if the system doesn't
+// support links.
 func (m *Mirror) PluginCacheDir() string {
 	if !m.linked {
 		return ""
@@ -109,7 +112,7 @@ func (m *Mirror) PluginCacheDir() string {
 	return filepath.Join(m.dir, namePlugins)
 }
 
-// Close lets the mirror go. More calls do nothing.
+// Close releases the mirror. It can be called more than once.
 func (m *Mirror) Close() error {
 	var problems []error
 	for _, t := range m.trees {
@@ -121,11 +124,11 @@ func (m *Mirror) Close() error {
 	return errors.Join(problems...)
 }
 
-// holdTrees finds unpacked packages in the store.
+// openTrees opens the unpacked packages in the store.
 func (m *Mirror) openTrees(ctx context.Context, packages []MirrorPackage) error {
 	for _, p := range packages {
 		if !filepath.IsLocal(filepath.FromSlash(p.Path)) {
-			return fmt.Errorf("%q is no path in a mirror", p.Path)
+			return fmt.Errorf("invalid path %q in a mirror", p.Path)
 		}
 		if p.Packed || m.trees[p.Zip] != nil {
 			continue
@@ -139,14 +142,14 @@ func (m *Mirror) openTrees(ctx context.Context, packages []MirrorPackage) error 
 	return nil
 }
 
-// holdZips finds zips in the store.
+// checkZips verifies the zips in the store.
 func (m *Mirror) checkZips(ctx context.Context, packages []MirrorPackage) error {
 	if !slices.ContainsFunc(packages, func(p MirrorPackage) bool { return p.Packed }) {
 		return nil
 	}
 	lock := m.store.zipsLock()
 	defer lock.Close()
-	_, _ = lock.TryRLockContext(ctx, lockPause) // where there are no locks, who prunes may be faster
+	_, _ = lock.TryRLockContext(ctx, lockPause) // without locks, a concurrent Prune may remove a zip
 	for _, p := range packages {
 		if !p.Packed {
 			continue
@@ -160,12 +163,13 @@ func (m *Mirror) checkZips(ctx context.Context, packages []MirrorPackage) error 
 	return nil
 }
 
-// zipsLock is held by who removes a zip, and shared by who finds those of a mirror.
+// zipsLock returns the lock that is held exclusively to remove a zip, and shared to check the
+// zips of a mirror.
 func (s *Store) zipsLock() *flock.Flock {
 	return flock.New(filepath.Join(s.folder(nameMirrors), nameLock), flock.SetPermissions(modeFile))
 }
 
-// claim makes the directory where it is not there, and holds it.
+// openDir locks the directory, and creates it if it doesn't exist.
 func (m *Mirror) openDir(ctx context.Context, record []byte, packages []MirrorPackage) error {
 	path := filepath.Join(m.dir, nameLock)
 	for {
@@ -177,8 +181,8 @@ func (m *Mirror) openDir(ctx context.Context, record []byte, packages []MirrorPa
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			// One that was removed before it was locked is locked for nothing. Where
-			// there are no locks, who prunes may remove what is in use.
+			// If the directory was removed before it was locked, the lock has no effect.
+			// Without locks, a concurrent Prune may remove a mirror that is in use.
 			after, err := os.Stat(path)
 			if err == nil && os.SameFile(before, after) {
 				return nil
@@ -192,7 +196,7 @@ func (m *Mirror) openDir(ctx context.Context, record []byte, packages []MirrorPa
 		}
 		err = m.createDir(ctx, record, packages)
 		if _, lost := os.Lstat(path); errors.Is(err, fs.ErrExist) && errors.Is(lost, fs.ErrNotExist) {
-			// It is there and has lost its lock, or it is going right now.
+			// The directory has lost its lock file, or is being removed.
 			err = ignore(atomicfile.RemoveDir(m.dir), fs.ErrNotExist)
 		}
 		if err := ignore(err, fs.ErrExist); err != nil {
@@ -208,18 +212,19 @@ func ignore(err, target error) error {
 	return err
 }
 
-// lockPause is how long who removes a mirror holds its lock, more or less.
+// lockPause is approximately how long the lock of a mirror is held to remove it.
 const lockPause = 20 * time.Millisecond
 
-// make makes the directory.
+// createDir creates the directory.
 func (m *Mirror) createDir(ctx context.Context, record []byte, packages []MirrorPackage) error {
 	tmp, err := atomicfile.TempDir(filepath.Dir(m.dir))
 	if err != nil {
 		return err
 	}
-	defer atomicfile.DiscardDir(tmp) // what remains after a failure
-	// One at a time, where there are locks: who comes second removes nothing that it
-	// made for nothing. While a name of a file is removed, Windows opens no other.
+	defer atomicfile.DiscardDir(tmp) // after a failure
+	// Only one process at a time creates a mirror if locks are supported, so that no process
+	// has to remove a directory that it created in vain. While a name of a file is being
+	// removed, Windows opens no other name of it.
 	lock := m.store.zipsLock()
 	defer lock.Close()
 	if _, _ = lock.TryLockContext(ctx, lockPause); exists(m.dir) {
@@ -246,7 +251,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// mirrored reads what a mirror's directory holds.
+// mirrored returns the packages in the directory of a mirror.
 func mirrored(dir string) (packages []MirrorPackage) {
 	text, err := bounded.ReadFile(filepath.Join(dir, nameRecord), maxRecord)
 	if err != nil || bounded.DecodeJSON(text, &packages, maxRecordValues) != nil {

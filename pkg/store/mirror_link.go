@@ -11,10 +11,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// put has a package in a mirror's directory: as links, or where the system makes
-// none, as files that are those of the store by another name. That is so on Windows
-// for users without the right to make links; a junction would be no help, since Go
-// programs don't take it for a directory.
+// addPackage adds a package to the directory of a mirror as symbolic links or, if the system
+// doesn't support these, as hard links to the files of the store. That is the case on Windows
+// for users without the right to create symbolic links. Junctions can't be used, because Go
+// programs don't treat them as directories.
 func (m *Mirror) addPackage(ctx context.Context, dir string, p MirrorPackage) error {
 	target, _ := m.store.entryPath(nameBlobs, p.Zip)
 	if !p.Packed {
@@ -28,7 +28,7 @@ func (m *Mirror) addPackage(ctx context.Context, dir string, p MirrorPackage) er
 		if p.Packed {
 			err := hardLink(path, target, err)
 			if !exists(target) && err != nil {
-				return notCached(p) // a link would lead nowhere, a second name is not made
+				return notCached(p) // unlike a symbolic link, a hard link requires the file
 			}
 			return err
 		}
@@ -39,16 +39,16 @@ func (m *Mirror) addPackage(ctx context.Context, dir string, p MirrorPackage) er
 	}
 	plugin := filepath.Join(dir, namePlugins, filepath.FromSlash(p.Path))
 	if info, err := os.Lstat(plugin); err == nil && info.IsDir() {
-		return nil // which a client put there
+		return nil // a client created it
 	}
 	return m.link(plugin, target)
 }
 
-// errNoLink says that the system makes no link.
-var errLinkUnsupported = errors.New("making a link")
+// errLinkUnsupported is returned if the system doesn't create symbolic links.
+var errLinkUnsupported = errors.New("creating a link")
 
-// link has a link to a target of the store at path. It is relative, so that a store
-// can move; a mirror in the making lies as deep as it will.
+// link creates a relative link to an entry of the store, so that the store can be moved. The
+// temporary directory of a mirror has the same depth as the final one.
 func (m *Mirror) link(path, target string) error {
 	relative, err := filepath.Rel(filepath.Dir(path), target)
 	if err != nil {
@@ -72,7 +72,7 @@ func (m *Mirror) link(path, target string) error {
 	if there, err := os.Readlink(path); err == nil && there == relative {
 		return nil
 	}
-	// 2. Or something else is there, where nobody else has to put anything.
+	// 2. Replace anything else, because only the store creates files here.
 	if err := os.RemoveAll(path); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (m *Mirror) link(path, target string) error {
 	return nil
 }
 
-// shareTree has the files of an unpacked package in a directory of their own.
+// hardLinkTree adds hard links to the files of an unpacked package to a separate directory.
 func (m *Mirror) hardLinkTree(ctx context.Context, dir, target string, t *Tree) error {
 	if isHardLinked(dir, target, t.record.Files) {
 		return nil
@@ -107,7 +107,7 @@ func (m *Mirror) hardLinkTree(ctx context.Context, dir, target string, t *Tree) 
 	}
 	err = atomicfile.CommitDir(tmp, dir)
 	if errors.Is(err, fs.ErrExist) && !isHardLinked(dir, target, t.record.Files) {
-		// What is there is not what was put there once.
+		// The existing directory was changed.
 		if err := atomicfile.RemoveDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -119,7 +119,7 @@ func (m *Mirror) hardLinkTree(ctx context.Context, dir, target string, t *Tree) 
 	return err
 }
 
-// isShared reports whether a directory has the files of a package, and no others.
+// isHardLinked reports whether a directory has links to exactly the files of a package.
 func isHardLinked(dir, target string, files []atomicfile.Entry) bool {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -147,8 +147,8 @@ func same(path, target string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// share makes a second name of a file of the store. The first problem, that of making
-// a link, is told where that is not possible either.
+// hardLink creates a hard link to a file of the store. If that fails, the error includes
+// problem, the reason no symbolic link could be created.
 func hardLink(path, target string, problem error) error {
 	if err := os.MkdirAll(filepath.Dir(path), modeDirectory); err != nil {
 		return err

@@ -17,30 +17,30 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// PruneOptions say what may stay. The zero value lets everything stay.
+// PruneOptions configures [Store.Prune]. With the zero value, nothing is removed.
 type PruneOptions struct {
-	// MaxSize is how many bytes the entries may have together; nil is no limit.
+	// MaxSize is the maximum total size of the entries in bytes. If nil, there is no limit.
 	MaxSize *int64
-	// MaxAge is how long ago an entry may have been used last; nil is no limit.
+	// MaxAge is the maximum time since an entry was last used. If nil, there is no limit.
 	MaxAge *time.Duration
 	// DryRun removes nothing.
 	DryRun bool
 }
 
-// Pruned is what became of a store.
+// Pruned is the result of [Store.Prune].
 type Pruned struct {
-	// Removed are the entries that were removed, or would be, in that order.
+	// Removed lists the entries that were removed or, in a dry run, would be removed, in this
+	// order.
 	Removed []Entry
-	// InUse are those that had to go and were left, since a process is using them.
+	// InUse lists the entries that were kept only because a process uses them.
 	InUse []Entry
-	// Kept are the others.
+	// Kept lists the other entries.
 	Kept []Entry
 }
 
-// Prune removes entries that were not used for long, and then the least recently
-// used ones, until the rest is small enough. What another process is using stays. A
-// mirror that is not in use loses its packages one by one, and is made whole when it
-// is used again.
+// Prune removes entries that were not used for MaxAge, and then the least recently used entries
+// until the rest does not exceed MaxSize. It keeps entries that another process is using. A
+// mirror that is not in use can lose single packages, which are restored when it is used again.
 func (s *Store) Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	var p Pruned
 	all, err := s.Entries(ctx)
@@ -60,7 +60,7 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	for i, e := range all {
 		old := o.MaxAge != nil && now.Sub(e.Used) > *o.MaxAge
 		if !old && (o.MaxSize == nil || total <= *o.MaxSize) {
-			p.Kept = append(p.Kept, all[i:]...) // those that follow were used later
+			p.Kept = append(p.Kept, all[i:]...) // the following entries were used later
 			break
 		}
 		if err := ctx.Err(); err != nil {
@@ -72,7 +72,7 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 		case errors.Is(err, errInUse), isBusy(err):
 			p.InUse = append(p.InUse, e)
 			continue
-		case !errors.Is(err, fs.ErrNotExist): // which is what another process removed
+		case !errors.Is(err, fs.ErrNotExist): // another process removed it
 			return p, err
 		}
 		total -= e.Size
@@ -80,8 +80,8 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	return p, nil
 }
 
-// dropRecords removes records of zips that are gone. A zip gets its name before its
-// record.
+// pruneRecords removes the records of zips that don't exist any more. A zip gets its name
+// before its record is written.
 func (s *Store) pruneRecords() {
 	names, _ := os.ReadDir(s.folder(nameRecords))
 	for _, name := range names {
@@ -91,15 +91,15 @@ func (s *Store) pruneRecords() {
 	}
 }
 
-// errInUse: it is not the time to remove an entry.
+// errInUse is returned if an entry can't be removed now.
 var errInUse = errors.New("the entry is in use")
 
-// prune removes an entry that nobody has used since it was listed.
+// prune removes an entry if it was not used since it was listed.
 func (s *Store) prune(e Entry, dryRun bool) error {
 	if e.Kind == kindZip {
 		lock := s.zipsLock()
 		defer lock.Close()
-		// Where there are no mirrors, or no locks, no mirror is being made.
+		// This fails if there are no mirrors or the file system has no locks.
 		_ = lock.Lock()
 		if s.mirrored(e.Digest) {
 			return errInUse
@@ -116,7 +116,7 @@ func (s *Store) prune(e Entry, dryRun bool) error {
 	if dryRun {
 		return nil
 	}
-	// Who has it open reads on, or on Windows does not let it go.
+	// Other processes can continue to read an open file, except on Windows, where it can't be removed.
 	err := s.removeBlob(e.Digest)
 	if err != nil && runtime.GOOS == "windows" {
 		return errInUse
@@ -134,7 +134,7 @@ func (s *Store) mirrored(zip digest.Digest) bool {
 	})
 }
 
-// removeTree removes an unpacked package or a mirror that nobody uses.
+// removeTree removes an unpacked package or a mirror that is not in use.
 func removeTree(dir string, dryRun bool) error {
 	if _, err := os.Lstat(dir); err != nil {
 		return err
@@ -151,11 +151,11 @@ func removeTree(dir string, dryRun bool) error {
 		return lock.Close()
 	}
 	if runtime.GOOS == "windows" {
-		_ = lock.Close() // it moves no directory with an open file
+		_ = lock.Close() // Windows doesn't move a directory with an open file
 	}
 	err = atomicfile.RemoveDir(dir)
 	if refused, ok := errors.AsType[*os.LinkError](err); ok && runtime.GOOS == "windows" && !errors.Is(refused, fs.ErrNotExist) {
-		return errInUse // by who opened the lock, or a file, since
+		return errInUse // another process has opened the lock or a file
 	}
 	return errors.Join(err, lock.Close())
 }

@@ -31,58 +31,59 @@ const (
 	nameKnown    = "packages"
 )
 
-// folders have entries, and nothing else.
+// folders contain only entries.
 var folders = []string{nameBlobs, nameRecords, nameUnpacked, nameMirrors, nameKnown}
 
-// marker is how the file begins that makes a directory a store. The first line is
-// for programs that leave caches out of backups: https://bford.info/cachedir/
+// marker is the beginning of the file that identifies a store. The first line tells backup
+// programs to exclude the directory: https://bford.info/cachedir/ The modes of files in a
+// store, which the umask narrows.
 const marker = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of tofu-oci"
 
-// The modes of what is in a store, which the umask narrows.
+// The modes of files and directories in a store, which the umask narrows.
 const (
 	modeFile      = 0o644
 	modeDirectory = 0o755
 )
 
-// Options of [Open]. The zero value trusts what looks untouched, and tells nobody.
+// Options configures [Open]. With the zero value, unchanged files are trusted and no problems
+// are reported.
 type Options struct {
-	// Recheck hashes everything before it is used, though it looks untouched.
+	// Recheck hashes all content before it is used, even if it appears unchanged.
 	Recheck bool
-	// Damaged is told that an entry was not what it should be, and is removed:
-	// what is wrong is at path. May be nil.
+	// OnDamaged, if not nil, is called when a damaged entry is removed. The problem is at path.
 	OnDamaged func(path string, why error)
-	// Failed is told, once, that the store can't keep anything more, as on a full
-	// disk. What it has can still be used. May be nil.
+	// OnFailed, if not nil, is called once if the store can't store anything more, for example
+	// because the disk is full. Existing entries can still be used.
 	OnFailed func(err error)
 }
 
-// Store is a directory of verified zips and unpacked packages. It is safe for
-// concurrent use. A nil Store has nothing and keeps nothing.
+// Store is a directory of verified zips and unpacked packages. It is safe for concurrent use. A
+// nil Store is empty and stores nothing.
 type Store struct {
 	dir     string
 	options Options
 	broken  atomic.Bool
 	swept   sync.Once
-	// create makes files; tests let the disk be full.
+	// create creates files. Tests replace it to simulate a full disk.
 	create func(path string) (file, error)
-	// symlink makes links; tests let the system have none.
+	// symlink creates links. Tests replace it to simulate a system without links.
 	symlink func(target, path string) error
 }
 
-// file is a file in the making, as of package atomicfile.
+// file is a file that is being written, as in package atomicfile.
 type file interface {
 	io.Writer
 	Commit() error
 	Discard()
 }
 
-// ErrNotCache says that a directory is no store and does not become one: it has what a
-// store would take for its own, and remove.
-var ErrNotCache = provider.Errorf(provider.Misuse, "no cache")
+// ErrNotCache is returned for a directory that is not a store and can't become one, because it
+// contains files that the store would consider its own and remove.
+var ErrNotCache = provider.Errorf(provider.Misuse, "not a cache")
 
-// Open returns access to the store in a directory, which need not exist: it is made
-// when something is kept. The error is [ErrNotCache]. A directory that can't
-// be used for other reasons is told to [Options.OnFailed].
+// Open returns access to the store in a directory. The directory need not exist: it is created
+// when something is stored. Open returns [ErrNotCache] if the directory is not a store. If it
+// can't be used for other reasons, Open calls OnFailed.
 func Open(dir string, o Options) (*Store, error) {
 	if absolute, err := filepath.Abs(dir); err == nil {
 		dir = absolute
@@ -96,9 +97,9 @@ func Open(dir string, o Options) (*Store, error) {
 		s.fail(err)
 		return s, nil
 	case !info.IsDir():
-		return nil, fmt.Errorf("%s is %w: it is no directory", dir, ErrNotCache)
+		return nil, fmt.Errorf("%s is %w: not a directory", dir, ErrNotCache)
 	}
-	// Looked for before the marker, which is written first.
+	// Check for entries before the marker, which is written first.
 	foreign := ""
 	for _, name := range folders {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
@@ -106,21 +107,21 @@ func Open(dir string, o Options) (*Store, error) {
 		}
 	}
 	if foreign != "" && !s.hasMarker() {
-		return nil, fmt.Errorf("%s is %w: it has a %s that tofu-oci did not make as a cache", dir, ErrNotCache, foreign)
+		return nil, fmt.Errorf("%s is %w: it contains %s, which was not created by tofu-oci", dir, ErrNotCache, foreign)
 	}
 	return s, nil
 }
 
-// Dir is the store's directory, absolute.
+// Dir returns the absolute path of the store.
 func (s *Store) Dir() string { return s.dir }
 
-// marked reports whether the directory was made as a store.
+// hasMarker reports whether the directory was created as a store.
 func (s *Store) hasMarker() bool {
 	text, err := bounded.ReadFile(filepath.Join(s.dir, nameMarker), 4<<10)
 	return err == nil && strings.HasPrefix(string(text), marker)
 }
 
-// begin is called before something is kept.
+// initialize prepares the directory before something is stored.
 func (s *Store) initialize() error {
 	s.swept.Do(s.sweep)
 	if s.hasMarker() {
@@ -129,10 +130,10 @@ func (s *Store) initialize() error {
 	return s.write(filepath.Join(s.dir, nameMarker), []byte(marker+": see tofu-oci cache --help\n"))
 }
 
-// keeps reports whether anything is kept any more.
+// isWritable reports whether the store still stores anything.
 func (s *Store) isWritable() bool { return s != nil && !s.broken.Load() }
 
-// fail ends the keeping. That a run was interrupted is no failure.
+// fail stops storing. It ignores errors of canceled contexts.
 func (s *Store) fail(err error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return
@@ -142,17 +143,17 @@ func (s *Store) fail(err error) {
 	}
 }
 
-// damaged removes what is wrong, by a function, and tells of it.
+// damaged removes a damaged entry with the given function, and reports it.
 func (s *Store) damaged(path string, why error, remove func() error) {
 	if err := remove(); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		why = fmt.Errorf("%w; it can't be removed: %w", why, err)
+		why = fmt.Errorf("%w; removing it failed: %w", why, err)
 	}
 	if s.options.OnDamaged != nil {
 		s.options.OnDamaged(path, why)
 	}
 }
 
-// write makes a small file, or puts another in its place.
+// write creates or replaces a small file.
 func (s *Store) write(path string, content []byte) error {
 	f, err := s.create(path)
 	if err != nil {
@@ -165,7 +166,8 @@ func (s *Store) write(path string, content []byte) error {
 	return f.Commit()
 }
 
-// place returns the path of something of a digest; false where a store has none.
+// entryPath returns the path of an entry by its digest. It returns false if the store doesn't
+// support the digest.
 func (s *Store) entryPath(kind string, d digest.Digest) (string, bool) {
 	if d.Validate() != nil || d.Algorithm() != digest.SHA256 {
 		return "", false
@@ -177,7 +179,7 @@ func (s *Store) folder(kind string) string {
 	return filepath.Join(s.dir, kind, digest.SHA256.String())
 }
 
-// sweep removes what killed runs left more than a day ago.
+// sweep removes temporary files of killed processes that are more than a day old.
 func (s *Store) sweep() {
 	atomicfile.Sweep(s.dir)
 	for _, kind := range folders {
@@ -185,23 +187,23 @@ func (s *Store) sweep() {
 	}
 }
 
-// use notes that an entry was used now. In a directory that may only be read that
-// is not possible, and no matter.
+// touch records that an entry was used now. Errors are ignored, because the directory may be
+// read-only.
 func touch(record string) {
 	now := time.Now()
 	_ = os.Chtimes(record, now, now)
 }
 
-// space refuses to fill a disk: an output that lacks the space which the store took
-// would be worse than no store. So many times the size has to be free.
+// checkSpace returns an error unless the given multiple of size is free. The store must not use
+// disk space that the output needs.
 func (s *Store) checkSpace(size, times int64) error {
 	if err := atomicfile.CheckRoom(s.dir, min(size, math.MaxInt64/times)*times); err != nil {
-		return fmt.Errorf("keeping what is left of the disk for other things: %w", err)
+		return fmt.Errorf("reserving disk space for other files: %w", err)
 	}
 	return nil
 }
 
-// isEntry knows the names of entries among those that temporary files have.
+// isEntry reports whether a name is the name of an entry, in contrast to a temporary file.
 func isEntry(name string) bool {
 	return len(name) == 64 && strings.Trim(name, "0123456789abcdef") == ""
 }

@@ -26,18 +26,18 @@ const (
 )
 
 const (
-	// maxRecord bounds a record, in bytes, and maxRecordValues the values in it: those of
-	// a package with 100,000 files, the most that packagezip accepts.
+	// maxRecord limits a record, in bytes, and maxRecordValues the JSON values in it. A package
+	// with 100,000 files, the maximum of packagezip, fits.
 	maxRecord       = 64 << 20
 	maxRecordValues = 800_000
 )
 
-// Hashes are what is known of a package's contents.
+// Hashes contains the h1 hashes of a package.
 type Hashes struct {
-	// H1 is the zip's "h1:…" hash, as lock files and origins state it.
+	// H1 is the "h1:…" hash of the zip, as in lock files and origin registries.
 	H1 string `json:"h1"`
-	// Unpacked is that of the directory. It is another one when the zip lists
-	// directories.
+	// Unpacked is the h1 hash of the directory. It differs from H1 if the zip contains
+	// directory entries.
 	Unpacked string `json:"h1_unpacked"`
 }
 
@@ -47,8 +47,8 @@ type treeRecord struct {
 	Files []atomicfile.Entry `json:"files"`
 }
 
-// Tree is a stored package, unpacked, that was found to be right. It has to be
-// closed; until then it is not pruned.
+// Tree is a verified unpacked package in the store. The caller must close it. Until then, it is
+// not pruned.
 type Tree struct {
 	store  *Store
 	dir    string
@@ -57,10 +57,9 @@ type Tree struct {
 	record treeRecord
 }
 
-// Tree opens what the zip of a digest unpacks to; ok is false where the store does
-// not have that. A package whose files look as they did when they were right is
-// trusted. Any other is hashed; one that is damaged, or where a file is missing
-// or was added, is removed.
+// Tree opens the unpacked package of a zip. ok is false if the store doesn't have it. If the
+// files have changed since they were verified, Tree hashes them, and removes the package if a
+// file is damaged, missing, or was added.
 func (s *Store) Tree(ctx context.Context, d digest.Digest) (t *Tree, ok bool) {
 	if s == nil {
 		return nil, false
@@ -76,8 +75,8 @@ func (s *Store) Tree(ctx context.Context, d digest.Digest) (t *Tree, ok bool) {
 		return nil, false
 	}
 	t = &Tree{store: s, dir: dir, lock: flock.New(filepath.Join(dir, nameLock), flock.SetPermissions(modeFile))}
-	// Who holds it removes the package. Where there are no locks, copying may meet
-	// a file that is gone, which is seen.
+	// If the lock is held, the package is being removed. Without locks, files may disappear
+	// during a copy, which CopyTo detects.
 	if locked, err := t.lock.TryRLock(); err == nil && !locked {
 		return nil, false
 	}
@@ -102,7 +101,7 @@ func (t *Tree) open() (err error) {
 		return err
 	}
 	if info, err := os.Lstat(filepath.Join(t.dir, nameFiles)); err != nil || !info.IsDir() {
-		return errors.New("its directory of files is missing")
+		return errors.New("directory of files is missing")
 	}
 	if t.files, err = os.OpenRoot(filepath.Join(t.dir, nameFiles)); err != nil {
 		return err
@@ -117,7 +116,7 @@ func (t *Tree) open() (err error) {
 		}
 		t.record.Files = now
 		if text, err := json.Marshal(t.record); err == nil {
-			// Where it can't be written the files are hashed again the next time.
+			// If this fails, the files are hashed again the next time.
 			_ = t.store.write(record, text)
 		}
 	}
@@ -128,19 +127,19 @@ func (t *Tree) open() (err error) {
 func readRecord(path string) (r treeRecord, err error) {
 	text, err := bounded.ReadFile(path, maxRecord)
 	if err != nil {
-		return r, fmt.Errorf("reading its record: %w", err)
+		return r, fmt.Errorf("reading the record: %w", err)
 	}
 	if err := bounded.DecodeJSON(text, &r, maxRecordValues); err != nil {
-		return r, fmt.Errorf("reading its record: %w", err)
+		return r, fmt.Errorf("reading the record: %w", err)
 	}
 	if slices.ContainsFunc(r.Files, func(f atomicfile.Entry) bool { return f.Name == "" }) {
-		return r, errors.New("reading its record: a file has no name")
+		return r, errors.New("reading the record: a file has no name")
 	}
 	return r, nil
 }
 
-// hash reads all files, which must not change meanwhile, and have the modes and
-// names of the record.
+// hash reads all files. They must have the names and modes of the record, and must not change
+// at the same time.
 func (t *Tree) hash(now []atomicfile.Entry) error {
 	form := func(a, b atomicfile.Entry) bool { return a.Name == b.Name && a.Executable == b.Executable }
 	if !slices.EqualFunc(now, t.record.Files, form) {
@@ -154,18 +153,17 @@ func (t *Tree) hash(now []atomicfile.Entry) error {
 		return &sums.MismatchError{Name: t.dir, Got: h1, Want: t.record.Unpacked}
 	}
 	if after, err := atomicfile.ListFiles(t.files); err != nil || !slices.Equal(after, now) {
-		return errors.New("it changed while it was read")
+		return errors.New("files changed while they were read")
 	}
 	return nil
 }
 
-// Hashes are those of the package.
+// Hashes returns the hashes of the package.
 func (t *Tree) Hashes() Hashes { return t.record.Hashes }
 
-// CopyTo copies the package into an existing empty directory, and brings it to the
-// disk. A file that is not what it was any more is an error, upon which the package
-// is removed from the store. After an error the directory holds a part of the
-// package and is the caller's to empty.
+// CopyTo copies the package to an existing empty directory and flushes it to disk. If a file
+// has changed, CopyTo returns an error and removes the package from the store. After an error,
+// the directory can contain a part of the package, which the caller must remove.
 func (t *Tree) CopyTo(ctx context.Context, dir string) error {
 	to, err := os.OpenRoot(dir)
 	if err != nil {
@@ -180,7 +178,7 @@ func (t *Tree) CopyTo(ctx context.Context, dir string) error {
 	return err
 }
 
-// Close lets the package go. More calls do nothing.
+// Close releases the package. It can be called more than once.
 func (t *Tree) Close() error {
 	if t.files != nil {
 		_ = t.files.Close()
@@ -188,8 +186,7 @@ func (t *Tree) Close() error {
 	return t.lock.Close()
 }
 
-// damaged removes the package from the store, whoever copies it. One that another
-// process removed meanwhile has nothing wrong with it.
+// damaged removes the package from the store, unless another process has removed it.
 func (t *Tree) damaged(why error) {
 	if _, err := os.Lstat(t.dir); errors.Is(err, fs.ErrNotExist) {
 		return

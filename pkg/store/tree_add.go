@@ -14,14 +14,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// Unpack adds what the zip of a digest unpacks to, and is for who needs it nowhere
-// else: fill puts the files into an empty directory of the store, on the disk and
-// verified, and tells their hashes. A package that is there stays. Nobody may write
-// to the files from then on.
+// Unpack adds the unpacked package of a zip. fill writes the files to an empty directory of the
+// store, verified and flushed to disk, and returns their hashes. If the store already has the
+// package, it is kept. The files must not be changed later.
 func (s *Store) Unpack(ctx context.Context, d digest.Digest, fill func(dir string) (Hashes, error)) error {
 	final, ok := s.entryPath(nameUnpacked, d)
 	if !ok {
-		return fmt.Errorf("%q is no digest of a zip", d)
+		return fmt.Errorf("invalid digest %q of a zip", d)
 	}
 	if err := s.initialize(); err != nil {
 		return err
@@ -33,9 +32,8 @@ func (s *Store) Unpack(ctx context.Context, d digest.Digest, fill func(dir strin
 	return err
 }
 
-// PutTree keeps a copy of what the zip of a digest unpacked to, in a directory that
-// nobody else has to do with yet. That this fails is told to [Options.OnFailed]. A
-// package that is there stays.
+// PutTree stores a copy of an unpacked package from a directory that no other process uses. If
+// that fails, it calls [Options.OnFailed]. If the store already has the package, it is kept.
 func (s *Store) PutTree(ctx context.Context, d digest.Digest, h Hashes, dir string) {
 	if !s.isWritable() {
 		return
@@ -48,7 +46,7 @@ func (s *Store) PutTree(ctx context.Context, d digest.Digest, h Hashes, dir stri
 		return
 	}
 	if err := s.putTree(ctx, final, h, dir); err != nil && !errors.Is(err, fs.ErrExist) {
-		s.fail(fmt.Errorf("keeping what %s unpacks to: %w", d, err))
+		s.fail(fmt.Errorf("storing the unpacked package of %s: %w", d, err))
 	}
 }
 
@@ -69,7 +67,7 @@ func (s *Store) putTree(ctx context.Context, final string, h Hashes, dir string)
 	for _, f := range files {
 		size += f.Stamp.Size()
 	}
-	// As much again is left for others.
+	// The same amount must remain free.
 	if err := s.checkSpace(size, 2); err != nil {
 		return err
 	}
@@ -83,7 +81,7 @@ func (s *Store) putTree(ctx context.Context, final string, h Hashes, dir string)
 	})
 }
 
-// addTree makes an unpacked package of the files that fill puts into an empty directory.
+// addTree adds an unpacked package. fill writes its files to an empty directory.
 func (s *Store) addTree(final string, fill func(dir string) (Hashes, error)) error {
 	tmp, err := atomicfile.TempDir(filepath.Dir(final))
 	if err != nil {
@@ -112,9 +110,9 @@ func (s *Store) addTree(final string, fill func(dir string) (Hashes, error)) err
 	return atomicfile.CommitDir(tmp, final)
 }
 
-// protect takes the permission to write away from files that others link to, and
-// lists them. It keeps a client from unpacking another zip through such a link, as
-// Terraform would.
+// protect makes the files read-only and lists them. Other directories link to them, and a
+// client such as Terraform would otherwise unpack another zip into the store through such a
+// link.
 func protect(dir string) ([]atomicfile.Entry, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
