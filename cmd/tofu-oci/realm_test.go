@@ -58,7 +58,7 @@ func TestTokenServiceNamedWithoutTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := w.run(t, "list", "hashicorp/null", "--from", host+"/acme/{type}", "--plain-http", host)
-	if code != 1 || stdout != "" || !strings.Contains(stderr, "names 192.0.2.1 as its token service, and the login is not for that host") ||
+	if code != 1 || stdout != "" || !strings.Contains(stderr, "refers to token service 192.0.2.1 on another host") ||
 		!strings.Contains(stderr, "\nhint: set up TLS for the registry, and omit --plain-http") || strings.Contains(stderr, "retrying") {
 		t.Errorf("exit code %d, %s\n%s", code, stdout, stderr)
 	}

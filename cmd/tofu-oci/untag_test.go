@@ -42,7 +42,7 @@ func TestUntagHints(t *testing.T) {
 			}
 			// Overruling it meets the same: the version stays denied.
 			code, _, stderr = w.run(t, "promote", "hashicorp/null@3.2.4", "--force", "--to", to)
-			if code != 1 || !strings.Contains(stderr, "the version is still denied") || !strings.Contains(stderr, "denied-3.2.4") {
+			if code != 1 || !strings.Contains(stderr, "version is still denied") || !strings.Contains(stderr, "denied-3.2.4") {
 				t.Errorf("exit code %d\n%s", code, stderr)
 			}
 		})

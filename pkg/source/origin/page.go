@@ -10,7 +10,7 @@ import (
 
 // ErrPage says that a web page was returned instead of a registry's document. Portals,
 // logins, and proxies do so.
-var ErrPage = provider.Errorf(provider.Transient, "the answer is not the registry's")
+var ErrPage = provider.Errorf(provider.Transient, "expected a registry response")
 
 // isPage knows HTML by its type, or by its beginning: no JSON begins so.
 func isPage(doc httpclient.Document) bool {

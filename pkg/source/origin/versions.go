@@ -117,7 +117,7 @@ func decode(doc httpclient.Document, into any, values int) error {
 		return doc.Error(fmt.Errorf("GET %s: the answer is not read: %w", httpclient.RedactURL(doc.URL), err))
 	}
 	if err != nil && isPage(doc) {
-		return doc.Error(fmt.Errorf("GET %s: %w but %s", httpclient.RedactURL(doc.URL), ErrPage, doc.Page()))
+		return doc.Error(fmt.Errorf("GET %s: %w, got %s", httpclient.RedactURL(doc.URL), ErrPage, doc.Page()))
 	}
 	if err != nil {
 		return doc.Error(fmt.Errorf("GET %s: the answer is not the JSON that was expected (%w)%s",
