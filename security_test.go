@@ -22,12 +22,17 @@ func TestPromisesAreHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := 0
+	found, rows := 0, map[string]bool{}
 	for line := range strings.Lines(strings.ReplaceAll(string(page), "\n  ", " ")) { // items can have several lines
 		tests, scripts := namedTest.FindAllStringSubmatch(line, -1), namedScript.FindAllStringSubmatch(line, -1)
 		isRow := strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "| ") && !strings.HasSuffix(strings.TrimSpace(line), "tests |")
 		if isRow && len(tests)+len(scripts) == 0 {
 			t.Errorf("no test holds: %s", line)
+		}
+		if subject, _, _ := strings.Cut(strings.TrimLeft(line, "|- "), " | "); isRow && rows[subject] {
+			t.Errorf("two rows about: %s", subject)
+		} else if isRow {
+			rows[subject] = true
 		}
 		found += len(tests) + len(scripts)
 		for _, m := range tests {
