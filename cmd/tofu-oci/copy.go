@@ -108,7 +108,7 @@ func copyAction(c *cli.Context, out *report.Report) error {
 	if err := apart(from, refs); err != nil {
 		return err
 	}
-	options.Judge, options.Aliases, options.NoReferrers = cmd.judging.Judge, cmd.aliases, c.Bool("no-referrers")
+	options.Verify, options.Aliases, options.NoReferrers = cmd.judging.Verify, cmd.aliases, c.Bool("no-referrers")
 	return out.FinishRun(mirror.Copy(c.Context, cmd.reader, wanted, cmd.mirroring(refs, options)))
 }
 

@@ -149,7 +149,7 @@ func execOptions(c *cli.Context, out *report.Report) (o exec.Options, cmd *comma
 		return o, cmd, err
 	}
 	o.Concurrency, o.Store = cmd.concurrency, cmd.cache
-	o.Judge, o.OnlyLocked = out.Warning(cmd.judging.Judge), demandsMore(cmd.judging)
+	o.Verify, o.OnlyLocked = out.Warning(cmd.judging.Verify), demandsMore(cmd.judging)
 	o.Source, err = cmd.from()
 	o.Lock, o.Approves = &lock.FileOptions{DryRun: c.Bool("no-write-lock")}, cmd.approves
 	o.Locked = func(change lock.Change) {

@@ -128,7 +128,7 @@ func listOne(ctx context.Context, out *report.Report, src provider.Source, judgi
 	if err != nil {
 		return err
 	}
-	verdict, err := judging.Judge(ctx, release)
+	verdict, err := judging.Verify(ctx, release)
 	refused, isRefused := errors.AsType[*trust.RefusedError](err)
 	if err != nil && !isRefused {
 		return err

@@ -119,7 +119,7 @@ func newLocking(c *cli.Context, out *report.Report) (l locking, err error) {
 		return l, err
 	}
 	l.options.Platforms, l.options.Template = l.cmd.platforms, l.cmd.template
-	l.options.Judge, l.options.Progress = out.Warning(l.cmd.judging.Judge), out.Progress()
+	l.options.Verify, l.options.Progress = out.Warning(l.cmd.judging.Verify), out.Progress()
 	l.options.Options = l.options.Remembering()
 	l.options.Repository, l.options.Named, l.options.Configuration = l.cmd.reader, l.named, readingAs(c.Bool("terraform"))
 	if !c.IsSet("from") { // which replaces the CLI configuration

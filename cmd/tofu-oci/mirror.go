@@ -129,8 +129,8 @@ func mirrorAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	cmd.judging.Earlier = &trust.Earlier{Source: oci.New(cmd.written(refs), cmd.aliases...)}
-	options.Judge, options.Aliases, options.Platforms = cmd.judging.JudgeOffered, cmd.aliases, cmd.platforms
+	cmd.judging.History = &trust.SignerHistory{Source: oci.New(cmd.written(refs), cmd.aliases...)}
+	options.Verify, options.Aliases, options.Platforms = cmd.judging.VerifyOffered, cmd.aliases, cmd.platforms
 	options.Stage, options.NoH1, options.Recheck = c.Bool("stage"), c.Bool("no-h1"), c.Bool("recheck")
 	// A mirror moves the zips of all platforms, each once: keeping them would push
 	// out of the cache what pulls need.

@@ -80,9 +80,9 @@ func promoteAction(c *cli.Context, out *report.Report) error {
 		return err
 	}
 	open := cmd.written(refs)
-	cmd.judging.Earlier = &trust.Earlier{Source: oci.New(open, cmd.aliases...)}
+	cmd.judging.History = &trust.SignerHistory{Source: oci.New(open, cmd.aliases...)}
 	waiting := source.NewMemo(oci.NewPending(open, cmd.aliases...), 0)
-	o := approval.PromoteOptions{Judge: cmd.judging.Judge, Aliases: cmd.aliases, Force: c.Bool("force"), DryRun: c.Bool("dry-run")}
+	o := approval.PromoteOptions{Verify: cmd.judging.Verify, Aliases: cmd.aliases, Force: c.Bool("force"), DryRun: c.Bool("dry-run")}
 	o.Approval = artifact.Approval{Reason: strings.TrimSpace(c.String("reason")), By: strings.TrimSpace(c.String("by"))}
 	for _, r := range wanted {
 		repo, err := repository.Open(refs[r.Address], cmd.repos)

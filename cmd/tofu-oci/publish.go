@@ -124,7 +124,7 @@ func publishAction(c *cli.Context, out *report.Report) error {
 	if err := sign(c, &options, &cmd.judging); err != nil {
 		return err
 	}
-	if options.Judge = cmd.judging.Judge; !cmd.judging.Keyring.IsZero() {
+	if options.Verify = cmd.judging.Verify; !cmd.judging.Keyring.IsZero() {
 		options.Signing.Keys = cmd.judging.Keyring.KeysOf
 	}
 	src, err := builddir.New(a, c.Args().Slice()...)

@@ -109,7 +109,7 @@ func pullAction(c *cli.Context, out *report.Report) error {
 	}
 	options := pull.ManyOptions{
 		Options: pull.Options{
-			Evidence: c.Bool("with-evidence"), Concurrency: cmd.concurrency, Platforms: cmd.platforms, Judge: cmd.judging.Judge, Progress: out.Progress(),
+			Evidence: c.Bool("with-evidence"), Concurrency: cmd.concurrency, Platforms: cmd.platforms, Verify: cmd.judging.Verify, Progress: out.Progress(),
 		},
 		FailFast: c.Bool("fail-fast"),
 		Done:     func(p pull.Pulled) { warnDenied(c.Context, out, src, p.Requirement, 1, p.Version) },

@@ -34,7 +34,7 @@ func pullThrough(c *cli.Context, cmd *command, served serve.Options) (*pullthrou
 		Source:   cmd.originFor(served.MaxAge / 2),
 		Open:     func(ref template.Reference) (repository.Repository, error) { return repository.Open(ref, cmd.repos) },
 		Cooldown: mirror.Cooldown{MinAge: cmd.minAge},
-		Publish:  publish.Options{Aliases: cmd.aliases, Judge: judgeOffered(cmd, served.From)},
+		Publish:  publish.Options{Aliases: cmd.aliases, Verify: judgeOffered(cmd, served.From)},
 	}
 	for _, text := range c.StringSlice("pull-through") {
 		pattern, err := provider.ParsePattern(text)
@@ -54,7 +54,7 @@ func pullThrough(c *cli.Context, cmd *command, served serve.Options) (*pullthrou
 func judgeOffered(cmd *command, from []template.Template) func(context.Context, provider.Release) (provider.Verdict, error) {
 	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 		p := cmd.judging
-		p.Earlier = &trust.Earlier{Source: cmd.mirrored(from[len(from)-1])} // each time, since there are more and more of them
-		return p.JudgeOffered(ctx, r)
+		p.History = &trust.SignerHistory{Source: cmd.mirrored(from[len(from)-1])} // each time, since there are more and more of them
+		return p.VerifyOffered(ctx, r)
 	}
 }

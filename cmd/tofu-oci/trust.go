@@ -158,7 +158,7 @@ func (t trusting) learn(ctx context.Context, learning trust.Policy, r provider.R
 	if err != nil {
 		return trust.Rule{}, err
 	}
-	rule, found, err := learning.Learn(ctx, r.Address, releases...)
+	rule, found, err := learning.PinSigners(ctx, r.Address, releases...)
 	if err == nil {
 		for i, verdict := range found {
 			said := strings.Replace(verdict.String(), ", key not pinned", ", pinned now", 1) // by the file that is written
@@ -184,7 +184,7 @@ func (t trusting) check() error {
 			var verdict provider.Verdict
 			release, err := t.src.Release(t.c.Context, r.Address, v)
 			if err == nil {
-				verdict, err = judging.Judge(t.c.Context, release)
+				verdict, err = judging.Verify(t.c.Context, release)
 			}
 			if err != nil {
 				_, is := errors.AsType[*trust.RefusedError](err)

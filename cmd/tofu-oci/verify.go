@@ -86,7 +86,7 @@ func verifyAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	o.Judge, o.Aliases = cmd.judging.Judge, cmd.aliases
+	o.Verify, o.Aliases = cmd.judging.Verify, cmd.aliases
 	if c.Bool("against-origin") {
 		o.Origin = source.NewMemo(cmd.origin(), 0)
 	}

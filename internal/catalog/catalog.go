@@ -1,10 +1,9 @@
-// Package catalog finds which providers lie in the repositories of a template: in image
-// layouts below a directory, in the repositories that a registry lists, or those that a
-// file names where a registry lists none.
+// Package catalog lists the providers in the repositories of a template: in image layouts
+// below a directory, in the repositories that a registry lists or, for registries without a
+// list, in a file.
 //
-// Use it to show what a mirror holds, or to do something with all of it. What a
-// repository's name says of its provider is checked against what it holds, since most
-// templates leave the host out.
+// Because most templates don't contain the host, List reads the owner of a repository if
+// its name doesn't determine the provider.
 package catalog
 
 import (
@@ -21,41 +20,41 @@ import (
 )
 
 const (
-	// maxOwners bounds the repositories that are asked whose they are. A listing of more
-	// goes by their names, where these say it.
+	// maxOwners is the maximum number of repositories whose owner is read. For the other
+	// repositories, the address is derived from the name, if possible.
 	maxOwners = 2000
-	// maxQuestions is how many are asked at once.
+	// maxQuestions is the maximum number of concurrent reads.
 	maxQuestions = 16
 )
 
-// Entry is a provider, and the repository that its releases lie in.
+// Entry is a provider and its repository.
 type Entry struct {
 	Address   provider.Address
 	Reference template.Reference
-	// Stated reports that the address is known: from the name of the repository, the
-	// annotation of its newest release, or Options.Named. Otherwise its host is a guess.
+	// Stated reports whether the address is known from the name of the repository, the
+	// annotation of its newest release, or Options.Named. Otherwise, its host is a guess.
 	Stated bool
 }
 
-// Listing is what was found of a template.
+// Listing is the result of [List].
 type Listing struct {
-	// Entries are sorted by address, one each.
+	// Entries has one entry per address, sorted by address.
 	Entries []Entry
-	// Unknown are repositories of the template's form that do not say whose they are,
-	// in no name and no annotation. Most of them hold something else.
+	// Unknown lists the repositories that match the template, but whose provider is
+	// unknown. Most of them don't contain providers.
 	Unknown []template.Reference
 }
 
-// Options of [List]. The zero value lists image layouts only, by their paths.
+// Options configures [List]. The zero value lists only image layouts, by their paths.
 type Options struct {
-	// Names lists the repositories of a registry, of which it is told one, as
-	// [repository.Catalog] does. Nil is a registry that lists none.
+	// Names lists the repositories of a registry, like [repository.Catalog]. If nil,
+	// registries list no repositories.
 	Names func(ctx context.Context, at template.Reference) ([]string, error)
-	// Owner says whose releases lie in a repository, as [Owner] does of an opened one; ok
-	// is false where it does not say. Nil goes by names alone.
+	// Owner returns the provider of a repository, like [Owner]. ok is false if it is
+	// unknown. If nil, only names are used.
 	Owner func(ctx context.Context, ref template.Reference) (a provider.Address, ok bool, err error)
-	// Named are the providers of templates for registries. When it is not nil, no
-	// registry is asked for its repositories, and nothing whose they are.
+	// Named lists the providers of templates for registries. If it is not nil, registries
+	// are not contacted.
 	Named []provider.Address
 }
 
@@ -63,13 +62,12 @@ type Options struct {
 // repository does not determine the address.
 var ErrTemplate = provider.Errorf(provider.Misuse, "the template has more than text and variables")
 
-// List finds the providers of a template. Errors are [ErrTemplate], those of the
-// file system where the directory of layouts cannot be read, [repository.ErrNoRepository]
-// beside where there is none, those of Names, and that of a
-// context that ended. A repository that fails when it is asked whose it is goes by its
-// name.
+// List returns the providers in the repositories of a template. It returns [ErrTemplate],
+// an error of Names, the error of a canceled context, an error of the file system if the
+// directory of layouts can't be read, or [repository.ErrNoRepository] if it doesn't exist.
+// If Owner fails for a repository, its address is derived from its name.
 func List(ctx context.Context, t template.Template, o Options) (Listing, error) {
-	// 1. Which repositories have the template's form.
+	// 1. The repositories that match the template.
 	if !t.IsLayout() && o.Named != nil {
 		return named(t, o.Named), nil
 	}
@@ -80,7 +78,7 @@ func List(ctx context.Context, t template.Template, o Options) (Listing, error) 
 	if err != nil {
 		return Listing{}, err
 	}
-	// 2. Whose they are.
+	// 2. Their providers.
 	owners, err := owners(ctx, t, refs, o)
 	if err != nil {
 		return Listing{}, err
@@ -97,7 +95,7 @@ func List(ctx context.Context, t template.Template, o Options) (Listing, error) 
 	return l, nil
 }
 
-// named returns the repositories of addresses.
+// named returns the entries of the given addresses.
 func named(t template.Template, as []provider.Address) Listing {
 	var l Listing
 	for _, a := range as {
@@ -114,7 +112,7 @@ func (l *Listing) sort() {
 	l.Entries = slices.CompactFunc(l.Entries, func(a, b Entry) bool { return a.Address == b.Address })
 }
 
-// references lists the repositories that have the template's form.
+// references lists the repositories that match the template.
 func references(ctx context.Context, t template.Template, o Options) ([]template.Reference, error) {
 	if t.IsLayout() {
 		return layouts(ctx, t)
@@ -134,7 +132,7 @@ func references(ctx context.Context, t template.Template, o Options) ([]template
 	var refs []template.Reference
 	seen := map[template.Reference]bool{}
 	for _, name := range names {
-		// A name that is none, such as one with a line break, is nothing to show.
+		// Ignore invalid names, such as names with line breaks.
 		ref, err := template.ParseReference(at.Registry + "/" + name)
 		if err != nil || ref.Registry != at.Registry {
 			continue
@@ -177,8 +175,8 @@ func owners(ctx context.Context, t template.Template, refs []template.Reference,
 }
 
 // Owner returns the provider of a repository: the address in the annotation of its newest
-// release or, without releases, of its newest pending one. ok is false if there is neither,
-// or if it has no annotation, as when another tool has written it.
+// release or, without releases, of its newest pending one. ok is false if there is no
+// release, or if the release has no annotation because another tool wrote it.
 func Owner(ctx context.Context, repo repository.Reader) (a provider.Address, ok bool, err error) {
 	tags, err := repo.Tags(ctx)
 	if err != nil {

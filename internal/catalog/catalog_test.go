@@ -28,7 +28,7 @@ func parse(t *testing.T, text string) template.Template {
 	return parsed
 }
 
-// shown is a listing as text.
+// shown formats a listing.
 func shown(l catalog.Listing) (all []string) {
 	for _, e := range l.Entries {
 		all = append(all, e.Address.String()+" in "+e.Reference.String())
@@ -39,13 +39,13 @@ func shown(l catalog.Listing) (all []string) {
 	return all
 }
 
-// asking are options over repositories, by name, and what each says of its owner.
+// asking returns options for a registry with the given repositories and their owners.
 func asking(t *testing.T, owners map[string]string, asked *atomic.Int32) catalog.Options {
 	t.Helper()
 	return catalog.Options{
 		Names: func(context.Context, template.Reference) (names []string, err error) {
 			for name := range owners {
-				names = append(names, name, name) // which some registries do
+				names = append(names, name, name) // some registries list names of other forms
 			}
 			return names, nil
 		},
@@ -73,15 +73,15 @@ func TestListOfRegistry(t *testing.T) {
 	}{
 		{"ghcr.io/m/{namespace}/{type}", map[string]string{
 			"m/acme/a": "", "m/acme/b": "registry.terraform.io/acme/b", "m/acme/c": "fails",
-			"m/acme/d": "acme/other", // a template does not make d's repository of it
+			"m/acme/d": "acme/other", // doesn't match the template
 			"m/acme":   "", "other/acme/x": "", "m/acme/x\ny": "", "m/ACME/X": "", "m/../x": "", "m/<b>/x": "",
 		}, 4, []string{
 			"registry.opentofu.org/acme/a in ghcr.io/m/acme/a", "registry.opentofu.org/acme/c in ghcr.io/m/acme/c",
 			"registry.opentofu.org/acme/d in ghcr.io/m/acme/d", "registry.terraform.io/acme/b in ghcr.io/m/acme/b",
 		}},
-		// The name says it all.
+		// The name determines the provider.
 		{"ghcr.io/{hostname}/{namespace}/{type}", map[string]string{"example.com/acme/a": "acme/a"}, 0, []string{"example.com/acme/a in ghcr.io/example.com/acme/a"}},
-		// The name does not say enough.
+		// The name doesn't determine the provider.
 		{"ghcr.io/p-{type}", map[string]string{"p-a": "acme/a", "p-b": "", "p-c": "acme/b"}, 3, []string{
 			"registry.opentofu.org/acme/a in ghcr.io/p-a", "? in ghcr.io/p-b", "? in ghcr.io/p-c",
 		}},
@@ -96,7 +96,7 @@ func TestListOfRegistry(t *testing.T) {
 	}
 }
 
-// TestOwnersAreBounded has more repositories than are asked.
+// TestOwnersAreBounded checks that the owners of at most maxOwners repositories are read.
 func TestOwnersAreBounded(t *testing.T) {
 	t.Parallel()
 	owners := map[string]string{}
@@ -110,7 +110,7 @@ func TestOwnersAreBounded(t *testing.T) {
 	}
 }
 
-// sortUnknown lets what was listed in no order be compared.
+// sortUnknown sorts the unknown repositories, whose order is undefined.
 func sortUnknown() cmp.Option {
 	return cmp.Transformer("sorted", func(all []string) map[string]bool {
 		set := map[string]bool{}
@@ -157,7 +157,7 @@ func TestListRefuses(t *testing.T) {
 	}
 }
 
-// TestListOfLayouts has directories that are layouts, and others beside.
+// TestListOfLayouts lists a directory with layouts and other directories.
 func TestListOfLayouts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -186,7 +186,7 @@ func TestListOfLayouts(t *testing.T) {
 		l, err := catalog.List(t.Context(), parse(t, root+text), catalog.Options{})
 		var got []string
 		for _, line := range shown(l) {
-			if !strings.Contains(line, "acme/NO") { // which the template says nothing of
+			if !strings.Contains(line, "acme/NO") { // not part of the template
 				got = append(got, strings.ReplaceAll(line, root, "ROOT"))
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// What lies in the image layouts below a directory. Their paths do not name the
-// provider here, so each is asked.
+// The paths of these image layouts don't contain the host of the provider, so the
+// annotations of the releases are read.
 func ExampleList() {
 	dir, remove := exampletest.Dir()
 	defer remove()

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// maxFile bounds a file of providers, in bytes: 10,000 addresses have some 300 kB, and
-	// the largest registry has five thousand providers.
+	// maxFile is the maximum size of a file with providers, in bytes. 10,000 addresses take
+	// about 300 kB, and the largest registry has 5,000 providers.
 	maxFile = 1 << 20
-	// Stdin is the name that stands for it.
+	// Stdin is the file name for standard input.
 	Stdin = "-"
 )
 
-// ReadFile reads the addresses of providers from a file: one a line, with or without
-// their host. Empty lines are passed over, and what follows a #.
+// ReadFile reads a file with one provider address per line, with or without host. It
+// ignores empty lines and comments, which start with #.
 func ReadFile(path string) ([]provider.Address, error) {
 	data, err := bounded.ReadFile(path, maxFile)
 	if err != nil {
@@ -42,8 +42,8 @@ type Source struct {
 	Requirement provider.Requirement
 }
 
-// ReadSources reads a file of PROVIDERs, which has at least one: as [ReadFile] does, but
-// with constraints. The name [Stdin] reads from stdin.
+// ReadSources reads a file of PROVIDERs, which must not be empty. In contrast to
+// [ReadFile], addresses can have constraints. The name [Stdin] reads from standard input.
 func ReadSources(name string, stdin io.Reader) ([]Source, error) {
 	data, err := readSources(name, stdin)
 	if err != nil {
@@ -81,11 +81,11 @@ func readSources(name string, stdin io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// eachLine calls read with each line of a file that is not empty, without its comment, and
-// with its place, FILE:LINE, which is in front of errors.
+// eachLine calls read for each line of a file that is not empty, without its comment. place
+// is FILE:LINE, which is also the prefix of errors.
 func eachLine(name string, data []byte, read func(place, line string) error) error {
 	for i, line := range strings.Split(strings.TrimPrefix(string(data), "\uFEFF"), "\n") {
-		line, _, _ = strings.Cut(line, "#") // which no address and no constraint has
+		line, _, _ = strings.Cut(line, "#") // not valid in addresses and constraints
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// maxEntries bounds the directory entries that are looked at for one template.
+	// maxEntries is the maximum number of directory entries that are read for a template.
 	maxEntries = 100_000
-	// entriesAtOnce is how many are read in one go.
+	// entriesAtOnce is the number of entries that are read with one call.
 	entriesAtOnce = 1000
-	// layoutFile marks an image layout:
+	// layoutFile is the marker file of an image layout:
 	// https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md#oci-layout-file
 	layoutFile = "oci-layout"
 )
 
-// layouts finds the image layouts that have a template's form.
+// layouts returns the image layouts that match a template.
 func layouts(ctx context.Context, t template.Template) ([]template.Reference, error) {
 	_, path, _ := strings.Cut(t.String(), ":")
 	dirs, err := directories(ctx, path)
@@ -46,8 +46,7 @@ func layouts(ctx context.Context, t template.Template) ([]template.Reference, er
 	return found, ctx.Err()
 }
 
-// directories returns the directories that a path with variables can name, written as in
-// the path.
+// directories returns the directories that match a path with variables.
 func directories(ctx context.Context, path string) ([]string, error) {
 	dirs, left, deep := []string{""}, maxEntries, false
 	for _, element := range elements(path) {
@@ -61,7 +60,7 @@ func directories(ctx context.Context, path string) ([]string, error) {
 		var below []string
 		for _, dir := range dirs {
 			names, err := subdirectories(ctx, dir, &left)
-			// What cannot be read below a variable is somebody else's, such as lost+found.
+			// Ignore unreadable directories that match a variable, such as lost+found.
 			if err != nil && (!deep || left < 0 || ctx.Err() != nil) {
 				return nil, err
 			}
@@ -74,7 +73,7 @@ func directories(ctx context.Context, path string) ([]string, error) {
 	return dirs, nil
 }
 
-// elements splits a path behind its separators. No variable has a separator in it.
+// elements splits a path after its separators. Variables contain no separators.
 func elements(path string) []string {
 	var all []string
 	start := 0
@@ -87,8 +86,8 @@ func elements(path string) []string {
 	return append(all, path[start:])
 }
 
-// subdirectories lists the directories in a directory, and links to some. left is how many
-// entries may be read.
+// subdirectories returns the subdirectories of a directory, including links to directories.
+// left is the number of entries that may still be read.
 func subdirectories(ctx context.Context, dir string, left *int) ([]string, error) {
 	path := filepath.Clean(filepath.FromSlash(dir))
 	f, err := os.Open(path)

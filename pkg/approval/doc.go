@@ -36,7 +36,7 @@ type Result struct {
 	Digest digest.Digest
 	// Packages are the packages of the release.
 	Packages []provider.Package
-	// Verdict is the result of Judge, or the zero value if Judge was not called.
+	// Verdict is the result of Verify, or the zero value if Verify was not called.
 	Verdict provider.Verdict
 	// Record is the denial, or nil.
 	Record *repository.DenialRecord

@@ -52,7 +52,7 @@ func ExamplePromote() {
 	tags, err := repo.Tags(ctx)
 	fmt.Println(tags, err)
 	for range 2 {
-		// The zero value verifies no signatures; trust.Policy has a method for Judge.
+		// The zero value verifies no signatures; trust.Policy has a method for Verify.
 		done, err := approval.Promote(ctx, repo, address, version, approval.PromoteOptions{})
 		if err != nil {
 			fmt.Println(err)

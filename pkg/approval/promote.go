@@ -14,11 +14,11 @@ import (
 
 // PromoteOptions configures [Promote]. The zero value is valid and verifies no signatures.
 type PromoteOptions struct {
-	// Judge, if not nil, verifies the signature of the release, from the stored documents, before
+	// Verify, if not nil, verifies the signature of the release, from the stored documents, before
 	// the tag is written: a key that was trusted when the release was staged might not be trusted
-	// now. If Judge returns an error, Promote fails with this error. trust.Policy has such a
+	// now. If Verify returns an error, Promote fails with this error. trust.Policy has such a
 	// method.
-	Judge func(ctx context.Context, r provider.Release) (provider.Verdict, error)
+	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
 	// Approval records who decided and why. If it is not the zero value, it is attached to the
 	// index of the release, even if the version is already released.
 	Approval artifact.Approval
@@ -35,7 +35,7 @@ type PromoteOptions struct {
 // transfers no blobs and no manifests, and the digest stays the same. Running Promote again
 // completes an interrupted run. If the version is already promoted, the status is
 // [publish.Unchanged]. Promote returns [ErrNotPending], [ErrIncomplete], *[repository.DeniedError],
-// *[repository.ConflictError], errors from Judge, and errors from the repository.
+// *[repository.ConflictError], errors from Verify, and errors from the repository.
 func Promote(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o PromoteOptions) (Result, error) {
 	p := promotion{decision{repo, a, v}, o}
 	r, err := p.run(ctx)
@@ -90,8 +90,8 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	if err != nil {
 		return r, err
 	}
-	if p.options.Judge != nil {
-		if r.Verdict, err = p.options.Judge(ctx, release); err != nil {
+	if p.options.Verify != nil {
+		if r.Verdict, err = p.options.Verify(ctx, release); err != nil {
 			return r, err
 		}
 	}

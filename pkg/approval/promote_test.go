@@ -35,7 +35,7 @@ func TestPromote(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		index := w.put(t, waiting, both)
 		judged := 0
-		o := approval.PromoteOptions{Judge: func(_ context.Context, r provider.Release) (provider.Verdict, error) {
+		o := approval.PromoteOptions{Verify: func(_ context.Context, r provider.Release) (provider.Verdict, error) {
 			judged++
 			if r.Address != w.address || r.Version != w.version || len(r.Packages) != 2 {
 				t.Errorf("judged %+v", r)
@@ -218,7 +218,7 @@ func TestPromoteRefused(t *testing.T) {
 		"nothing waits": {func(*testing.T, *world) {}, approval.PromoteOptions{}, is(approval.ErrNotPending)},
 		"by its signature": {
 			func(t *testing.T, w *world) { w.put(t, waiting, one) },
-			approval.PromoteOptions{Force: true, Judge: func(context.Context, provider.Release) (provider.Verdict, error) { return provider.Verdict{}, refused }},
+			approval.PromoteOptions{Force: true, Verify: func(context.Context, provider.Release) (provider.Verdict, error) { return provider.Verdict{}, refused }},
 			is(refused),
 		},
 		"a zip is lost": {func(t *testing.T, w *world) {

@@ -23,13 +23,13 @@ func (o Options) bring(ctx context.Context, s selection, refused error, acquire 
 	to := &sink{store: o.Store, selection: s}
 	judge := func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 		refused, to.Evidence = nil, evidenceOf(ctx, r)
-		if o.Judge == nil {
+		if o.Verify == nil {
 			return provider.Verdict{}, nil
 		}
-		return o.Judge(ctx, r)
+		return o.Verify(ctx, r)
 	}
 	_, err := pull.Release(ctx, src, to, s.Address, s.Version, pull.Options{
-		Platforms: []provider.Platform{s.Platform}, Acquire: acquire, Judge: judge, Backoff: o.Backoff, Progress: o.Progress,
+		Platforms: []provider.Platform{s.Platform}, Acquire: acquire, Verify: judge, Backoff: o.Backoff, Progress: o.Progress,
 	})
 	if errors.Is(err, errLeft) {
 		o.Left(s.Address, "a filesystem_mirror has it unpacked")

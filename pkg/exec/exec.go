@@ -30,7 +30,7 @@ type Options struct {
 	// in the directory that it works in, see [WorkDir].
 	LockFiles []string
 	// Lock, if not nil, configures the lock file that Run creates if the directory has
-	// none. Run sets Judge, Configuration, and Skip. If the directory has no configuration
+	// none. Run sets Verify, Configuration, and Skip. If the directory has no configuration
 	// either, tofu and terraform are run without lock file, because commands such as
 	// version don't need one. Otherwise, a missing lock file is [lock.ErrNoFile].
 	Lock *lock.FileOptions
@@ -41,17 +41,17 @@ type Options struct {
 	Source provider.Source
 	// Store is where they are kept.
 	Store *store.Store
-	// Judge verifies the signature of a release; its error ends the run. The methods of
+	// Verify verifies the signature of a release; its error ends the run. The methods of
 	// trust.Policy are such functions. If nil, no signatures are verified. Each run
 	// verifies each package; for packages in the store, it uses the evidence that is
 	// stored with them. Before such a package is refused, Run requests newer evidence
 	// from the source.
-	Judge func(ctx context.Context, r provider.Release) (provider.Verdict, error)
+	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
 	// Reading returns the options to read the configuration that is compared with the lock
 	// files. If nil, only the data directory and the program's rules are set.
 	Reading func(terraform bool) configuration.Options
 	// OnlyLocked refuses to start a command that could install a required provider that
-	// no lock file selects. Set it if Judge requires more than the command checks.
+	// no lock file selects. Set it if Verify requires more than the command checks.
 	OnlyLocked bool
 	// Approves reports whether the repository of the user's oci_mirror has pending or
 	// denied releases of a provider. OpenTofu ignores approvals, so such a provider must

@@ -272,7 +272,7 @@ func TestJudge(t *testing.T) {
 	w.lock(t, here, map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
 	refused := errors.New("unsigned")
 	r := w.run(t, "tofu", "show", func(o *exec.Options) {
-		o.Judge = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+		o.Verify = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 			v, _ := noJudge(ctx, r)
 			return v, refused
 		}
@@ -293,7 +293,7 @@ func TestJudgeCached(t *testing.T) {
 	times := 0
 	judging := func(o *exec.Options) {
 		o.Source = asked{o.Source, &times}
-		o.Judge = func(_ context.Context, r provider.Release) (provider.Verdict, error) {
+		o.Verify = func(_ context.Context, r provider.Release) (provider.Verdict, error) {
 			judged = append(judged, r)
 			return provider.Verdict{}, refused
 		}
@@ -323,7 +323,7 @@ func TestJudgeCached(t *testing.T) {
 	// 5. Better evidence in the source is kept.
 	judging = func(o *exec.Options) {
 		o.Source = asked{o.Source, &times}
-		o.Judge = func(_ context.Context, r provider.Release) (provider.Verdict, error) {
+		o.Verify = func(_ context.Context, r provider.Release) (provider.Verdict, error) {
 			if _, signed := r.Document(provider.KindSignature); !signed {
 				return provider.Verdict{}, refused
 			}
@@ -354,7 +354,7 @@ func TestJudgeCachedWithoutEvidence(t *testing.T) {
 			w := newWorld(t)
 			w.lock(t, here, map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
 			times := 0
-			judging := func(o *exec.Options) { o.Source, o.Judge = asked{o.Source, &times}, noJudge }
+			judging := func(o *exec.Options) { o.Source, o.Verify = asked{o.Source, &times}, noJudge }
 			w.run(t, "tofu", "show", judging).configured(t)
 			const key = "registry.opentofu.org/acme/one 1.0.0 haiku_riscv64"
 			known := w.open(t).Known(key)

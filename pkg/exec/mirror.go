@@ -158,20 +158,20 @@ func (o Options) checkDenied(ctx context.Context, kept []selection, asked map[pr
 }
 
 // known looks for a package in the store only. If the evidence in the store does not
-// satisfy Judge, refused is its error; the source may have better evidence now.
+// satisfy Verify, refused is its error; the source may have better evidence now.
 func (o Options) known(ctx context.Context, s selection) (k store.Known, ok bool, refused error) {
 	for _, k := range o.Store.Known(s.name()) {
 		if s.accepts(k.Zip, k.Hashes) != nil || !has(ctx, o.Store, k, s.packed(k.Hashes)) {
 			continue
 		}
-		if o.Judge == nil {
+		if o.Verify == nil {
 			return k, true, nil
 		}
 		release, ok := restore(s, k)
 		if !ok {
 			continue
 		}
-		if _, refused = o.Judge(ctx, release); refused == nil {
+		if _, refused = o.Verify(ctx, release); refused == nil {
 			return k, true, nil
 		}
 	}

@@ -52,7 +52,7 @@ type Checked struct {
 }
 
 // Check says whether what a lock file selects can be installed from a source. Of
-// the options Platforms, Judge, Template and Repository count; no platforms means this machine's. The
+// the options Platforms, Verify, Template and Repository count; no platforms means this machine's. The
 // findings are about what OpenTofu needs to install from an OCI registry: the zh
 // hash of the platform's zip; of a package that is there unpacked, its h1. When the
 // context ends, so does the list.
@@ -90,8 +90,8 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 	case err != nil:
 		return err
 	}
-	if o.Judge != nil {
-		if _, err := o.Judge(ctx, release); err != nil {
+	if o.Verify != nil {
+		if _, err := o.Verify(ctx, release); err != nil {
 			return err
 		}
 	}

@@ -164,7 +164,7 @@ func TestCheckGoesOn(t *testing.T) {
 	s.add(t, other, "1.0.0")
 	refused := errors.New("refused on purpose")
 	f := file(t, []string{thing, "1.0.0"}, []string{other, "1.0.0"})
-	all := lock.Check(t.Context(), s, "f", f, lock.Options{Judge: func(_ context.Context, r provider.Release) (provider.Verdict, error) {
+	all := lock.Check(t.Context(), s, "f", f, lock.Options{Verify: func(_ context.Context, r provider.Release) (provider.Verdict, error) {
 		if r.Address == nouns.Address(t, other) {
 			return provider.Verdict{}, refused
 		}

@@ -33,10 +33,10 @@ type Options struct {
 	// ComputeH1 reads every zip, and refuses an h1 that is stated wrongly. Without
 	// it, only those zips are read whose h1 nobody states.
 	ComputeH1 bool
-	// Judge says what the signature of the release proves, before anything is
+	// Verify says what the signature of the release proves, before anything is
 	// locked; its error ends the work. nil judges nothing; the methods of
 	// trust.Policy are such functions.
-	Judge func(context.Context, provider.Release) (provider.Verdict, error)
+	Verify func(context.Context, provider.Release) (provider.Verdict, error)
 	// Template is what named the repository that the source looks in, for the commands
 	// in remedies of [Check]; the zero value where the CLI configuration names it.
 	Template template.Template
@@ -69,9 +69,9 @@ type hashed struct {
 // its signature is judged once, by all calls that have them and the same source.
 func (o Options) Remembering() Options {
 	o.made = &memo.Memo[hashed, []lockfile.Hash]{}
-	if judge := o.Judge; judge != nil {
+	if judge := o.Verify; judge != nil {
 		judged := &memo.Memo[hashed, provider.Verdict]{}
-		o.Judge = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+		o.Verify = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 			return judged.Get(ctx, hashed{r.Address, r.Version, ""}, func(ctx context.Context) (provider.Verdict, error) { return judge(ctx, r) })
 		}
 	}
@@ -110,8 +110,8 @@ func hashesOf(ctx context.Context, src provider.Source, a provider.Address, v pr
 	if err != nil {
 		return nil, err
 	}
-	if o.Judge != nil {
-		if _, err := o.Judge(ctx, release); err != nil {
+	if o.Verify != nil {
+		if _, err := o.Verify(ctx, release); err != nil {
 			return nil, err
 		}
 	}

@@ -124,7 +124,7 @@ func TestHashesAreRefused(t *testing.T) {
 			s.zips[p.Digest], p.H1 = nouns.Zip(t, "rotten"), ""
 			p.Size = int64(len(s.zips[p.Digest]))
 		}, lock.Options{}, isA[*sums.MismatchError], 1},
-		"a signature": {nil, lock.Options{ComputeH1: true, Judge: func(context.Context, provider.Release) (provider.Verdict, error) {
+		"a signature": {nil, lock.Options{ComputeH1: true, Verify: func(context.Context, provider.Release) (provider.Verdict, error) {
 			return provider.Verdict{}, refused
 		}}, func(err error) bool { return errors.Is(err, refused) }, 0},
 	} {
@@ -206,7 +206,7 @@ func TestRemembering(t *testing.T) {
 	s := newShelf(t, thing, "1.0.0")
 	r := s.first()
 	judged := 0
-	o := lock.Options{ComputeH1: true, Judge: func(context.Context, provider.Release) (provider.Verdict, error) {
+	o := lock.Options{ComputeH1: true, Verify: func(context.Context, provider.Release) (provider.Verdict, error) {
 		judged++
 		return provider.Verdict{}, nil
 	}}.Remembering()

@@ -28,7 +28,7 @@ var errBytes = provider.Errorf(provider.Misuse, "a copy can't change the content
 // If copying would lose content, the error is a *[repository.ConflictError]. If another run moves
 // the tag at the source or the target, Copy starts again.
 //
-// Options have the same meaning as for [Release]. Judge receives the release of the source. Recheck
+// Options have the same meaning as for [Release]. Verify receives the release of the source. Recheck
 // and NoH1 have no effect. Platforms, Index, SBOM, and Signing would change the content and cause
 // an error. Copy returns the errors of [repository.Copy], *[repository.DeniedError], and for a
 // missing release the errors of a source.
@@ -110,8 +110,8 @@ func (c *copying) copyOptions(f facts) repository.CopyOptions {
 	if f.denial == nil { // Force overrides only a denial that existed at the start
 		o.BeforeTag = func(ctx context.Context) error { return repository.CheckDeniedNow(ctx, c.repo, c.version) }
 	}
-	if c.options.Judge != nil {
-		o.Judge = oci.JudgeCopy(c.address, c.options.Judge)
+	if c.options.Verify != nil {
+		o.Verify = oci.VerifyCopy(c.address, c.options.Verify)
 	}
 	return o
 }

@@ -264,7 +264,7 @@ func TestCopyIsJudged(t *testing.T) {
 	w.publish(t, from, publish.Created, publish.Options{})
 	refused := errors.New("refused on purpose")
 	judged, answer := 0, refused
-	o := publish.Options{Judge: func(_ context.Context, r provider.Release) (provider.Verdict, error) {
+	o := publish.Options{Verify: func(_ context.Context, r provider.Release) (provider.Verdict, error) {
 		judged++
 		if _, has := r.Document(provider.KindSignature); !has || len(r.Packages) != len(all) {
 			t.Errorf("asked about %+v", r)

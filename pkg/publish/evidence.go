@@ -76,13 +76,13 @@ func (q *question) prove(ctx context.Context, f *facts, r *Result) (err error) {
 			r.Plan = r.restoring(*f)
 		}
 	}
-	if q.options.Judge == nil || r.Status == Unchanged && !f.known[needEvidence] {
+	if q.options.Verify == nil || r.Status == Unchanged && !f.known[needEvidence] {
 		return nil
 	}
 	if q.can.Published {
 		verified = withKeysOf(verified, f.release)
 	}
-	r.Verdict, err = q.options.Judge(ctx, verified)
+	r.Verdict, err = q.options.Verify(ctx, verified)
 	return err
 }
 

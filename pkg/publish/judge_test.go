@@ -38,7 +38,7 @@ func TestJudge(t *testing.T) {
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		j := &judged{verdict: provider.Verdict{Trust: provider.TrustRevoked}, err: errRefused}
 		before := to.state(t)
-		for _, o := range []publish.Options{{Judge: j.judge}, {Judge: j.judge, DryRun: true}, {Judge: j.judge, Force: true}} {
+		for _, o := range []publish.Options{{Verify: j.judge}, {Verify: j.judge, DryRun: true}, {Verify: j.judge, Force: true}} {
 			result, err := publish.Release(t.Context(), w.source(), to.open(t), w.address, w.version, o)
 			if !errors.Is(err, errRefused) || result.Verdict != j.verdict {
 				t.Errorf("got %s, %v", result.Verdict, err)
@@ -51,7 +51,7 @@ func TestJudge(t *testing.T) {
 			t.Errorf("judged was %q", j.releases)
 		}
 		j.verdict, j.err = provider.Verdict{Trust: provider.TrustSigned, Fingerprint: "F"}, nil
-		if result := w.publish(t, to, publish.Created, publish.Options{Judge: j.judge}); result.Verdict != j.verdict {
+		if result := w.publish(t, to, publish.Created, publish.Options{Verify: j.judge}); result.Verdict != j.verdict {
 			t.Errorf("got %s", result.Verdict)
 		}
 	})
@@ -67,19 +67,19 @@ func TestJudgeAgain(t *testing.T) {
 		r.Keys, r.Signature = []string{"today's key"}, []byte("today's signature")
 		w.offer(t, r)
 		j := &judged{verdict: provider.Verdict{Trust: provider.TrustSigned}}
-		for _, o := range []publish.Options{{Judge: j.judge}, {Judge: j.judge, Check: repository.DepthContent}} {
+		for _, o := range []publish.Options{{Verify: j.judge}, {Verify: j.judge, Check: repository.DepthContent}} {
 			if result := w.publish(t, to, publish.Unchanged, o); result.Verdict != (provider.Verdict{}) || j.releases != nil {
 				t.Errorf("an unchanged release was judged: %s, %q", result.Verdict, j.releases)
 			}
 		}
-		if result := w.publish(t, to, publish.Unchanged, publish.Options{Judge: j.judge, Recheck: true}); result.Verdict != j.verdict {
+		if result := w.publish(t, to, publish.Unchanged, publish.Options{Verify: j.judge, Recheck: true}); result.Verdict != j.verdict {
 			t.Errorf("got %s", result.Verdict)
 		}
 		if len(j.releases) != 1 || !cmp.Equal(j.releases[0][1:], []string{"signature a signatur", "keys today's ke"}) {
 			t.Errorf("judged was %q", j.releases)
 		}
 		j.err = errRefused
-		if _, err := publish.Release(t.Context(), w.source(), to.open(t), w.address, w.version, publish.Options{Judge: j.judge, Recheck: true}); !errors.Is(err, errRefused) {
+		if _, err := publish.Release(t.Context(), w.source(), to.open(t), w.address, w.version, publish.Options{Verify: j.judge, Recheck: true}); !errors.Is(err, errRefused) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -95,7 +95,7 @@ func TestJudgeWhatIsKept(t *testing.T) {
 		r.Keys = nil
 		w.offer(t, r)
 		j := &judged{}
-		w.publish(t, to, publish.Extended, publish.Options{Judge: j.judge})
+		w.publish(t, to, publish.Extended, publish.Options{Verify: j.judge})
 		if len(j.releases) != 1 || len(j.releases[0]) != 2 {
 			t.Errorf("keys that the source does not offer were judged by: %q", j.releases)
 		}

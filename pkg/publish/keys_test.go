@@ -39,7 +39,7 @@ func (w *world) signedDist(t *testing.T, signer trust.Signer, listing string, pl
 
 // judgedBy publishes by the keys of a ring, and only by those.
 func judgedBy(ring trust.Keyring) publish.Options {
-	return publish.Options{Signing: publish.Signing{Keys: ring.KeysOf}, Judge: trust.Policy{Mode: trust.ModeRequire, Keyring: ring}.Judge}
+	return publish.Options{Signing: publish.Signing{Keys: ring.KeysOf}, Verify: trust.Policy{Mode: trust.ModeRequire, Keyring: ring}.Verify}
 }
 
 // TestKeysGoAlong: of a keyring, the key that made the signature goes with the release.
@@ -109,7 +109,7 @@ func TestKeysOfWhatIsStored(t *testing.T) {
 		if string(keys.Bytes) != test.want || slices.Contains(result.Added, stem+"_SHA256SUMS.keys.asc") != (test.want != "") {
 			t.Errorf("%s: the keys are %q, added is %q", test.name, keys.Bytes, result.Added)
 		}
-		v, err := trust.Policy{Keyring: signers[0].Keyring()}.Judge(t.Context(), w.wantStored(t, to, all...))
+		v, err := trust.Policy{Keyring: signers[0].Keyring()}.Verify(t.Context(), w.wantStored(t, to, all...))
 		if v.Trust != provider.TrustSigned || err != nil {
 			t.Errorf("%s: it is %s, %v", test.name, v, err)
 		}

@@ -28,11 +28,11 @@ type Options struct {
 	Aliases provider.Aliases
 	// NoH1 omits h1 hashes that the source does not state.
 	NoH1 bool
-	// Judge, if not nil, verifies the signature of a release before anything is sent. Its argument
+	// Verify, if not nil, verifies the signature of a release before anything is sent. Its argument
 	// is the release that the tag will contain, with the keys that the source offers. If it returns
 	// an error, publishing fails with this error. Unchanged releases are verified only with
 	// Recheck. The methods of trust.Policy are such functions.
-	Judge func(ctx context.Context, r provider.Release) (provider.Verdict, error)
+	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
 	// Signing signs releases, and adds keys to signed ones.
 	Signing Signing
 	// Recheck requests the digests of a remote source even if the repository has all platforms, and
@@ -103,7 +103,7 @@ type Result struct {
 	// empty if nothing is sent. Documents about a package are in Packages, and referrers in
 	// Attached.
 	Documents []provider.Document
-	// Verdict is the result of Judge, or the zero value if Judge was not called.
+	// Verdict is the result of Verify, or the zero value if Verify was not called.
 	Verdict provider.Verdict
 	// Attached contains the names of the referrers that were attached.
 	Attached []string

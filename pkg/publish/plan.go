@@ -80,7 +80,7 @@ func (q *question) policy() policy {
 	o := q.options
 	return policy{
 		force: o.Force, overrules: o.Force && !o.SkipDenied, listed: o.Check == repository.DepthTags && q.can.Published && !o.Recheck && !o.Force,
-		judges: o.Judge != nil && o.Recheck, refers: !o.DryRun && !o.NoReferrers, signs: o.Signing.Signer != nil, index: o.Index,
+		judges: o.Verify != nil && o.Recheck, refers: !o.DryRun && !o.NoReferrers, signs: o.Signing.Signer != nil, index: o.Index,
 	}
 }
 

@@ -48,7 +48,7 @@ func (w *world) wantSigned(t *testing.T, to *target, signer trust.Signer, platfo
 	t.Helper()
 	r := w.wantStored(t, to, platforms...)
 	w.wantSums(t, r, platforms...)
-	v, err := trust.Policy{Mode: trust.ModeRequire, Keyring: signer.Keyring()}.Judge(t.Context(), r)
+	v, err := trust.Policy{Mode: trust.ModeRequire, Keyring: signer.Keyring()}.Verify(t.Context(), r)
 	if err != nil || v.Trust != provider.TrustSigned {
 		t.Errorf("it is %s, %v", v, err)
 	}
@@ -162,7 +162,7 @@ func TestSignatureOfOthersStays(t *testing.T) {
 	dir := w.dist(t, map[string]string{"_SHA256SUMS": w.listing(all...), "_SHA256SUMS.sig": string(signature)}, all...)
 	w.publishLocal(t, to, publish.Created, dir, publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 	r := w.wantStored(t, to, all...)
-	if v, err := (trust.Policy{Keyring: signers[1].Keyring()}).Judge(t.Context(), r); err != nil || v.Trust != provider.TrustSigned {
+	if v, err := (trust.Policy{Keyring: signers[1].Keyring()}).Verify(t.Context(), r); err != nil || v.Trust != provider.TrustSigned {
 		t.Errorf("it is %s, %v", v, err)
 	}
 	if _, has := r.Document(provider.KindKeys); has {

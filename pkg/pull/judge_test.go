@@ -24,7 +24,7 @@ func TestJudge(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked := 0
-		options := pull.Options{Platforms: s.release.Platforms(), Judge: func(_ context.Context, r provider.Release) (provider.Verdict, error) {
+		options := pull.Options{Platforms: s.release.Platforms(), Verify: func(_ context.Context, r provider.Release) (provider.Verdict, error) {
 			asked++
 			if len(r.Documents) != 2 {
 				t.Errorf("judged was a release with %d documents", len(r.Documents))
@@ -38,7 +38,7 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: something was written: %v", layout, err)
 		}
 		want := provider.Verdict{Trust: provider.TrustSigned, Fingerprint: "F"}
-		options.Judge = func(context.Context, provider.Release) (provider.Verdict, error) { return want, nil }
+		options.Verify = func(context.Context, provider.Release) (provider.Verdict, error) { return want, nil }
 		results, err := pull.Release(t.Context(), s, sink, s.release.Address, s.release.Version, options)
 		if err != nil || len(results) != 1 || results[0].Verdict != want {
 			t.Errorf("%s: got %+v, %v", layout, results, err)

@@ -35,10 +35,10 @@ type Options struct {
 	// [Many] has them, and limits further than Concurrency. Nil is a limit of the
 	// release's own. Both let a last try move alone.
 	Acquire func(ctx context.Context, size int64) (release func(), err error)
-	// Judge says what the signature of the release proves, before anything is
+	// Verify says what the signature of the release proves, before anything is
 	// written; its error ends the run. nil judges nothing; the methods of
 	// trust.Policy are such functions.
-	Judge func(ctx context.Context, r provider.Release) (provider.Verdict, error)
+	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
 	// Evidence writes the documents that the release carries beside the zips:
 	// sums, signatures, keys, SBOMs, provenance. The sink has to hold zips.
 	Evidence bool
@@ -61,7 +61,7 @@ type Result struct {
 	// Skipped are the names of documents that were not written, since they are
 	// not named like evidence of the provider.
 	Skipped []string
-	// Verdict is what Judge said of the package's release; none where it was not
+	// Verdict is what Verify said of the package's release; none where it was not
 	// asked.
 	Verdict provider.Verdict
 	// Stored is where the package's release lies, if that is one OCI repository.
@@ -115,10 +115,10 @@ func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Add
 }
 
 func judge(ctx context.Context, r provider.Release, o Options) (provider.Verdict, error) {
-	if o.Judge == nil {
+	if o.Verify == nil {
 		return provider.Verdict{}, nil
 	}
-	return o.Judge(ctx, r)
+	return o.Verify(ctx, r)
 }
 
 func concurrency(o Options) int {

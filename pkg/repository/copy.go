@@ -31,10 +31,10 @@ type CopyOptions struct {
 	// Reread reads the blobs of the target's tag and replaces corrupt ones. Otherwise, Copy
 	// only checks that the blobs exist.
 	Reread bool
-	// Judge, if not nil, verifies the signature of the release before anything is sent. If it
+	// Verify, if not nil, verifies the signature of the release before anything is sent. If it
 	// returns an error, Copy fails. It isn't called if the target already has the release under
-	// the tag. oci.JudgeCopy converts a function for releases.
-	Judge func(ctx context.Context, from Reader, release Inspection) (provider.Verdict, error)
+	// the tag. oci.VerifyCopy converts a function for releases.
+	Verify func(ctx context.Context, from Reader, release Inspection) (provider.Verdict, error)
 	// BeforeTag, if not nil, is called before the tag is written. If it returns an error, Copy
 	// fails.
 	BeforeTag func(ctx context.Context) error
@@ -69,7 +69,7 @@ type CopyResult struct {
 	Forced bool
 	// Repaired reports that missing or damaged content of the tag was restored.
 	Repaired bool
-	// Verdict is the result of Judge. It is the zero value if Judge wasn't called.
+	// Verdict is the result of Verify. It is the zero value if Verify wasn't called.
 	Verdict provider.Verdict
 	// Tagged reports that the tag was written. It is false if the tag already existed, and in
 	// dry runs.
@@ -141,8 +141,8 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 		return err
 	}
 	same := existing.Digest == release.Digest && !existing.Dangling
-	if c.options.Judge != nil && !same {
-		if c.result.Verdict, err = c.options.Judge(ctx, c.from, release); err != nil {
+	if c.options.Verify != nil && !same {
+		if c.result.Verdict, err = c.options.Verify(ctx, c.from, release); err != nil {
 			return err
 		}
 	}

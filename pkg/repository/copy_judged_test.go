@@ -16,7 +16,7 @@ func TestCopyJudges(t *testing.T) {
 		index := from.fill(t)
 		refused := errors.New("refused on purpose")
 		asked := 0
-		options := repository.CopyOptions{Judge: func(_ context.Context, r repository.Reader, release repository.Inspection) (provider.Verdict, error) {
+		options := repository.CopyOptions{Verify: func(_ context.Context, r repository.Reader, release repository.Inspection) (provider.Verdict, error) {
 			if asked++; r == nil || release.Digest != index.Digest || len(release.Platforms) != 2 {
 				t.Errorf("asked about %s with %d platforms", release.Digest, len(release.Platforms))
 			}

@@ -84,7 +84,7 @@ func (rc *repositoryCache) readEvidence(ctx context.Context, q providerQuery, i 
 // evidenceOf returns the evidence of the first package of a release.
 func (rc *repositoryCache) evidenceOf(ctx context.Context, r provider.Release) (evidence, error) {
 	// Only the keys in the artifact are used, because clients have no others.
-	verdict, err := trust.Policy{Mode: trust.ModeOff}.Judge(ctx, r)
+	verdict, err := trust.Policy{Mode: trust.ModeOff}.Verify(ctx, r)
 	if _, refused := errors.AsType[*trust.RefusedError](err); err != nil && !refused {
 		return evidence{}, err
 	}

@@ -54,10 +54,10 @@ type Options struct {
 	// Providers returns the providers to list instead of the catalogs of registries. It is
 	// called again after MaxAge. If nil, the catalogs are used.
 	Providers func() ([]provider.Address, error)
-	// Judge verifies the signature of a release for the API and the pages, like the method
+	// Verify verifies the signature of a release for the API and the pages, like the method
 	// of trust.Policy. If nil, it is a trust.Policy that only warns and trusts the keys in
 	// the artifact. Rejected releases are served regardless.
-	Judge func(context.Context, provider.Release) (provider.Verdict, error)
+	Verify func(context.Context, provider.Release) (provider.Verdict, error)
 	// Aliases allows the network mirror protocol to serve releases of other addresses. The
 	// registry protocol always ignores the host.
 	Aliases provider.Aliases
@@ -126,8 +126,8 @@ func (o Options) complete() (Options, error) {
 	if o.Rules == nil {
 		o.Rules = func() *access.Rules { return nil }
 	}
-	if o.Judge == nil {
-		o.Judge = trust.Policy{}.Judge
+	if o.Verify == nil {
+		o.Verify = trust.Policy{}.Verify
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -64,7 +64,7 @@ func newThrough(tb testing.TB, over func(testing.TB, ...func(*serve.Options)) *w
 			Services: map[svchost.Hostname]string{provider.DefaultHost: "https://" + host + "/v1/providers/"},
 		}),
 		Open:    func(ref template.Reference) (repository.Repository, error) { return t.open(ref) },
-		Publish: publish.Options{Judge: trust.Policy{}.JudgeOffered},
+		Publish: publish.Options{Verify: trust.Policy{}.VerifyOffered},
 		Backoff: func(int) time.Duration { return 0 },
 		Dir:     tb.TempDir(),
 	}

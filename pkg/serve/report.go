@@ -50,8 +50,8 @@ func (rc *repositoryCache) report(ctx context.Context, q providerQuery, i index)
 		exact := provider.Requirement{Address: q.address, Constraint: i.version.Constraint()}
 		found, err := verify.Repository(ctx, i.repo, []provider.Requirement{exact}, verify.Options{
 			Aliases: q.aliases, Template: i.template,
-			Judge: func(ctx context.Context, release provider.Release) (provider.Verdict, error) {
-				verdict, err := rc.options.Judge(ctx, release)
+			Verify: func(ctx context.Context, release provider.Release) (provider.Verdict, error) {
+				verdict, err := rc.options.Verify(ctx, release)
 				r.verdict = verdictOf(verdict, err)
 				return verdict, err
 			},

@@ -1,13 +1,13 @@
-// Package sums knows the checksums of provider packages and no network.
+// Package sums implements the checksums of provider packages. It doesn't use the network.
 //
-//   - SHA256SUMS: the document that lists the SHA-256 of every file of a
-//     release ([File]). Its hex is also the OCI blob's digest.
-//   - zh: the same hex as dependency lock files write it ([ZH], [ParseZH]).
-//   - h1: a hash of the archive's contents, whatever the way they are packed
-//     ([H1Dir], [ParseH1]).
-//   - verifying reader: content that cannot be read to its end unless it is
-//     what was promised ([NewReader]).
+//   - SHA256SUMS: the document that lists the SHA-256 checksum of every file of a
+//     release ([File]). The checksum is also the digest of the OCI blob.
+//   - zh: the same checksum in the format of lock files ([ZH], [ParseZH]).
+//   - h1: a hash of the contents of an archive, which doesn't depend on how they are
+//     packed ([H1Dir], [ParseH1]).
+//   - verifying reader: a reader that returns an error before the last byte if the content
+//     doesn't match its digest ([NewReader]).
 //
-// Use it to check a download of your own, to read or write SHA256SUMS, or to
-// compute the hashes of a lock file.
+// Use it to verify downloads, to read or write SHA256SUMS, or to compute the hashes of a
+// lock file.
 package sums

@@ -37,11 +37,11 @@ func (e *FileError) Error() string {
 // Kind returns [provider.Unverified].
 func (e *FileError) Kind() provider.ErrorKind { return provider.Unverified }
 
-// MismatchError says that content is not what its checksum promised.
+// MismatchError reports that content doesn't match its checksum.
 type MismatchError struct {
-	// Name says whose content it is.
+	// Name describes the content.
 	Name string
-	// Got and Want are checksums with their kind in front: "sha256:…", "h1:…".
+	// Got and Want are checksums with the prefix of their kind: "sha256:…", "h1:…".
 	Got, Want string
 }
 
@@ -49,18 +49,18 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("checksum of %s is %s, not %s", e.Name, e.Got, e.Want)
 }
 
-// Kind is [provider.Unverified].
+// Kind returns [provider.Unverified].
 func (e *MismatchError) Kind() provider.ErrorKind { return provider.Unverified }
 
-// SizeError says that content is longer or shorter than promised. The shorter
-// one wraps [io.ErrUnexpectedEOF], since that is what a transfer looks like
-// that broke off and may be tried again.
+// SizeError reports that content is longer or shorter than expected. If it is shorter, the
+// error wraps [io.ErrUnexpectedEOF], because the transfer might have been interrupted and
+// can be retried.
 type SizeError struct {
-	// Name says whose content it is.
+	// Name describes the content.
 	Name string
-	// Got is how many bytes came; at least so many, when they are too many.
+	// Got is the size in bytes. If the content is too long, Got is a lower bound.
 	Got int64
-	// Want is how many bytes were promised.
+	// Want is the expected size in bytes.
 	Want int64
 }
 
@@ -71,10 +71,10 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("%s is longer than its %d bytes", e.Name, e.Want)
 }
 
-// Kind is [provider.Unverified].
+// Kind returns [provider.Unverified].
 func (e *SizeError) Kind() provider.ErrorKind { return provider.Unverified }
 
-// Unwrap returns [io.ErrUnexpectedEOF] when bytes are missing.
+// Unwrap returns [io.ErrUnexpectedEOF] if bytes are missing.
 func (e *SizeError) Unwrap() error {
 	if e.Got < e.Want {
 		return io.ErrUnexpectedEOF

@@ -35,7 +35,7 @@ ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb  terraform-prov
 
 func ExampleNewReader() {
 	promised := digest.FromString("the released bytes")
-	body := strings.NewReader("the tampered bytes") // as long as they should be
+	body := strings.NewReader("the tampered bytes") // the expected size
 
 	var received strings.Builder
 	_, err := io.Copy(&received, sums.NewReader(body, "x.zip", 18, promised))
@@ -48,7 +48,7 @@ func ExampleNewReader() {
 	// true
 }
 
-// The SHA-256 of a zip is its line in SHA256SUMS, its blob's digest in a registry,
+// The SHA-256 of a zip is the checksum in SHA256SUMS, the digest of the blob in a registry,
 // and the zh: hash in a lock file.
 func ExampleZH() {
 	zip := digest.FromString("the bytes of the zip")
@@ -62,7 +62,7 @@ func ExampleZH() {
 	// true <nil>
 }
 
-// A SHA256SUMS document of our own lists files in a stable order.
+// New lists files in a stable order.
 func ExampleNew() {
 	file := sums.New(map[string]digest.Digest{
 		"terraform-provider-x_1.0.0_plan9_arm.zip": digest.FromString("a"),

@@ -8,24 +8,24 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// File is a SHA256SUMS document: file names and their SHA-256. Signatures cover
-// the bytes it was parsed from, so keep those where they matter; [File.Bytes]
-// is our own writing of the same list. The zero value lists nothing.
+// File is a SHA256SUMS document: file names and their SHA-256 checksums. The zero value
+// lists no files. A signature is for the bytes of the parsed document, so keep them if you
+// need them: [File.Bytes] returns the same list in a normalized format.
 type File struct {
 	sums map[string]digest.Digest
-	// spoiled has the names that the document gives no single sum for. They are
-	// not in sums.
-	spoiled map[string]flaw
+	// invalid contains the names whose lines are malformed or ambiguous. They are not in
+	// sums.
+	invalid map[string]flaw
 }
 
-// New makes a document of file names and their sha256 digests. A name must be
-// one word, without white space: a line of the document is split there.
+// New returns a document with the given file names and SHA-256 digests. Names must not
+// contain white space, which separates the words of a line.
 func New(entries map[string]digest.Digest) File {
 	return File{sums: maps.Clone(entries)}
 }
 
-// Lookup returns the digest of a file; false when the document does not list it,
-// or not with one sum. [File.Find] says which.
+// Lookup returns the digest of a file. It returns false if the document does not list the
+// file exactly once. For the reason, use [File.Find].
 func (f File) Lookup(name string) (digest.Digest, bool) {
 	d, found := f.sums[name]
 	return d, found
@@ -37,12 +37,11 @@ func (f File) Find(name string) (digest.Digest, error) {
 	if d, found := f.sums[name]; found {
 		return d, nil
 	}
-	if flaw, found := f.spoiled[name]; found {
+	if flaw, found := f.invalid[name]; found {
 		return "", flaw.of(name)
 	}
 	missing := &FileError{Missing: name}
-	// How sha256sum marks binary files, and how it writes the names that find
-	// gives it.
+	// sha256sum marks binary files with "*". With find, names start with "./".
 	for _, other := range []string{"*" + name, "./" + name, "*./" + name} {
 		if _, found := f.sums[other]; found {
 			missing.Listed = other
@@ -52,14 +51,13 @@ func (f File) Find(name string) (digest.Digest, error) {
 	return "", missing
 }
 
-// Names lists the files that have a sum, sorted, as the document spells them.
+// Names returns the names of the files that have a checksum, sorted.
 func (f File) Names() []string {
 	return slices.Sorted(maps.Keys(f.sums))
 }
 
-// Bytes writes the document: sorted by name, one "hex  name" a line. There is
-// never a blank line, at which OpenTofu 1.12 breaks down when the document is
-// signed.
+// Bytes returns the document: one line "hex name" per file, sorted by name. It contains no
+// blank lines, because OpenTofu 1.12 crashes on a blank line in a signed document.
 func (f File) Bytes() []byte {
 	var b bytes.Buffer
 	for _, name := range f.Names() {
@@ -71,8 +69,8 @@ func (f File) Bytes() []byte {
 	return b.Bytes()
 }
 
-// Check compares a digest with the one that the document lists for a file. The
-// error is a *[MismatchError] or one of [File.Find].
+// Check compares a digest with the digest that the document lists for a file. It returns a
+// *[MismatchError] or an error of [File.Find].
 func (f File) Check(name string, d digest.Digest) error {
 	want, err := f.Find(name)
 	if err != nil {

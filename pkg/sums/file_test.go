@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Digests of two short texts.
+// These are the digests of two short texts.
 var (
 	sumA = digest.FromString("a")
 	sumB = digest.FromString("b")
@@ -20,7 +20,7 @@ func TestFile(t *testing.T) {
 	t.Parallel()
 	entries := map[string]digest.Digest{"b.zip": sumB, "a.zip": sumA}
 	f := sums.New(entries)
-	delete(entries, "a.zip") // must not reach f
+	delete(entries, "a.zip") // must not modify f
 
 	want := sumA.Encoded() + "  a.zip\n" + sumB.Encoded() + "  b.zip\n"
 	if diff := cmp.Diff(want, string(f.Bytes())); diff != "" {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/mod/sumdb/dirhash"
 )
 
-// H1Dir computes the "h1:…" hash of the files below a directory. It equals that
-// of the zip they came from only when the zip does not list directories.
+// H1Dir returns the "h1:…" hash of the files below a directory. It equals the hash of the
+// zip that they were unpacked from, unless the zip lists directories.
 func H1Dir(dir string) (string, error) {
 	h1, err := dirhash.HashDir(dir, "", dirhash.Hash1)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// entry is a file in a zip archive that a test makes.
+// entry is a file in a zip archive.
 type entry struct {
 	name, content string
 }
@@ -23,7 +23,7 @@ func zipOf(t *testing.T, entries ...entry) []byte {
 	w := zip.NewWriter(&b)
 	for _, e := range entries {
 		h := &zip.FileHeader{Name: e.name}
-		// A deflater costs more than the file where there are 100,000 of them.
+		// Compressing 100,000 empty files would be slow.
 		if e.content != "" {
 			h.Method = zip.Deflate
 		}
@@ -31,7 +31,7 @@ func zipOf(t *testing.T, entries ...entry) []byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A directory takes no content.
+		// Directories have no content.
 		if e.content != "" {
 			if _, err := f.Write([]byte(e.content)); err != nil {
 				t.Fatal(err)
@@ -44,7 +44,7 @@ func zipOf(t *testing.T, entries ...entry) []byte {
 	return b.Bytes()
 }
 
-// h1Zip is the hash of an archive of the files.
+// h1Zip returns the h1 hash of an archive.
 func h1Zip(t *testing.T, entries ...entry) string {
 	t.Helper()
 	data := zipOf(t, entries...)

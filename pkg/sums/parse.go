@@ -9,33 +9,32 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// maxFileSize bounds a SHA256SUMS document. A release of a few dozen platforms
-// makes some kilobytes; this is a thousand times that.
+// maxFileSize is the maximum size of a SHA256SUMS document. With a few dozen platforms, a
+// document has a few kilobytes, a thousandth of this.
 const maxFileSize = 4 << 20
 
-// hexLength is the length of a SHA-256 in hexadecimal digits.
+// hexLength is the length of a SHA-256 checksum in hexadecimal digits.
 const hexLength = 64
 
-// byteOrderMark is what editors on Windows put before a text.
+// byteOrderMark is the prefix that Windows editors add to a text.
 const byteOrderMark = "\xef\xbb\xbf"
 
-// Parse reads a SHA256SUMS document by OpenTofu's rule: white space splits a
-// line into words, the first is the sum and the second the file's name, letter
-// by letter. So one space or a tab is enough between them, digits may be upper
-// case, and comments and bad lines don't matter as long as they are not about a
-// file that is looked up. But "*name" and "./name" are other names than "name".
+// Parse parses a SHA256SUMS document with OpenTofu's rules: each line is split at white
+// space, the first word is the checksum, and the second word is the file name. A single
+// space or a tab is a valid separator, digits can be upper case, and comments and malformed
+// lines are ignored unless they are about the file. Names are compared exactly, so "*name"
+// and "./name" differ from "name".
 //
-// OpenTofu takes the first line about a file. [File.Find] is stricter: all lines
-// about it must have the same sum, for any of them could be shown as the right
-// one. Errors of Parse are *[FileError]: the document is too large, or no line
-// of it can be used.
+// OpenTofu uses the first line about a file. [File.Find] is stricter: all lines about a
+// file must have the same checksum, because users might compare the file with any of them.
+// Parse returns a *[FileError] if the document is too large or no line is valid.
 //
-// The rule is in OpenTofu's internal/getproviders/package_authentication.go.
+// The rules are in OpenTofu's internal/getproviders/package_authentication.go.
 func Parse(data []byte) (File, error) {
 	if len(data) > maxFileSize {
 		return File{}, &FileError{Problem: fmt.Sprintf("is larger than %d bytes", maxFileSize)}
 	}
-	f := File{sums: map[string]digest.Digest{}, spoiled: map[string]flaw{}}
+	f := File{sums: map[string]digest.Digest{}, invalid: map[string]flaw{}}
 	first := &FileError{Problem: "no file is listed"}
 	number := 0
 	for line := range strings.SplitSeq(string(data), "\n") {
@@ -45,9 +44,9 @@ func Parse(data []byte) (File, error) {
 			continue
 		}
 		if problem := f.add(name, sum); problem != "" {
-			f.spoil(name, flaw{number, problem})
+			f.markInvalid(name, flaw{number, problem})
 			if first.Line == 0 {
-				first = f.spoiled[name].of(name)
+				first = f.invalid[name].of(name)
 			}
 		}
 	}
@@ -60,8 +59,8 @@ func Parse(data []byte) (File, error) {
 	return File{}, first
 }
 
-// twoWords returns the first two words of a line; the second is empty when there
-// is none.
+// twoWords returns the first two words of a line. If the line has fewer words, they are
+// empty.
 func twoWords(line string) (first, second string) {
 	for word := range strings.FieldsSeq(line) {
 		if first != "" {
@@ -72,23 +71,23 @@ func twoWords(line string) (first, second string) {
 	return first, ""
 }
 
-// add takes what a line says about a file, unless there is a problem.
+// add adds the checksum of a file, or returns the problem of the line.
 func (f File) add(name, sum string) problem {
 	switch before, found := f.sums[name]; {
-	case f.spoiled[name].problem != "":
-		return f.spoiled[name].problem
+	case f.invalid[name].problem != "":
+		return f.invalid[name].problem
 	case strings.HasPrefix(sum, byteOrderMark):
-		return hasByteOrderMark
-	case !isSum(sum):
-		return isNoSum
+		return problemByteOrderMark
+	case !isChecksum(sum):
+		return problemChecksum
 	case found && before.Encoded() != strings.ToLower(sum):
-		return isAmbiguous
+		return problemAmbiguous
 	}
 	f.sums[name] = digest.NewDigestFromEncoded(digest.SHA256, strings.ToLower(sum))
 	return ""
 }
 
-func isSum(word string) bool {
+func isChecksum(word string) bool {
 	if len(word) != hexLength {
 		return false
 	}
@@ -96,39 +95,38 @@ func isSum(word string) bool {
 	return err == nil
 }
 
-// spoil notes the first reason why a file has no sum.
-func (f File) spoil(name string, why flaw) {
-	if _, known := f.spoiled[name]; !known {
-		f.spoiled[name] = why
+// markInvalid records the first problem of a file and removes its checksum.
+func (f File) markInvalid(name string, why flaw) {
+	if _, known := f.invalid[name]; !known {
+		f.invalid[name] = why
 	}
 	delete(f.sums, name)
 }
 
-// flaw is what is wrong with a line. A document may have hundreds of thousands
-// of them, so it is small.
+// flaw is the problem of a line. It is small, because a document can have hundreds of
+// thousands of malformed lines.
 type flaw struct {
 	line    int
 	problem problem
 }
 
-// problem is a sentence without its full stop.
+// problem is a description without a final period.
 type problem string
 
 const (
-	isNoSum          problem = "the first word must be a sum of 64 hexadecimal digits"
-	isAmbiguous      problem = "the file is listed with two different sums"
-	hasByteOrderMark problem = "the document starts with a byte order mark, must be plain UTF-8"
+	problemChecksum      problem = "the first word must be a sum of 64 hexadecimal digits"
+	problemAmbiguous     problem = "the file is listed with two different sums"
+	problemByteOrderMark problem = "the document starts with a byte order mark, must be plain UTF-8"
 )
 
-// maxShown bounds the part of a name that an error shows.
+// maxShown is the maximum length of a name in an error.
 const maxShown = 200
 
 func (f flaw) of(name string) *FileError {
 	return &FileError{Line: f.line, Problem: fmt.Sprintf("%.*q: %s", maxShown, name, f.problem)}
 }
 
-// recognize knows what is often found in the place of a SHA256SUMS document, so
-// that the error can name it.
+// recognize describes content that is often mistaken for a SHA256SUMS document.
 func recognize(data []byte) (problem string) {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")), bytes.IndexByte(data, 0) >= 0:

@@ -56,7 +56,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestParseRefusals is about documents that have no line to go by.
+// TestParseRefusals checks documents without a valid line.
 func TestParseRefusals(t *testing.T) {
 	t.Parallel()
 	a, b := sumA.Encoded(), sumB.Encoded()
@@ -64,7 +64,7 @@ func TestParseRefusals(t *testing.T) {
 	tests := map[string]struct {
 		text    string
 		line    int
-		problem string // part of it
+		problem string // part of the problem
 	}{
 		"empty":           {"", 0, "no file is listed"},
 		"only blank":      {"\n\r\n", 0, "no file is listed"},
@@ -97,8 +97,7 @@ func TestParseRefusals(t *testing.T) {
 	}
 }
 
-// TestFindAsOpenTofu has documents that are right about other files, and not
-// about a.zip.
+// TestFindAsOpenTofu checks documents that list other files, but not a.zip.
 func TestFindAsOpenTofu(t *testing.T) {
 	t.Parallel()
 	a, b := sumA.Encoded(), sumB.Encoded()
@@ -137,8 +136,8 @@ func TestFindAsOpenTofu(t *testing.T) {
 	}
 }
 
-// openTofus is the sum that OpenTofu finds for a file, nil for none: the first
-// word of the first line whose second word is the name.
+// openTofus returns the checksum that OpenTofu finds for a file, or nil: the first word of
+// the first line whose second word is the name.
 func openTofus(document []byte, name string) []byte {
 	for line := range bytes.SplitSeq(document, []byte("\n")) {
 		words := bytes.FieldsFunc(line, unicode.IsSpace)
@@ -149,8 +148,8 @@ func openTofus(document []byte, name string) []byte {
 	return nil
 }
 
-// FuzzOpenTofusRule compares with OpenTofu's rule: what is found here is found
-// there, and the other way round unless another line about the file disagrees.
+// FuzzOpenTofusRule compares Find with OpenTofu's rule. Both find the same checksum, unless
+// lines about the file disagree.
 func FuzzOpenTofusRule(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
 		word := openTofus(data, name)
@@ -179,7 +178,7 @@ func FuzzOpenTofusRule(f *testing.F) {
 	})
 }
 
-// disputed reports whether lines about a file have other sums than the first.
+// disputed reports whether lines about a file have different checksums.
 func disputed(document []byte, name string, first []byte) bool {
 	for line := range bytes.SplitSeq(document, []byte("\n")) {
 		words := bytes.FieldsFunc(line, unicode.IsSpace)

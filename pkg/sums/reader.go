@@ -9,18 +9,17 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// maxEmptyReads is how often in a row a source may give nothing and no error.
-// The standard library's readers give up after as many.
+// maxEmptyReads is the maximum number of consecutive reads that return no bytes and no
+// error, as in package bufio.
 const maxEmptyReads = 100
 
-// verifyingReader passes content through and verifies it on the way. The Read that
-// would complete the content returns an error instead of its last bytes when
-// digest or length are wrong, so that nothing wrong is ever complete at the
-// other end, even where that end counts bytes and does not wait for [io.EOF].
+// verifyingReader passes content through and verifies it. If the digest or the size is
+// wrong, the Read that would complete the content returns an error instead of the last
+// bytes. So a consumer never gets complete but wrong content, even if it counts bytes and
+// doesn't wait for [io.EOF].
 //
-// To know the last byte for the last one, whether the size is known or not,
-// it is always one byte behind its source, and gives that byte out when
-// the source has ended and everything was right.
+// The reader holds back the newest byte until the source has ended and the content is
+// verified, because the size can be unknown.
 type verifyingReader struct {
 	src  io.Reader
 	name string
@@ -29,20 +28,20 @@ type verifyingReader struct {
 
 	hash   hash.Hash
 	read   int64
-	held   [1]byte // the newest byte, once read > 0
-	spare  [1]byte // room to read on when the caller has room for held alone
-	srcErr error   // came with the newest bytes and counts after them
-	err    error   // what every further Read returns
+	held   [1]byte // the newest byte, if read > 0
+	spare  [1]byte // buffer for reading if the caller's buffer has one byte
+	srcErr error   // error of the source, returned after the remaining bytes
+	err    error   // error of every further Read
 }
 
-// NewReader verifies that r gives the content of a sha256 digest, and of a size
-// unless that is -1. The name is for errors. Read's errors are:
+// NewReader returns a reader that verifies that r contains the content with a SHA-256
+// digest and, unless it is -1, a size. The name is used in errors. Read returns:
 //
-//   - *[MismatchError]: the digest is another one;
-//   - *[SizeError]: too long, or too short and then [io.ErrUnexpectedEOF] too;
-//     without a size, content that ends early has another digest;
-//   - any error of r, with the name in front;
-//   - at once, that the digest is not a sha256 digest.
+//   - a *[MismatchError] if the digest differs;
+//   - a *[SizeError] if the content is too long or too short. If the size is unknown,
+//     truncated content has a different digest;
+//   - an error of r, prefixed with the name;
+//   - immediately, an error if d is not a valid SHA-256 digest.
 func NewReader(r io.Reader, name string, size int64, d digest.Digest) io.Reader {
 	v := &verifyingReader{src: r, name: name, size: size, want: d, hash: sha256.New()}
 	if err := d.Validate(); err != nil {
@@ -73,8 +72,8 @@ func (v *verifyingReader) Read(p []byte) (int, error) {
 	return 0, v.err
 }
 
-// advance reads on and gives out all that has come except for the newest byte.
-// What it reads lands in p directly, behind the byte that was held.
+// advance reads from the source, and returns all bytes except for the newest one. It reads
+// into p directly, after the byte that was held back.
 func (v *verifyingReader) advance(p []byte) int {
 	k := 0
 	if v.read > 0 {
@@ -92,7 +91,7 @@ func (v *verifyingReader) advance(p []byte) int {
 	v.hash.Write(room[:n])
 	v.read += int64(n)
 	if v.size >= 0 && v.read > v.size {
-		// The caller gets no byte, and none to find in the buffer either.
+		// Return no bytes, and clear the buffer.
 		clear(p)
 		v.err = &SizeError{Name: v.name, Got: v.read, Want: v.size}
 		return 0
@@ -101,8 +100,8 @@ func (v *verifyingReader) advance(p []byte) int {
 	return k + n - 1
 }
 
-// finish judges the content when the source has ended, and gives out the byte
-// that was held.
+// finish verifies the content after the source has ended, and returns the byte that was
+// held back.
 func (v *verifyingReader) finish(p []byte) (int, error) {
 	if v.srcErr != io.EOF {
 		v.err = fmt.Errorf("reading %s: %w", v.name, v.srcErr)
@@ -123,7 +122,7 @@ func (v *verifyingReader) finish(p []byte) (int, error) {
 	return copy(p, v.held[:]), nil
 }
 
-// NewReadCloser is [NewReader] over a body that is closed with it.
+// NewReadCloser is like [NewReader], but closes the body.
 func NewReadCloser(body io.ReadCloser, name string, size int64, d digest.Digest) io.ReadCloser {
 	return struct {
 		io.Reader

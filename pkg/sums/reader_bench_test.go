@@ -10,12 +10,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Compare with the bare hash: what Read adds is one byte's copy a call.
+// In addition to hashing, Read copies one byte per call.
 func BenchmarkReader(b *testing.B) {
 	content := make([]byte, 16<<20)
 	d := digest.FromBytes(content)
 	buffer := make([]byte, 64<<10)
-	sink := struct{ io.Writer }{io.Discard} // hides ReadFrom, so that buffer is used
+	sink := struct{ io.Writer }{io.Discard} // hides ReadFrom, so that the buffer is used
 	source := func() io.Reader { return struct{ io.Reader }{bytes.NewReader(content)} }
 	b.Run("hash alone", func(b *testing.B) {
 		b.SetBytes(int64(len(content)))

@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// sources are ways in which a reader may hand out its bytes.
+// sources are readers that return their bytes in different ways.
 var sources = map[string]func(io.Reader) io.Reader{
 	"plain":    func(r io.Reader) io.Reader { return r },
 	"one byte": iotest.OneByteReader,
@@ -23,7 +23,7 @@ var sources = map[string]func(io.Reader) io.Reader{
 	"sluggish": func(r io.Reader) io.Reader { return &sluggish{r: r} },
 }
 
-// callers are ways in which a reader may be read.
+// callers read a reader in different ways.
 var callers = map[string]func(io.Reader) ([]byte, error){
 	"all at once":  io.ReadAll,
 	"byte by byte": func(r io.Reader) ([]byte, error) { return io.ReadAll(iotest.OneByteReader(r)) },
@@ -34,7 +34,7 @@ var callers = map[string]func(io.Reader) ([]byte, error){
 	},
 }
 
-// sluggish gives nothing and no error before every piece.
+// sluggish returns no bytes and no error before every chunk.
 type sluggish struct {
 	r     io.Reader
 	ready bool
@@ -47,7 +47,7 @@ func (s *sluggish) Read(p []byte) (int, error) {
 	return s.r.Read(p)
 }
 
-// eachReader runs a test for every source, caller, and with and without size.
+// eachReader runs a test for every source and caller, with and without a size.
 func eachReader(t *testing.T, stream, wanted string, test func(t *testing.T, r io.Reader, size int64, read func(io.Reader) ([]byte, error))) {
 	t.Helper()
 	for sourceName, source := range sources {
@@ -92,7 +92,7 @@ func TestReaderContract(t *testing.T) {
 	}
 }
 
-// repeats checks that an error stays.
+// repeats checks that further reads return the same error.
 func repeats(t *testing.T, r io.Reader, err error) {
 	t.Helper()
 	for range 3 {
@@ -124,8 +124,7 @@ func TestReaderWrongDigest(t *testing.T) {
 	}
 }
 
-// The digest that is wanted is that of the first bytes, so nothing but the
-// length is wrong.
+// The digest is that of the first bytes, so only the size is wrong.
 func TestReaderTooLong(t *testing.T) {
 	t.Parallel()
 	for _, wanted := range []string{"", "a", strings.Repeat("content ", 10_000)} {
@@ -181,7 +180,7 @@ func TestReaderTooShort(t *testing.T) {
 	}
 }
 
-// withErr gives its content and an error, together.
+// withErr returns its content together with an error.
 type withErr struct {
 	content string
 	err     error
@@ -196,8 +195,8 @@ func (w *withErr) Read(p []byte) (int, error) {
 	return n, w.err
 }
 
-// A source that breaks off has not said whether its content was complete, even
-// where it was.
+// If the source fails, it is unknown whether its content was complete, so the error of the
+// source is returned.
 func TestReaderSourceError(t *testing.T) {
 	t.Parallel()
 	reset := errors.New("connection reset by peer")

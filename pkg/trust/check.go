@@ -14,37 +14,36 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// validity is what one key says of one signature.
+// validity is the result of verifying a signature with one key.
 type validity int
 
-// They are in the order in which one of them is taken before another when several
-// copies of a key, or keys of the same ID, are at hand. Who has revoked a key has
-// done so whatever an older copy says; who has prolonged it likewise.
+// If several copies of a key or keys with the same ID are available, the highest value
+// applies: a revocation or an extended expiration in one copy overrides older copies.
 const (
-	notTheirs validity = iota // the signature is of another key
+	notTheirs validity = iota // made by a different key
 	bad
 	expired
 	good
 	revoked
 )
 
-// checked is what is known of one signature.
-type checked struct {
+// signatureCheck is the result of verifying one signature.
+type signatureCheck struct {
 	validity validity
-	// key made the signature; nil when it is not known, or the signature is bad.
+	// key made the signature. It is nil if the key is unknown or the signature is bad.
 	key *openpgp.Entity
-	// issuer is what the signature says of its key.
+	// issuer is the issuer that the signature states.
 	issuer string
-	// since is when the key or the signature expired, if it did.
+	// since is the time when the key or the signature expired, or zero.
 	since time.Time
-	// problem says why the signature is bad.
+	// problem describes why the signature is bad.
 	problem string
 }
 
-// check holds a signature against a document and keys, as OpenTofu does: whether a
-// key may sign, has expired or was revoked is decided by the same library, today.
-func check(document []byte, s signaturePacket, keys openpgp.EntityList) checked {
-	best := checked{issuer: s.issuer()}
+// check verifies the signature of a document, like OpenTofu: the same library decides today
+// whether a key can sign, has expired, or was revoked.
+func check(document []byte, s signaturePacket, keys openpgp.EntityList) signatureCheck {
+	best := signatureCheck{issuer: s.issuer()}
 	for _, key := range keys {
 		if id := s.parsed.IssuerKeyId; id != nil && len(openpgp.EntityList{key}.KeysById(*id)) == 0 {
 			continue
@@ -57,17 +56,16 @@ func check(document []byte, s signaturePacket, keys openpgp.EntityList) checked 
 	if best.validity != notTheirs {
 		return best
 	}
-	// Without the key it can still be told whether the signature is of this
-	// document: it has two bytes of its hash. That finds what is mixed up, and
-	// proves nothing.
+	// Without the key, the two bytes of the document's hash in the signature detect
+	// signatures of other documents. They prove nothing.
 	if err := checkHashTag(document, s); err != nil {
-		return checked{validity: bad, issuer: best.issuer, problem: "it was made for other bytes"}
+		return signatureCheck{validity: bad, issuer: best.issuer, problem: "it was made for other bytes"}
 	}
 	return best
 }
 
-func checkWith(document []byte, s signaturePacket, key *openpgp.Entity) checked {
-	c := checked{validity: good, key: key, issuer: s.issuer()}
+func checkWith(document []byte, s signaturePacket, key *openpgp.Entity) signatureCheck {
+	c := signatureCheck{validity: good, key: key, issuer: s.issuer()}
 	_, err := openpgp.CheckDetachedSignature(openpgp.EntityList{key}, bytes.NewReader(document), bytes.NewReader(s.raw), nil)
 	switch {
 	case err == nil:
@@ -83,7 +81,7 @@ func checkWith(document []byte, s signaturePacket, key *openpgp.Entity) checked 
 	return c
 }
 
-// expiry is the first moment after which a signature did not count any more.
+// expiry returns the first moment at which a signature was no longer valid.
 func expiry(s signaturePacket, key *openpgp.Entity) time.Time {
 	var first time.Time
 	ends := func(from time.Time, seconds *uint32) {
@@ -107,7 +105,8 @@ func expiry(s signaturePacket, key *openpgp.Entity) time.Time {
 	return first
 }
 
-// checkHashTag compares the part of the document's hash that a signature shows.
+// checkHashTag compares the part of the hash that a signature contains with the hash of the
+// document.
 func checkHashTag(document []byte, s signaturePacket) error {
 	hash, err := s.parsed.PrepareVerify()
 	if err != nil {
@@ -127,10 +126,10 @@ func checkHashTag(document []byte, s signaturePacket) error {
 	return packet.VerifyHashTag(hash, s.parsed)
 }
 
-// fingerprints are those by which a key may be pinned that made a signature: its
-// primary key's and, where a subkey signed, that one's. Other subkeys don't count:
-// a key can claim those of others, as long as they do not sign.
-func (c checked) fingerprints(s signaturePacket) []string {
+// fingerprints returns the fingerprints by which the key of a signature can be pinned: that
+// of the primary key and, if a subkey signed, that of the subkey. Other subkeys are
+// ignored, because a key can claim subkeys of other keys that don't sign.
+func (c signatureCheck) fingerprints(s signaturePacket) []string {
 	all := []string{fingerprintOf(c.key.PrimaryKey.Fingerprint)}
 	for _, sub := range c.key.Subkeys {
 		if s.parsed.IssuerKeyId != nil && sub.PublicKey.KeyId == *s.parsed.IssuerKeyId && sub.Sig.FlagSign {
@@ -141,25 +140,25 @@ func (c checked) fingerprints(s signaturePacket) []string {
 }
 
 const (
-	// maxSignature bounds a signature document, in bytes.
+	// maxSignature is the maximum size of a signature document, in bytes.
 	maxSignature = 256 << 10
-	// maxSignatures bounds the signatures in one document.
+	// maxSignatures is the maximum number of signatures in a document.
 	maxSignatures = 16
-	// maxPackets bounds the packets of keys: a key that thousands have signed has
-	// as many.
+	// maxPackets is the maximum number of packets of keys. A key with thousands of
+	// certifications has that many.
 	maxPackets = 20_000
-	// maxRSA and the others bound the numbers of keys, in bits.
+	// maxRSA, maxDSA, and so on limit the size of keys, in bits.
 	maxRSA, maxDSA, maxDSAOrder = 16_384, 4096, 512
 )
 
-// signaturePacket is one signature of a document of signatures.
+// signaturePacket is one signature of a signature document.
 type signaturePacket struct {
 	raw    []byte
 	parsed *packet.Signature
 }
 
-// splitSignatures takes a detached signature apart, binary or armored, which may
-// be several: gpg makes one for each --local-user.
+// splitSignatures parses a detached signature, binary or armored. It can contain several
+// signatures: gpg makes one for each --local-user.
 func splitSignatures(data []byte) ([]signaturePacket, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte(armorStart)) {
 		var err error
@@ -195,8 +194,7 @@ func splitSignatures(data []byte) ([]signaturePacket, error) {
 	}
 }
 
-// issuer is what a signature says of its key: the fingerprint, or the key ID.
-// Nothing has verified it.
+// issuer returns the fingerprint or key ID that a signature states. It is not verified.
 func (s signaturePacket) issuer() string {
 	switch {
 	case len(s.parsed.IssuerFingerprint) > 0:
@@ -207,7 +205,7 @@ func (s signaturePacket) issuer() string {
 	return ""
 }
 
-// checkNumbers refuses keys whose numbers are larger than any real one's.
+// checkNumbers returns an error for keys that are larger than any real key.
 func checkNumbers(data []byte) error {
 	reader := packet.NewOpaqueReader(bytes.NewReader(data))
 	for range maxPackets {

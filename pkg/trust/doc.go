@@ -1,14 +1,13 @@
-// Package trust says what the OpenPGP signature of a release proves, and whether
-// that is enough: whose keys count, which fingerprints an address is pinned to,
-// and what is refused.
+// Package trust verifies OpenPGP signatures of releases and decides whether to accept them:
+// which keys are trusted, which fingerprints are pinned to a provider, and which releases
+// are refused.
 //
-// A [Policy] judges; its methods are what packages publish, pull and repository
-// take as their option Judge:
+// The methods of a [Policy] are values for the option Verify of the packages publish, pull,
+// and repository:
 //
-//	publish.Options{Judge: policy.JudgeOffered} // from an origin registry
-//	pull.Options{Judge: policy.Judge}           // from everywhere else
+//	publish.Options{Verify: policy.VerifyOffered} // from an origin registry
+//	pull.Options{Verify: policy.Verify}           // from other sources
 //
-// It reads what it is given and never the network, so that a verdict can be had
-// again years later from what lies in a repository. docs/trust.md says what is
-// proven at each step, and what is not.
+// The package doesn't use the network, so it can verify a release years later from the
+// content of a repository. docs/trust.md explains what is proven at each step.
 package trust

@@ -11,23 +11,24 @@ import (
 )
 
 const (
-	// maxSums bounds a SHA256SUMS document, in bytes: a hundred bytes a file.
+	// maxSums is the maximum size of a SHA256SUMS document, in bytes. A file takes about
+	// 100 bytes.
 	maxSums = 1 << 20
-	// maxReleaseKeys bounds the keys that come with a release, in bytes, and
-	// maxReleaseKeyCount their number: each copy of the key that signed is tried.
+	// maxReleaseKeys is the maximum size of the keys of a release, in bytes, and
+	// maxReleaseKeyCount their maximum number, because a signature is verified with each of
+	// them.
 	maxReleaseKeys, maxReleaseKeyCount = 2 << 20, 100
 )
 
-// evidence is what there is to judge: a document, its signatures, and the keys that
-// came with it.
+// evidence is a document, its signatures, and the keys of the release.
 type evidence struct {
 	sums       []byte
 	signatures []namedSignature
 	keys       openpgp.EntityList
-	// someKeys tells that there are keys, though perhaps none that can be read.
+	// someKeys reports whether the release has keys, including unreadable ones.
 	someKeys bool
-	// misnamed is the name that the sums have for a package where it does not say
-	// which version and platform it is; else empty.
+	// misnamed is the name of the package in the document if it doesn't contain the version
+	// and the platform; otherwise, it is empty.
 	misnamed string
 }
 
@@ -36,8 +37,8 @@ type namedSignature struct {
 	content []byte
 }
 
-// evidenceOf reads the evidence of a release: one for all packages, or one for
-// each that has its own.
+// evidenceOf reads the evidence of a release: one for all packages, or one for each package
+// with its own documents.
 func evidenceOf(ctx context.Context, r provider.Release) ([]evidence, error) {
 	if _, shared := r.Document(provider.KindSums); shared || len(r.Packages) == 0 {
 		e, err := readEvidence(ctx, r.Documents, r.Packages...)
@@ -76,7 +77,7 @@ func readEvidence(ctx context.Context, documents []provider.Document, packages .
 		case provider.KindKeys:
 			var content []byte
 			if content, err = read(ctx, d, maxReleaseKeys); err == nil && len(content) > 0 {
-				keys, _ := parseKeys(content) // those that can't be read sign nothing
+				keys, _ := parseKeys(content) // unreadable keys can't verify a signature
 				e.keys, e.someKeys = append(e.keys, keys...), true
 			}
 			if len(e.keys) > maxReleaseKeyCount {
@@ -95,7 +96,7 @@ func readEvidence(ctx context.Context, documents []provider.Document, packages .
 	return e, nil
 }
 
-// read returns a document within a limit, whatever size it states.
+// read returns the content of a document, up to a limit.
 func read(ctx context.Context, d provider.Document, limit int64) ([]byte, error) {
 	if d.Size > limit || int64(len(d.Bytes)) > limit {
 		return nil, fmt.Errorf("%s has more than %d bytes", d.Name, limit)

@@ -9,8 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// A pinned provider has to be signed, by one of the keys that the trust file names.
-func ExamplePolicy_Judge() {
+// The releases of a pinned provider must be signed by one of the keys in the trust file.
+func ExamplePolicy_Verify() {
 	rules, err := trust.ParseRules("trust.hcl", []byte(`
 trust "example.com/acme/*" {
   fingerprints = ["C874 011F 0AB4 0511 0D02 1055 3436 5D94 72D7 468F"]
@@ -25,7 +25,7 @@ trust "example.com/acme/*" {
 	address, _ := provider.ParseAddress("example.com/acme/widget")
 	version, _ := provider.ParseVersion("1.2.3")
 	unsigned := provider.Release{Address: address, Version: version}
-	verdict, err := policy.Judge(context.Background(), unsigned)
+	verdict, err := policy.Verify(context.Background(), unsigned)
 	_, refused := errors.AsType[*trust.RefusedError](err)
 	fmt.Println(verdict, refused)
 	fmt.Println(err)

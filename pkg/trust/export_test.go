@@ -2,7 +2,7 @@ package trust
 
 import "slices"
 
-// Fingerprints lists the primary keys' fingerprints in upper-case hexadecimal
+// Fingerprints returns the fingerprints of the primary keys in upper-case hexadecimal
 // digits, sorted.
 func (k Keyring) Fingerprints() []string {
 	var all []string

@@ -11,10 +11,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxFile bounds a trust file, in bytes: a rule takes some hundred.
+// maxFile is the maximum size of a trust file, in bytes. A rule takes a few hundred bytes.
 const maxFile = 1 << 20
 
-// ReadRules reads a trust file. Errors are those of the file system and of [ParseRules].
+// ReadRules reads a trust file. It returns errors of the file system and of [ParseRules].
 func ReadRules(path string) (Rules, error) {
 	data, err := bounded.ReadFileOrPipe(path, maxFile)
 	if err != nil {
@@ -33,10 +33,9 @@ type ruleBlock struct {
 	SignedSince  *hcl.Attribute `hcl:"signed_since,optional"`
 }
 
-// ParseRules parses a trust file: blocks trust "PATTERN" in HCL 2's native syntax.
-// Unknown or duplicate arguments are errors, and so are two blocks with the same pattern.
-// file is the file name in errors, which have a position and are of kind
-// [provider.Malformed].
+// ParseRules parses a trust file: blocks trust "PATTERN" in HCL 2's native syntax. Unknown
+// or duplicate arguments are errors, as are two blocks with the same pattern. file is the
+// file name in errors, which have a position and the kind [provider.Malformed].
 func ParseRules(file string, data []byte) (Rules, error) {
 	var f struct {
 		Blocks []ruleBlock `hcl:"trust,block"`
@@ -91,8 +90,7 @@ func (r *Rule) addFingerprint(text string, at hcl.Range) error {
 	return nil
 }
 
-// parseFingerprint reads a fingerprint of a key of version 4 or 6, with spaces or
-// without.
+// parseFingerprint parses the fingerprint of a version 4 or 6 key, with or without spaces.
 func parseFingerprint(s string) (string, bool) {
 	f := strings.ToUpper(strings.ReplaceAll(s, " ", ""))
 	ok := (len(f) == 40 || len(f) == 64) && strings.Trim(f, "0123456789ABCDEF") == ""

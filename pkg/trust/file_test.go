@@ -54,14 +54,14 @@ func TestParseRules(t *testing.T) {
 	if _, found := rules[:2].For(provider.Address{Host: "example.com", Namespace: "acme", Type: "thing"}); found {
 		t.Error("a rule is for an address that no pattern covers")
 	}
-	// What is written is read again.
+	// Parsing the written file returns the same rules.
 	again := rulesOf(t, string(rules.Bytes()))
 	if string(again.Bytes()) != string(rules.Bytes()) {
 		t.Errorf("got\n%s\nwant\n%s", again.Bytes(), rules.Bytes())
 	}
 }
 
-// TestParseRulesRefuses: what is wrong, and the place of it.
+// TestParseRulesRefuses checks errors and their positions.
 func TestParseRulesRefuses(t *testing.T) {
 	t.Parallel()
 	block := func(lines string) string { return "trust \"acme/*\" {\n" + lines + "\n}\n" }

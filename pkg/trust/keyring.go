@@ -19,35 +19,33 @@ import (
 )
 
 const (
-	// maxKeys bounds a file of keys, in bytes. One is
-	// a few kilobytes; those with many signatures of others are some hundred.
+	// maxKeys is the maximum size of a file with keys, in bytes. A key takes a few
+	// kilobytes, or a few hundred if it has many certifications.
 	maxKeys = 4 << 20
-	// maxKeyFiles bounds the files of a directory of keys.
+	// maxKeyFiles is the maximum number of files in a directory with keys.
 	maxKeyFiles = 1000
 )
 
-// Keyring is a set of public keys whose word counts. The zero value is none, which
-// is not the same as an empty set: then others say which keys count. It is not
-// changed after it was made, and safe for concurrent use.
+// Keyring is a set of trusted public keys. The zero value does not restrict which keys are
+// trusted, in contrast to an empty set. A Keyring is immutable and safe for concurrent use.
 type Keyring struct{ keys openpgp.EntityList }
 
-// IsZero reports whether there are no keys.
+// IsZero reports whether the keyring is the zero value.
 func (k Keyring) IsZero() bool { return len(k.keys) == 0 }
 
-// ErrNoPassphrase is returned for a secret key with a passphrase, if none was given.
+// ErrNoPassphrase is returned if a secret key requires a passphrase and none was given.
 var ErrNoPassphrase = provider.Errorf(provider.Malformed, "the key has a passphrase, and none was given")
 
-// ReadKeyring reads public keys, armored or binary, from a file, or from all files
-// of a directory but hidden ones. A file without a key that can be read is
-// [provider.Malformed], and so is a directory without any; errors are also those of the
-// file system.
+// ReadKeyring reads public keys, armored or binary, from a file or from all files in a
+// directory except for hidden ones. A file without a readable key is [provider.Malformed],
+// as is an empty directory. ReadKeyring also returns errors of the file system.
 func ReadKeyring(path string) (Keyring, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return Keyring{}, err
 	}
 	if !info.IsDir() {
-		return readKeyFile(path, bounded.ReadFileOrPipe) // which may be <(gpg --export)
+		return readKeyFile(path, bounded.ReadFileOrPipe) // can be <(gpg --export)
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -90,15 +88,15 @@ func readKeyFile(path string, read func(path string, limit int64) ([]byte, error
 	return Keyring{}, provider.Errorf(provider.Malformed, "%s: %w", path, err)
 }
 
-// isKeybox knows the files that gpg keeps keys in by itself.
+// isKeybox reports whether data is a keybox, gpg's own file format for keys.
 func isKeybox(data []byte) bool {
 	return len(data) > 12 && string(data[8:12]) == "KBXf"
 }
 
 const armorStart = "-----BEGIN PGP "
 
-// parseKeys reads keys, binary or armored, of which many blocks may follow each
-// other. Keys that cannot be read are left out; the error tells of the last one.
+// parseKeys parses binary or armored keys, of which there can be many blocks. It skips
+// unreadable keys. The error is about the last one of them.
 func parseKeys(data []byte) (keys openpgp.EntityList, err error) {
 	if !bytes.Contains(data, []byte(armorStart)) {
 		return readKeys(data)
@@ -118,8 +116,8 @@ func parseKeys(data []byte) (keys openpgp.EntityList, err error) {
 	return keys, err
 }
 
-// readKeys reads binary keys, whose numbers are of a reasonable size: checking the
-// signatures in a key of 65,000 bits takes minutes.
+// readKeys reads binary keys. It checks their size first, because verifying the signatures
+// in a key of 65,000 bits takes minutes.
 func readKeys(data []byte) (openpgp.EntityList, error) {
 	if err := checkNumbers(data); err != nil {
 		return nil, err
@@ -127,7 +125,7 @@ func readKeys(data []byte) (openpgp.EntityList, error) {
 	return openpgp.ReadKeyRing(bytes.NewReader(data))
 }
 
-// dearmor returns the bytes of an armored block.
+// dearmor returns the content of an armored block.
 func dearmor(text []byte) ([]byte, error) {
 	block, err := armor.Decode(bytes.NewReader(text))
 	if err != nil {

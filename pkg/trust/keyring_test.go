@@ -81,34 +81,34 @@ func TestReadKeyringRefuses(t *testing.T) {
 	}
 }
 
-// hugeKey is an RSA key of 65,528 bits, as RFC 9580 writes one.
+// hugeKey is an RSA key of 65,528 bits in the format of RFC 9580.
 func hugeKey() []byte {
 	number := slices.Concat([]byte{0xff, 0xf8}, slices.Repeat([]byte{0xff}, 8191))
 	body := slices.Concat([]byte{4, 0, 0, 0, 1, 1}, number, []byte{0, 17, 1, 0, 1})
 	return slices.Concat([]byte{0xc6, 0xff, 0, 0, byte(len(body) >> 8), byte(len(body))}, body)
 }
 
-// TestKeysThatCannotBeRead: of a release's keys, those that can be read count.
+// TestKeysThatCannotBeRead checks that unreadable keys of a release are skipped.
 func TestKeysThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	r := signed(t, world.signatures["rsa"], "rsa")
 	garbage := []byte("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n")
 	r.Documents[2] = document(provider.KindKeys, "keys", slices.Concat(garbage, world.public["rsa"]))
-	if v, err := (trust.Policy{}).JudgeOffered(t.Context(), r); v.Trust != provider.TrustSigned || err != nil {
+	if v, err := (trust.Policy{}).VerifyOffered(t.Context(), r); v.Trust != provider.TrustSigned || err != nil {
 		t.Errorf("got %s, %v", v, err)
 	}
-	// An origin that offers keys, none of which can be read, says that its releases
-	// are signed all the same.
+	// If the origin registry offers only unreadable keys, its releases must still be
+	// signed.
 	r.Documents[2] = document(provider.KindKeys, "keys", garbage)
-	if v, err := (trust.Policy{}).JudgeOffered(t.Context(), r); v.Trust != provider.TrustUntrusted || err == nil {
+	if v, err := (trust.Policy{}).VerifyOffered(t.Context(), r); v.Trust != provider.TrustUntrusted || err == nil {
 		t.Errorf("got %s, %v", v, err)
 	}
 }
 
-// FuzzJudge: whatever keys and signatures hold, nothing crashes, and nothing passes
-// for signed by a key that is pinned. The seeds are what gpg made of other sums, and
-// the pins are those keys.
-func FuzzJudge(f *testing.F) {
+// FuzzVerify checks that no keys and signatures cause a crash or a verdict that they are
+// signed by a pinned key. The seeds are signatures by gpg of other documents, and their
+// keys are pinned.
+func FuzzVerify(f *testing.F) {
 	seed := func(name string) []byte {
 		content, err := os.ReadFile(filepath.Join("testdata", "seeds", name))
 		if err != nil {
@@ -129,14 +129,14 @@ func FuzzJudge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, signature, keys []byte) {
 		r := release(t, document(provider.KindSums, "SHA256SUMS", []byte("other sums")),
 			document(provider.KindSignature, "SHA256SUMS.sig", signature), document(provider.KindKeys, "keys", keys))
-		v, err := trust.Policy{Rules: rules}.Judge(t.Context(), r)
+		v, err := trust.Policy{Rules: rules}.Verify(t.Context(), r)
 		if err == nil || v.Trust == provider.TrustSigned {
 			t.Errorf("got %s, %v", v, err)
 		}
 	})
 }
 
-// FuzzParseRules: what is read is written and read again, the same.
+// FuzzParseRules checks that writing and parsing rules is lossless.
 func FuzzParseRules(f *testing.F) {
 	f.Add(example)
 	f.Fuzz(func(t *testing.T, text string) {

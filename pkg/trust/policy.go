@@ -9,21 +9,21 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Mode is how much is demanded of signatures. The empty value is [ModeWarn].
+// Mode specifies which signatures are required. The empty value is [ModeWarn].
 type Mode string
 
-// The modes. A bad signature is refused in all of them.
+// Modes. All of them refuse bad signatures.
 const (
-	// ModeRequire refuses what is not signed by a key whose word counts.
+	// ModeRequire refuses releases that are not signed by a trusted key.
 	ModeRequire Mode = "require"
-	// ModeWarn refuses what somebody has said must not be: keys that are revoked, or
-	// are not those that count. It warns of what is unsigned or can't be checked.
+	// ModeWarn refuses revoked and untrusted keys. It warns about unsigned releases and
+	// signatures that can't be verified.
 	ModeWarn Mode = "warn"
-	// ModeOff refuses bad signatures only. Pins don't count.
+	// ModeOff refuses only bad signatures. Pinned keys are ignored.
 	ModeOff Mode = "off"
 )
 
-// ParseMode reads a mode's name. Errors are *[provider.SyntaxError].
+// ParseMode parses the name of a mode. It returns a *[provider.SyntaxError].
 func ParseMode(s string) (Mode, error) {
 	switch m := Mode(s); m {
 	case ModeRequire, ModeWarn, ModeOff:
@@ -32,42 +32,41 @@ func ParseMode(s string) (Mode, error) {
 	return "", &provider.SyntaxError{What: "mode of signatures", Input: s, Problem: "must be require, warn or off"}
 }
 
-// Policy says whose signatures count, and what is refused. The zero value warns.
+// Policy specifies which keys are trusted and which releases are refused. The zero value
+// only warns.
 type Policy struct {
 	Mode Mode
-	// Keyring overrules the keys that come with a release: only its keys count,
-	// beside those that a rule pins.
+	// Keyring overrides the keys of releases: only its keys and those that rules pin are
+	// trusted. If zero, the keys of a release are used.
 	Keyring Keyring
-	// Rules pin addresses.
+	// Rules are the rules of a trust file.
 	Rules Rules
-	// Earlier knows what was let pass before. Where neither the keyring nor a rule
-	// says which keys count, a release that is signed by another key than the version
-	// before it is warned of. May be nil.
-	Earlier *Earlier
-	// EnforceExpiration refuses expired keys and signatures where no rule says
-	// otherwise.
+	// History, if not nil, is used to warn about a release that is signed by a different
+	// key than the version before it. It is used only if neither the keyring nor a rule
+	// specifies the trusted keys.
+	History *SignerHistory
+	// EnforceExpiration refuses expired keys and signatures, unless a rule accepts them.
 	EnforceExpiration bool
-	// EnforceValidation refuses releases that are unsigned, or whose key nobody
-	// knows, where no rule says otherwise.
+	// EnforceValidation refuses unsigned releases and unknown keys, unless a rule accepts
+	// them.
 	EnforceValidation bool
 }
 
-// WithEnvironment returns the policy that also heeds OpenTofu's own variables,
-// OPENTOFU_ENFORCE_GPG_EXPIRATION and OPENTOFU_ENFORCE_GPG_VALIDATION, which count
-// when they are exactly "true". lookup is such as [os.Getenv].
+// WithEnvironment returns a policy that also respects OpenTofu's environment variables
+// OPENTOFU_ENFORCE_GPG_EXPIRATION and OPENTOFU_ENFORCE_GPG_VALIDATION. They are enabled if
+// their value is exactly "true". lookup is a function such as [os.Getenv].
 func (p Policy) WithEnvironment(lookup func(string) string) Policy {
 	p.EnforceExpiration = p.EnforceExpiration || lookup("OPENTOFU_ENFORCE_GPG_EXPIRATION") == "true"
 	p.EnforceValidation = p.EnforceValidation || lookup("OPENTOFU_ENFORCE_GPG_VALIDATION") == "true"
 	return p
 }
 
-// RefusedError says that the signature of a release does not do.
+// RefusedError reports that the policy refuses a release because of its signature.
 type RefusedError struct {
 	Address provider.Address
 	Version provider.Version
 	Verdict provider.Verdict
-	// Problem is a sentence without its full stop that says why the verdict does
-	// not do.
+	// Problem is why the verdict is not acceptable, without a final period.
 	Problem string
 }
 
@@ -78,7 +77,7 @@ func (e *RefusedError) Error() string {
 // Kind returns [provider.Unverified].
 func (e *RefusedError) Kind() provider.ErrorKind { return provider.Unverified }
 
-// Within returns the text for a message that has named the release.
+// Within returns the message without the release, for messages that already contain it.
 func (e *RefusedError) Within(a provider.Address, v provider.Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()
@@ -86,33 +85,33 @@ func (e *RefusedError) Within(a provider.Address, v provider.Version) string {
 	return fmt.Sprintf("it is refused: %s: %s", e.Verdict, e.Problem)
 }
 
-// Judge says what the signature of a release proves, and refuses what the policy
-// does not let pass: *[RefusedError], beside the verdict. Keys that came with the
-// release prove that it agrees with itself, and no more. Other errors are those of
-// reading the release's documents.
-func (p Policy) Judge(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+// Verify verifies the signature of a release and returns the verdict. If the policy refuses
+// the release, Verify also returns a *[RefusedError]. Keys that are stored with the release
+// are not trusted, because they only prove that the release is consistent. Other errors are
+// about reading the documents of the release.
+func (p Policy) Verify(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 	return p.judge(ctx, r, false)
 }
 
-// JudgeOffered is [Policy] Judge of a release whose keys an origin registry offers,
-// over TLS: where there is neither a keyring nor a pin, they count.
-func (p Policy) JudgeOffered(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+// VerifyOffered is like Verify, for a release from an origin registry. If there is neither
+// a keyring nor a pinned key, it trusts the keys that the origin registry offers over TLS.
+func (p Policy) VerifyOffered(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 	return p.judge(ctx, r, true)
 }
 
 func (p Policy) judge(ctx context.Context, r provider.Release, offered bool) (provider.Verdict, error) {
-	// 1. What was signed, by which signatures. Releases of other tools may have
-	// checksums for each package.
+	// 1. Read the documents and signatures. Releases of other tools can have checksums for
+	// each package.
 	all, err := evidenceOf(ctx, r)
 	if err != nil {
 		return provider.Verdict{}, err
 	}
 	rule, pinned := p.Rules.For(r.Address)
-	w := words{policy: p, rule: rule, pinned: pinned && len(rule.Fingerprints) > 0, offered: offered}
-	// 2. What each of them proves, and whether that does; the weakest counts.
+	w := evaluation{policy: p, rule: rule, pinned: pinned && len(rule.Fingerprints) > 0, offered: offered}
+	// 2. Verify them. The weakest verdict applies.
 	var verdict provider.Verdict
 	for i, e := range all {
-		v := w.weigh(e)
+		v := w.verify(e)
 		problem, refused := w.problem(v, r.Version)
 		if refused {
 			return v, &RefusedError{Address: r.Address, Version: r.Version, Verdict: v, Problem: problem}
@@ -122,13 +121,13 @@ func (p Policy) judge(ctx context.Context, r provider.Release, offered bool) (pr
 		}
 	}
 	if p.Mode != ModeOff && p.Keyring.IsZero() && !w.pinned {
-		verdict.Warning = sentence(verdict.Warning, p.Earlier.changed(ctx, r, verdict))
+		verdict.Warning = sentence(verdict.Warning, p.History.changed(ctx, r, verdict))
 	}
 	return verdict, nil
 }
 
-// ranks order what is proven, the least first: of several evidences the first of
-// them counts, of several signatures of one document the last.
+// ranks lists verdicts from the weakest to the strongest. Of several pieces of evidence,
+// the weakest applies; of several signatures of a document, the strongest.
 var ranks = []provider.Trust{
 	provider.TrustBad, provider.TrustRevoked, provider.TrustUntrusted, provider.TrustUnsigned, provider.TrustUnknown,
 	provider.TrustUnpinned, provider.TrustExpired, provider.TrustSigned,

@@ -11,8 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// TestVerdicts: what each kind of key and signature of the real gpg proves, when
-// the key is in the keyring.
+// TestVerdicts checks the verdict for each kind of key and signature by gpg, with the key
+// in the keyring.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -49,7 +49,7 @@ func TestVerdicts(t *testing.T) {
 			t.Run(name+", "+form, func(t *testing.T) {
 				t.Parallel()
 				r := signed(t, signatures[test.signature])
-				v, err := trust.Policy{Keyring: keyring(t, test.keys...)}.Judge(t.Context(), r)
+				v, err := trust.Policy{Keyring: keyring(t, test.keys...)}.Verify(t.Context(), r)
 				if v.Trust != test.want {
 					t.Errorf("got %s (%v), want %s", v, err, test.want)
 				}
@@ -68,11 +68,11 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestExpiredSince: the day on which it ended.
+// TestExpiredSince checks the expiration date.
 func TestExpiredSince(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"expired", "old-subkey"} {
-		v, err := trust.Policy{Keyring: keyring(t, name)}.Judge(t.Context(), signed(t, world.signatures[name]))
+		v, err := trust.Policy{Keyring: keyring(t, name)}.Verify(t.Context(), signed(t, world.signatures[name]))
 		if got, want := v.Expired.UTC(), then.AddDate(1, 0, 0); err != nil || got.Sub(want).Abs().Hours() > 48 {
 			t.Errorf("%s: expired %s, want about %s (%v)", name, got, want, err)
 		}
@@ -89,7 +89,7 @@ func rulesOf(t *testing.T, text string) trust.Rules {
 	return rules
 }
 
-// pin is a trust file that pins example.com/acme/thing to keys of world.
+// pin returns a trust file that pins example.com/acme/thing to keys of the world.
 func pin(t *testing.T, more string, names ...string) trust.Rules {
 	t.Helper()
 	var list []string
@@ -99,8 +99,8 @@ func pin(t *testing.T, more string, names ...string) trust.Rules {
 	return rulesOf(t, "trust \"example.com/acme/thing\" {\n  fingerprints = ["+strings.Join(list, ", ")+"]\n"+more+"\n}\n")
 }
 
-// TestWhoseWordCounts: the same signature, with keys from here and there.
-func TestWhoseWordCounts(t *testing.T) {
+// TestTrustedKeys verifies the same signature with keys from different sources.
+func TestTrustedKeys(t *testing.T) {
 	t.Parallel()
 	by := func(name string, keys ...string) provider.Release { return signed(t, world.signatures[name], keys...) }
 	for name, test := range map[string]struct {
@@ -147,9 +147,9 @@ func TestWhoseWordCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			judge := test.policy.Judge
+			judge := test.policy.Verify
 			if test.offered {
-				judge = test.policy.JudgeOffered
+				judge = test.policy.VerifyOffered
 			}
 			v, err := judge(t.Context(), test.release)
 			_, refused := errors.AsType[*trust.RefusedError](err)
@@ -160,8 +160,8 @@ func TestWhoseWordCounts(t *testing.T) {
 	}
 }
 
-// TestEvidenceOfEachPackage: artifacts of other tools may have checksums for each
-// package. The weakest counts.
+// TestEvidenceOfEachPackage checks that the weakest verdict applies if each package has its
+// own checksums, as in artifacts of other tools.
 func TestEvidenceOfEachPackage(t *testing.T) {
 	t.Parallel()
 	whole := signed(t, world.signatures["rsa"], "rsa")
@@ -179,62 +179,62 @@ func TestEvidenceOfEachPackage(t *testing.T) {
 	} {
 		second.Documents = test.second
 		r.Packages = []provider.Package{first, second}
-		v, err := trust.Policy{}.JudgeOffered(t.Context(), r)
+		v, err := trust.Policy{}.VerifyOffered(t.Context(), r)
 		if v.Trust != test.want || err != nil {
 			t.Errorf("%s: got %s, %v", name, v, err)
 		}
-		_, err = trust.Policy{Rules: pin(t, "", "rsa")}.Judge(t.Context(), r)
+		_, err = trust.Policy{Rules: pin(t, "", "rsa")}.Verify(t.Context(), r)
 		if _, refused := errors.AsType[*trust.RefusedError](err); refused != (test.want == provider.TrustUnsigned) {
 			t.Errorf("%s, pinned: got %v", name, err)
 		}
 	}
 }
 
-// TestSumsOfNoVersion: a signed line about a file that is named for no version
-// could be that of an older release.
+// TestSumsOfNoVersion checks signed checksums whose file names contain no version, because
+// they could be those of an older release.
 func TestSumsOfNoVersion(t *testing.T) {
 	t.Parallel()
 	r := signed(t, world.signatures["rsa"], "rsa")
 	r.Packages[0].ListedAs = "bundle.zip"
-	v, err := trust.Policy{Rules: pin(t, "", "rsa")}.Judge(t.Context(), r)
+	v, err := trust.Policy{Rules: pin(t, "", "rsa")}.Verify(t.Context(), r)
 	if _, refused := errors.AsType[*trust.RefusedError](err); !refused || !strings.Contains(err.Error(), "bundle.zip, which names no version") {
 		t.Errorf("got %s, %v", v, err)
 	}
-	if v, err := (trust.Policy{}).JudgeOffered(t.Context(), r); v.Trust != provider.TrustUnpinned || err != nil || v.Warning == "" {
+	if v, err := (trust.Policy{}).VerifyOffered(t.Context(), r); v.Trust != provider.TrustUnpinned || err != nil || v.Warning == "" {
 		t.Errorf("got %+v, %v", v, err)
 	}
 }
 
-// TestSeveralDocuments: a release may have a signature in each form. One that is
-// bad spoils the others.
+// TestSeveralDocuments checks that one bad signature makes the release bad, even if it has
+// a good one.
 func TestSeveralDocuments(t *testing.T) {
 	t.Parallel()
 	r := signed(t, world.signatures["rsa"], "rsa", "ed25519")
 	policy := trust.Policy{Rules: pin(t, "", "ed25519")}
-	if v, err := policy.Judge(t.Context(), r); v.Trust != provider.TrustUntrusted || err == nil {
+	if v, err := policy.Verify(t.Context(), r); v.Trust != provider.TrustUntrusted || err == nil {
 		t.Errorf("one: got %s, %v", v, err)
 	}
 	r.Documents = append(r.Documents, document(provider.KindSignature, "SHA256SUMS.asc", world.armored["ed25519"]))
-	if v, err := policy.Judge(t.Context(), r); v.Trust != provider.TrustSigned || err != nil {
+	if v, err := policy.Verify(t.Context(), r); v.Trust != provider.TrustSigned || err != nil {
 		t.Errorf("two: got %s, %v", v, err)
 	}
 	for _, content := range [][]byte{nil, []byte("a signature"), world.public["rsa"], world.armored["other document"], world.signatures["rsa"][:40]} {
 		bad := r
 		bad.Documents = slices.Concat(r.Documents, []provider.Document{document(provider.KindSignature, "SHA256SUMS.gpg", content)})
-		if v, err := policy.Judge(t.Context(), bad); v.Trust != provider.TrustBad || err == nil || !strings.Contains(err.Error(), "SHA256SUMS.gpg") {
+		if v, err := policy.Verify(t.Context(), bad); v.Trust != provider.TrustBad || err == nil || !strings.Contains(err.Error(), "SHA256SUMS.gpg") {
 			t.Errorf("with %.20q: got %s, %v", content, v, err)
 		}
 	}
 }
 
-// TestJudgeIsBounded: what is larger than any real document is an error.
-func TestJudgeIsBounded(t *testing.T) {
+// TestVerifyIsBounded checks the limits on documents.
+func TestVerifyIsBounded(t *testing.T) {
 	t.Parallel()
 	large := make([]byte, 5<<20)
 	for kind, problem := range map[provider.DocumentKind]string{
 		provider.KindSums: "has more than 1048576 bytes", provider.KindSignature: "has more than 262144 bytes", provider.KindKeys: "has more than 2097152 bytes",
 	} {
-		_, err := trust.Policy{}.Judge(t.Context(), release(t, document(kind, "X", large)))
+		_, err := trust.Policy{}.Verify(t.Context(), release(t, document(kind, "X", large)))
 		if _, refused := errors.AsType[*trust.RefusedError](err); refused || err == nil || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%s: got %v", kind, err)
 		}
@@ -243,20 +243,20 @@ func TestJudgeIsBounded(t *testing.T) {
 	for range 16 {
 		r.Documents = append(r.Documents, document(provider.KindSignature, "SHA256SUMS.sig", world.signatures["rsa"]))
 	}
-	if _, err := (trust.Policy{}).Judge(t.Context(), r); err == nil || !strings.Contains(err.Error(), "more than 16 signatures") {
+	if _, err := (trust.Policy{}).Verify(t.Context(), r); err == nil || !strings.Contains(err.Error(), "more than 16 signatures") {
 		t.Errorf("got %v", err)
 	}
 	r = signed(t, world.signatures["ed25519"], slices.Repeat([]string{"ed25519"}, 101)...)
-	if _, err := (trust.Policy{}).Judge(t.Context(), r); err == nil || !strings.Contains(err.Error(), "has more than 100 keys") {
+	if _, err := (trust.Policy{}).Verify(t.Context(), r); err == nil || !strings.Contains(err.Error(), "has more than 100 keys") {
 		t.Errorf("got %v", err)
 	}
 	r = signed(t, bytes.Repeat(world.signatures["ed25519"], 9), "ed25519")
 	r.Documents = append(r.Documents, document(provider.KindSignature, "SHA256SUMS.gpg", bytes.Repeat(world.signatures["ed25519"], 8)))
-	if v, err := (trust.Policy{}).Judge(t.Context(), r); v.Trust != provider.TrustBad || err == nil {
+	if v, err := (trust.Policy{}).Verify(t.Context(), r); v.Trust != provider.TrustBad || err == nil {
 		t.Errorf("got %s, %v", v, err)
 	}
 	r = signed(t, bytes.Repeat(world.signatures["ed25519"], 17), "ed25519")
-	if v, err := (trust.Policy{}).Judge(t.Context(), r); v.Trust != provider.TrustBad || err == nil {
+	if v, err := (trust.Policy{}).Verify(t.Context(), r); v.Trust != provider.TrustBad || err == nil {
 		t.Errorf("got %s, %v", v, err)
 	}
 }
@@ -273,7 +273,8 @@ func TestParseMode(t *testing.T) {
 	}
 }
 
-// TestEnvironment: OpenTofu's variables count when they are exactly "true".
+// TestEnvironment checks that OpenTofu's variables are enabled only if they are exactly
+// "true".
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]bool{"true": true, "TRUE": false, "1": false, "": false} {

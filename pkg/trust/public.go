@@ -12,11 +12,11 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 )
 
-// KeysOf returns those keys of the keyring that made signatures of a document, such as
-// SHA256SUMS: armored, each once, sorted by fingerprint, and without secrets; nil when
-// it has none of them. A key is one of them only if the signature is verified by it.
-// What is no signature, or one of too many, is left to [Policy] Judge. They are the keys that go along with
-// a release, so more bytes of them than Judge reads are an error.
+// KeysOf returns the keys of the keyring that made signatures of a document such as
+// SHA256SUMS: armored, each once, sorted by fingerprint, and without secrets. It returns
+// nil if there are none. It verifies the signatures, and ignores malformed documents and
+// surplus signatures, which [Policy.Verify] reports. It returns an error if the keys are
+// larger than Verify accepts with a release.
 func (k Keyring) KeysOf(document []byte, signatures ...[]byte) ([]byte, error) {
 	signers, seen := map[string]*openpgp.Entity{}, 0
 	for _, signature := range signatures {
@@ -43,8 +43,8 @@ func (k Keyring) KeysOf(document []byte, signatures ...[]byte) ([]byte, error) {
 	return all, nil
 }
 
-// armored returns the public part of a key. Equal keys give equal bytes, which the
-// library's own writer does not promise for a key with several names.
+// armored returns the public part of a key. Equal keys have equal bytes, which the library
+// doesn't guarantee for keys with several user IDs.
 func armored(key *openpgp.Entity) ([]byte, error) {
 	var text bytes.Buffer
 	w, err := armor.Encode(&text, openpgp.PublicKeyType, nil)

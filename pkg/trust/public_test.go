@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// ringOf reads a keyring that a file holds.
+// ringOf reads a keyring from a file with the given keys.
 func ringOf(t *testing.T, keys ...[]byte) trust.Keyring {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "keys")
@@ -26,7 +26,7 @@ func ringOf(t *testing.T, keys ...[]byte) trust.Keyring {
 	return ring
 }
 
-// TestKeysOf: of a keyring, the keys that made a signature and no others.
+// TestKeysOf checks that only the keys that made a signature are returned.
 func TestKeysOf(t *testing.T) {
 	t.Parallel()
 	ring := ringOf(t, world.public["rsa"], world.public["subkey"], world.public["expired"], world.public["revoked"], world.public["ed25519"])
@@ -76,9 +76,9 @@ func TestKeysOf(t *testing.T) {
 	}
 }
 
-// TestKeysOfAreWhole: they are judged as the author's own export is, with what was
-// revoked and prolonged.
-func TestKeysOfAreWhole(t *testing.T) {
+// TestKeysOfAreComplete checks that the returned keys contain revocations and extended
+// expirations, like the author's own export.
+func TestKeysOfAreComplete(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]provider.Trust{
 		"rsa": provider.TrustSigned, "dsa": provider.TrustSigned, "subkey": provider.TrustSigned, "prolonged": provider.TrustSigned,
@@ -90,13 +90,13 @@ func TestKeysOfAreWhole(t *testing.T) {
 		}
 		r := signed(t, world.signatures[name])
 		r.Documents = append(r.Documents, document(provider.KindKeys, "keys", keys))
-		if v, _ := (trust.Policy{}).JudgeOffered(t.Context(), r); v.Trust != want || v.Fingerprint != world.fingerprints[name] {
+		if v, _ := (trust.Policy{}).VerifyOffered(t.Context(), r); v.Trust != want || v.Fingerprint != world.fingerprints[name] {
 			t.Errorf("%s: it is %s, want %s", name, v, want)
 		}
 	}
 }
 
-// TestKeysOfHaveNoSecrets: a keyring of secret keys gives away their public parts only.
+// TestKeysOfHaveNoSecrets checks that only the public parts of secret keys are returned.
 func TestKeysOfHaveNoSecrets(t *testing.T) {
 	t.Parallel()
 	gpg := newGPG(t)
@@ -130,8 +130,8 @@ func TestKeysOfHaveNoSecrets(t *testing.T) {
 	}
 }
 
-// TestKeysOfAreTheSameEachTime: also those of a key with many names, whose artifact
-// would get another digest with each run.
+// TestKeysOfAreTheSameEachTime checks that the bytes of a key with many user IDs are
+// stable. Otherwise, each run would write an artifact with a different digest.
 func TestKeysOfAreTheSameEachTime(t *testing.T) {
 	t.Parallel()
 	key, err := openpgp.NewEntity("a", "", "a@example.com", nil)

@@ -7,8 +7,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// action is what is done about something that is wrong with a signature: "accept", "warn"
-// or "refuse".
+// action is the reaction to a problem of a signature: "accept", "warn", or "refuse".
 type action string
 
 const (
@@ -17,7 +16,7 @@ const (
 	refuse action = "refuse"
 )
 
-// apply returns the problem if it is to be reported, and whether it is refused.
+// apply returns the problem unless it is accepted, and whether the release is refused.
 func (a action) apply(problem string) (reported string, refused bool) {
 	if a == accept {
 		return "", false
@@ -25,29 +24,27 @@ func (a action) apply(problem string) (reported string, refused bool) {
 	return problem, a == refuse
 }
 
-// Rule says what is expected of the releases of some providers.
+// Rule specifies requirements for the releases of matching providers.
 type Rule struct {
 	Pattern provider.Pattern
-	// Fingerprints are those of the keys that may sign, a primary key's or a
-	// subkey's, in upper-case hexadecimal digits. With any, nothing else counts,
-	// and what is unsigned is refused unless Unsigned says otherwise. Without any,
-	// the rule says no more than the other fields do.
+	// Fingerprints lists the fingerprints of the trusted keys, of a primary key or a
+	// subkey, in upper-case hexadecimal digits. If it is not empty, other keys are not
+	// trusted, and unsigned releases are refused unless Unsigned specifies otherwise.
 	Fingerprints []string
-	// Expired is what is done about expired keys and signatures; empty leaves it
-	// to the [Policy].
+	// Expired is the action for expired keys and signatures. If empty, the [Policy]
+	// decides.
 	Expired action
-	// Unsigned is what is done about releases without a signature; empty leaves it
-	// to the Policy.
+	// Unsigned is the action for unsigned releases. If empty, the Policy decides.
 	Unsigned action
-	// SignedSince is the first version that is signed: older ones may be unsigned,
-	// which is warned of. The zero value is none.
+	// SignedSince is the first signed version. Older unsigned versions only cause a
+	// warning. If zero, no version is exempt.
 	SignedSince provider.Version
 }
 
-// Rules are those of a trust file, one for each pattern.
+// Rules are the rules of a trust file, one per pattern.
 type Rules []Rule
 
-// For returns the rule of an address: the one whose pattern leaves the least open.
+// For returns the rule for an address: the one with the most specific matching pattern.
 func (rules Rules) For(a provider.Address) (rule Rule, found bool) {
 	most := -1
 	for _, r := range rules {
@@ -69,7 +66,7 @@ func fixedParts(p provider.Pattern) int {
 	return n
 }
 
-// Bytes returns the text of a trust file with these rules, in their order.
+// Bytes returns the rules in the format of a trust file, in their order.
 func (rules Rules) Bytes() []byte {
 	var text strings.Builder
 	for i, r := range rules {
@@ -103,7 +100,7 @@ func since(r Rule) string {
 	return r.SignedSince.String()
 }
 
-// grouped writes a fingerprint as people compare it: by four digits.
+// grouped formats a fingerprint in groups of four digits.
 func grouped(fingerprint string) string {
 	var groups []string
 	for group := range slices.Chunk([]byte(fingerprint), 4) {

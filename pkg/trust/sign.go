@@ -16,14 +16,15 @@ import (
 // Signer signs SHA256SUMS with a secret key. It is safe for concurrent use.
 type Signer struct {
 	key *openpgp.Entity
-	// public is the key without its secrets, armored.
+	// public is the armored key without its secrets.
 	public []byte
 }
 
-// ReadSigner reads a secret key, as gpg --export-secret-keys writes it, armored or
-// binary, and opens it with a passphrase where it has one. A key that is expired or
-// revoked, that may not sign, or cannot be opened is [provider.Malformed], one that needs
-// a passphrase [ErrNoPassphrase]; errors are also those of the file system.
+// ReadSigner reads a secret key, armored or binary, as exported by gpg
+// --export-secret-keys, and decrypts it with the passphrase. A key that is expired or
+// revoked, can't sign, or can't be decrypted is [provider.Malformed]. If the key requires a
+// passphrase and none is given, ReadSigner returns [ErrNoPassphrase]. It also returns
+// errors of the file system.
 func ReadSigner(path string, passphrase []byte) (Signer, error) {
 	data, err := bounded.ReadFileOrPipe(path, maxKeys)
 	if err != nil {
@@ -59,8 +60,8 @@ func newSigner(data, passphrase []byte) (Signer, error) {
 	return s, err
 }
 
-// unlock decrypts a key. What the library says of a passphrase that is wrong or missing
-// is about the checksum of what came out, which helps nobody.
+// unlock decrypts a key. It replaces the library's error for a wrong passphrase, which is
+// about an internal checksum.
 func unlock(key *openpgp.Entity, passphrase []byte) error {
 	err := key.DecryptPrivateKeys(passphrase)
 	_, unsupported := errors.AsType[pgperrors.UnsupportedError](err)
@@ -75,7 +76,7 @@ func unlock(key *openpgp.Entity, passphrase []byte) error {
 	return errors.New("the passphrase does not open it")
 }
 
-// unfit says why a key must not sign; empty when it may.
+// unfit returns why a key must not sign, or an empty string.
 func unfit(key *openpgp.Entity, now time.Time) string {
 	self, identity := key.PrimarySelfSignature()
 	signing, found := key.SigningKey(now)
@@ -92,7 +93,7 @@ func unfit(key *openpgp.Entity, now time.Time) string {
 	return ""
 }
 
-// Sign returns a detached, binary signature of a document.
+// Sign returns a detached binary signature of a document.
 func (s Signer) Sign(document []byte) ([]byte, error) {
 	var signature bytes.Buffer
 	if err := openpgp.DetachSign(&signature, s.key, bytes.NewReader(document), nil); err != nil {
@@ -101,8 +102,8 @@ func (s Signer) Sign(document []byte) ([]byte, error) {
 	return signature.Bytes(), nil
 }
 
-// Signed reports whether a signature of a document is one of this key's, so that it
-// may be made anew when the document is.
+// Signed reports whether this key made a signature of a document, so that the signature can
+// be replaced if the document changes.
 func (s Signer) Signed(document, signature []byte) bool {
 	packets, err := splitSignatures(signature)
 	if err != nil || len(packets) != 1 {
@@ -111,8 +112,8 @@ func (s Signer) Signed(document, signature []byte) bool {
 	return check(document, packets[0], openpgp.EntityList{s.key}).validity == good
 }
 
-// Keys returns the public key, armored.
+// Keys returns the armored public key.
 func (s Signer) Keys() []byte { return bytes.Clone(s.public) }
 
-// Keyring is the public key alone.
+// Keyring returns a keyring that contains only the public key.
 func (s Signer) Keyring() Keyring { return Keyring{openpgp.EntityList{s.key}} }

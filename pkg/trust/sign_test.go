@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// TestSigner: what a key of gpg signs here, gpg itself finds good.
+// TestSigner checks that gpg verifies signatures of gpg keys.
 func TestSigner(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -44,11 +44,11 @@ func TestSigner(t *testing.T) {
 		if gpg.Verify(t.Context(), []byte("other sums"), signature) == nil {
 			t.Errorf("%s: gpg takes it for a signature of anything", name)
 		}
-		// The public key that goes with it has no secret, and is enough to judge by.
+		// The public key contains no secret and verifies the signature.
 		keys := signer.Keys()
 		r := signed(t, signature)
 		r.Documents = append(r.Documents, document(provider.KindKeys, "keys", keys))
-		v, err := trust.Policy{}.JudgeOffered(t.Context(), r)
+		v, err := trust.Policy{}.VerifyOffered(t.Context(), r)
 		if v.Trust != provider.TrustSigned || v.Fingerprint != fingerprint || err != nil || strings.Contains(string(keys), "PRIVATE") {
 			t.Errorf("%s: %s, %v", name, v, err)
 		}
@@ -58,7 +58,7 @@ func TestSigner(t *testing.T) {
 	}
 }
 
-// TestReadSignerRefuses: keys that must not sign, and what is no key.
+// TestReadSignerRefuses checks keys that must not sign, and files that are not keys.
 func TestReadSignerRefuses(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

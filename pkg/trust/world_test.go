@@ -16,10 +16,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// world holds what gpg made: it is made once and not changed.
+// world contains keys and signatures by gpg. It is created once and not modified.
 var world struct {
 	sums []byte
-	// keys and signatures of sums go by the names of makeWorld.
+	// keys and signatures have the names of makeWorld.
 	fingerprints map[string]string
 	public       map[string][]byte // armored
 	binary       map[string][]byte
@@ -27,12 +27,12 @@ var world struct {
 	armored      map[string][]byte
 }
 
-// then is when expired keys were made, and signed.
+// then is the creation time of the expired keys and their signatures.
 var then = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if fuzzing := flag.Lookup("test.fuzz").Value.String() != ""; !fuzzing { // each worker would make keys of its own
+	if fuzzing := flag.Lookup("test.fuzz").Value.String() != ""; !fuzzing { // each fuzzing worker would create its own keys
 		gpg, err := gpgtest.New()
 		if err == nil {
 			err = makeWorld(context.Background(), gpg)
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// makeWorld makes a key of each kind, and has it sign.
+// makeWorld creates a key of each kind and signs with it.
 func makeWorld(ctx context.Context, gpg *gpgtest.GPG) error {
 	world.sums = []byte("0000000000000000000000000000000000000000000000000000000000000000  terraform-provider-thing_1.0.0_plan9_mips.zip\n")
 	world.fingerprints, world.public, world.binary = map[string]string{}, map[string][]byte{}, map[string][]byte{}
@@ -142,7 +142,7 @@ func export(ctx context.Context, gpg *gpgtest.GPG) (err error) {
 	return nil
 }
 
-// release is example.com/acme/thing 1.0.0 with the sums of world.
+// release returns example.com/acme/thing 1.0.0 with the checksums of the world.
 func release(t *testing.T, documents ...provider.Document) provider.Release {
 	t.Helper()
 	a, err := provider.ParseAddress("example.com/acme/thing")
@@ -163,7 +163,7 @@ func document(kind provider.DocumentKind, name string, content []byte) provider.
 	return provider.Document{Kind: kind, Scope: provider.ScopeRelease, Name: name}.WithBytes(content)
 }
 
-// signed is a release with a signature of world, and the keys of some names.
+// signed returns a release with a signature and keys of the world.
 func signed(t *testing.T, signature []byte, keys ...string) provider.Release {
 	t.Helper()
 	documents := []provider.Document{document(provider.KindSums, "SHA256SUMS", world.sums)}
@@ -180,7 +180,7 @@ func signed(t *testing.T, signature []byte, keys ...string) provider.Release {
 	return release(t, documents...)
 }
 
-// keyring is a file with keys of world.
+// keyring returns a file with keys of the world.
 func keyring(t *testing.T, names ...string) trust.Keyring {
 	t.Helper()
 	if len(names) == 0 {

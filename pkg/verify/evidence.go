@@ -132,11 +132,11 @@ func (a *verification) checkListed(r provider.Release) {
 
 // signature adds a finding about the signature, and returns the verdict.
 func (a *verification) signature(ctx context.Context, r provider.Release) (provider.Verdict, error) {
-	if a.options.Judge == nil || len(r.Packages) == 0 {
+	if a.options.Verify == nil || len(r.Packages) == 0 {
 		return provider.Verdict{}, nil
 	}
 	s := a.about(provider.Platform{})
-	verdict, err := a.options.Judge(ctx, r)
+	verdict, err := a.options.Verify(ctx, r)
 	refused, isRefused := errors.AsType[*trust.RefusedError](err)
 	if isRefused {
 		verdict = refused.Verdict

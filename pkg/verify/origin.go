@@ -90,10 +90,10 @@ func (a *verification) compareZips(found repository.Inspection, offered map[prov
 
 // compareKeys adds a finding if the origin registry offers a signature by a different key.
 func (a *verification) compareKeys(ctx context.Context, offered provider.Release, stored provider.Verdict) error {
-	if a.options.Judge == nil || stored.Trust == "" {
+	if a.options.Verify == nil || stored.Trust == "" {
 		return nil
 	}
-	now, err := a.options.Judge(ctx, offered)
+	now, err := a.options.Verify(ctx, offered)
 	if _, refused := errors.AsType[*trust.RefusedError](err); err != nil && !refused {
 		return fmt.Errorf("verifying the signature in the origin registry: %w", err)
 	}

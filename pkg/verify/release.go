@@ -28,7 +28,7 @@ type verification struct {
 	// findings has at most [maxOfRelease] entries. counts includes the others.
 	findings []finding.Finding
 	counts   map[finding.Severity]int
-	// digest is the digest of the index, and verdict the result of Judge.
+	// digest is the digest of the index, and verdict the result of Verify.
 	digest  digest.Digest
 	verdict provider.Verdict
 	err     error

@@ -36,10 +36,10 @@ type Options struct {
 	Latest int
 	// Deep reads every blob. It detects silent corruption and wrong h1 annotations.
 	Deep bool
-	// Judge verifies the signature of a release, like the methods of trust.Policy. A
+	// Verify verifies the signature of a release, like the methods of trust.Policy. A
 	// refused release is an error, and a verdict with a warning is a warning. If nil,
 	// signatures are not verified.
-	Judge func(context.Context, provider.Release) (provider.Verdict, error)
+	Verify func(context.Context, provider.Release) (provider.Verdict, error)
 	// Launch starts the package for the current platform and returns a description of the
 	// problem if it doesn't work, without a final period. It is called for releases without
 	// errors. If it returns an error, the release could not be checked. If nil, nothing is
@@ -73,7 +73,7 @@ type Checked struct {
 	Version provider.Version
 	// Stored is the location of the release. It has no digest if the tag is dangling.
 	Stored provider.Stored
-	// Verdict is the result of Judge, or the zero value if it was not called.
+	// Verdict is the result of Verify, or the zero value if it was not called.
 	Verdict provider.Verdict
 	// Counts is the number of findings by severity.
 	Counts map[finding.Severity]int

@@ -290,7 +290,7 @@ func TestSignaturePolicy(t *testing.T) {
 	for mode, want := range map[trust.Mode][]string{
 		trust.ModeRequire: {"error signature-unsigned"}, trust.ModeWarn: {"warning signature-unsigned"}, trust.ModeOff: {},
 	} {
-		r := w.verify(t, verify.Options{Judge: trust.Policy{Mode: mode}.Judge})
+		r := w.verify(t, verify.Options{Verify: trust.Policy{Mode: mode}.Verify})
 		if got := found(r); !slices.Equal(got, want) || r.HasErrors() != (mode == trust.ModeRequire) {
 			t.Errorf("%s: %v", mode, got)
 		}
@@ -395,7 +395,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// codesInSources returns the codes that this package passes to bad and warn.
+// codesInSources returns the codes that this package passes to addError and addWarning.
 func codesInSources(t *testing.T) (codes []string) {
 	t.Helper()
 	paths, err := filepath.Glob("*.go")

@@ -117,8 +117,8 @@ func (w *world) mirror(t *testing.T, o publish.Options) {
 // verify checks all releases with a policy that does not require signatures.
 func (w *world) verify(t *testing.T, o verify.Options) verify.Report {
 	t.Helper()
-	if o.Judge == nil {
-		o.Judge = trust.Policy{Mode: trust.ModeOff}.Judge
+	if o.Verify == nil {
+		o.Verify = trust.Policy{Mode: trust.ModeOff}.Verify
 	}
 	o.Template = w.template
 	ref, err := w.template.Repository(w.address)

@@ -51,7 +51,7 @@ type Options struct {
 	Source provider.Source
 	// Open opens the repository that a release is mirrored to.
 	Open func(ref template.Reference) (repository.Repository, error)
-	// Publish configures publishing. Its Judge is called as soon as the documents of a
+	// Publish configures publishing. Its Verify is called as soon as the documents of a
 	// release are known, and again for the content of the tag.
 	Publish publish.Options
 	// Cooldown holds back releases that are too young. Exact version pins are not visible

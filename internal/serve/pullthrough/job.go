@@ -74,7 +74,7 @@ func (j *job) run(ctx context.Context) (result publish.Result, err error) {
 		return result, err
 	}
 	o := j.puller.options.Publish
-	o.Judge = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+	o.Verify = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 		verdict, err := j.puller.verifySignature(ctx, r)
 		if err == nil {
 			j.approve() // publish has checked the tag before, and sends zips next

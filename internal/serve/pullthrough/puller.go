@@ -138,10 +138,10 @@ func (p *Puller) Date(ctx context.Context, a provider.Address, v provider.Versio
 // verifySignature verifies the signature of a release. It returns a *[RefusedError] if the
 // policy rejects it.
 func (p *Puller) verifySignature(ctx context.Context, r provider.Release) (verdict provider.Verdict, err error) {
-	if p.options.Publish.Judge == nil {
+	if p.options.Publish.Verify == nil {
 		return verdict, nil
 	}
-	verdict, err = p.options.Publish.Judge(ctx, r)
+	verdict, err = p.options.Publish.Verify(ctx, r)
 	return verdict, asRefusal(r, err)
 }
 

@@ -245,7 +245,7 @@ func TestPanic(t *testing.T) {
 	defer p.Close()
 	r := release(t, p, "1.0.0")
 	broken, _ := newPuller(t, src, func(o *pullthrough.Options) {
-		o.Publish.Judge = func(context.Context, provider.Release) (provider.Verdict, error) { panic("a bug") }
+		o.Publish.Verify = func(context.Context, provider.Release) (provider.Verdict, error) { panic("a bug") }
 	})
 	defer broken.Close()
 	var failed *pullthrough.FailedError

@@ -12,8 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// stored is a source of older releases, by their versions. It counts what it is
-// asked for.
+// stored is a source with older releases. It counts requests.
 type stored struct {
 	releases map[string]provider.Release
 	lists    atomic.Int64
@@ -46,52 +45,51 @@ func (s *stored) Open(context.Context, provider.Package) (io.ReadCloser, int64, 
 	return nil, 0, errors.ErrUnsupported
 }
 
-// TestKeyChanged: where nobody says which keys count, another key than that of the
-// version before is told.
+// TestKeyChanged checks the warning about a changed key if no key is trusted explicitly.
 func TestKeyChanged(t *testing.T) {
 	t.Parallel()
 	by := func(name string, keys ...string) provider.Release { return signed(t, world.signatures[name], keys...) }
 	ed := by("ed25519", "ed25519")
-	older := func(r provider.Release) *trust.Earlier {
-		return &trust.Earlier{Source: &stored{releases: map[string]provider.Release{"0.9.0": r, "0.8.0": by("rsa", "rsa"), "1.1.0": ed}}}
+	older := func(r provider.Release) *trust.SignerHistory {
+		return &trust.SignerHistory{Source: &stored{releases: map[string]provider.Release{"0.9.0": r, "0.8.0": by("rsa", "rsa"), "1.1.0": ed}}}
 	}
 	now := by("rsa", "rsa")
 	for name, test := range map[string]struct {
 		policy trust.Policy
 		told   bool
 	}{
-		"the same key":           {trust.Policy{Earlier: older(by("rsa", "rsa"))}, false},
-		"another key":            {trust.Policy{Earlier: older(ed)}, true},
-		"another key, required":  {trust.Policy{Mode: trust.ModeRequire, Earlier: older(ed)}, true},
-		"another, expired":       {trust.Policy{Earlier: older(by("expired", "expired"))}, true},
-		"unsigned before":        {trust.Policy{Earlier: older(signed(t, nil))}, false},
-		"unknown before":         {trust.Policy{Earlier: older(by("ed25519"))}, false},
-		"only later ones":        {trust.Policy{Earlier: &trust.Earlier{Source: &stored{releases: map[string]provider.Release{"1.0.0": ed, "1.1.0": ed}}}}, false},
-		"nothing before":         {trust.Policy{Earlier: &trust.Earlier{Source: &stored{}}}, false},
-		"pinned":                 {trust.Policy{Rules: pin(t, "", "rsa"), Earlier: older(ed)}, false},
-		"in the keyring":         {trust.Policy{Keyring: keyring(t, "rsa"), Earlier: older(ed)}, false},
-		"nobody asks":            {trust.Policy{Mode: trust.ModeOff, Earlier: older(ed)}, false},
-		"a rule without any pin": {trust.Policy{Rules: rulesOf(t, "trust \"*/*/*\" {}"), Earlier: older(ed)}, true},
+		"the same key":           {trust.Policy{History: older(by("rsa", "rsa"))}, false},
+		"another key":            {trust.Policy{History: older(ed)}, true},
+		"another key, required":  {trust.Policy{Mode: trust.ModeRequire, History: older(ed)}, true},
+		"another, expired":       {trust.Policy{History: older(by("expired", "expired"))}, true},
+		"unsigned before":        {trust.Policy{History: older(signed(t, nil))}, false},
+		"unknown before":         {trust.Policy{History: older(by("ed25519"))}, false},
+		"only later ones":        {trust.Policy{History: &trust.SignerHistory{Source: &stored{releases: map[string]provider.Release{"1.0.0": ed, "1.1.0": ed}}}}, false},
+		"nothing before":         {trust.Policy{History: &trust.SignerHistory{Source: &stored{}}}, false},
+		"pinned":                 {trust.Policy{Rules: pin(t, "", "rsa"), History: older(ed)}, false},
+		"in the keyring":         {trust.Policy{Keyring: keyring(t, "rsa"), History: older(ed)}, false},
+		"nobody asks":            {trust.Policy{Mode: trust.ModeOff, History: older(ed)}, false},
+		"a rule without any pin": {trust.Policy{Rules: rulesOf(t, "trust \"*/*/*\" {}"), History: older(ed)}, true},
 	} {
-		v, err := test.policy.JudgeOffered(t.Context(), now)
+		v, err := test.policy.VerifyOffered(t.Context(), now)
 		if told := strings.Contains(v.Warning, "the key has changed: 0.9.0, which is there already, is signed by "); err != nil || told != test.told {
 			t.Errorf("%s: got %q, %v", name, v.Warning, err)
 		}
 	}
 }
 
-// TestEarlierAsksOnce: many releases of a run cost one list, and one release, also
-// where there is none; what the run itself adds is not looked at.
-func TestEarlierAsksOnce(t *testing.T) {
+// TestHistoryReadsOnce checks that the releases of a run cost one list and one release,
+// even if there is none, and that the releases of the run are ignored.
+func TestHistoryReadsOnce(t *testing.T) {
 	t.Parallel()
 	for name, releases := range map[string]map[string]provider.Release{
 		"nothing": {}, "one": {"0.9.0": signed(t, world.signatures["ed25519"], "ed25519")},
 	} {
 		s := &stored{releases: releases}
-		policy := trust.Policy{Earlier: &trust.Earlier{Source: s}}
+		policy := trust.Policy{History: &trust.SignerHistory{Source: s}}
 		before := int64(len(releases))
 		for range 3 {
-			v, err := policy.JudgeOffered(t.Context(), signed(t, world.signatures["rsa"], "rsa"))
+			v, err := policy.VerifyOffered(t.Context(), signed(t, world.signatures["rsa"], "rsa"))
 			if told := v.Warning != ""; err != nil || told != (before > 0) {
 				t.Errorf("%s: got %q, %v", name, v.Warning, err)
 			}

@@ -8,22 +8,21 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Learn makes the rule that pins a provider to what its releases are signed by now:
-// trust on first use. Releases without a signature are warned of from then on, or
-// allowed before the first signed version where all later ones are signed. The
-// verdicts are in the order of the releases. A release whose signature is bad, is
-// by a revoked key, or is by a key that is not at hand, gives nothing to go by: the
-// error is a *[RefusedError].
-func (p Policy) Learn(ctx context.Context, a provider.Address, releases ...provider.Release) (Rule, []provider.Verdict, error) {
+// PinSigners returns a rule that pins a provider to the keys that signed the given releases
+// (trust on first use), and their verdicts in the same order. Unsigned releases cause
+// warnings, or are accepted up to the first signed version if all later versions are
+// signed. PinSigners returns a *[RefusedError] if a signature is bad, or was made by a
+// revoked or unknown key.
+func (p Policy) PinSigners(ctx context.Context, a provider.Address, releases ...provider.Release) (Rule, []provider.Verdict, error) {
 	pattern, err := provider.ParsePattern(a.String())
 	if err != nil {
 		return Rule{}, nil, err
 	}
 	rule, found := Rule{Pattern: pattern}, []provider.Verdict{}
-	p.Mode = ModeOff // what is learned is not refused for not being known
+	p.Mode = ModeOff // an untrusted key is not refused, because its fingerprint is not pinned yet
 	var signed, unsigned []provider.Version
 	for _, r := range releases {
-		v, err := p.Judge(ctx, r)
+		v, err := p.Verify(ctx, r)
 		if err == nil && slices.Contains([]provider.Trust{provider.TrustRevoked, provider.TrustUnknown}, v.Trust) {
 			err = &RefusedError{Address: a, Version: r.Version, Verdict: v, Problem: "there is no key to pin it to"}
 		}
@@ -47,7 +46,7 @@ func (p Policy) Learn(ctx context.Context, a provider.Address, releases ...provi
 	return rule, found, nil
 }
 
-// allow lets unsigned versions be.
+// allow sets the rule for unsigned versions.
 func (r *Rule) allow(signed, unsigned []provider.Version) {
 	switch {
 	case len(unsigned) == 0:

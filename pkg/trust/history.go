@@ -9,12 +9,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Earlier knows who has signed the releases that were let pass before, such as those
-// in the repository that a mirror writes to. It looks at what is there when it is
-// first asked about a provider, and asks for a thing once; it is safe for concurrent
-// use.
-type Earlier struct {
-	// Source has the releases.
+// SignerHistory determines which keys signed previously accepted releases, such as those in
+// the target repository of a mirror. It reads a provider's releases when they are first
+// needed, and only once. It is safe for concurrent use.
+type SignerHistory struct {
+	// Source provides the releases.
 	Source provider.Source
 
 	versions memo.Memo[provider.Address, []provider.Version]
@@ -26,9 +25,9 @@ type earlierKey struct {
 	version provider.Version
 }
 
-// changed says that a release is signed by another key than the version before it;
-// empty when it is not, or when nothing is known.
-func (e *Earlier) changed(ctx context.Context, r provider.Release, v provider.Verdict) string {
+// changed returns a warning if a release is signed by a different key than the version
+// before it, or an empty string.
+func (e *SignerHistory) changed(ctx context.Context, r provider.Release, v provider.Verdict) string {
 	if e == nil || !hasKey(v) || len(r.Packages) == 0 {
 		return ""
 	}
@@ -43,10 +42,10 @@ func (e *Earlier) changed(ctx context.Context, r provider.Release, v provider.Ve
 	return fmt.Sprintf("the key has changed: %s, which is there already, is signed by %s", before, signer)
 }
 
-// before returns the newest version that is older than one.
-func (e *Earlier) before(ctx context.Context, a provider.Address, v provider.Version) (provider.Version, bool) {
-	// A source that does not know the provider has no such version. Remembering that
-	// keeps apart what this run puts there.
+// before returns the newest version that is older than v.
+func (e *SignerHistory) before(ctx context.Context, a provider.Address, v provider.Version) (provider.Version, bool) {
+	// If the provider doesn't exist in the source, remember that it has no versions, so
+	// that the releases of this run are ignored.
 	versions, _ := e.versions.Get(ctx, a, func(ctx context.Context) ([]provider.Version, error) {
 		versions, err := e.Source.Versions(ctx, a)
 		if err != nil {
@@ -61,15 +60,16 @@ func (e *Earlier) before(ctx context.Context, a provider.Address, v provider.Ver
 	return versions[i], true
 }
 
-// signer returns the fingerprint of the key that signed a version; empty when none is
-// known. One package is enough: all of them have the same evidence.
-func (e *Earlier) signer(ctx context.Context, a provider.Address, v provider.Version, platform provider.Platform) string {
+// signer returns the fingerprint of the key that signed a version, or an empty string if it
+// is unknown. One package is sufficient, because all packages have the same checksums and
+// signatures.
+func (e *SignerHistory) signer(ctx context.Context, a provider.Address, v provider.Version, platform provider.Platform) string {
 	signer, _ := e.signers.Get(ctx, earlierKey{a, v}, func(ctx context.Context) (string, error) {
 		stored, err := e.Source.Release(ctx, a, v, platform)
 		if err != nil {
 			return "", ctx.Err()
 		}
-		verdict, err := Policy{Mode: ModeOff}.Judge(ctx, stored)
+		verdict, err := Policy{Mode: ModeOff}.Verify(ctx, stored)
 		if err != nil || !hasKey(verdict) {
 			return "", ctx.Err()
 		}
@@ -78,7 +78,7 @@ func (e *Earlier) signer(ctx context.Context, a provider.Address, v provider.Ver
 	return signer
 }
 
-// hasKey reports whether a verdict is about a key that was seen to have signed.
+// hasKey reports whether a verdict is about a key whose signature was verified.
 func hasKey(v provider.Verdict) bool {
 	return slices.Contains([]provider.Trust{provider.TrustSigned, provider.TrustExpired, provider.TrustUnpinned, provider.TrustRevoked}, v.Trust)
 }

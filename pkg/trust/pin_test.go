@@ -8,8 +8,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// TestLearn: a provider is pinned to what its releases are signed by.
-func TestLearn(t *testing.T) {
+// TestPinSigners checks the rules for different histories of signatures.
+func TestPinSigners(t *testing.T) {
 	t.Parallel()
 	at := func(version string, r provider.Release) provider.Release {
 		v, err := provider.ParseVersion(version)
@@ -39,7 +39,7 @@ func TestLearn(t *testing.T) {
 		"unsigned late": {[]provider.Release{at("1.1.0", unsigned), at("1.0.0", by("rsa"))}, pinned("  unsigned = \"warn\"\n", "rsa")},
 		"never signed":  {[]provider.Release{at("1.0.0", unsigned)}, head + "  unsigned = \"warn\"\n}\n"},
 	} {
-		rule, found, err := trust.Policy{}.Learn(t.Context(), test.releases[0].Address, test.releases...)
+		rule, found, err := trust.Policy{}.PinSigners(t.Context(), test.releases[0].Address, test.releases...)
 		if err != nil || len(found) != len(test.releases) {
 			t.Errorf("%s: found %d, %v", name, len(found), err)
 			continue
@@ -49,9 +49,9 @@ func TestLearn(t *testing.T) {
 		if string(got.Bytes()) != string(want.Bytes()) {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got.Bytes(), want.Bytes())
 		}
-		// What was learned from passes.
+		// The rule accepts the releases that it was created from.
 		for _, r := range test.releases {
-			if v, err := (trust.Policy{Rules: got}).Judge(t.Context(), r); err != nil {
+			if v, err := (trust.Policy{Rules: got}).Verify(t.Context(), r); err != nil {
 				t.Errorf("%s: %s is refused then: %s, %v", name, r.Version, v, err)
 			}
 		}
@@ -59,7 +59,7 @@ func TestLearn(t *testing.T) {
 	for name, r := range map[string]provider.Release{
 		"revoked": by("revoked"), "bad": signed(t, world.signatures["other document"], "rsa"), "key unknown": signed(t, world.signatures["rsa"], "ed25519"),
 	} {
-		_, _, err := trust.Policy{}.Learn(t.Context(), r.Address, r)
+		_, _, err := trust.Policy{}.PinSigners(t.Context(), r.Address, r)
 		if _, refused := errors.AsType[*trust.RefusedError](err); !refused {
 			t.Errorf("%s: got %v", name, err)
 		}

@@ -8,19 +8,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// words says whose word counts for one release.
-type words struct {
+// evaluation evaluates the signatures of one release.
+type evaluation struct {
 	policy Policy
 	rule   Rule
-	// pinned tells that the rule has fingerprints.
+	// pinned reports whether the rule has fingerprints.
 	pinned bool
-	// offered tells that the keys of the release are those of its origin.
+	// offered reports whether the keys of the release are offered by its origin registry.
 	offered bool
 }
 
-// weigh says what an evidence proves. One signature that is bad spoils it; of the
-// others, the best counts.
-func (w words) weigh(e evidence) provider.Verdict {
+// verify returns the verdict for a piece of evidence. One bad signature makes it bad;
+// otherwise, the strongest verdict applies.
+func (w evaluation) verify(e evidence) provider.Verdict {
 	if e.sums == nil || len(e.signatures) == 0 {
 		return provider.Verdict{Trust: provider.TrustUnsigned}
 	}
@@ -48,9 +48,9 @@ func (w words) weigh(e evidence) provider.Verdict {
 	return best
 }
 
-// verdict says what one signature proves.
-func (w words) verdict(e evidence, s signaturePacket) provider.Verdict {
-	// 1. Which key made it: the keyring's copies count before those of others.
+// verdict returns the verdict for one signature.
+func (w evaluation) verdict(e evidence, s signaturePacket) provider.Verdict {
+	// 1. Find the key that made it. Keys in the keyring take precedence.
 	c := check(e.sums, s, w.policy.Keyring.keys)
 	inRing := c.key != nil
 	if c.validity == notTheirs {
@@ -60,22 +60,22 @@ func (w words) verdict(e evidence, s signaturePacket) provider.Verdict {
 	if c.key != nil {
 		v.Fingerprint = fingerprintOf(c.key.PrimaryKey.Fingerprint)
 	}
-	// 2. What that means.
-	counts, others := w.counts(c, s, inRing, e)
+	// 2. Decide whether to trust it.
+	trusted, exclusive := w.isTrusted(c, s, inRing, e)
 	switch c.validity {
 	case bad:
 		v.Trust, v.Reason = provider.TrustBad, c.problem
 	case revoked:
 		v.Trust = provider.TrustRevoked
 	case notTheirs:
-		if v.Trust = provider.TrustUnknown; others {
+		if v.Trust = provider.TrustUnknown; exclusive {
 			v.Trust = provider.TrustUntrusted
 		}
 	case good, expired:
 		switch {
-		case !counts && others:
+		case !trusted && exclusive:
 			v.Trust = provider.TrustUntrusted
-		case !counts:
+		case !trusted:
 			v.Trust = provider.TrustUnpinned
 		case c.validity == expired:
 			v.Trust = provider.TrustExpired
@@ -83,7 +83,7 @@ func (w words) verdict(e evidence, s signaturePacket) provider.Verdict {
 			v.Trust = provider.TrustSigned
 		}
 	}
-	// 3. Unless it is about files that could be of any version.
+	// 3. The signed files must be of this version.
 	if e.misnamed != "" && (v.Trust == provider.TrustSigned || v.Trust == provider.TrustExpired) {
 		v.Trust = provider.TrustUnpinned
 		v.Reason = "the signed checksums call the package " + e.misnamed + ", which names no version"
@@ -91,16 +91,16 @@ func (w words) verdict(e evidence, s signaturePacket) provider.Verdict {
 	return v
 }
 
-// counts reports whether the key that made a signature is one of those which count,
-// and whether there are such keys at all, so that all others are not trusted.
-func (w words) counts(c checked, s signaturePacket, inRing bool, e evidence) (counts, others bool) {
+// isTrusted reports whether the key that made a signature is trusted, and whether all other
+// keys are untrusted.
+func (w evaluation) isTrusted(c signatureCheck, s signaturePacket, inRing bool, e evidence) (trusted, exclusive bool) {
 	switch {
 	case w.policy.Mode == ModeOff:
 		return w.offered || inRing, false
 	case w.pinned && c.key != nil:
-		counts = slices.ContainsFunc(c.fingerprints(s), func(f string) bool { return slices.Contains(w.rule.Fingerprints, f) })
-		return counts, true
-	case w.pinned: // it may be the pinned one, which is not at hand
+		trusted = slices.ContainsFunc(c.fingerprints(s), func(f string) bool { return slices.Contains(w.rule.Fingerprints, f) })
+		return trusted, true
+	case w.pinned: // the pinned key might be missing
 		return false, !slices.Contains(w.rule.Fingerprints, c.issuer)
 	case !w.policy.Keyring.IsZero():
 		return inRing, true
@@ -110,9 +110,9 @@ func (w words) counts(c checked, s signaturePacket, inRing bool, e evidence) (co
 	return false, false
 }
 
-// problem says what is wrong with a verdict, empty when nothing is, and whether it
-// is refused for that.
-func (w words) problem(v provider.Verdict, version provider.Version) (problem string, refused bool) {
+// problem returns the problem of a verdict, or an empty string, and whether the release is
+// refused.
+func (w evaluation) problem(v provider.Verdict, version provider.Version) (problem string, refused bool) {
 	require := w.policy.Mode == ModeRequire
 	switch v.Trust {
 	case provider.TrustBad:
@@ -147,7 +147,7 @@ func (w words) problem(v provider.Verdict, version provider.Version) (problem st
 	return "", false
 }
 
-func (w words) untrusted() string {
+func (w evaluation) untrusted() string {
 	switch {
 	case w.pinned:
 		return "the trust file pins " + w.rule.Pattern.String() + " to other keys"
@@ -159,8 +159,8 @@ func (w words) untrusted() string {
 
 const notValid = "the key or the signature is not valid any more"
 
-// expired is what is done about expiry.
-func (w words) expired() action {
+// expired returns the action for expired keys and signatures.
+func (w evaluation) expired() action {
 	switch {
 	case w.rule.Expired != "":
 		return w.rule.Expired
@@ -170,8 +170,8 @@ func (w words) expired() action {
 	return warn
 }
 
-// unsigned is what is done about a release without a signature.
-func (w words) unsigned(version provider.Version) action {
+// unsigned returns the action for an unsigned release.
+func (w evaluation) unsigned(version provider.Version) action {
 	switch {
 	case w.rule.SignedSince != (provider.Version{}) && version.Compare(w.rule.SignedSince) < 0:
 		return warn

@@ -10,8 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// TestJudgeCopy: a copy is judged by the evidence that lies in the repository.
-func TestJudgeCopy(t *testing.T) {
+// TestVerifyCopy: a copy is judged by the evidence that lies in the repository.
+func TestVerifyCopy(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, true)
 	m.foreign().put(t)
@@ -21,12 +21,12 @@ func TestJudgeCopy(t *testing.T) {
 	}
 	var got provider.Release
 	refused := errors.New("refused on purpose")
-	judge := oci.JudgeCopy(m.address, func(_ context.Context, r provider.Release) (provider.Verdict, error) {
+	judge := oci.VerifyCopy(m.address, func(_ context.Context, r provider.Release) (provider.Verdict, error) {
 		got = r
 		return provider.Verdict{Trust: provider.TrustUnsigned}, refused
 	})
 	to := repository.NewLayout(t.TempDir())
-	done, err := repository.Copy(t.Context(), from, to, m.version.String(), repository.CopyOptions{Judge: judge})
+	done, err := repository.Copy(t.Context(), from, to, m.version.String(), repository.CopyOptions{Verify: judge})
 	if !errors.Is(err, refused) || done.Verdict.Trust != provider.TrustUnsigned {
 		t.Errorf("got %+v, %v", done, err)
 	}
