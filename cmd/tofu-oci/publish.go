@@ -170,7 +170,7 @@ type publishing struct {
 // all checks every release before it sends the first.
 func (p *publishing) all(ctx context.Context, unchecked, failFast bool) error {
 	for _, path := range p.src.Ignored() {
-		if name, ok := p.src.Meant(path); ok {
+		if name, ok := p.src.SuggestName(path); ok {
 			p.out.Note("ignored %s: as a package it would be named %s", path, name)
 			continue
 		}

@@ -1,5 +1,5 @@
-// Package builddir is the source of releases that a build left on disk: zips, and
-// the evidence about them beside them. Use it as the source of a publish.
+// Package builddir implements the source of locally built releases: zips, and the documents next to
+// them. Use it as the source to publish from.
 package builddir
 
 import (
@@ -15,9 +15,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Source is the source of releases that a build left on disk: zips named
-// terraform-provider-TYPE_VERSION_OS_ARCH.zip, and the evidence beside them. It
-// looks at names when it is made, and at contents when a release is asked for.
+// Source is the source of locally built releases: zips named
+// terraform-provider-TYPE_VERSION_OS_ARCH.zip, and the documents next to them. New reads only file
+// names; Release reads the files.
 type Source struct {
 	address  provider.Address
 	releases map[provider.Version]*dirRelease
@@ -27,17 +27,16 @@ type Source struct {
 
 var _ provider.Capable = (*Source)(nil)
 
-// Ignored names the files and directories that were found and do not belong to
-// any release, sorted.
+// Ignored returns the files and directories that do not belong to any release, sorted.
 func (s *Source) Ignored() []string { return slices.Clone(s.ignored) }
 
-// Versions lists the versions that zips were found of.
+// Versions returns the versions of the zips.
 func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if a != s.address {
-		return nil, fmt.Errorf("%w: the files are of %s, not of %s", provider.ErrProviderNotFound, s.address, a)
+		return nil, fmt.Errorf("%w: the files belong to %s, not %s", provider.ErrProviderNotFound, s.address, a)
 	}
 	var versions []provider.Version
 	for v := range s.releases {
@@ -46,15 +45,14 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 	return provider.NewestFirst(versions), nil
 }
 
-// Release describes what lies there of a version. Every zip is read and held
-// against SHA256SUMS; without such a file one is made. The h1 is left to who
-// reads the zip to send it.
+// Release returns the packages and documents of a version. It checks each zip against SHA256SUMS,
+// or generates SHA256SUMS if there is no such file. It computes no h1 hashes.
 func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	found, err := s.release(ctx, a, v)
 	if err != nil {
 		return provider.Release{}, err
 	}
-	// 1. The zips of the wanted platforms.
+	// 1. Read the zips of the requested platforms.
 	platforms, err := provider.ChoosePlatforms(a, v, found.platforms(), only)
 	if err != nil {
 		return provider.Release{}, err
@@ -67,17 +65,17 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 		}
 		r.Packages = append(r.Packages, p)
 	}
-	// 2. What is about all of them, and no zip without its line.
+	// 2. Read the documents about all of them, and check the zips against SHA256SUMS.
 	err = s.addShared(&r, found)
 	return r, err
 }
 
-// addShared adds what is about all packages, and holds them against it.
+// addShared adds the documents about all packages, and checks the packages against SHA256SUMS.
 func (s *Source) addShared(r *provider.Release, found *dirRelease) (err error) {
 	if r.Protocols, err = found.protocols(); err != nil {
 		return err
 	}
-	if r.Documents, err = found.evidence(*r); err != nil {
+	if r.Documents, err = found.sharedDocuments(*r); err != nil {
 		return err
 	}
 	if listed, has := r.Document(provider.KindSums); has {
@@ -88,18 +86,18 @@ func (s *Source) addShared(r *provider.Release, found *dirRelease) (err error) {
 	return nil
 }
 
-// ErrSums says that the SHA256SUMS beside the zips do not fit them, which whoever built
-// them can correct. Errors that wrap it say what is wrong.
-var ErrSums = provider.Errorf(provider.Unverified, "SHA256SUMS does not fit the zips beside it")
+// ErrSums is wrapped by errors about a SHA256SUMS file that does not match the zips next to it. The
+// person who built the zips can correct it.
+var ErrSums = provider.Errorf(provider.Unverified, "SHA256SUMS does not match the zips next to it")
 
-// Capabilities tell that zips are files, and that documents lie beside them that
-// cover all platforms. Nothing is published: other jobs of a build may have other
-// packages of the same version.
+// Capabilities reports that zips are files, and provides the documents about all platforms.
+// Releases are not reported as published, because other jobs of a build can have other packages of
+// the same version.
 func (s *Source) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Documents: s.documents, Path: s.path}
 }
 
-// documents reads the SBOMs and provenance that cover all platforms.
+// documents returns the SBOMs and provenance about all platforms.
 func (s *Source) documents(ctx context.Context, r provider.Release) ([]provider.Document, error) {
 	found, err := s.release(ctx, r.Address, r.Version)
 	if err != nil {
@@ -108,7 +106,7 @@ func (s *Source) documents(ctx context.Context, r provider.Release) ([]provider.
 	return readDocuments(found.referrers, provider.ScopeRelease)
 }
 
-// Open opens the zip; should it change meanwhile, the reader says so.
+// Open opens the zip. If the file has changed, reading it returns an error.
 func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	path, ok := s.path(p)
 	if !ok {
@@ -121,8 +119,7 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	return sums.NewReadCloser(f, p.Filename, p.Size, p.Digest), p.Size, nil
 }
 
-// path returns the file that a package's zip is; false when the package is not of
-// this source.
+// path returns the path of a package's zip, or false if the package belongs to another source.
 func (s *Source) path(p provider.Package) (string, bool) {
 	path, ok := p.Locator.(dirLocator)
 	return string(path), ok
@@ -143,7 +140,7 @@ func (s *Source) release(ctx context.Context, a provider.Address, v provider.Ver
 	return r, nil
 }
 
-// describe reads one zip and what belongs to it alone.
+// describe reads one zip and its own documents.
 func (s *Source) describe(ctx context.Context, a provider.Address, v provider.Version, platform provider.Platform, f dirPackage) (provider.Package, error) {
 	m, err := s.measure(ctx, f.zip)
 	if err != nil {
@@ -157,7 +154,7 @@ func (s *Source) describe(ctx context.Context, a provider.Address, v provider.Ve
 	return p, err
 }
 
-// measure reads a zip once, for its digest and size.
+// measure returns the digest and size of a zip, which it reads once.
 func (s *Source) measure(ctx context.Context, f dirFile) (packagezip.Measured, error) {
 	return s.measured.Get(ctx, f.path, func(ctx context.Context) (packagezip.Measured, error) {
 		return packagezip.MeasureFile(ctx, f.path)

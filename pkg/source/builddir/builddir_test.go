@@ -187,11 +187,11 @@ func TestDirRefuses(t *testing.T) {
 		want  string
 	}{
 		"another type":         {map[string][]byte{"terraform-provider-gadget_1.0.0_plan9_386.zip": content}, `of the provider type "gadget"`},
-		"a v":                  {map[string][]byte{"terraform-provider-widget_v1.0.0_plan9_386.zip": content}, `must not start with a v`},
-		"version zero":         {map[string][]byte{"terraform-provider-widget_0.0.0_plan9_386.zip": content}, "do not know the version"},
+		"a v":                  {map[string][]byte{"terraform-provider-widget_v1.0.0_plan9_386.zip": content}, `that start with a v`},
+		"version zero":         {map[string][]byte{"terraform-provider-widget_0.0.0_plan9_386.zip": content}, "don't know the version"},
 		"an amd64 of v1":       {map[string][]byte{"terraform-provider-widget_1.0.0_linux_amd64v1.zip": content}, `did you mean terraform-provider-widget_1.0.0_linux_amd64.zip?`},
 		"an arm of 7":          {map[string][]byte{"terraform-provider-widget_1.0.0_linux_arm_7.zip": content}, `did you mean terraform-provider-widget_1.0.0_linux_arm.zip?`},
-		"short version":        {map[string][]byte{"terraform-provider-widget_1.0_plan9_386.zip": content}, "must be written 1.0.0"},
+		"short version":        {map[string][]byte{"terraform-provider-widget_1.0_plan9_386.zip": content}, "invalid version: write it as 1.0.0"},
 		"no version":           {map[string][]byte{"terraform-provider-widget_next_plan9_386.zip": content}, `version "next"`},
 		"no package":           {map[string][]byte{"README.md": nil}, "looked for files named terraform-provider-widget_VERSION_OS_ARCH.zip"},
 		"signature only":       {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_SHA256SUMS.sig": nil}, "without the terraform-provider-widget_1.0.0_SHA256SUMS that it signs"},
@@ -200,7 +200,7 @@ func TestDirRefuses(t *testing.T) {
 		"no SBOM":              {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_plan9_386.zip.sbom.json": []byte("{}")}, "neither an SPDX nor a CycloneDX"},
 		"bundle of no sums":    {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_SHA256SUMS.sigstore.json": nil}, "without the terraform-provider-widget_1.0.0_SHA256SUMS that it signs"},
 		"bundle of old":        {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_plan9_386.zip.sigstore.json": []byte(`{"mediaType":"application/vnd.dev.sigstore.bundle+json;version=0.2"}`)}, "not a Sigstore bundle of version 0.3"},
-		"whose provenance":     {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.1.0_plan9_386.zip": content, "terraform-provider-widget.intoto.jsonl": []byte("{}")}, "put the version into its name"},
+		"whose provenance":     {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.1.0_plan9_386.zip": content, "terraform-provider-widget.intoto.jsonl": []byte("{}")}, "add the version to its name"},
 		"all problems at once": {map[string][]byte{"terraform-provider-widget_v1.0.0_plan9_386.zip": content, "terraform-provider-gadget_1.0.0_plan9_386.zip": content}, "gadget"},
 	} {
 		t.Run(name, func(t *testing.T) {

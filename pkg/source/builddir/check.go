@@ -11,11 +11,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// PackageError says why a package must not be published.
+// PackageError reports why a package must not be published.
 type PackageError struct {
-	// Path is the zip.
+	// Path is the path of the zip.
 	Path string
-	// Problems are sentences without their full stops, at least one.
+	// Problems contains at least one sentence, without full stops.
 	Problems []string
 }
 
@@ -23,13 +23,13 @@ func (e *PackageError) Error() string {
 	return e.Path + ": " + strings.Join(e.Problems, "; ")
 }
 
-// Kind is [provider.Unverified].
+// Kind returns [provider.Unverified].
 func (e *PackageError) Kind() provider.ErrorKind { return provider.Unverified }
 
-// Check looks into the zips of a version: they open and unpack safely, and hold
-// an executable that OpenTofu would find, for the platform that the name says.
-// What lies beside them can be read, and SHA256SUMS lists each zip as it is. All
-// problems come at once, those of each zip's content as *[PackageError]; warnings are sentences that start with the zip's path.
+// Check checks the packages of a version: each zip can be opened and safely unpacked, and contains
+// an executable for its platform under a name that OpenTofu recognizes. The documents can be read,
+// and SHA256SUMS lists each zip with its checksum. It returns all problems at once, and those of a
+// zip's content as a *[PackageError]. Warnings are sentences that start with the path of the zip.
 func (s *Source) Check(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (warnings []string, err error) {
 	r, err := s.release(ctx, a, v)
 	if err != nil {
@@ -56,11 +56,11 @@ func (s *Source) Check(ctx context.Context, a provider.Address, v provider.Versi
 			problems = append(problems, err)
 		}
 	}
-	problems = append(problems, s.checkEvidence(ctx, a, v, platforms))
+	problems = append(problems, s.checkDocuments(ctx, a, v, platforms))
 	return warnings, errors.Join(problems...)
 }
 
-// versionOf returns the version in the name of an executable, as in
+// versionOf returns the version in the name of an executable, such as
 // terraform-provider-TYPE_v1.2.3 or terraform-provider-TYPE_v1.2.3_x5.exe.
 func versionOf(executable, typ string) (provider.Version, bool) {
 	name, found := strings.CutPrefix(executable, "terraform-provider-"+typ+"_v")
@@ -72,8 +72,8 @@ func versionOf(executable, typ string) (provider.Version, bool) {
 	return v, err == nil
 }
 
-// checkEvidence reads what lies beside the zips, and holds them against it.
-func (s *Source) checkEvidence(ctx context.Context, a provider.Address, v provider.Version, platforms []provider.Platform) error {
+// checkDocuments reads the documents next to the zips, and checks the zips against them.
+func (s *Source) checkDocuments(ctx context.Context, a provider.Address, v provider.Version, platforms []provider.Platform) error {
 	found := s.releases[v]
 	release := provider.Release{Address: a, Version: v}
 	var problems []error

@@ -12,21 +12,21 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// dirFile is a file that was found.
+// dirFile is the path and the base name of a file.
 type dirFile struct {
 	path, name string
 }
 
-// dirRelease is what was found of one version.
+// dirRelease contains the files of one version.
 type dirRelease struct {
 	packages map[provider.Platform]dirPackage
-	// manifest has an empty path when there is none.
+	// manifest has an empty path if there is none.
 	manifest dirFile
-	// sums, signatures and referrers may lie in several directories.
+	// sums, signatures, and referrers can come from several directories.
 	sums, signatures, referrers []dirFile
 }
 
-// dirPackage is a zip and what belongs to it alone.
+// dirPackage contains a zip and its own documents.
 type dirPackage struct {
 	zip      dirFile
 	evidence []dirFile
@@ -40,15 +40,15 @@ func (r *dirRelease) platforms() []provider.Platform {
 	return provider.SortPlatforms(ps)
 }
 
-// New finds the releases of a provider in directories and among zips. All
-// that is wrong with the names is reported at once.
+// New finds the releases of a provider in directories and zips. It returns all errors about file
+// names at once.
 func New(a provider.Address, paths ...string) (*Source, error) {
 	s := &Source{address: a, releases: map[provider.Version]*dirRelease{}}
 	files, err := listFiles(paths)
 	if err != nil {
 		return nil, err
 	}
-	// 1. The zips say which releases there are.
+	// 1. Find the zips, which determine the releases.
 	var problems []error
 	var rest []candidate
 	for _, f := range files {
@@ -57,17 +57,17 @@ func New(a provider.Address, paths ...string) (*Source, error) {
 		case err != nil:
 			problems = append(problems, err)
 		case !belongs && f.named:
-			problems = append(problems, s.notNamed(f.path))
+			problems = append(problems, s.invalidName(f.path))
 		case !belongs:
 			rest = append(rest, f)
 		}
 	}
 	if len(s.releases) == 0 && len(problems) == 0 {
-		problems = append(problems, s.foundNone(paths, rest))
+		problems = append(problems, s.noPackages(paths, rest))
 	}
-	// 2. Everything else is evidence of one of them, or does not belong.
+	// 2. Assign the other files to the releases, or ignore them.
 	for _, f := range rest {
-		belongs, err := s.addEvidence(f.dirFile)
+		belongs, err := s.addDocument(f.dirFile)
 		if err != nil {
 			problems = append(problems, err)
 		} else if !belongs && !f.beside {
@@ -82,15 +82,15 @@ func packageNames(a provider.Address) string {
 	return fmt.Sprintf("terraform-provider-%s_VERSION_OS_ARCH.zip", a.Type)
 }
 
-// candidate is a file to look at. Named ones were asked for by name; those
-// beside them are looked at for evidence only.
+// candidate is a file to inspect. Named files were specified by the caller. Files beside them can
+// only be documents.
 type candidate struct {
 	dirFile
 	named, beside bool
 }
 
-// listFiles returns the files in the directories, the zips that are named, and
-// the files beside those that could be their evidence.
+// listFiles returns the files in the directories, the specified zips, and files next to the zips
+// that could be their documents.
 func listFiles(paths []string) ([]candidate, error) {
 	var all []candidate
 	seen := map[string]bool{}
@@ -124,22 +124,21 @@ func listFiles(paths []string) ([]candidate, error) {
 	return all, nil
 }
 
-// isPlatform reports whether a text is a platform in the spelling that clients use, unlike
-// linux_amd64v1.
+// isPlatform reports whether a text is a platform in OpenTofu's spelling, unlike linux_amd64v1.
 func isPlatform(s string) bool {
 	p, err := provider.ParsePlatform(s)
 	system, arch, known := text.Platform(s)
 	return err == nil && (!known || p == provider.Platform{OS: system, Arch: arch})
 }
 
-// addZip takes a file that is named like a package; belongs tells whether it is.
+// addZip adds a file if its name is that of a package. It reports whether it is.
 func (s *Source) addZip(f dirFile) (belongs bool, err error) {
 	typ, version, system, ok := provider.ParseFilename(f.name)
 	if !ok {
 		return false, nil
 	}
-	if meant, near := s.Meant(f.path); near && (typ != s.address.Type || !isPlatform(system)) {
-		return false, fmt.Errorf("%s is not named as OpenTofu names it; did you mean %s?", f.path, meant)
+	if meant, near := s.SuggestName(f.path); near && (typ != s.address.Type || !isPlatform(system)) {
+		return false, fmt.Errorf("%s does not follow OpenTofu's naming convention; did you mean %s?", f.path, meant)
 	}
 	if typ != s.address.Type {
 		return false, fmt.Errorf("%s is a package of the provider type %q, not of %s", f.path, typ, s.address)
@@ -147,13 +146,13 @@ func (s *Source) addZip(f dirFile) (belongs bool, err error) {
 	v, err := provider.ParseVersion(version)
 	switch {
 	case strings.HasPrefix(version, "v"):
-		return false, fmt.Errorf("%s: the version %q must not start with a v; OpenTofu finds no such package", f.path, version)
+		return false, fmt.Errorf("%s: invalid version %q: OpenTofu does not find versions that start with a v", f.path, version)
 	case err != nil:
 		return false, fmt.Errorf("%s: %w", f.path, err)
 	case v.String() != version:
-		return false, fmt.Errorf("%s: the version must be written %s", f.path, v)
+		return false, fmt.Errorf("%s: invalid version: write it as %s", f.path, v)
 	case v == provider.Version{}:
-		return false, fmt.Errorf("%s: 0.0.0 is what build tools write when they do not know the version", f.path)
+		return false, fmt.Errorf("%s: invalid version 0.0.0: build tools use it if they don't know the version", f.path)
 	}
 	platform, err := provider.ParsePlatform(system)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package filesystem is the source of releases in a directory that OpenTofu reads
-// as a filesystem_mirror, or as one of its plugin directories. Use it to hand on
-// what lies there: zips into an OCI repository, packages into another directory.
+// Package filesystem implements the source of releases in a directory that OpenTofu reads as a
+// filesystem_mirror or as a plugin directory. Use it to publish its zips to an OCI repository, or
+// to copy its packages to another directory.
 package filesystem
 
 import (
@@ -17,15 +17,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Source is the source of releases in a directory that OpenTofu reads as a
-// filesystem_mirror. Packages may be packed, HOST/NAMESPACE/TYPE/*.zip, and
-// unpacked, HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/. Nothing there states what is
-// right, so a package's digest or h1 is that of what Release finds, and what is
-// read afterwards has to be the same.
+// Source is the source of releases in a directory that OpenTofu reads as a filesystem_mirror.
+// Packages can be packed as HOST/NAMESPACE/TYPE/*.zip, or unpacked in
+// HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/. The directory contains no checksums, so Release computes
+// the digest or h1 of each package, and later reads must match it.
 //
-// An unpacked package has no zip: its Digest is empty, its Size -1, its H1 that
-// of the directory. Open refuses it with [ErrUnpacked]; its capability Directory gives it.
-// Of a package that is there in both forms the zip counts.
+// An unpacked package has no zip: its Digest is empty, its Size is -1, and its H1 is the hash of
+// the directory. Open returns [ErrUnpacked] for it, and the capability Directory returns its path.
+// If a package exists in both forms, the zip is used.
 type Source struct {
 	dir      string
 	found    memo.Memo[provider.Address, map[provider.Version]filesystemRelease]
@@ -35,21 +34,20 @@ type Source struct {
 
 var _ provider.Capable = (*Source)(nil)
 
-// filesystemPackage is the locator of a package: the path of its zip or of its
-// directory.
+// filesystemPackage locates a package by the path of its zip or its directory.
 type filesystemPackage struct {
 	path     string
 	unpacked bool
 }
 
-// New makes a source of a directory. It is looked at when it is asked
-// for providers; that it is not there is an error then.
+// New returns a source of the releases in a directory. The directory is read when a provider is
+// requested; if it doesn't exist, that request fails.
 func New(dir string) *Source { return &Source{dir: dir} }
 
-// ErrUnpacked says that a package exists only unpacked, but its zip is wanted.
-var ErrUnpacked = provider.Errorf(provider.Misuse, "there is no zip of it")
+// ErrUnpacked is returned if the zip of a package is requested that exists only unpacked.
+var ErrUnpacked = provider.Errorf(provider.Misuse, "the package has no zip")
 
-// Versions lists the versions that have a package for any platform.
+// Versions returns the versions that have a package for any platform.
 func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	releases, err := s.releases(ctx, a)
 	if err != nil {
@@ -62,7 +60,7 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 	return provider.NewestFirst(versions), nil
 }
 
-// Release reads every package of the wanted platforms once, for its digest or h1.
+// Release reads each package of the requested platforms once to compute its digest or h1.
 func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	releases, err := s.releases(ctx, a)
 	if err != nil {
@@ -95,7 +93,7 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 	return r, nil
 }
 
-// Open opens the zip. Errors: [ErrUnpacked].
+// Open opens the zip of a package. It returns [ErrUnpacked] for an unpacked package.
 func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	at, ok := p.Locator.(filesystemPackage)
 	switch {
@@ -115,8 +113,8 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	return sums.NewReadCloser(bounded.ReadCloser(ctx, f), p.Filename, p.Size, p.Digest), p.Size, nil
 }
 
-// Capabilities returns Directory, for packages that are directories, and Stat, which has
-// nothing left to check because Release has read every package.
+// Capabilities provides Directory, for unpacked packages, and Stat, which checks nothing because
+// Release has read every package.
 func (s *Source) Capabilities() provider.Capabilities {
 	return provider.Capabilities{
 		Directory: s.directory,
@@ -124,7 +122,7 @@ func (s *Source) Capabilities() provider.Capabilities {
 	}
 }
 
-// directory is the capability Directory.
+// directory implements the capability Directory.
 func (s *Source) directory(p provider.Package) (path string, ok bool) {
 	at, ours := p.Locator.(filesystemPackage)
 	if !ours || !at.unpacked {
@@ -133,14 +131,14 @@ func (s *Source) directory(p provider.Package) (path string, ok bool) {
 	return at.path, true
 }
 
-// hash returns the h1 of a directory, once.
+// hash returns the h1 of a directory, which it computes once.
 func (s *Source) hash(ctx context.Context, dir string) (string, error) {
 	return s.hashed.Get(ctx, dir, func(ctx context.Context) (string, error) {
 		return hashTree(ctx, dir)
 	})
 }
 
-// measure reads a zip, once.
+// measure returns the digest and size of a zip, which it reads once.
 func (s *Source) measure(ctx context.Context, path string) (digest.Digest, int64, error) {
 	m, err := s.measured.Get(ctx, path, func(ctx context.Context) (packagezip.Measured, error) {
 		return packagezip.MeasureFile(ctx, path)

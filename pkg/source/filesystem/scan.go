@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// filesystemRelease is what lies there of a version.
+// filesystemRelease contains the packages of a version.
 type filesystemRelease map[provider.Platform]filesystemPackage
 
 func (r filesystemRelease) platforms() []provider.Platform {
@@ -21,9 +21,9 @@ func (r filesystemRelease) platforms() []provider.Platform {
 	return provider.SortPlatforms(ps)
 }
 
-// releases looks for the packages of a provider, once.
+// releases returns the releases of a provider. It reads the directory once.
 func (s *Source) releases(ctx context.Context, a provider.Address) (map[provider.Version]filesystemRelease, error) {
-	// Else a look at the disk that takes no time would never notice.
+	// Cached results would otherwise be returned after ctx is canceled.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -39,9 +39,9 @@ func (s *Source) releases(ctx context.Context, a provider.Address) (map[provider
 	})
 }
 
-// scanMirror goes by the rules of SearchLocalDirectory in OpenTofu's
-// internal/getproviders: names in any case, and no symbolic links but for the
-// base directory, zips and the directories of platforms.
+// scanMirror finds the packages of a provider. Like SearchLocalDirectory in OpenTofu's
+// internal/getproviders, it ignores the case of names, and follows symbolic links only for the base
+// directory, zips, and platform directories.
 func scanMirror(ctx context.Context, dir string, a provider.Address) (map[provider.Version]filesystemRelease, error) {
 	base, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -50,8 +50,8 @@ func scanMirror(ctx context.Context, dir string, a provider.Address) (map[provid
 	dirs := []string{base}
 	for _, wanted := range []func(name string) bool{
 		func(name string) bool { host, err := provider.ParseHost(name); return err == nil && host == a.Host },
-		func(name string) bool { return isSpelled(a, name, a.Type) },
-		func(name string) bool { return isSpelled(a, a.Namespace, name) },
+		func(name string) bool { return matchesAddress(a, name, a.Type) },
+		func(name string) bool { return matchesAddress(a, a.Namespace, name) },
 	} {
 		if dirs, err = subdirectories(ctx, dirs, wanted); err != nil {
 			return nil, err
@@ -66,14 +66,13 @@ func scanMirror(ctx context.Context, dir string, a provider.Address) (map[provid
 	return releases, nil
 }
 
-// isSpelled reports whether namespace and type are those of an address, perhaps
-// in other case.
-func isSpelled(a provider.Address, namespace, typ string) bool {
+// matchesAddress reports whether namespace and type match an address, ignoring case.
+func matchesAddress(a provider.Address, namespace, typ string) bool {
 	parsed, err := provider.ParseAddress(a.Host.ForDisplay() + "/" + namespace + "/" + typ)
 	return err == nil && parsed == a
 }
 
-// subdirectories returns the directories below some others whose names are wanted.
+// subdirectories returns the directories in dirs whose names are wanted.
 func subdirectories(ctx context.Context, dirs []string, wanted func(name string) bool) ([]string, error) {
 	var found []string
 	for _, dir := range dirs {
@@ -99,7 +98,7 @@ func scanProvider(ctx context.Context, dir string, a provider.Address, releases 
 		if releases[v] == nil {
 			releases[v] = filesystemRelease{}
 		}
-		// The first of a form counts, and zips before directories.
+		// The first package of a form is used, and zips take precedence over directories.
 		if there, twice := releases[v][platform]; !twice || there.unpacked && !p.unpacked {
 			releases[v][platform] = p
 		}
@@ -144,8 +143,8 @@ func scanVersion(dir string, add func(provider.Platform, filesystemPackage)) err
 	return nil
 }
 
-// packedName reads version and platform from a zip's name. OpenTofu ignores the
-// case, and what follows the platform after another underscore.
+// packedName returns the version and platform in the name of a zip. Like OpenTofu, it ignores case,
+// and everything after the platform and an underscore.
 func packedName(a provider.Address, name string) (v provider.Version, platform provider.Platform, ok bool) {
 	rest, isPackage := strings.CutPrefix(strings.ToLower(name), "terraform-provider-"+a.Type+"_")
 	rest, isZip := strings.CutSuffix(rest, ".zip")
@@ -161,7 +160,7 @@ func packedName(a provider.Address, name string) (v provider.Version, platform p
 	return v, platform, err == nil
 }
 
-// isRegular reports whether a file, or what a link leads to, is a regular file.
+// isRegular reports whether path is a regular file or a link to one.
 func isRegular(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()

@@ -14,15 +14,14 @@ import (
 )
 
 const (
-	// maxTreeFiles and maxTreeBytes bound an unpacked package, as package
-	// packagezip bounds what a zip may unpack to.
+	// maxTreeFiles and maxTreeBytes are the maximum number and total size of files in an unpacked
+	// package. Package packagezip limits zips in the same way.
 	maxTreeFiles = 100_000
 	maxTreeBytes = 4 << 30
 )
 
-// hashTree returns the h1 of the files below a directory, which may itself be a
-// symbolic link. Nothing in it may be: where a link leads is no part of a
-// package.
+// hashTree returns the h1 of the files in a directory. dir can be a symbolic link, but links inside
+// the directory are errors, because their targets are not part of the package.
 func hashTree(ctx context.Context, dir string) (string, error) {
 	resolved, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -48,7 +47,7 @@ func hashTree(ctx context.Context, dir string) (string, error) {
 	return h1, nil
 }
 
-// treeFiles lists the files below a directory, by their paths with slashes.
+// treeFiles returns the slash-separated paths of all files in a directory.
 func treeFiles(ctx context.Context, dir string) ([]string, error) {
 	var names []string
 	left := int64(maxTreeBytes)
@@ -67,7 +66,7 @@ func treeFiles(ctx context.Context, dir string) ([]string, error) {
 			return err
 		}
 		if left -= info.Size(); left < 0 || len(names) == maxTreeFiles {
-			return fmt.Errorf("%s holds more than %d files or %d bytes", dir, maxTreeFiles, int64(maxTreeBytes))
+			return fmt.Errorf("%s exceeds %d files or %d bytes", dir, maxTreeFiles, int64(maxTreeBytes))
 		}
 		name, err := filepath.Rel(dir, path)
 		names = append(names, filepath.ToSlash(name))

@@ -14,9 +14,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
-// addEvidence takes a file that is named like evidence of a release that zips
-// were found of; belongs tells whether it is.
-func (s *Source) addEvidence(f dirFile) (belongs bool, err error) {
+// addDocument adds a file if its name is that of a document about one of the releases. It reports
+// whether it is.
+func (s *Source) addDocument(f dirFile) (belongs bool, err error) {
 	for v, r := range s.releases {
 		if r.add(s.address, v, f) {
 			return true, nil
@@ -27,7 +27,7 @@ func (s *Source) addEvidence(f dirFile) (belongs bool, err error) {
 		return false, nil
 	}
 	if len(s.releases) > 1 {
-		return false, fmt.Errorf("%s covers a release, but there are several versions: put the version into its name, as in %s_VERSION%s",
+		return false, fmt.Errorf("%s is about a release, but there is more than one version: add the version to its name, such as %s_VERSION%s",
 			f.path, stem, strings.TrimPrefix(f.name, stem))
 	}
 	for _, r := range s.releases {
@@ -36,7 +36,7 @@ func (s *Source) addEvidence(f dirFile) (belongs bool, err error) {
 	return true, nil
 }
 
-// add takes a file whose name says that it belongs to the version.
+// add adds a file if its name is that of a document about the version.
 func (r *dirRelease) add(a provider.Address, v provider.Version, f dirFile) bool {
 	listing, stem := provider.SumsName(a, v), fmt.Sprintf("terraform-provider-%s_%s", a.Type, v)
 	about, kind := provider.CutDocumentSuffix(f.name)
@@ -66,20 +66,19 @@ func (r *dirRelease) add(a provider.Address, v provider.Version, f dirFile) bool
 	return false
 }
 
-// evidence returns SHA256SUMS and its signatures. Without a file, the sums are
-// made of the zips.
-func (r *dirRelease) evidence(of provider.Release) ([]provider.Document, error) {
+// sharedDocuments returns SHA256SUMS and its signatures. Without a file, it generates SHA256SUMS.
+func (r *dirRelease) sharedDocuments(of provider.Release) ([]provider.Document, error) {
 	if len(r.sums) == 0 {
 		if len(r.signatures) > 0 {
-			return nil, fmt.Errorf("%s is there without the %s that it signs", r.signatures[0].path, provider.SumsName(of.Address, of.Version))
+			return nil, fmt.Errorf("%s exists without the %s that it signs", r.signatures[0].path, provider.SumsName(of.Address, of.Version))
 		}
 		return []provider.Document{source.GeneratedSums(of)}, nil
 	}
 	return readDocuments(slices.Concat(r.sums, r.signatures), provider.ScopeRelease)
 }
 
-// protocols reads the plugin protocol versions of a registry manifest, the
-// file that publishers of the public registry write.
+// protocols returns the plugin protocol versions from the manifest that publishers provide for the
+// public registry.
 func (r *dirRelease) protocols() ([]string, error) {
 	if r.manifest.path == "" {
 		return nil, nil
@@ -99,8 +98,8 @@ func (r *dirRelease) protocols() ([]string, error) {
 	return provider.SortProtocols(manifest.Metadata.Protocols), nil
 }
 
-// readDocuments reads whole documents, sorted by name. Of several directories
-// each may have one, if all are the same.
+// readDocuments reads documents, sorted by name. Several directories can contain the same document
+// if its content is the same.
 func readDocuments(files []dirFile, scope provider.Scope) ([]provider.Document, error) {
 	byName, paths := map[string]provider.Document{}, map[string]string{}
 	for _, f := range files {
@@ -127,8 +126,8 @@ func readDocuments(files []dirFile, scope provider.Scope) ([]provider.Document, 
 	return documents, nil
 }
 
-// mediaTypeOf goes by the name, and by the content of an SBOM, whose format
-// goreleaser leaves to the user.
+// mediaTypeOf returns the media type by the name of a document. For an SBOM it uses the content,
+// because goreleaser doesn't prescribe a format.
 func mediaTypeOf(f dirFile, data []byte) (string, error) {
 	switch _, kind := provider.CutDocumentSuffix(f.name); {
 	case strings.HasSuffix(f.name, "SHA256SUMS"):

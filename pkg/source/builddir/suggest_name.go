@@ -10,15 +10,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// nearName is how builds name packages that follow another rule: the parts in
-// their order, with other separators, other words for a platform, a "v" before the
-// version, or without the beginning.
+// nearName matches names of packages that don't follow OpenTofu's convention: with other
+// separators, other names of platforms, a "v" before the version, or without the prefix.
 var nearName = regexp.MustCompile(`^(.+?)[-_.]v?([0-9]+\.[0-9]+\.[0-9]+(?:-(?:alpha|beta|rc|pre|dev|snapshot)[0-9A-Za-z.]*)?)[-_.](.+)\.zip$`)
 
-// Meant returns the name that a file would have as a package of the provider, when
-// it is named almost so; ok is false for all other files, and for a file that has
-// that name.
-func (s *Source) Meant(path string) (name string, ok bool) {
+// SuggestName returns the conventional name of a file that looks like a package of the provider. It
+// returns false for other files, and for a file that already has this name.
+func (s *Source) SuggestName(path string) (name string, ok bool) {
 	base := filepath.Base(path)
 	parts := nearName.FindStringSubmatch(strings.ToLower(base))
 	if parts == nil {
@@ -43,20 +41,22 @@ func (s *Source) Meant(path string) (name string, ok bool) {
 	return name, name != base
 }
 
-// notNamed says that a file is not named like a package, and how it would be.
-func (s *Source) notNamed(path string) error {
-	if name, ok := s.Meant(path); ok {
+// invalidName returns an error for a file that is not named like a package. It suggests a name if
+// possible.
+func (s *Source) invalidName(path string) error {
+	if name, ok := s.SuggestName(path); ok {
 		return fmt.Errorf("%s is not named like a package; did you mean %s?", path, name)
 	}
 	return fmt.Errorf("%s is not named like a package: %s", path, packageNames(s.address))
 }
 
-// foundNone says that there is no package, and what may have been meant for one.
-func (s *Source) foundNone(paths []string, rest []candidate) error {
+// noPackages returns an error for paths without packages. It suggests a name for a file that looks
+// like a package.
+func (s *Source) noPackages(paths []string, rest []candidate) error {
 	text := fmt.Sprintf("found no package in %s; looked for files named %s", strings.Join(paths, ", "), packageNames(s.address))
 	for _, f := range rest {
-		if name, ok := s.Meant(f.path); ok {
-			return fmt.Errorf("%s; is %s meant to be %s?", text, f.path, name)
+		if name, ok := s.SuggestName(f.path); ok {
+			return fmt.Errorf("%s; rename %s to %s?", text, f.path, name)
 		}
 	}
 	return fmt.Errorf("%s", text)
