@@ -27,10 +27,10 @@ func TestPromisesAreHeld(t *testing.T) {
 		tests, scripts := namedTest.FindAllStringSubmatch(line, -1), namedScript.FindAllStringSubmatch(line, -1)
 		isRow := strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "| ") && !strings.HasSuffix(strings.TrimSpace(line), "tests |")
 		if isRow && len(tests)+len(scripts) == 0 {
-			t.Errorf("no test holds: %s", line)
+			t.Errorf("guarantee without a test: %s", line)
 		}
 		if subject, _, _ := strings.Cut(strings.TrimLeft(line, "|- "), " | "); isRow && rows[subject] {
-			t.Errorf("two rows about: %s", subject)
+			t.Errorf("duplicate guarantee: %s", subject)
 		} else if isRow {
 			rows[subject] = true
 		}
