@@ -57,8 +57,8 @@ func (r *stub) Stat(_ context.Context, d digest.Digest) (int64, error) {
 	return 3, nil
 }
 
-// whole returns a repository with acme/x 1.2.3 for hurd_ia64.
-func whole(t *testing.T, a provider.Address) *stub {
+// completeRepository returns a repository with acme/x 1.2.3 for hurd_ia64.
+func completeRepository(t *testing.T, a provider.Address) *stub {
 	t.Helper()
 	v, err := provider.ParseVersion("1.2.3")
 	if err != nil {
@@ -101,7 +101,7 @@ func (r *stub) rename(was, is string) {
 func TestExamine(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		spoil    func(*stub, *doctor.Options)
+		damage   func(*stub, *doctor.Options)
 		platform string
 		want     []string
 	}{
@@ -150,7 +150,7 @@ func TestExamine(t *testing.T) {
 			if o.Platform, err = provider.ParsePlatform(test.platform); err != nil {
 				t.Fatal(err)
 			}
-			test.spoil(repo, &o)
+			test.damage(repo, &o)
 			report, err := doctor.Examine(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
@@ -179,7 +179,7 @@ func options(t *testing.T) (doctor.Options, *stub) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	repo := whole(t, wanted.Address)
+	repo := completeRepository(t, wanted.Address)
 	open := func(template.Reference) (repository.Reader, error) { return repo, nil }
 	return doctor.Options{
 		Wanted: wanted, Config: config, Installation: i, Repository: open, Anonymous: open,

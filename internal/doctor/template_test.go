@@ -77,26 +77,26 @@ func TestExamineTemplate(t *testing.T) {
 func TestExamineDirectory(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		at     string // template below a directory that contains a layout
-		spoil  func(layout string) error
-		target bool
-		answer string
-		want   []string
+		at       string // template below a directory that contains a layout
+		damage   func(layout string) error
+		target   bool
+		response string
+		want     []string
 	}{
-		"all below":     {at: "{type}", answer: "image layouts: 1, tags: 1", want: []string{"note not-checked"}},
-		"one":           {at: "LAYOUT", answer: "image layouts: 1, tags: 1", want: []string{"note not-checked"}},
+		"all below":     {at: "{type}", response: "image layouts: 1, tags: 1", want: []string{"note not-checked"}},
+		"one":           {at: "LAYOUT", response: "image layouts: 1, tags: 1", want: []string{"note not-checked"}},
 		"none":          {at: "c/{type}", want: []string{"error repository-missing", "note not-checked"}},
 		"none yet":      {at: "c/{type}", target: true, want: []string{"note repository-new", "note not-checked"}},
 		"none below":    {at: "LAYOUT/{type}", want: []string{"error repository-missing", "note not-checked"}},
-		"missing index": {at: "{type}", spoil: empty("blobs"), answer: "image layouts: 1, tags: 1", want: []string{"error artifact-broken", "note not-checked"}},
-		"invalid list":  {at: "{type}", spoil: empty("index.json"), want: []string{"error layout-failed", "note not-checked"}},
+		"missing index": {at: "{type}", damage: empty("blobs"), response: "image layouts: 1, tags: 1", want: []string{"error artifact-broken", "note not-checked"}},
+		"invalid list":  {at: "{type}", damage: empty("index.json"), want: []string{"error layout-failed", "note not-checked"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			layout := exampletest.Layout(dir, "1.0.0")
-			if test.spoil != nil {
-				if err := test.spoil(layout); err != nil {
+			if test.damage != nil {
+				if err := test.damage(layout); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -116,7 +116,7 @@ func TestExamineDirectory(t *testing.T) {
 			if diff := cmp.Diff(test.want, codes(report.Findings)); diff != "" {
 				t.Error(diff, report.Response)
 			}
-			if test.answer != "" && report.Response != test.answer {
+			if test.response != "" && report.Response != test.response {
 				t.Errorf("answer: %s", report.Response)
 			}
 			if report.Push != "allowed" {

@@ -78,8 +78,8 @@ var matrixCallers = []matrixCaller{
 // matrixView is a protocol or API that serves the provider.
 type matrixView struct {
 	name string
-	// host is the requested host, and asked is the host of the requested address.
-	host, asked string
+	// host is the requested host, and requested is the host of the address.
+	host, requested string
 	// shown is the host in paths of the API and the pages, or empty if they don't show the
 	// view.
 	shown string
@@ -100,7 +100,7 @@ const rocketZip = "terraform-provider-rocket_1.0.0_plan9_mips.zip"
 
 // archivePath returns the path of an archive after /archive or /v1/documents.
 func (v matrixView) archivePath(token string) string {
-	host := v.asked
+	host := v.requested
 	if !v.isMirror {
 		host = "-"
 	}
@@ -116,9 +116,9 @@ func (v matrixView) routes(document string) map[string]int {
 		"/archive" + strings.ReplaceAll(v.archivePath("-"), "1.0.0", "1.1.0"): 404,
 	}
 	if v.isMirror {
-		paths["/mirror/"+v.asked+"/acme/rocket/index.json"] = 200
-		paths["/mirror/"+v.asked+"/acme/rocket/1.0.0.json"] = 200
-		paths["/mirror/"+v.asked+"/acme/rocket/1.1.0.json"] = 404
+		paths["/mirror/"+v.requested+"/acme/rocket/index.json"] = 200
+		paths["/mirror/"+v.requested+"/acme/rocket/1.0.0.json"] = 200
+		paths["/mirror/"+v.requested+"/acme/rocket/1.1.0.json"] = 404
 	} else {
 		paths["/v1/providers/acme/rocket/versions"] = 200
 		paths["/v1/providers/acme/rocket/1.0.0/download/plan9/mips"] = 200
@@ -139,7 +139,7 @@ func (v matrixView) want(c matrixCaller, host string, allowed int) int {
 	switch {
 	case slices.Contains(v.serves, host) && c.may(host):
 		return allowed
-	case slices.Contains(v.serves, host) || !c.may(v.asked):
+	case slices.Contains(v.serves, host) || !c.may(v.requested):
 		return c.refused()
 	}
 	return http.StatusNotFound
@@ -266,7 +266,7 @@ func TestAccessMatrixOfLinks(t *testing.T) {
 			token := w.linkToken(t, every, v)
 			for _, other := range matrixViews {
 				want := http.StatusForbidden
-				if other.asked == v.asked && slices.Contains(other.serves, kind.host) {
+				if other.requested == v.requested && slices.Contains(other.serves, kind.host) {
 					want = http.StatusOK
 				}
 				path := other.archivePath(token)
@@ -298,7 +298,7 @@ func (w *world) linkToken(t *testing.T, c matrixCaller, v matrixView) string {
 	}
 	var link string
 	if v.isMirror {
-		found := document[archives](t, w.get(t, "/mirror/"+v.asked+"/acme/rocket/1.0.0.json", headers...))
+		found := document[archives](t, w.get(t, "/mirror/"+v.requested+"/acme/rocket/1.0.0.json", headers...))
 		link = found.Archives[plan9.String()].URL
 	} else {
 		link = document[offered](t, w.get(t, "/v1/providers/acme/rocket/1.0.0/download/plan9/mips", headers...)).DownloadURL

@@ -83,7 +83,7 @@ func TestAccess(t *testing.T) {
 			t.Errorf("%s: WWW-Authenticate: %q", test.name, challenge)
 		}
 		a := w.last()
-		if told := a.Path + a.Caller; strings.Contains(told, "canary") || a.Err != nil && strings.Contains(a.Err.Error(), "canary") || strings.Contains(got.Body.String(), "canary") {
+		if eventsMu := a.Path + a.Caller; strings.Contains(eventsMu, "canary") || a.Err != nil && strings.Contains(a.Err.Error(), "canary") || strings.Contains(got.Body.String(), "canary") {
 			t.Errorf("%s: reveals a secret: %+v %s", test.name, a, got.Body)
 		}
 	}

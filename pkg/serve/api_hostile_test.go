@@ -159,12 +159,12 @@ func TestAPIUnresponsiveRegistry(t *testing.T) {
 	w.push(t, rocket{version: "1.0.0"})
 	w.push(t, rocket{version: "1.1.0"})
 	lost := w.manifestOf(t, "1.0.0", haiku)
-	w.registry.Misbehave(registrytest.ManifestGet, func(answer http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+	w.registry.Misbehave(registrytest.ManifestGet, func(response http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		if strings.HasSuffix(r.URL.Path, lost) {
-			origintest.Status(http.StatusServiceUnavailable)(answer, r, honest)
+			origintest.Status(http.StatusServiceUnavailable)(response, r, honest)
 			return
 		}
-		honest(answer, r)
+		honest(response, r)
 	}, -1)
 	got := document[api.Provider](t, w.api(t, apiRocket)).Versions
 	if got[0].Status != api.StatusComplete || got[1].Status != api.StatusUnknown || got[1].Problem == "" {

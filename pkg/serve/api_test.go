@@ -175,8 +175,8 @@ func (w *world) manifestOf(t *testing.T, version string, p provider.Platform) st
 	return target.Descriptor.Digest.String()
 }
 
-// lose removes a blob from a layout.
-func (w *world) lose(t *testing.T, digest string) {
+// removeBlob removes a blob from a layout.
+func (w *world) removeBlob(t *testing.T, digest string) {
 	t.Helper()
 	if err := os.Remove(filepath.Join(w.layout, "blobs", "sha256", strings.TrimPrefix(digest, "sha256:"))); err != nil {
 		t.Fatal(err)
@@ -217,9 +217,9 @@ func TestAPIVersion(t *testing.T) {
 		t.Errorf("the archive: %d, %d bytes", zip.Code, zip.Body.Len())
 	}
 	for _, d := range slices.Concat(got.Evidence, got.Referrers) {
-		answer := w.api(t, path(d.URL))
-		if answer.Code != http.StatusOK || int64(answer.Body.Len()) != d.Size || !strings.HasPrefix(answer.Header().Get("Content-Disposition"), "attachment") {
-			t.Errorf("%s: %d, %d bytes, %v", d.Name, answer.Code, answer.Body.Len(), answer.Header())
+		response := w.api(t, path(d.URL))
+		if response.Code != http.StatusOK || int64(response.Body.Len()) != d.Size || !strings.HasPrefix(response.Header().Get("Content-Disposition"), "attachment") {
+			t.Errorf("%s: %d, %d bytes, %v", d.Name, response.Code, response.Body.Len(), response.Header())
 		}
 	}
 	bom := document[api.SBOM](t, w.api(t, path(got.Referrers[0].Components)))
@@ -243,8 +243,8 @@ func TestAPIVersionWithFaults(t *testing.T) {
 	for _, version := range []string{"1.0.0", "1.1.0", "1.2.0"} {
 		w.push(t, rocket{version: version, noSums: version == "1.2.0"})
 	}
-	w.lose(t, w.manifestOf(t, "1.0.0", haiku))
-	w.lose(t, w.indexOf(t, "1.1.0"))
+	w.removeBlob(t, w.manifestOf(t, "1.0.0", haiku))
+	w.removeBlob(t, w.indexOf(t, "1.1.0"))
 	list := document[api.Provider](t, w.api(t, apiRocket)).Versions
 	if list[1].Status != api.StatusBroken || list[1].Problem == "" || list[2].Status != api.StatusIncomplete {
 		t.Errorf("%+v", list)
@@ -285,21 +285,21 @@ func TestAPIMissingBlobs(t *testing.T) {
 	for _, v := range []string{"1.0.0", "1.1.0", "1.2.0"} {
 		w.push(t, rocket{version: v})
 	}
-	w.lose(t, digest.FromBytes(rocket{version: "1.0.0"}.zipOf(plan9)).String())
+	w.removeBlob(t, digest.FromBytes(rocket{version: "1.0.0"}.zipOf(plan9)).String())
 	evidence := document[api.Version](t, w.api(t, apiRocket+"/1.1.0")).Evidence
-	w.lose(t, evidence[0].Digest)
+	w.removeBlob(t, evidence[0].Digest)
 	w.clock.Forward(6 * time.Minute)
 	want := []string{"complete: ", "incomplete: missing documents: terraform-provider-rocket_1.1.0_SHA256SUMS", "incomplete: cannot be installed on plan9_mips"}
-	var listed, told []string
+	var listed, eventsMu []string
 	for _, v := range document[api.Provider](t, w.api(t, apiRocket)).Versions {
 		listed = append(listed, v.Status+": "+v.Problem)
 		one := document[api.Version](t, w.api(t, apiRocket+"/"+v.Version))
-		told = append(told, one.Status+": "+one.Problem)
+		eventsMu = append(eventsMu, one.Status+": "+one.Problem)
 	}
 	if diff := cmp.Diff(want, listed); diff != "" {
 		t.Errorf("the list: -want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, eventsMu); diff != "" {
 		t.Errorf("the versions: -want +got:\n%s", diff)
 	}
 }
@@ -332,9 +332,9 @@ func TestAPIDeniedBlobs(t *testing.T) {
 	w.push(t, rocket{version: "1.0.0"})
 	w.registry.Misbehave(registrytest.BlobHead, origintest.Status(http.StatusForbidden), -1)
 	listed := document[api.Provider](t, w.api(t, apiRocket)).Versions[0]
-	told := document[api.Version](t, w.api(t, apiRocket+"/1.0.0"))
-	if listed.Status != api.StatusUnknown || told.Status != api.StatusUnknown || listed.Problem == "" || told.Problem != listed.Problem || told.Unverified == "" {
-		t.Errorf("got %+v, %+v", listed, told.VersionRef)
+	eventsMu := document[api.Version](t, w.api(t, apiRocket+"/1.0.0"))
+	if listed.Status != api.StatusUnknown || eventsMu.Status != api.StatusUnknown || listed.Problem == "" || eventsMu.Problem != listed.Problem || eventsMu.Unverified == "" {
+		t.Errorf("got %+v, %+v", listed, eventsMu.VersionRef)
 	}
 }
 
@@ -431,11 +431,11 @@ func TestAPIAccess(t *testing.T) {
 			t.Errorf("%s: %+v %s", test.path, a, got.Body)
 		}
 	}
-	answer := w.api(t, apiProviders, login...)
-	if got := document[api.Providers](t, answer); got.Total != 2 || strings.Contains(answer.Body.String(), "hashicorp") {
-		t.Errorf("%s", answer.Body)
+	response := w.api(t, apiProviders, login...)
+	if got := document[api.Providers](t, response); got.Total != 2 || strings.Contains(response.Body.String(), "hashicorp") {
+		t.Errorf("%s", response.Body)
 	}
-	if h := answer.Header(); h.Get("Cache-Control") != "private, no-cache" || h.Get("Vary") != "Authorization" {
+	if h := response.Header(); h.Get("Cache-Control") != "private, no-cache" || h.Get("Vary") != "Authorization" {
 		t.Errorf("%v", h)
 	}
 	// The link to an archive contains a token.

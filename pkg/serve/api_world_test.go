@@ -69,12 +69,12 @@ func (d openAPI) pathOf(path string) string {
 // api sends a request to the API, and validates the response against the description.
 func (w *world) api(tb testing.TB, path string, headers ...string) *httptest.ResponseRecorder {
 	tb.Helper()
-	answer := w.get(tb, path, headers...)
-	checkDescribed(tb, path, answer)
-	return answer
+	response := w.get(tb, path, headers...)
+	checkDescribed(tb, path, response)
+	return response
 }
 
-func checkDescribed(tb testing.TB, path string, answer *httptest.ResponseRecorder) {
+func checkDescribed(tb testing.TB, path string, response *httptest.ResponseRecorder) {
 	tb.Helper()
 	d, err := description()
 	if err != nil {
@@ -84,14 +84,14 @@ func checkDescribed(tb testing.TB, path string, answer *httptest.ResponseRecorde
 	if err != nil {
 		tb.Fatal(err)
 	}
-	pattern, status := d.pathOf(u.EscapedPath()), json.Number(jsonText(answer.Code)).String()
-	response, has := d.Paths[pattern]["get"].Responses[status]
+	pattern, status := d.pathOf(u.EscapedPath()), json.Number(jsonText(response.Code)).String()
+	described, has := d.Paths[pattern]["get"].Responses[status]
 	if !has {
 		tb.Fatalf("%s: the description has no response %s of %q", path, status, pattern)
 	}
-	contentType := answer.Header().Get("Content-Type")
-	if _, isJSON := response.Content[contentType]; !isJSON || len(response.Content) == 0 {
-		if _, isBinary := response.Content["application/octet-stream"]; !isBinary && answer.Body.Len() > 0 {
+	contentType := response.Header().Get("Content-Type")
+	if _, isJSON := described.Content[contentType]; !isJSON || len(described.Content) == 0 {
+		if _, isBinary := described.Content["application/octet-stream"]; !isBinary && response.Body.Len() > 0 {
 			tb.Fatalf("%s: the description has no %s in response %s of %s", path, contentType, status, pattern)
 		}
 		return
@@ -104,12 +104,12 @@ func checkDescribed(tb testing.TB, path string, answer *httptest.ResponseRecorde
 	if err != nil {
 		tb.Fatal(err)
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(answer.Body.Bytes()))
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(response.Body.Bytes()))
 	if err != nil {
 		tb.Fatalf("%s: %v", path, err)
 	}
 	if err := schema.Validate(value); err != nil {
-		tb.Errorf("%s: %v\n%s", path, err, answer.Body)
+		tb.Errorf("%s: %v\n%s", path, err, response.Body)
 	}
 }
 

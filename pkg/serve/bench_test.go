@@ -15,7 +15,7 @@ func BenchmarkArchive(b *testing.B) {
 	r := rocket{version: "1.0.0", size: 64 << 20}
 	for name, w := range map[string]*world{"layout": newLayout(b), "store": newRegistry(b, stored(b)), "registry": newRegistry(b)} {
 		w.push(b, r)
-		for protocol, client := range w.overTLS(b) {
+		for protocol, client := range w.startTLS(b) {
 			b.Run(name+"/"+protocol, func(b *testing.B) {
 				b.SetBytes(int64(r.size))
 				for b.Loop() {
@@ -35,7 +35,7 @@ func BenchmarkIndex(b *testing.B) {
 		w.push(b, rocket{version: version})
 	}
 	for _, path := range []string{mirrored + "index.json", mirrored + "1.0.0.json"} {
-		for protocol, client := range w.overTLS(b) {
+		for protocol, client := range w.startTLS(b) {
 			b.Run(path[len(mirrored):]+"/"+protocol, func(b *testing.B) {
 				b.ReportAllocs()
 				b.RunParallel(func(pb *testing.PB) {
@@ -59,8 +59,8 @@ func (s toServer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return s.Transport.RoundTrip(req)
 }
 
-// overTLS starts a server, and returns clients for HTTP/1.1 and HTTP/2.
-func (w *world) overTLS(b *testing.B) map[string]*http.Client {
+// startTLS starts a server, and returns clients for HTTP/1.1 and HTTP/2.
+func (w *world) startTLS(b *testing.B) map[string]*http.Client {
 	b.Helper()
 	dir := b.TempDir()
 	one := certificate(b, dir)

@@ -34,9 +34,9 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	answer := httptest.NewRecorder()
-	server.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/mirror/registry.opentofu.org/acme/rocket/index.json", nil))
-	fmt.Print(answer.Body)
+	response := httptest.NewRecorder()
+	server.ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/mirror/registry.opentofu.org/acme/rocket/index.json", nil))
+	fmt.Print(response.Body)
 	// Output:
 	// mirror-index 200
 	// {"versions":{"1.0.0":{},"1.1.0":{}}}

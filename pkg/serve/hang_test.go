@@ -38,21 +38,21 @@ func TestHang(t *testing.T) {
 			o.Now = time.Now
 			o.Open = func(template.Reference) (repository.Reader, error) { return silent{stored.repo, &hangs}, nil }
 		})
-		began := time.Now()
-		if got := w.get(t, mirrored+"index.json"); got.Code != http.StatusGatewayTimeout || time.Since(began) != 8*time.Second {
-			t.Errorf("got %d after %s", got.Code, time.Since(began))
+		start := time.Now()
+		if got := w.get(t, mirrored+"index.json"); got.Code != http.StatusGatewayTimeout || time.Since(start) != 8*time.Second {
+			t.Errorf("got %d after %s", got.Code, time.Since(start))
 		}
 		time.Sleep(2 * time.Minute) // virtual time, until the request is canceled
 		synctest.Wait()
 		hangs = false
 		document[any](t, w.get(t, mirrored+"index.json"))
 		time.Sleep(serve.DefaultMaxAge)
-		hangs, began = true, time.Now()
+		hangs, start = true, time.Now()
 		for range 3 {
 			got := w.get(t, mirrored+"index.json")
 			document[any](t, got)
-			if got.Header().Get("Warning") == "" || time.Since(began) != 2*time.Second {
-				t.Errorf("got %v after %s", got.Header(), time.Since(began))
+			if got.Header().Get("Warning") == "" || time.Since(start) != 2*time.Second {
+				t.Errorf("got %v after %s", got.Header(), time.Since(start))
 			}
 		}
 		time.Sleep(2 * time.Minute) // virtual time, until no goroutine is left

@@ -100,7 +100,7 @@ func TestHostileText(t *testing.T) {
 							t.Errorf("%s contains %s", path, tag)
 						}
 					}
-					if at := strings.IndexFunc(body, unseen); at >= 0 {
+					if at := strings.IndexFunc(body, isInvisible); at >= 0 {
 						t.Errorf("%s contains %q", path, body[at:min(len(body), at+20)])
 					}
 				}
@@ -109,8 +109,8 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// unseen reports whether a character is invisible.
-func unseen(r rune) bool {
+// isInvisible reports whether a character is invisible.
+func isInvisible(r rune) bool {
 	return r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 

@@ -73,9 +73,9 @@ func (w *world) raw(t *testing.T, method, path string) *httptest.ResponseRecorde
 	r := httptest.NewRequestWithContext(t.Context(), method, "https://tofu.example.com/", nil)
 	u.Scheme, u.Host = "https", "tofu.example.com"
 	r.URL = u
-	answer := httptest.NewRecorder()
-	w.server.ServeHTTP(answer, r)
-	return answer
+	response := httptest.NewRecorder()
+	w.server.ServeHTTP(response, r)
+	return response
 }
 
 // TestMethods checks that only GET and HEAD are supported.

@@ -245,16 +245,16 @@ func TestConnections(t *testing.T) {
 	if _, err := bufio.NewReader(silent).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	answered := make(chan error, 1)
+	events := make(chan error, 1)
 	go func() {
 		_, err := fetch(t, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, "http://"+server.address+"/healthz")
-		answered <- err
+		events <- err
 	}()
 	if n := len(w.answeredSoFar()); n != 1 {
 		t.Errorf("%d requests succeeded", n)
 	}
 	_ = silent.Close()
-	if err := <-answered; err != nil {
+	if err := <-events; err != nil {
 		t.Error(err)
 	}
 }

@@ -55,9 +55,9 @@ func TestMirror(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				answer := w.get(t, at.RequestURI())
-				if answer.Code != http.StatusOK || answer.Body.String() != string(zip) || answer.Header().Get("Content-Type") != "application/zip" {
-					t.Errorf("%s: got %d, %d bytes", at, answer.Code, answer.Body.Len())
+				response := w.get(t, at.RequestURI())
+				if response.Code != http.StatusOK || response.Body.String() != string(zip) || response.Header().Get("Content-Type") != "application/zip" {
+					t.Errorf("%s: got %d, %d bytes", at, response.Code, response.Body.Len())
 				}
 			}
 		})

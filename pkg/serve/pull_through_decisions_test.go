@@ -24,9 +24,9 @@ func before(t *testing.T, first *world) func(*serve.Options) {
 }
 
 // unchanged checks that nothing of a version was pulled.
-func (t *through) unchanged(tb testing.TB, version string) {
+func (t *pullThroughWorld) unchanged(tb testing.TB, version string) {
 	tb.Helper()
-	t.absent(tb, version)
+	t.checkAbsent(tb, version)
 	if n := t.origin.Requests()[origintest.Zip]; n != 0 || len(t.stages()) != 0 {
 		tb.Errorf("fetched %d zips, events: %v", n, t.stages())
 	}
@@ -38,7 +38,7 @@ func TestPullThroughDecidedElsewhere(t *testing.T) {
 	t.Parallel()
 	for tag, why := range map[string]string{"denied-1.2.0": "is denied", "pending-1.2.0": "is pending approval"} {
 		first := newLayout(t)
-		w := newThrough(t, newLayout, before(t, first))
+		w := newPullThrough(t, newLayout, before(t, first))
 		first.push(t, rocket{version: "1.1.0"})
 		w.push(t, rocket{version: "1.0.0"})
 		w.tag(t, "1.0.0", tag)
@@ -61,14 +61,14 @@ func TestPullThroughDecidedElsewhere(t *testing.T) {
 func TestPullThroughDenialOfAnotherHost(t *testing.T) {
 	t.Parallel()
 	first := newLayout(t)
-	w := newThrough(t, newLayout, before(t, first))
+	w := newPullThrough(t, newLayout, before(t, first))
 	first.push(t, rocket{host: privateHost, version: "1.0.0"})
 	first.tag(t, "1.0.0", "denied-1.2.0")
 	w.offer(t, "1.2.0", 1000)
 	got := w.get(t, archiveOf("1.2.0", plan9))
 	ok(t, got.Code, got.Body.String())
 	w.end(t)
-	w.whole(t, "1.2.0")
+	w.checkComplete(t, "1.2.0")
 }
 
 // TestPullThroughNewDecision checks that a decision applies even if the cached list of tags
@@ -77,7 +77,7 @@ func TestPullThroughNewDecision(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for tag, why := range map[string]string{"denied-1.2.0": "is denied", "pending-1.2.0": "is pending approval"} {
-		w := newThrough(t, newRegistry)
+		w := newPullThrough(t, newRegistry)
 		w.push(t, rocket{version: "1.0.0"})
 		w.offer(t, "1.2.0", 1000)
 		link := strings.TrimPrefix(document[archives](t, w.get(t, mirrored+"1.2.0.json")).Archives[plan9.String()].URL, "../../../..")
@@ -97,7 +97,7 @@ func TestPullThroughDecidedWhileMirroring(t *testing.T) {
 	patience.SkipIfShort(t)
 	for _, tag := range []string{"denied-1.2.0", "pending-1.2.0"} {
 		first := newLayout(t)
-		w := newThrough(t, newLayout, before(t, first))
+		w := newPullThrough(t, newLayout, before(t, first))
 		first.push(t, rocket{version: "1.1.0"}) // the release is pulled to this repository
 		w.push(t, rocket{version: "1.0.0"})
 		w.offer(t, "1.2.0", 1000)
@@ -130,7 +130,7 @@ func TestPullThroughUnknownDecision(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	first := newLayout(t)
-	w := newThrough(t, newRegistry, before(t, first), func(o *serve.Options) {
+	w := newPullThrough(t, newRegistry, before(t, first), func(o *serve.Options) {
 		open := o.Open
 		o.Open = func(ref template.Reference) (repository.Reader, error) {
 			if ref.IsLayout() {
@@ -158,7 +158,7 @@ func TestPullThroughDecidedWithoutList(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for tag, why := range map[string]string{"denied-1.2.0": "is denied", "pending-1.2.0": "is pending approval"} {
-		w := newThrough(t, newRegistry)
+		w := newPullThrough(t, newRegistry)
 		w.push(t, rocket{version: "1.0.0"})
 		w.tag(t, "1.0.0", tag)
 		w.offer(t, "1.2.0", 1000)

@@ -17,7 +17,7 @@ import (
 func TestPullThroughRights(t *testing.T) {
 	t.Parallel()
 	hash := sha256.Sum256([]byte(canary))
-	w := newThrough(t, newLayout, guarded(t), func(o *serve.Options) {
+	w := newPullThrough(t, newLayout, guarded(t), func(o *serve.Options) {
 		o.Rules = ruled(t, fmt.Sprintf("token \"ci\" {\n sha256 = %q\n allow = [%q]\n}", hex.EncodeToString(hash[:]), privateHost+"/*/*"))
 	})
 	w.offer(t, "1.2.0", 1000)
@@ -40,7 +40,7 @@ func TestPullThroughPastAnotherProvider(t *testing.T) {
 	for _, last := range []bool{false, true} {
 		other := newLayout(t)
 		other.push(t, rocket{host: privateHost, version: "1.0.0"})
-		w := newThrough(t, newLayout, func(o *serve.Options) {
+		w := newPullThrough(t, newLayout, func(o *serve.Options) {
 			theirs := parsed(t, other.template)
 			if o.From = append([]template.Template{theirs}, o.From...); last {
 				o.From = []template.Template{o.From[1], theirs}
@@ -58,6 +58,6 @@ func TestPullThroughPastAnotherProvider(t *testing.T) {
 		got := w.get(t, archiveOf("1.2.0", plan9))
 		ok(t, got.Code, got.Body.String())
 		w.end(t)
-		w.whole(t, "1.2.0")
+		w.checkComplete(t, "1.2.0")
 	}
 }

@@ -37,7 +37,7 @@ func TestPullThrough(t *testing.T) {
 	for name, over := range makers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newThrough(t, over)
+			w := newPullThrough(t, over)
 			zips := w.offer(t, "1.2.0", 100_000)
 			w.push(t, rocket{version: "1.0.0"})
 			versions := document[map[string]map[string]struct{}](t, w.get(t, mirrored+"index.json"))
@@ -60,7 +60,7 @@ func TestPullThrough(t *testing.T) {
 			if e := w.end(t); e.Err != nil || e.Status != "created" || e.Verdict.Trust != provider.TrustSigned || e.Repository != w.repo.String() || e.Bytes == 0 {
 				t.Errorf("events: %+v", e)
 			}
-			w.whole(t, "1.2.0")
+			w.checkComplete(t, "1.2.0")
 			if diff := cmp.Diff(2, w.origin.Requests()[origintest.Zip]); diff != "" {
 				t.Errorf("zips that were fetched (-want +got):\n%s", diff)
 			}
@@ -83,7 +83,7 @@ func TestPullThroughEmpty(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for name, over := range makers {
-		w := newThrough(t, over)
+		w := newPullThrough(t, over)
 		w.offer(t, "1.2.0", 1000)
 		if versions := document[map[string]map[string]any](t, w.get(t, mirrored+"index.json")); len(versions["versions"]) != 1 {
 			t.Errorf("%s: got %v", name, versions)
@@ -94,7 +94,7 @@ func TestPullThroughEmpty(t *testing.T) {
 		got := w.get(t, archiveOf("1.2.0", plan9))
 		ok(t, got.Code, got.Body.String())
 		w.end(t)
-		w.whole(t, "1.2.0")
+		w.checkComplete(t, "1.2.0")
 	}
 }
 
@@ -106,7 +106,7 @@ func TestPullThroughOnce(t *testing.T) {
 	for name, over := range makers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newThrough(t, over)
+			w := newPullThrough(t, over)
 			zips := w.offer(t, "1.2.0", 3<<20)
 			released := hold(w)
 			var group sync.WaitGroup
@@ -125,7 +125,7 @@ func TestPullThroughOnce(t *testing.T) {
 				return // the mirror operation might not have started
 			}
 			w.end(t)
-			w.whole(t, "1.2.0")
+			w.checkComplete(t, "1.2.0")
 			if n := w.origin.Requests()[origintest.Zip]; n != 2 {
 				t.Errorf("fetched %d zips", n)
 			}
@@ -137,7 +137,7 @@ func TestPullThroughOnce(t *testing.T) {
 }
 
 // hold delays zips until released is called.
-func hold(w *through) (released func()) {
+func hold(w *pullThroughWorld) (released func()) {
 	held := make(chan struct{})
 	w.origin.Misbehave(origintest.Zip, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		<-held
@@ -151,7 +151,7 @@ func hold(w *through) (released func()) {
 func TestPullThroughClientDisconnects(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
-	w := newThrough(t, newRegistry)
+	w := newPullThrough(t, newRegistry)
 	zips := w.offer(t, "1.2.0", 1<<20)
 	begun, held := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -180,7 +180,7 @@ func TestPullThroughClientDisconnects(t *testing.T) {
 		t.Error(e.Err)
 	}
 	group.Wait()
-	w.whole(t, "1.2.0")
+	w.checkComplete(t, "1.2.0")
 	if n := w.origin.Requests()[origintest.Zip]; n != 2 {
 		t.Errorf("fetched %d zips", n)
 	}
@@ -190,8 +190,8 @@ func TestPullThroughClientDisconnects(t *testing.T) {
 // to its archive contains the reason, because clients print the link.
 func TestPullThroughRefused(t *testing.T) {
 	t.Parallel()
-	w := newThrough(t, newLayout, func(o *serve.Options) {
-		o.PullThrough.Publish.Verify = trust.Policy{Mode: trust.ModeRequire}.VerifyOffered
+	w := newPullThrough(t, newLayout, func(o *serve.Options) {
+		o.PullThrough.Publish.Judge = trust.Policy{Mode: trust.ModeRequire}.JudgeOffered
 	})
 	w.offer(t, "1.2.0", 1000, func(r *origintest.Release) { r.Signature = nil })
 	found := document[archives](t, w.get(t, mirrored+"1.2.0.json")).Archives[plan9.String()]
@@ -204,7 +204,7 @@ func TestPullThroughRefused(t *testing.T) {
 			t.Errorf("%s: got %d %s, %+v", path, got.Code, got.Body, w.last())
 		}
 	}
-	w.absent(t, "1.2.0")
+	w.checkAbsent(t, "1.2.0")
 	if w.origin.Requests()[origintest.Zip] != 0 || !slices.Equal(w.stages(), []string{"refused"}) {
 		t.Errorf("%v, %v", w.origin.Requests(), w.stages())
 	}
@@ -215,7 +215,7 @@ func TestPullThroughRefused(t *testing.T) {
 func TestPullThroughWrongDigest(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
-	w := newThrough(t, newRegistry)
+	w := newPullThrough(t, newRegistry)
 	zips := w.offer(t, "1.2.0", 1<<20)
 	server := httptest.NewServer(w.server)
 	t.Cleanup(server.Close)
@@ -233,7 +233,7 @@ func TestPullThroughWrongDigest(t *testing.T) {
 	if e := w.end(t); e.Stage != pullthrough.StageFailed || !errors.As(e.Err, &wrong) {
 		t.Errorf("events: %+v", e)
 	}
-	w.absent(t, "1.2.0")
+	w.checkAbsent(t, "1.2.0")
 	w.origin.Behave()
 	w.clock.Forward(59 * time.Second)
 	got := w.get(t, archiveOf("1.2.0", plan9))
@@ -251,13 +251,13 @@ func TestPullThroughWrongDigest(t *testing.T) {
 	got = w.get(t, archiveOf("1.2.0", plan9))
 	ok(t, got.Code, got.Body.String())
 	w.end(t)
-	w.whole(t, "1.2.0")
+	w.checkComplete(t, "1.2.0")
 }
 
 // TestPullThroughWrongSums checks that inconsistent documents are reported immediately.
 func TestPullThroughWrongSums(t *testing.T) {
 	t.Parallel()
-	w := newThrough(t, newLayout)
+	w := newPullThrough(t, newLayout)
 	w.offer(t, "1.2.0", 1000, func(r *origintest.Release) {
 		r.Edit = func(_ provider.Platform, document map[string]any) { document["shasum"] = strings.Repeat("0", 64) }
 	})
@@ -272,7 +272,7 @@ func TestPullThroughWrongSums(t *testing.T) {
 func TestPullThroughDown(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
-	w := newThrough(t, newLayout)
+	w := newPullThrough(t, newLayout)
 	w.push(t, rocket{version: "1.0.0"})
 	for _, kind := range []origintest.Kind{origintest.Versions, origintest.Package} {
 		w.origin.Misbehave(kind, status(http.StatusInternalServerError), -1)
@@ -303,7 +303,7 @@ func TestPullThroughDown(t *testing.T) {
 // TestPullThroughAbsent checks that a version that the origin doesn't have is not found.
 func TestPullThroughAbsent(t *testing.T) {
 	t.Parallel()
-	w := newThrough(t, newLayout)
+	w := newPullThrough(t, newLayout)
 	w.offer(t, "1.2.0", 1000)
 	for _, path := range []string{
 		"/mirror/registry.opentofu.org/acme/other/index.json", mirrored + "9.9.9.json", archiveOf("9.9.9", plan9),
@@ -322,7 +322,7 @@ func TestPullThroughAbsent(t *testing.T) {
 // patterns, for callers without access, or for HEAD requests.
 func TestPullThroughPatterns(t *testing.T) {
 	t.Parallel()
-	w := newThrough(t, newLayout, guarded(t))
+	w := newPullThrough(t, newLayout, guarded(t))
 	w.offer(t, "1.2.0", 1000)
 	for path, code := range map[string]int{
 		"/mirror/registry.opentofu.org/other/rocket/index.json": http.StatusUnauthorized,
@@ -337,7 +337,7 @@ func TestPullThroughPatterns(t *testing.T) {
 	if n := w.origin.Requests(); len(n) != 0 {
 		t.Errorf("requests to the origin: %v", n)
 	}
-	open := newThrough(t, newLayout)
+	open := newPullThrough(t, newLayout)
 	open.offer(t, "1.2.0", 1000)
 	for _, path := range []string{"/mirror/registry.opentofu.org/other/rocket/index.json", "/mirror/example.com/acme/rocket/index.json"} {
 		if got := open.get(t, path); got.Code != http.StatusNotFound {
@@ -359,7 +359,7 @@ func TestPullThroughPatterns(t *testing.T) {
 // signature both before and after the release is in the repository.
 func TestPullThroughRegistry(t *testing.T) {
 	t.Parallel()
-	w := newThrough(t, newRegistry)
+	w := newPullThrough(t, newRegistry)
 	zips := w.offer(t, "1.2.0", 1000)
 	type packages struct {
 		DownloadURL  string `json:"download_url"`
@@ -384,7 +384,7 @@ func TestPullThroughRegistry(t *testing.T) {
 	got := w.get(t, strings.TrimPrefix(before.DownloadURL, "https://tofu.example.com"))
 	ok(t, got.Code, "")
 	w.end(t)
-	w.whole(t, "1.2.0")
+	w.checkComplete(t, "1.2.0")
 	if diff := cmp.Diff(before, document[packages](t, w.get(t, path))); diff != "" {
 		t.Errorf("the package afterwards (-before +after):\n%s", diff)
 	}
@@ -403,7 +403,7 @@ func TestPullThroughRegistry(t *testing.T) {
 func TestPullThroughAlreadyStored(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
-	w := newThrough(t, newRegistry)
+	w := newPullThrough(t, newRegistry)
 	w.offer(t, "1.2.0", 1000)
 	document[any](t, w.get(t, mirrored+"index.json"))
 	r := rocket{version: "1.2.0"}
@@ -420,7 +420,7 @@ func TestPullThroughAlreadyStored(t *testing.T) {
 // TestPullThroughReplicas checks that two servers can mirror the same release.
 func TestPullThroughReplicas(t *testing.T) {
 	t.Parallel()
-	w := newThrough(t, newRegistry)
+	w := newPullThrough(t, newRegistry)
 	zips := w.offer(t, "1.2.0", 1000)
 	document[any](t, w.get(t, mirrored+"index.json"))
 	other := w.replica(t)
@@ -444,7 +444,7 @@ func TestPullThroughReplicas(t *testing.T) {
 func TestPullThroughRegistryTrouble(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
-	w := newThrough(t, newRegistry)
+	w := newPullThrough(t, newRegistry)
 	zips := w.offer(t, "1.2.0", 1000)
 	w.registry.Misbehave(registrytest.ManifestPut, status(http.StatusForbidden), -1)
 	got := w.get(t, archiveOf("1.2.0", plan9))
@@ -454,7 +454,7 @@ func TestPullThroughRegistryTrouble(t *testing.T) {
 	if e := w.end(t); e.Stage != pullthrough.StageFailed {
 		t.Errorf("events: %+v", e)
 	}
-	w.absent(t, "1.2.0")
+	w.checkAbsent(t, "1.2.0")
 }
 
 // TestPullThroughAge checks that versions that are too young are not listed, so that
@@ -462,11 +462,11 @@ func TestPullThroughRegistryTrouble(t *testing.T) {
 // becomes available.
 func TestPullThroughAge(t *testing.T) {
 	t.Parallel()
-	w := newThrough(t, newLayout, func(o *serve.Options) { o.PullThrough.Cooldown.MinAge = 72 * time.Hour })
+	w := newPullThrough(t, newLayout, func(o *serve.Options) { o.PullThrough.Cooldown.MinAge = 72 * time.Hour })
 	w.clock.Forward(time.Since(w.clock.Now()).Truncate(time.Second)) // an origin has no dates in the future
-	began := w.clock.Now().UTC().Truncate(time.Second)
+	start := w.clock.Now().UTC().Truncate(time.Second)
 	at := func(age time.Duration) func(*origintest.Release) {
-		return func(r *origintest.Release) { r.Modified = began.Add(-age) }
+		return func(r *origintest.Release) { r.Modified = start.Add(-age) }
 	}
 	w.offer(t, "1.0.0", 1000, at(72*time.Hour))
 	w.offer(t, "1.0.1", 1000, at(71*time.Hour))
@@ -480,7 +480,7 @@ func TestPullThroughAge(t *testing.T) {
 		t.Errorf("versions (-want +got):\n%s", diff)
 	}
 	link := document[archives](t, w.get(t, mirrored+"1.0.1.json")).Archives[plan9.String()].URL
-	if !strings.Contains(link, "acme_rocket_1.0.1_is_held_back_until_"+began.Add(time.Hour).Format(time.RFC3339)+":_it_was_published_on_"+began.Add(-71*time.Hour).Format(time.RFC3339)+"/") {
+	if !strings.Contains(link, "acme_rocket_1.0.1_is_held_back_until_"+start.Add(time.Hour).Format(time.RFC3339)+":_published_on_"+start.Add(-71*time.Hour).Format(time.RFC3339)+"/") {
 		t.Errorf("got %s", link)
 	}
 	if got := w.get(t, archiveOf("1.0.1", plan9)); got.Code != http.StatusForbidden {
@@ -499,13 +499,13 @@ func TestPullThroughAge(t *testing.T) {
 func TestPullThroughNoDate(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
-	w := newThrough(t, newLayout, func(o *serve.Options) { o.PullThrough.Cooldown.MinAge = time.Hour })
+	w := newPullThrough(t, newLayout, func(o *serve.Options) { o.PullThrough.Cooldown.MinAge = time.Hour })
 	w.offer(t, "1.0.0", 1000)
 	if versions := document[map[string]map[string]any](t, w.get(t, mirrored+"index.json"))["versions"]; len(versions) != 1 {
 		t.Errorf("got %v", versions)
 	}
 	link := document[archives](t, w.get(t, mirrored+"1.0.0.json")).Archives[plan9.String()].URL
-	if !strings.Contains(link, "1.0.0_is_held_back:_its_origin_does_not_say_when_it_was_published") {
+	if !strings.Contains(link, "1.0.0_is_held_back:_its_origin_has_no_publication_date") {
 		t.Errorf("got %s", link)
 	}
 }
@@ -516,15 +516,15 @@ func TestPullThroughPending(t *testing.T) {
 	for tag, why := range map[string]string{"pending-1.2.0": "1.2.0 is pending approval", "denied-1.2.0": "1.2.0 is denied"} {
 		t.Run(tag, func(t *testing.T) {
 			t.Parallel()
-			throughSettled(t, tag, why)
+			checkDecidedVersion(t, tag, why)
 		})
 	}
 }
 
-// throughSettled checks the responses for a version with a pending or denied tag.
-func throughSettled(t *testing.T, tag, why string) {
+// checkDecidedVersion checks the responses for a version with a pending or denied tag.
+func checkDecidedVersion(t *testing.T, tag, why string) {
 	t.Helper()
-	w := newThrough(t, newLayout)
+	w := newPullThrough(t, newLayout)
 	w.offer(t, "1.2.0", 1000)
 	w.push(t, rocket{version: "1.0.0"})
 	w.tag(t, "1.0.0", tag)
@@ -534,5 +534,5 @@ func throughSettled(t *testing.T, tag, why string) {
 	if got := w.get(t, archiveOf("1.2.0", plan9)); got.Code != http.StatusForbidden || !strings.Contains(got.Body.String(), why) {
 		t.Errorf("got %d %s", got.Code, got.Body)
 	}
-	w.absent(t, "1.2.0")
+	w.checkAbsent(t, "1.2.0")
 }

@@ -61,16 +61,16 @@ func TestPullThroughHang(t *testing.T) {
 			}
 		})
 		for _, waited := range []time.Duration{8 * time.Second, 0} {
-			began := time.Now()
+			start := time.Now()
 			got := w.get(t, mirrored+"index.json")
-			if versions := document[map[string]map[string]any](t, got)["versions"]; len(versions) != 1 || got.Header().Get("Warning") == "" || time.Since(began) != waited {
-				t.Errorf("got %v after %s, %v", versions, time.Since(began), got.Header())
+			if versions := document[map[string]map[string]any](t, got)["versions"]; len(versions) != 1 || got.Header().Get("Warning") == "" || time.Since(start) != waited {
+				t.Errorf("got %v after %s, %v", versions, time.Since(start), got.Header())
 			}
 		}
-		began := time.Now()
+		start := time.Now()
 		got := w.get(t, mirrored+"1.2.0.json")
-		if got.Code != http.StatusGatewayTimeout || !strings.Contains(got.Body.String(), "the origin registry registry.opentofu.org did not respond in time") || time.Since(began) != 8*time.Second {
-			t.Errorf("got %d %s after %s", got.Code, got.Body, time.Since(began))
+		if got.Code != http.StatusGatewayTimeout || !strings.Contains(got.Body.String(), "the origin registry registry.opentofu.org did not respond in time") || time.Since(start) != 8*time.Second {
+			t.Errorf("got %d %s after %s", got.Code, got.Body, time.Since(start))
 		}
 		time.Sleep(3 * time.Minute) // virtual time, until the requests are canceled
 		w.server.Close()
@@ -83,7 +83,7 @@ func TestPullThroughClose(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for name, over := range makers {
-		w := newThrough(t, over)
+		w := newPullThrough(t, over)
 		w.offer(t, "1.2.0", 1<<20)
 		begun := make(chan struct{})
 		var once sync.Once
@@ -109,7 +109,7 @@ func TestPullThroughClose(t *testing.T) {
 		if e := w.end(t); e.Err == nil {
 			t.Errorf("%s: event: %+v", name, e)
 		}
-		w.absent(t, "1.2.0")
+		w.checkAbsent(t, "1.2.0")
 		left, err := os.ReadDir(w.pulls.Dir)
 		if err != nil || len(left) != 0 {
 			t.Errorf("%s: %v remains on the disk, %v", name, left, err)
@@ -125,7 +125,7 @@ func TestPullThroughClose(t *testing.T) {
 func TestPullThroughFullDisk(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
-	w := newThrough(t, newRegistry, func(o *serve.Options) { o.PullThrough.MaxDisk = 10 })
+	w := newPullThrough(t, newRegistry, func(o *serve.Options) { o.PullThrough.MaxDisk = 10 })
 	zips := w.offer(t, "1.2.0", 1000)
 	if got := w.get(t, archiveOf("1.2.0", plan9)); got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" {
 		t.Errorf("got %d %s", got.Code, got.Body)
@@ -133,7 +133,7 @@ func TestPullThroughFullDisk(t *testing.T) {
 	if e := w.end(t); e.Err != nil {
 		t.Fatal(e.Err)
 	}
-	w.whole(t, "1.2.0")
+	w.checkComplete(t, "1.2.0")
 	got := w.get(t, archiveOf("1.2.0", plan9))
 	ok(t, got.Code, got.Body.String())
 	if !bytes.Equal(got.Body.Bytes(), zips[plan9]) {
@@ -146,7 +146,7 @@ func TestPullThroughFullDisk(t *testing.T) {
 func TestPullThroughResumes(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
-	w := newThrough(t, newRegistry)
+	w := newPullThrough(t, newRegistry)
 	zips := w.offer(t, "1.2.0", 1<<20)
 	w.origin.Misbehave(origintest.Zip, origintest.Short(700_000), 1)
 	w.registry.Misbehave(registrytest.UploadPost, status(http.StatusServiceUnavailable), 1)
@@ -158,7 +158,7 @@ func TestPullThroughResumes(t *testing.T) {
 	if e := w.end(t); e.Err != nil {
 		t.Error(e.Err)
 	}
-	w.whole(t, "1.2.0")
+	w.checkComplete(t, "1.2.0")
 	if n := w.origin.Requests()[origintest.Zip]; n != 3 {
 		t.Errorf("fetched %d zips", n)
 	}

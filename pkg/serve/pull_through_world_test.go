@@ -30,8 +30,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// through is a world with an origin that has releases that the repositories don't have.
-type through struct {
+// pullThroughWorld is a world with an origin that has releases that the repositories don't have.
+type pullThroughWorld struct {
 	*world
 	origin *origintest.Origin
 	key    *key
@@ -39,19 +39,19 @@ type through struct {
 	// options configures the server.
 	options serve.Options
 
-	told  sync.Mutex
-	tells []pullthrough.Event
-	ended chan pullthrough.Event
+	eventsMu   sync.Mutex
+	pullEvents []pullthrough.Event
+	ended      chan pullthrough.Event
 }
 
-// newThrough returns a world over a registry or image layouts, with an origin.
-func newThrough(tb testing.TB, over func(testing.TB, ...func(*serve.Options)) *world, options ...func(*serve.Options)) *through {
+// newPullThrough returns a world over a registry or image layouts, with an origin.
+func newPullThrough(tb testing.TB, over func(testing.TB, ...func(*serve.Options)) *world, options ...func(*serve.Options)) *pullThroughWorld {
 	tb.Helper()
 	ca, err := testca.New()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	t := &through{origin: origintest.New(origintest.Options{}), key: newKey(tb), ended: make(chan pullthrough.Event, 100)}
+	t := &pullThroughWorld{origin: origintest.New(origintest.Options{}), key: newKey(tb), ended: make(chan pullthrough.Event, 100)}
 	host := registrytest.Serve(tb, ca, t.origin)
 	pattern, err := provider.ParsePattern("acme/*")
 	if err != nil {
@@ -71,9 +71,9 @@ func newThrough(tb testing.TB, over func(testing.TB, ...func(*serve.Options)) *w
 	withPulls := func(o *serve.Options) {
 		o.PullThrough = &t.pulls
 		o.Events.OnPull = func(e pullthrough.Event) {
-			t.told.Lock()
-			t.tells = append(t.tells, e)
-			t.told.Unlock()
+			t.eventsMu.Lock()
+			t.pullEvents = append(t.pullEvents, e)
+			t.eventsMu.Unlock()
 			if e.Stage != pullthrough.StageStarted && e.Repository != "" { // an early refusal has no repository
 				t.ended <- e
 			}
@@ -87,7 +87,7 @@ func newThrough(tb testing.TB, over func(testing.TB, ...func(*serve.Options)) *w
 }
 
 // replica returns another server over the same repositories and origin.
-func (t *through) replica(tb testing.TB) *serve.Server {
+func (t *pullThroughWorld) replica(tb testing.TB) *serve.Server {
 	tb.Helper()
 	s, err := serve.New(t.options)
 	if err != nil {
@@ -98,7 +98,7 @@ func (t *through) replica(tb testing.TB) *serve.Server {
 }
 
 // end waits until a mirror operation has finished.
-func (t *through) end(tb testing.TB) pullthrough.Event {
+func (t *pullThroughWorld) end(tb testing.TB) pullthrough.Event {
 	tb.Helper()
 	select {
 	case e := <-t.ended:
@@ -111,7 +111,7 @@ func (t *through) end(tb testing.TB) pullthrough.Event {
 
 // get sends a request like clients do, and retries if the server times out, which happens
 // on a busy machine.
-func (t *through) get(tb testing.TB, path string, headers ...string) *httptest.ResponseRecorder {
+func (t *pullThroughWorld) get(tb testing.TB, path string, headers ...string) *httptest.ResponseRecorder {
 	tb.Helper()
 	for {
 		got := t.world.get(tb, path, headers...)
@@ -123,10 +123,10 @@ func (t *through) get(tb testing.TB, path string, headers ...string) *httptest.R
 }
 
 // stages returns the stages of all events.
-func (t *through) stages() (stages []string) {
-	t.told.Lock()
-	defer t.told.Unlock()
-	for _, e := range t.tells {
+func (t *pullThroughWorld) stages() (stages []string) {
+	t.eventsMu.Lock()
+	defer t.eventsMu.Unlock()
+	for _, e := range t.pullEvents {
 		stages = append(stages, e.Stage)
 	}
 	return stages
@@ -153,7 +153,7 @@ func zipOf(tb testing.TB, version string, p provider.Platform, size int) []byte 
 }
 
 // offer adds a release of acme/rocket, signed by the world's key, to the origin.
-func (t *through) offer(tb testing.TB, version string, size int, edit ...func(*origintest.Release)) map[provider.Platform][]byte {
+func (t *pullThroughWorld) offer(tb testing.TB, version string, size int, edit ...func(*origintest.Release)) map[provider.Platform][]byte {
 	tb.Helper()
 	zips := map[provider.Platform][]byte{}
 	r := origintest.Release{Namespace: "acme", Type: "rocket", Version: version, Protocols: []string{"5.0"}, Archives: map[provider.Platform]origintest.Archive{}}
@@ -179,9 +179,9 @@ func archiveOf(version string, p provider.Platform) string {
 	return "/archive/-/registry.opentofu.org/acme/rocket/" + version + "/terraform-provider-rocket_" + version + "_" + p.String() + ".zip"
 }
 
-// whole checks that a version in the repository is complete, including the content of its
+// checkComplete checks that a version in the repository is complete, including the content of its
 // blobs.
-func (t *through) whole(tb testing.TB, version string) {
+func (t *pullThroughWorld) checkComplete(tb testing.TB, version string) {
 	tb.Helper()
 	found, err := repository.Inspect(tb.Context(), t.repo, version, repository.DepthContent)
 	if err != nil || !found.Exists() {
@@ -194,8 +194,8 @@ func (t *through) whole(tb testing.TB, version string) {
 	}
 }
 
-// absent checks that a version doesn't exist.
-func (t *through) absent(tb testing.TB, version string) {
+// checkAbsent checks that a version doesn't exist.
+func (t *pullThroughWorld) checkAbsent(tb testing.TB, version string) {
 	tb.Helper()
 	found, err := repository.Inspect(tb.Context(), t.repo, version, repository.DepthIndex)
 	if err != nil || found.Exists() {

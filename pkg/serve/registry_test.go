@@ -63,11 +63,11 @@ func (w *world) verify(t *testing.T, got offered, zip []byte) {
 		if err != nil || !u.IsAbs() {
 			t.Fatalf("%s is not an absolute URL: %v", at, err)
 		}
-		answer := w.get(t, u.RequestURI(), "Host", u.Host)
-		if answer.Code != http.StatusOK {
-			t.Fatalf("%s: got %d %s", at, answer.Code, answer.Body)
+		response := w.get(t, u.RequestURI(), "Host", u.Host)
+		if response.Code != http.StatusOK {
+			t.Fatalf("%s: got %d %s", at, response.Code, response.Body)
 		}
-		return answer.Body.Bytes()
+		return response.Body.Bytes()
 	}
 	document, signature := fetch(got.SumsURL), fetch(got.SignatureURL)
 	signed := false
@@ -165,14 +165,14 @@ func TestUnsigned(t *testing.T) {
 				t.Errorf("warnings: %q", list.Warnings)
 			}
 			for _, r := range releases {
-				answer := w.get(t, "/v1/providers/acme/rocket/"+r.version+"/download/haiku/riscv64")
+				response := w.get(t, "/v1/providers/acme/rocket/"+r.version+"/download/haiku/riscv64")
 				if !slices.Contains(test.want, r.version) {
-					if answer.Code != http.StatusNotFound || !strings.Contains(answer.Body.String(), "is not available through") {
-						t.Errorf("%s: got %d %s", r.version, answer.Code, answer.Body)
+					if response.Code != http.StatusNotFound || !strings.Contains(response.Body.String(), "is not available through") {
+						t.Errorf("%s: got %d %s", r.version, response.Code, response.Body)
 					}
 					continue
 				}
-				w.verify(t, document[offered](t, answer), r.zipOf(haiku))
+				w.verify(t, document[offered](t, response), r.zipOf(haiku))
 			}
 			if len(w.leftOut) != len(releases)-len(test.want) {
 				t.Errorf("events: %q", w.leftOut)

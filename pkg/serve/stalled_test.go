@@ -22,11 +22,11 @@ import (
 // stalled is a client that doesn't read a body.
 type stalled struct {
 	*httptest.ResponseRecorder
-	began, leave chan struct{}
+	start, leave chan struct{}
 }
 
 func (s *stalled) Write([]byte) (int, error) {
-	close(s.began)
+	close(s.start)
 	<-s.leave
 	return 0, net.ErrClosed
 }
@@ -51,7 +51,7 @@ func (c *crowd) fill(t *testing.T, server http.Handler, from, path string) (acce
 			server.ServeHTTP(s, r)
 		})
 		select {
-		case <-s.began:
+		case <-s.start:
 		case <-ended:
 			if s.Code != http.StatusServiceUnavailable || s.Header().Get("Retry-After") == "" || s.Header().Get("Connection") != "close" || s.Body.Len() != 0 {
 				t.Errorf("got %d %v %s", s.Code, s.Header(), s.Body)
@@ -216,15 +216,15 @@ func TestConnectionsPerAddress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newLayout(t, func(o *serve.Options) { o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} })
-			l, told := make(pipes), make(chan string, len(test.from))
-			test.life.OnConnectionError, test.life.Grace = func(text string) { told <- text }, time.Millisecond
+			l, eventsMu := make(pipes), make(chan string, len(test.from))
+			test.life.OnConnectionError, test.life.Grace = func(text string) { eventsMu <- text }, time.Millisecond
 			go func() { _ = w.server.Run(t.Context(), l, test.life) }()
 			for i, from := range test.from {
 				if got := l.answers(t, from); got != test.connected[i] {
 					t.Errorf("%s: got a response: %t, want %t", from, got, test.connected[i])
 				}
 				if !test.connected[i] {
-					<-told
+					<-eventsMu
 				}
 			}
 		})

@@ -62,9 +62,9 @@ type world struct {
 	clock    *clock
 	server   *serve.Server
 
-	mu       sync.Mutex
-	answered []serve.RequestEvent
-	leftOut  []string
+	mu      sync.Mutex
+	events  []serve.RequestEvent
+	leftOut []string
 }
 
 // newLayout returns a world over image layouts.
@@ -115,7 +115,7 @@ func (w *world) start(tb testing.TB, options []func(*serve.Options)) {
 			OnRequest: func(a serve.RequestEvent) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
-				w.answered = append(w.answered, a)
+				w.events = append(w.events, a)
 			},
 			OnOmitted: func(_ provider.Address, v provider.Version, why string) {
 				w.mu.Lock()
@@ -136,7 +136,7 @@ func (w *world) start(tb testing.TB, options []func(*serve.Options)) {
 func (w *world) last() serve.RequestEvent {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.answered[len(w.answered)-1]
+	return w.events[len(w.events)-1]
 }
 
 // get sends a request to the server without a network.
@@ -154,18 +154,18 @@ func (w *world) ask(tb testing.TB, method, path string, headers ...string) *http
 			r.Host = headers[i+1]
 		}
 	}
-	answer := httptest.NewRecorder()
-	w.server.ServeHTTP(answer, r)
-	return answer
+	response := httptest.NewRecorder()
+	w.server.ServeHTTP(response, r)
+	return response
 }
 
 // document parses a JSON response.
-func document[T any](tb testing.TB, answer *httptest.ResponseRecorder) (v T) {
+func document[T any](tb testing.TB, response *httptest.ResponseRecorder) (v T) {
 	tb.Helper()
-	if answer.Code != http.StatusOK || answer.Header().Get("Content-Type") != "application/json" {
-		tb.Fatalf("got %d %s: %s", answer.Code, answer.Header().Get("Content-Type"), answer.Body)
+	if response.Code != http.StatusOK || response.Header().Get("Content-Type") != "application/json" {
+		tb.Fatalf("got %d %s: %s", response.Code, response.Header().Get("Content-Type"), response.Body)
 	}
-	if err := json.Unmarshal(answer.Body.Bytes(), &v); err != nil {
+	if err := json.Unmarshal(response.Body.Bytes(), &v); err != nil {
 		tb.Fatal(err)
 	}
 	return v
@@ -335,20 +335,20 @@ func armored(tb testing.TB, kind string, write func(io.Writer) error) []byte {
 	return append(text.Bytes(), '\n')
 }
 
-// leaver is a request whose client can disconnect.
-type leaver struct {
+// disconnectingRequest is a request whose client can disconnect.
+type disconnectingRequest struct {
 	recorder *httptest.ResponseRecorder
 	request  *http.Request
 }
 
-func leaving(tb testing.TB) (l leaver, leave func()) {
+func leaving(tb testing.TB) (l disconnectingRequest, leave func()) {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
-	return leaver{httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, mirrored+"index.json", nil)}, cancel
+	return disconnectingRequest{httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, mirrored+"index.json", nil)}, cancel
 }
 
 func (w *world) answeredSoFar() []serve.RequestEvent {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Clone(w.answered)
+	return slices.Clone(w.events)
 }

@@ -130,12 +130,12 @@ func TestBadIssuers(t *testing.T) {
 	const about, keys = "/.well-known/openid-configuration", "/keys"
 	one := issuertest.KeySet(key)
 	for name, test := range map[string]struct {
-		path   string
-		answer http.HandlerFunc
-		want   string
+		path    string
+		handler http.HandlerFunc
+		want    string
 	}{
-		"huge keys":         {keys, huge, "262144"},
-		"huge document":     {about, huge, "262144"},
+		"huge keys":         {keys, sendEndlessly, "262144"},
+		"huge document":     {about, sendEndlessly, "262144"},
 		"many keys":         {keys, says(`{"keys":[` + strings.Repeat(`{},`, 100) + `{}]}`), "more than 100 keys"},
 		"many values":       {keys, says(`{"keys":[` + strings.Repeat(`0,`, 9000) + `0]}`), "more than 8192 values"},
 		"no keys":           {keys, says(`{"keys":[]}`), "no usable keys"},
@@ -150,7 +150,7 @@ func TestBadIssuers(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, key)
-			w.Misbehave(test.path, test.answer)
+			w.Misbehave(test.path, test.handler)
 			w.refuses(t, name, sign(t, key, nil), access.ErrUnavailable)
 			if _, err := w.rules.Identify(t.Context(), sign(t, key, nil)); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s: got %v, want …%s…", name, err, test.want)
@@ -170,8 +170,8 @@ func TestBadIssuers(t *testing.T) {
 	})
 }
 
-// huge sends an endless response.
-func huge(w http.ResponseWriter, r *http.Request) {
+// sendEndlessly sends an endless response.
+func sendEndlessly(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"keys":["`)
 	for r.Context().Err() == nil {
 		if _, err := io.WriteString(w, strings.Repeat("A", 4096)); err != nil {

@@ -15,9 +15,9 @@ import (
 )
 
 // clientOf returns a client of a server with a handler.
-func clientOf(t *testing.T, answer http.HandlerFunc) *api.Client {
+func clientOf(t *testing.T, handler http.HandlerFunc) *api.Client {
 	t.Helper()
-	server := httptest.NewServer(answer)
+	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	u, err := url.Parse(server.URL + "/tofu/")
 	if err != nil {
@@ -80,8 +80,8 @@ func TestProvider(t *testing.T) {
 func TestHostileServers(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		answer http.HandlerFunc
-		is     error
+		handler http.HandlerFunc
+		is      error
 	}{
 		"endless pages": {func(w http.ResponseWriter, _ *http.Request) { listed(w, "x", "h/a/b") }, nil},
 		"empty pages":   {func(w http.ResponseWriter, _ *http.Request) { listed(w, "x") }, nil},
@@ -101,7 +101,7 @@ func TestHostileServers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := clientOf(t, test.answer).Providers(t.Context(), "")
+			_, err := clientOf(t, test.handler).Providers(t.Context(), "")
 			if err == nil || test.is != nil && !errors.Is(err, test.is) || strings.Contains(err.Error(), "canary") || len(err.Error()) > 2000 {
 				t.Errorf("%.300v", err)
 			}

@@ -113,8 +113,8 @@ func TestHostileFields(t *testing.T) {
 	v, p, ps, s := version(2), versions(2), providers(2), sbom(2)
 	v.Findings, v.Verdict.Warnings, v.Verdict.Refused = make([]finding.Finding, 1), []string{""}, "x"
 	p.Pending, ps.Warnings = p.Versions[:1], []string{""}
-	for _, answer := range []any{&v, &p, &ps, &s} {
-		fill(reflect.ValueOf(answer).Elem(), hostile)
+	for _, response := range []any{&v, &p, &ps, &s} {
+		fill(reflect.ValueOf(response).Elem(), hostile)
 	}
 	v.Lock, v.Requirement = hostile, hostile // the length of a block
 	clean := pages(t, frame, "x", providers(2), versions(2), version(2), sbom(2))
@@ -293,8 +293,8 @@ func TestAssets(t *testing.T) {
 }
 
 func Example() {
-	answer := api.Providers{Providers: []api.ProviderRef{{Host: "registry.example.com", Namespace: "acme", Type: "rocket"}}, Total: 1}
-	text, err := page.Frame{Root: "/tofu"}.Providers("", answer, page.Pagination{})
+	response := api.Providers{Providers: []api.ProviderRef{{Host: "registry.example.com", Namespace: "acme", Type: "rocket"}}, Total: 1}
+	text, err := page.Frame{Root: "/tofu"}.Providers("", response, page.Pagination{})
 	if err != nil {
 		fmt.Println(err)
 		return

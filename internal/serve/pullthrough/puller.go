@@ -27,7 +27,7 @@ type Puller struct {
 
 	// ctx is canceled when the puller is closed. goroutines counts the goroutines that use
 	// it.
-	ctx        context.Context //nolint:containedctx // it is that of the puller's goroutines, and of no call
+	ctx        context.Context //nolint:containedctx // it is the context of the goroutines, not of a call
 	cancel     context.CancelFunc
 	goroutines sync.WaitGroup
 
