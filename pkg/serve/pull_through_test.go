@@ -191,7 +191,7 @@ func TestPullThroughClientDisconnects(t *testing.T) {
 func TestPullThroughRefused(t *testing.T) {
 	t.Parallel()
 	w := newPullThrough(t, newLayout, func(o *serve.Options) {
-		o.PullThrough.Publish.Judge = trust.Policy{Mode: trust.ModeRequire}.JudgeOffered
+		o.PullThrough.Publish.Verify = trust.Policy{Mode: trust.ModeRequire}.VerifyOffered
 	})
 	w.offer(t, "1.2.0", 1000, func(r *origintest.Release) { r.Signature = nil })
 	found := document[archives](t, w.get(t, mirrored+"1.2.0.json")).Archives[plan9.String()]
