@@ -34,7 +34,7 @@ type Server struct {
 	registry *prometheus.Registry
 
 	requests, refusals, stale, lookups, failures, pulls *prometheus.CounterVec
-	archiveBytes, leftOut, pulledBytes                  prometheus.Counter
+	archiveBytes, omitted, pulledBytes                  prometheus.Counter
 	durations                                           *prometheus.HistogramVec
 	rulesCurrent                                        prometheus.Gauge
 }
@@ -55,14 +55,14 @@ func New(version string) *Server {
 		registry: registry,
 		requests: counters("requests_total", "Requests by route and response status.", "route", "status"),
 		refusals: counters("refusals_total", "Requests that were rejected because of the client, by reason.", "reason"),
-		stale:    counters("stale_answers_total", "Responses with stale data because a repository was unreachable.", "route"),
+		stale:    counters("stale_responses_total", "Responses with stale data because a repository was unreachable.", "route"),
 		lookups:  counters("lookups_total", "Cache lookups by cache and result.", "cache", "result"),
 		failures: counters("upstream_errors_total", "Failed requests to repositories, by kind of error.", "kind"),
 		pulls:    counters("pulls_total", "Releases pulled from origin registries, by stage.", "stage"),
 
 		pulledBytes:  counter("pulled_bytes_total", "Bytes of archives pulled from origin registries into repositories."),
 		archiveBytes: counter("archive_bytes_total", "Bytes of archives sent to clients."),
-		leftOut:      counter("left_out_total", "Releases omitted from the registry protocol; the log contains the reasons."),
+		omitted:      counter("omitted_releases_total", "Releases omitted from the registry protocol; the log contains the reasons."),
 		durations: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name: prefix + "request_duration_seconds", Help: "Time from a request to the end of its response, by route.",
 			// Responses from memory take less than a millisecond, and archives can take
@@ -90,7 +90,7 @@ func (s *Server) Watch(others serve.Events) serve.Events {
 		}
 	}
 	watched.OnOmitted = func(a provider.Address, v provider.Version, why string) {
-		s.leftOut.Inc()
+		s.omitted.Inc()
 		if others.OnOmitted != nil {
 			others.OnOmitted(a, v, why)
 		}

@@ -66,7 +66,7 @@ func TestCounts(t *testing.T) {
 	if diff := cmp.Diff([]string{
 		`tofu_oci_serve_archive_bytes_total 7`,
 		`tofu_oci_serve_build_info{version="1.2.3"} 1`,
-		`tofu_oci_serve_left_out_total 1`,
+		`tofu_oci_serve_omitted_releases_total 1`,
 		`tofu_oci_serve_lookups_total{cache="tags",result="hit"} 1`,
 		`tofu_oci_serve_lookups_total{cache="tags",result="miss"} 1`,
 		`tofu_oci_serve_pulled_bytes_total 11`,
@@ -81,7 +81,7 @@ func TestCounts(t *testing.T) {
 		`tofu_oci_serve_requests_total{route="archive",status="403"} 1`,
 		`tofu_oci_serve_requests_total{route="versions",status="200"} 1`,
 		`tofu_oci_serve_rules_current 0`,
-		`tofu_oci_serve_stale_answers_total{route="versions"} 1`,
+		`tofu_oci_serve_stale_responses_total{route="versions"} 1`,
 		`tofu_oci_serve_upstream_errors_total{kind="timeout"} 1`,
 	}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
