@@ -88,7 +88,7 @@ var purposes = []struct {
 	{regexp.MustCompile(`a list cannot hold lists, null, true or false`), true, "OpenTofu leaves true and false out of lists, and what follows a list within a list"},
 	{regexp.MustCompile(`json-objects|there is no installation method|must be (a text in quotes|true or false|a whole number|a list of texts: )`), true, "OpenTofu merges objects into their parents, and then reads an empty block"},
 	{regexp.MustCompile(`are the same host`), false, "OpenTofu takes one of the two host blocks by chance"},
-	{regexp.MustCompile(`"[^"]*[*_][^"]*" is not the name of a registry's host`), false, "no registry can have the name that the template gives"},
+	{regexp.MustCompile(`"[^"]*[*_][^invalid registry host "]*"`), false, "no registry can have the name that the template gives"},
 }
 
 func onPurpose(config string, ours, theirs verdict) string {

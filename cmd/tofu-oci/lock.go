@@ -120,7 +120,7 @@ func newLocking(c *cli.Context, out *report.Report) (l locking, err error) {
 	}
 	l.options.Platforms, l.options.Template = l.cmd.platforms, l.cmd.template
 	l.options.Verify, l.options.Progress = out.Warning(l.cmd.judging.Verify), out.Progress()
-	l.options.Options = l.options.Remembering()
+	l.options.Options = l.options.WithCache()
 	l.options.Repository, l.options.Named, l.options.Configuration = l.cmd.reader, l.named, readingAs(c.Bool("terraform"))
 	if !c.IsSet("from") { // which replaces the CLI configuration
 		l.options.Skip = func(a provider.Address) bool {

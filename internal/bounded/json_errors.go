@@ -31,7 +31,7 @@ func syntaxProblem(err *json.SyntaxError) string {
 	character, noCharacter := strconv.QuotedPrefix(rest)
 	switch {
 	case err.Error() == "unexpected end of JSON input":
-		return "it ends too early"
+		return "unexpected end of JSON"
 	case !found || noCharacter != nil:
 		return fmt.Sprintf("it is no JSON at byte %d", err.Offset)
 	case character == `'\n'`:

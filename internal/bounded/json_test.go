@@ -63,8 +63,8 @@ func TestUnmarshalDecodesAsOpenTofuDoes(t *testing.T) {
 func TestInWords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`{"a":`:             "it ends too early",
-		``:                  "it ends too early",
+		`{"a":`:             "unexpected end of JSON",
+		``:                  "unexpected end of JSON",
 		`{b}`:               "'b' is out of place",
 		`{"a":1,}`:          "'}' is out of place",
 		`{'a'}`:             `'\'' is out of place`,

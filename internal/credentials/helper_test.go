@@ -146,7 +146,7 @@ func TestFailingHelpers(t *testing.T) {
 		{"cut", "something else than one JSON object", failed(extprog.WrongOutput)},
 		{"flood", "more than 262144 bytes", failed(extprog.OverLimit)},
 		{"number", "a Username or Secret that is no string", nil},
-		{"not-installed", "there is no such program in PATH", nil},
+		{"not-installed", "program not found in PATH", nil},
 		{"../evil", `no credential helper`, is[*credentials.FileError]},
 		{`a\b`, `no credential helper`, is[*credentials.FileError]},
 	}

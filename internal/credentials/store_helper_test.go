@@ -173,7 +173,7 @@ func TestKeepWithHelperFails(t *testing.T) {
 	}{
 		"refusing": {want: "it refuses: store: not implemented"},
 		"leaking":  {want: "exit status 1"},
-		"nowhere":  {want: "config.json names: there is no such program in PATH", missing: true},
+		"nowhere":  {want: "config.json names: program not found in PATH", missing: true},
 		"../up":    {want: `there can't be a credential helper named "../up"`},
 		"keeping":  {path: "/acme", want: "know whole registries only"},
 	} {

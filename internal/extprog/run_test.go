@@ -143,7 +143,7 @@ func TestRunChecksTheAnswer(t *testing.T) {
 		{output: "done\x1b[0m\n{}", problem: "something else than a JSON object", beginning: "done [0m {}"},
 		{output: "{}\n{}", problem: "one JSON object ('{' is out of place", beginning: "{} {}"},
 		{output: "{} done", problem: "one JSON object ('d' is out of place", beginning: "{} done"},
-		{output: `{"a":`, problem: "one JSON object (it ends too early", beginning: `{"a":`},
+		{output: `{"a":`, problem: "one JSON object (unexpected end of JSON", beginning: `{"a":`},
 		{output: "{'a'}", problem: "one JSON object ('\\'' is out of place", beginning: "{'a'}"},
 		{output: strings.Repeat("long", 100), problem: "something else", beginning: strings.Repeat("long", 50)},
 	}

@@ -53,8 +53,8 @@ func (o *Report) Locked(c lock.Change, failure error) error {
 	var lines []string
 	for _, p := range c.Providers {
 		one := lockedProvider{Provider: p.Requirement.Address.String(), Hashes: p.Selection.Hashes, Constraints: lockfile.FormatConstraints(p.Selection.Constraints)}
-		if p.Was != nil {
-			one.Previous = p.Was.Version.String()
+		if p.Previous != nil {
+			one.Previous = p.Previous.Version.String()
 		}
 		if p.Err != nil {
 			one.Error = describeError(p.Err)

@@ -7,17 +7,17 @@ import (
 	"os/signal"
 )
 
-// child is the process that is run.
+// child is the process to run.
 type child struct {
 	Options
 	program string
 	environ []string
 }
 
-// run starts the child, hands signals on to it, and waits. Signals that it ignores
-// do not end this process either: it goes when the child has gone.
+// run starts the child, forwards signals to it, and waits. Signals don't terminate this
+// process, even if the child ignores them.
 func (c child) run() (code int, err error) {
-	cmd := exec.Command(c.program, c.Command[1:]...) //nolint:noctx // signals end it, which it gets itself
+	cmd := exec.Command(c.program, c.Command[1:]...) //nolint:noctx // signals are forwarded
 	cmd.Args[0] = c.Command[0]
 	cmd.Dir, cmd.Env = c.Dir, c.environ
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
@@ -46,7 +46,7 @@ func (c child) run() (code int, err error) {
 	return exitCode(cmd.ProcessState), nil
 }
 
-// unwrapPath leaves out what the error's own text has.
+// unwrapPath removes the path, because the caller adds the command.
 func unwrapPath(err error) error {
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		return e.Err

@@ -10,19 +10,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handled are the signals that are for the child.
+// handled lists the signals to forward.
 var handled = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 
-// forward sends the child a signal. What keys of a terminal send reaches it without
-// us, and a second Ctrl-C would mean more to it than one.
+// forward sends a signal to the child. The terminal sends signals of keys to the child
+// itself, and a second Ctrl-C could have a different effect than one.
 func forward(p *os.Process, s os.Signal) {
 	fromKeys := slices.Contains([]os.Signal{syscall.SIGINT, syscall.SIGQUIT}, s)
 	if !fromKeys || !inForeground() {
-		_ = p.Signal(s) // which has ended otherwise
+		_ = p.Signal(s) // fails only if the child has exited
 	}
 }
 
-// inForeground reports whether a terminal's keys reach this process and its child.
+// inForeground reports whether the terminal sends signals of keys to this process and its
+// child.
 func inForeground() bool {
 	terminal, err := os.Open("/dev/tty")
 	if err != nil {
@@ -33,7 +34,8 @@ func inForeground() bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// exitCode is the child's, or 128 and the signal's number, as shells have it.
+// exitCode returns the exit code of the child or, if a signal terminated it, 128 plus the
+// signal number, like shells do.
 func exitCode(state *os.ProcessState) int {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())

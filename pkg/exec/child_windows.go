@@ -5,12 +5,12 @@ import (
 	"syscall"
 )
 
-// handled are the events of the console that are for the child: Ctrl-C, Ctrl-Break,
-// and the end of the session.
+// handled lists the console events that are for the child: Ctrl-C, Ctrl-Break, and the
+// end of the session.
 var handled = []os.Signal{os.Interrupt, syscall.SIGTERM}
 
-// forward does nothing: events of the console reach all of its processes.
+// forward does nothing, because console events are sent to all processes of the console.
 func forward(*os.Process, os.Signal) {}
 
-// exitCode is the child's.
+// exitCode returns the exit code of the child.
 func exitCode(state *os.ProcessState) int { return state.ExitCode() }

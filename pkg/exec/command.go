@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// tool is a program whose arguments are known.
+// tool is a program with known arguments.
 type tool string
 
 const (
@@ -21,21 +21,21 @@ const (
 	toolTerragrunt tool = "terragrunt"
 )
 
-// toolOf tells which one a command is, by its name, which may end in a version, as
-// terraform1.5.7 does.
+// toolOf returns the tool of a command by its name, which can end in a version, such as
+// terraform1.5.7.
 func toolOf(command []string) tool {
 	name := strings.TrimSuffix(strings.ToLower(filepath.Base(command[0])), ".exe")
 	return tool(strings.TrimRight(name, "-_v.0123456789"))
 }
 
-// WorkDir is the directory that a command works in when it is started in dir: what
-// tofu and terraform are told by -chdir, and terragrunt by --working-dir, or in the
-// environment. The command must not be empty.
+// WorkDir returns the working directory of a command that is started in dir, according to
+// -chdir of tofu and terraform, or to --working-dir and the environment variables of
+// terragrunt. The command must not be empty.
 func WorkDir(command []string, dir string, getenv func(string) string) string {
 	named := ""
 	switch args := command[1:]; toolOf(command) {
 	case toolOpenTofu, toolTerraform:
-		// It stands before the subcommand.
+		// The flag precedes the subcommand.
 		for _, arg := range args {
 			if !strings.HasPrefix(arg, "-") {
 				break
@@ -64,29 +64,29 @@ func WorkDir(command []string, dir string, getenv func(string) string) string {
 	return cliconfig.ResolvePath(dir, named)
 }
 
-// Exit codes of commands that did not start, as shells give them.
+// Exit codes of commands that could not be started, as in shells.
 const (
 	codeNotFound      = 127
 	codeNotExecutable = 126
 )
 
-// StartError says that a command could not be started.
+// StartError reports that a command could not be started.
 type StartError struct {
 	Command string
-	// Code is what a shell exits with: 127 for a command that does not exist, 126 for
-	// one that is no program.
+	// Code is the exit code of a shell in this case: 127 if the command doesn't exist, or
+	// 126 if it can't be executed.
 	Code int
 	Err  error
 }
 
 func (e *StartError) Error() string {
 	if errors.Is(e.Err, exec.ErrNotFound) {
-		return fmt.Sprintf("running %s: there is no such program in PATH", e.Command)
+		return fmt.Sprintf("running %s: program not found in PATH", e.Command)
 	}
 	return fmt.Sprintf("running %s: %v", e.Command, e.Err)
 }
 
-// Kind is [provider.Misuse].
+// Kind returns [provider.Misuse].
 func (e *StartError) Kind() provider.ErrorKind { return provider.Misuse }
 
 func (e *StartError) Unwrap() error { return e.Err }
@@ -99,8 +99,8 @@ func startError(command string, err error) *StartError {
 	return e
 }
 
-// find returns the path of a program, by PATH or from the directory that it is started
-// in.
+// find returns the path of a program. Names without a directory are looked up in PATH,
+// and relative paths in dir.
 func find(name, dir string) (string, error) {
 	path := name
 	if filepath.Base(name) != name && !filepath.IsAbs(name) {

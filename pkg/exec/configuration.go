@@ -15,14 +15,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// userConfig is the user's CLI configuration, as the child would read it.
+// userConfig is the user's CLI configuration as the child would read it.
 type userConfig struct {
 	env   cliconfig.Environment
 	files cliconfig.Files
 	cliconfig.Config
-	// dir is the directory that the child works in, absolute.
+	// dir is the absolute working directory of the child.
 	dir string
-	// required loads what the configuration in dir requires, once.
+	// required loads the configuration in dir once.
 	required func() (configuration.Configuration, error)
 }
 
@@ -42,7 +42,7 @@ func readConfiguration(ctx context.Context, o Options) (c userConfig, err error)
 	return c, err
 }
 
-// hasOCI reports whether the configuration has blocks about OCI registries.
+// hasOCI reports whether the configuration has blocks for OCI registries.
 func (c userConfig) hasOCI() bool {
 	mirrors := c.Installation != nil && slices.ContainsFunc(c.Installation.Methods, func(m cliconfig.Method) bool { return m.Kind == cliconfig.OCIMirror })
 	return mirrors || len(c.Logins) > 0 || c.DefaultLogins.Position != (stricthcl.Position{})
@@ -56,8 +56,8 @@ func (c userConfig) hasOCIMirror(a provider.Address) bool {
 	})
 }
 
-// write writes what the child reads into a file that nobody else may read, in the
-// store, which is swept. If oci is set, the blocks about OCI registries are kept.
+// write writes the CLI configuration of the child to a temporary file in the store, which
+// only the user can read. If oci is set, it keeps the blocks for OCI registries.
 func (c userConfig) write(o Options, m mirrored, oci bool) (path string, err error) {
 	text, err := cliconfig.Rewrite(c.env, c.files, cliconfig.Mirrored{
 		Dir: m.Dir(), Providers: m.providers, PluginCacheDir: m.pluginCacheDir(toolOf(o.Command)), WorkDir: c.dir, OCI: oci,
@@ -66,7 +66,7 @@ func (c userConfig) write(o Options, m mirrored, oci bool) (path string, err err
 		return "", err
 	}
 	f, err := os.CreateTemp(o.Store.Dir(), atomicfile.TemporaryPattern)
-	if err != nil { // such as a store that may only be read
+	if err != nil { // for example, if the store is read-only
 		f, err = os.CreateTemp("", atomicfile.TemporaryPattern)
 	}
 	if err != nil {

@@ -1,14 +1,12 @@
-// Package exec lets a program that installs providers find them in a directory, so
-// that OpenTofu of any version, Terraform, and what calls them, install what lies in
-// OCI repositories:
+// Package exec runs programs that install providers, such as any version of OpenTofu,
+// Terraform, or Terragrunt, with providers from OCI repositories:
 //
 //	exec = lock file → store → CLI configuration → the child
 //
-// The packages that lock files select are brought into a store, held against the
-// hashes of the lock files: the programs themselves hold no unpacked package against
-// a zh hash. A mirror of the store links to them, and a CLI configuration, which is
-// the child's alone, names the mirror.
+// It fetches the packages that lock files select into a store and compares them with the
+// hashes in the lock files, because the programs themselves don't compare unpacked
+// packages with zh: hashes. A mirror directory in the store links to the packages, and a
+// temporary CLI configuration makes the child use this directory.
 //
-// Use [Run] in a program that starts others. To fill a directory for good, use
-// package pull.
+// To fill a directory permanently, use package pull.
 package exec

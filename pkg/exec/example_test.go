@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// A command finds what the lock file in its directory selects, and its exit code is
-// given back. Here it is the test program, which exits with 3.
+// Run starts a command that uses the providers of the lock file in its directory, and
+// returns its exit code. Here, the command is the test program, which exits with 3.
 func ExampleRun() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -45,7 +45,7 @@ func ExampleRun() {
 		Environ:  append(os.Environ(), envChild+"=fail"),
 	})
 	fmt.Println("exit code:", code, err)
-	// The next run finds all of it in the cache.
+	// The next run finds everything in the cache.
 	entries, err := cache.Entries(ctx)
 	for _, e := range entries {
 		fmt.Println("cached:", e.Kind)

@@ -17,88 +17,94 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// DefaultConcurrency is how many zips move at once.
+// DefaultConcurrency is the default limit of concurrent transfers.
 const DefaultConcurrency = 4
 
-// Options of [Run]. Command, Source and Store are needed.
+// Options configures [Run]. Command, Source, and Store are required.
 type Options struct {
-	// Command is the program and its arguments.
+	// Command is the program with its arguments.
 	Command []string
-	// Dir is the directory that it is started in; empty is the process's own.
+	// Dir is the directory to start the command in. If empty, the working directory of
+	// the process is used.
 	Dir string
-	// LockFiles are those whose selections the command will find; none means the one
-	// in the directory that it works in, see [WorkDir].
+	// LockFiles lists the lock files to use. If empty, the lock file in the command's
+	// working directory is used. See [WorkDir].
 	LockFiles []string
 	// Lock, if not nil, configures the lock file that Run creates if the directory has
-	// none. Run sets Verify, Configuration, and Skip. If the directory has no configuration
-	// either, tofu and terraform are run without lock file, because commands such as
-	// version don't need one. Otherwise, a missing lock file is [lock.ErrNoFile].
+	// none. Run sets Verify, Configuration, and Skip. If the directory has no
+	// configuration either, tofu and terraform run without a lock file, because commands
+	// such as version don't need one. Otherwise, the error for a missing lock file wraps
+	// [lock.ErrNoFile].
 	Lock *lock.FileOptions
 	// Locked, if not nil, is called with the result of creating the lock file.
 	Locked func(lock.Change)
 
-	// Source is where packages come from that the store does not have.
+	// Source provides packages that the store doesn't have.
 	Source provider.Source
-	// Store is where they are kept.
+	// Store stores the packages.
 	Store *store.Store
-	// Verify verifies the signature of a release; its error ends the run. The methods of
-	// trust.Policy are such functions. If nil, no signatures are verified. Each run
-	// verifies each package; for packages in the store, it uses the evidence that is
-	// stored with them. Before such a package is refused, Run requests newer evidence
-	// from the source.
+	// Verify, if not nil, verifies the signature of a release. If it returns an error, Run
+	// fails. It is typically a method of trust.Policy. Each run verifies each package.
+	// For packages in the store, it uses the verification metadata that is stored with
+	// them. Before such a package is rejected, Run requests newer metadata from the
+	// source.
 	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
-	// Reading returns the options to read the configuration that is compared with the lock
-	// files. If nil, only the data directory and the program's rules are set.
+	// Reading returns the options to read the configuration that is compared with the
+	// lock files. If nil, only the data directory and the program's rules are set.
 	Reading func(terraform bool) configuration.Options
-	// OnlyLocked refuses to start a command that could install a required provider that
-	// no lock file selects. Set it if Verify requires more than the command checks.
+	// OnlyLocked makes Run fail if the command could install a required provider that no
+	// lock file selects. Set it if Verify requires more than the command checks.
 	OnlyLocked bool
-	// Approves reports whether the repository of the user's oci_mirror has pending or
-	// denied releases of a provider. OpenTofu ignores approvals, so such a provider must
-	// be locked. May be nil.
+	// Approves, if not nil, reports whether the repository of the user's oci_mirror has
+	// pending or denied releases of a provider. OpenTofu ignores approvals, so such a
+	// provider must be locked.
 	Approves func(ctx context.Context, a provider.Address) (bool, error)
-	// Concurrency is how many zips move at once; 0 is [DefaultConcurrency].
+	// Concurrency is the maximum number of concurrent transfers. If 0,
+	// [DefaultConcurrency] is used.
 	Concurrency int
-	// Platform is that of the packages; the zero value is this machine's.
+	// Platform is the platform of the packages. If it is the zero value, this machine's
+	// platform is used.
 	Platform provider.Platform
-	// Backoff is the pause after the given number of failures; nil doubles from half a
-	// second.
+	// Backoff returns the delay after the given number of failures. If nil, the delay
+	// starts at half a second and doubles.
 	Backoff func(failed int) time.Duration
-	// Progress is told what moves.
+	// Progress is called for transfers.
 	Progress provider.Progress
-	// Left is called with each provider that is left to the user's configuration, and the
-	// reason: a filesystem_mirror has it only unpacked, no lock file selects it, or it is
-	// neither available nor required. May be nil.
-	Left func(a provider.Address, why string)
+	// Left, if not nil, is called with each provider that is left to the user's
+	// configuration, and the reason: a filesystem_mirror has it only unpacked, no lock
+	// file selects it, or it is neither available nor required.
+	Left func(a provider.Address, reason string)
 
-	// Environment has the user's CLI configuration, and Config is a file that takes
-	// its place; empty is none. Which program's rules count, depends on the command.
+	// Environment is used to find the user's CLI configuration. Config, if not empty, is
+	// the file to read instead. Whether the rules of OpenTofu or Terraform apply depends
+	// on the command.
 	Environment cliconfig.Environment
 	Config      string
-	// Environ is the environment of the child, of which the places of a configuration
-	// and of a plugin cache are left out; nil is that of the process.
+	// Environ is the environment of the child. Variables that specify a CLI configuration
+	// or a plugin cache are removed. If nil, the environment of the process is used.
 	Environ []string
-	// Stdin, Stdout and Stderr are the child's.
+	// Stdin, Stdout, and Stderr are passed to the child.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Starting is called before the child starts. May be nil.
+	// Starting, if not nil, is called before the child starts.
 	Starting func()
 }
 
-// Run starts a command that finds what its lock files select in the store, waits for
-// it, and gives its exit code; 128 and the signal's number when a signal ended it.
-// Signals are for the child as long as it runs, whatever ctx says. The error is about
-// what went wrong before, a *[StartError] when that was the start.
+// Run starts a command that finds the selected packages in the store, waits for it, and
+// returns its exit code. If a signal terminated the command, the code is 128 plus the
+// signal number. While the command runs, signals are forwarded to it, and ctx has no
+// effect. The error is about problems before that. It is a *[StartError] if the command
+// could not be started.
 func Run(ctx context.Context, o Options) (code int, err error) {
 	o = o.complete()
 	if len(o.Command) == 0 {
-		return 0, errors.New("there is no command to run")
+		return 0, errors.New("no command to run")
 	}
 	program, err := find(o.Command[0], o.Dir)
 	if err != nil {
 		return 0, err
 	}
-	// 1. What the lock files select, but for what the user develops.
+	// 1. Determine the selected packages, except those under development.
 	config, err := readConfiguration(ctx, o)
 	if err != nil {
 		return 0, err
@@ -111,13 +117,13 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	// 2. The packages, in the store.
+	// 2. Fetch the packages into the store.
 	mirror, err := o.mirror(ctx, config, wanted)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, mirror.Close()) }()
-	// 3. A configuration that leads there.
+	// 3. Write a CLI configuration that uses them.
 	path, err := config.write(o, mirror, oci)
 	if err != nil {
 		return 0, fmt.Errorf("writing the CLI configuration: %w", err)
@@ -126,7 +132,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	if err := mirror.unlink(config, o.Store); err != nil {
 		return 0, err
 	}
-	// 4. The child.
+	// 4. Run the child.
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -134,7 +140,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	return child{o, program, environment(o.Environ, path)}.run()
 }
 
-// complete puts defaults where there is nothing.
+// complete sets defaults.
 func (o Options) complete() Options {
 	if o.Platform == (provider.Platform{}) {
 		o.Platform = provider.CurrentPlatform()
@@ -166,7 +172,7 @@ func (o Options) complete() Options {
 	return o
 }
 
-// environment is the child's.
+// environment returns the environment of the child.
 func environment(environ []string, config string) []string {
 	const named = "TF_CLI_CONFIG_FILE"
 	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {

@@ -26,8 +26,8 @@ import (
 
 const here = ".terraform.lock.hcl"
 
-// TestRun: what is locked is where the child looks, and nothing is asked of the
-// network once the store has it, also for another lock file that means the same.
+// TestRun checks that the child finds the locked packages, and that no requests are made
+// for packages in the store, even with another lock file that selects the same.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -58,9 +58,9 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestForms: which form a package has, and whether there is a plugin cache, depends
-// on what is locked.
-func TestForms(t *testing.T) {
+// TestPackedOrUnpacked checks which form a package has, and whether a plugin cache is used,
+// depending on the locked hashes.
+func TestPackedOrUnpacked(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	const unpacked, packed = "one/1.0.0/haiku_riscv64", "terraform-provider-one_1.0.0_haiku_riscv64.zip"
@@ -111,8 +111,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestSeveralLockFiles: a directory holds several versions of a provider, and a zip
-// has to please each lock file.
+// TestSeveralLockFiles checks that multiple versions of a provider are available, and
+// that a zip must match each lock file.
 func TestSeveralLockFiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -128,14 +128,14 @@ func TestSeveralLockFiles(t *testing.T) {
 	if diff := cmp.Diff(want, holds(t, mirror)); diff != "" {
 		t.Error(diff)
 	}
-	// One of them wants it packed, as all can read that.
+	// If one lock file requires the zip, all use the zip.
 	files[2] = w.lock(t, "c/"+here, map[string][]string{"one 1.0.0": {other.h1, one.zh}})
 	_, mirror = w.run(t, "terragrunt", "show", named).configured(t)
 	want = map[string]string{"one/terraform-provider-one_1.0.0_haiku_riscv64.zip": "zip", "one/2.0.0/haiku_riscv64": "one 2.0.0"}
 	if diff := cmp.Diff(want, holds(t, mirror)); diff != "" {
 		t.Error(diff)
 	}
-	// One of them has other hashes.
+	// One lock file has different hashes.
 	files[2] = w.lock(t, "c/"+here, map[string][]string{"one 1.0.0": {other.zh}})
 	if r := w.run(t, "terragrunt", "show", named); !isHashError(r.err) {
 		t.Errorf("error %v", r.err)
@@ -183,7 +183,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func TestLockFileThatIsNone(t *testing.T) {
+func TestInvalidLockFile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	if r := w.run(t, "tofu", "show"); !errors.Is(r.err, lock.ErrNoFile) {
@@ -210,7 +210,7 @@ func TestLock(t *testing.T) {
 			var changes []lock.Change
 			r := w.run(t, program, "show", func(o *exec.Options) {
 				o.Lock, o.Locked = &lock.FileOptions{DryRun: dryRun}, func(c lock.Change) { changes = append(changes, c) }
-				if program == "terraform" { // whose registry the test must not contact
+				if program == "terraform" { // the test must not contact its registry
 					o.Source = gone{}
 				}
 			})
@@ -233,8 +233,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestNothingToLock checks that OpenTofu and Terraform run in a directory without lock file
-// and configuration, unless the user specified it. Other programs may work elsewhere.
+// TestNothingToLock checks that OpenTofu and Terraform run in a directory without a lock
+// file and a configuration, unless the directory was specified. Other programs don't.
 func TestNothingToLock(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -282,8 +282,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJudgeCached: each run judges what the store has, by the evidence that came with it
-// and without a request. The source is asked again only for what is refused.
+// TestJudgeCached checks that each run verifies packages in the store with the stored
+// metadata and without requests. Only if that fails, the source is used.
 func TestJudgeCached(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -298,9 +298,9 @@ func TestJudgeCached(t *testing.T) {
 			return provider.Verdict{}, refused
 		}
 	}
-	// 1. A run without any policy.
+	// 1. Run without a policy.
 	w.run(t, "tofu", "show").configured(t)
-	// 2. Runs with one that it satisfies.
+	// 2. Run with a policy that accepts the package.
 	w.run(t, "tofu", "show", judging).configured(t)
 	if r := w.run(t, "tofu", "show", judging); r.err != nil || times != 0 || len(judged) != 2 {
 		t.Fatalf("asked %d times, judged %d times, error %v", times, len(judged), r.err)
@@ -309,18 +309,18 @@ func TestJudgeCached(t *testing.T) {
 	if !found || !strings.Contains(string(sums.Bytes), strings.TrimPrefix(w.hashes["one 1.0.0"].zh, "zh:")) {
 		t.Errorf("the release was judged by %v", judged[0].Documents)
 	}
-	// 3. And with one that it does not.
+	// 3. Run with a policy that rejects it.
 	refused = errors.New("unsigned")
 	r := w.run(t, "tofu", "show", judging)
 	if !errors.Is(r.err, refused) || r.stdout != "" || r.zips != 0 || times != 1 || len(judged) != 4 {
 		t.Errorf("asked %d times, %d zips, judged %d times, error %v", times, r.zips, len(judged), r.err)
 	}
-	// 4. It is the reason even if the source is gone.
+	// 4. The reason is reported even if the source is unavailable.
 	r = w.run(t, "tofu", "show", judging, func(o *exec.Options) { o.Source = gone{} })
 	if !errors.Is(r.err, refused) || !errors.Is(r.err, errGone) || r.stdout != "" {
 		t.Errorf("error %v", r.err)
 	}
-	// 5. Better evidence in the source is kept.
+	// 5. Better metadata in the source is stored.
 	judging = func(o *exec.Options) {
 		o.Source = asked{o.Source, &times}
 		o.Verify = func(_ context.Context, r provider.Release) (provider.Verdict, error) {
@@ -338,9 +338,9 @@ func TestJudgeCached(t *testing.T) {
 	}
 }
 
-// TestJudgeCachedWithoutEvidence: what the store has without evidence that lists the zip is
-// judged by the evidence of the source.
-func TestJudgeCachedWithoutEvidence(t *testing.T) {
+// TestJudgeCachedWithoutMetadata checks that packages without stored metadata are
+// verified with metadata from the source.
+func TestJudgeCachedWithoutMetadata(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(*store.Known){
 		"none": func(k *store.Known) { k.Evidence = nil },
@@ -367,8 +367,8 @@ func TestJudgeCachedWithoutEvidence(t *testing.T) {
 	}
 }
 
-// TestDeveloped: what the user develops is not brought.
-func TestDeveloped(t *testing.T) {
+// TestDevOverrides checks that providers under development are not fetched.
+func TestDevOverrides(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.lock(t, here, map[string][]string{"one 1.0.0": {other.zh}, "two 1.0.0": {w.hashes["two 1.0.0"].zh}})
@@ -412,8 +412,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestDamage: what is damaged in the store is brought again.
-func TestDamage(t *testing.T) {
+// TestDamagedStore checks that damaged packages are fetched again.
+func TestDamagedStore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.lock(t, here, map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
@@ -427,8 +427,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestUnlink: nobody unpacks a zip over a package of the store.
-func TestUnlink(t *testing.T) {
+// TestRemovesLinks checks that programs can't unpack a zip over a package in the store.
+func TestRemovesLinks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	one := w.hashes["one 1.0.0"]
@@ -453,7 +453,7 @@ func TestUnlink(t *testing.T) {
 	}
 }
 
-// TestPruneWhileInUse: what the child uses stays as long as it runs.
+// TestPruneWhileInUse checks that packages are kept while the child runs.
 func TestPruneWhileInUse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -485,8 +485,8 @@ func TestPruneWhileInUse(t *testing.T) {
 	}
 }
 
-// TestAtOnce: ten runs that are the first share one store.
-func TestAtOnce(t *testing.T) {
+// TestConcurrentRuns runs ten commands with an empty store at the same time.
+func TestConcurrentRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	one, two := w.hashes["one 1.0.0"], w.hashes["two 1.0.0"]

@@ -13,19 +13,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// mirrored is a mirror, and what is in it.
+// mirrored is a mirror directory with its content.
 type mirrored struct {
 	*store.Mirror
 	providers []provider.Address
-	// hashed: the lock files have the h1 of all packages.
+	// hashed reports that the lock files have h1: hashes of all packages.
 	hashed bool
-	// packed are those that are zips.
+	// packed lists the packages that are zips.
 	packed []selection
 }
 
-// unlink removes links to the store's packages where the command will unpack a zip:
-// Terraform, and OpenTofu before 1.10, would unpack it over what a link leads to.
-// Such a link is of no use, since its package is not what the lock file has.
+// unlink removes links to unpacked packages in the store if the command will unpack a
+// zip. Terraform, and OpenTofu before 1.10, would unpack the zip into the target of the
+// link. Such a link is useless, because the package doesn't match the lock file.
 func (m mirrored) unlink(c userConfig, s *store.Store) error {
 	data := c.env.Getenv("TF_DATA_DIR")
 	if data == "" {
@@ -38,7 +38,7 @@ func (m mirrored) unlink(c userConfig, s *store.Store) error {
 		path := filepath.Join(data, "providers", filepath.FromSlash(p.path(false)))
 		target, err := os.Readlink(path)
 		if err != nil {
-			continue // it is none
+			continue // not a link
 		}
 		if inside, err := filepath.Rel(s.Dir(), target); err != nil || !filepath.IsLocal(inside) {
 			continue
@@ -50,9 +50,9 @@ func (m mirrored) unlink(c userConfig, s *store.Store) error {
 	return nil
 }
 
-// pluginCacheDir is for OpenTofu, which takes a package of which the lock file has
-// the h1 from a plugin cache after hashing it once, and from a mirror after hashing
-// it twice. With Terraform it is the other way round.
+// pluginCacheDir returns the plugin cache directory for the command, or "". If the lock
+// file has the h1: hash of a package, OpenTofu hashes a package in a plugin cache once,
+// but a package in a mirror twice. In Terraform, it is the other way round.
 func (m mirrored) pluginCacheDir(t tool) string {
 	if t != toolOpenTofu || !m.hashed || len(m.providers) == 0 {
 		return ""
@@ -60,18 +60,19 @@ func (m mirrored) pluginCacheDir(t tool) string {
 	return m.PluginCacheDir()
 }
 
-// maxRounds is how often packages are brought that others prune meanwhile.
+// maxRounds is the maximum number of attempts to fetch packages that other processes
+// remove.
 const maxRounds = 5
 
-// mirror has the selected packages in the store, and a mirror of them.
+// mirror stores the selected packages and creates a mirror of them.
 func (o Options) mirror(ctx context.Context, c userConfig, wanted []selection) (mirrored, error) {
 	for round := 1; ; round++ {
-		// 1. What the store has, and the rest from the source.
+		// 1. Find the packages in the store, or fetch them.
 		found, err := o.packages(ctx, c, wanted)
 		if err != nil {
 			return mirrored{}, err
 		}
-		// 2. All of it in a directory.
+		// 2. Create the mirror directory.
 		m := mirrored{hashed: true}
 		var packages []store.MirrorPackage
 		for i, f := range found {
@@ -95,33 +96,33 @@ func (o Options) mirror(ctx context.Context, c userConfig, wanted []selection) (
 	}
 }
 
-// packages finds each selected package; what is left to the user's configuration has
-// no digest.
+// packages finds or fetches each selected package. Packages that are left to the user's
+// configuration have no digest.
 func (o Options) packages(ctx context.Context, c userConfig, wanted []selection) ([]store.Known, error) {
 	acquire := schedule.NewTransfers(o.Concurrency).Acquire
 	type result struct {
 		store.Known
-		asked bool
+		contacted bool
 		error
 	}
 	found := make([]store.Known, 0, len(wanted))
 	var problems []error
-	asked := map[provider.Address]bool{}
+	contacted := map[provider.Address]bool{}
 	var kept []selection
 	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (result, bool) {
 		k, ok, refused := o.known(ctx, wanted[i])
 		if ok {
 			return result{k, false, nil}, true
 		}
-		k, err := o.bring(ctx, wanted[i], refused, acquire)
+		k, err := o.fetch(ctx, wanted[i], refused, acquire)
 		if err != nil && o.ignores(c, wanted[i].Address, err) {
-			o.Left(wanted[i].Address, "it is not there, and the configuration does not require it")
+			o.Left(wanted[i].Address, "it is missing, and the configuration does not require it")
 			err = nil
 		}
 		return result{k, true, err}, true
 	}, func(r result) {
-		if s := wanted[len(found)]; r.asked {
-			asked[s.Address] = true
+		if s := wanted[len(found)]; r.contacted {
+			contacted[s.Address] = true
 		} else {
 			kept = append(kept, s)
 		}
@@ -131,24 +132,24 @@ func (o Options) packages(ctx context.Context, c userConfig, wanted []selection)
 		}
 	})
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("bringing what is locked: %w", err)
+		return nil, fmt.Errorf("fetching locked packages: %w", err)
 	}
-	return found, errors.Join(errors.Join(problems...), o.checkDenied(ctx, kept, asked))
+	return found, errors.Join(errors.Join(problems...), o.checkDenied(ctx, kept, contacted))
 }
 
-// checkDenied returns the errors of denied packages in the store, for providers whose
-// repositories were contacted.
-func (o Options) checkDenied(ctx context.Context, kept []selection, asked map[provider.Address]bool) error {
+// checkDenied returns errors for denied packages in the store. It only checks providers
+// whose repositories were contacted.
+func (o Options) checkDenied(ctx context.Context, kept []selection, contacted map[provider.Address]bool) error {
 	list := provider.CapabilitiesOf(o.Source).Denied
 	if list == nil {
 		return nil
 	}
 	var problems []error
 	for _, s := range kept {
-		if !asked[s.Address] {
+		if !contacted[s.Address] {
 			continue
 		}
-		denied, _ := list(ctx, s.Address) // bring reports the error
+		denied, _ := list(ctx, s.Address) // fetch reports the error
 		if slices.Contains(denied, s.Version) {
 			_, err := o.Source.Release(ctx, s.Address, s.Version, s.Platform)
 			problems = append(problems, err)
@@ -157,8 +158,8 @@ func (o Options) checkDenied(ctx context.Context, kept []selection, asked map[pr
 	return errors.Join(problems...)
 }
 
-// known looks for a package in the store only. If the evidence in the store does not
-// satisfy Verify, refused is its error; the source may have better evidence now.
+// known finds a package in the store. If Verify rejects the stored metadata, refused is
+// its error; the source could have better metadata now.
 func (o Options) known(ctx context.Context, s selection) (k store.Known, ok bool, refused error) {
 	for _, k := range o.Store.Known(s.name()) {
 		if s.accepts(k.Zip, k.Hashes) != nil || !has(ctx, o.Store, k, s.packed(k.Hashes)) {

@@ -15,17 +15,18 @@ import (
 )
 
 const (
-	// modulePath is OpenTofu's own module. ociModule is a dependency of OpenTofu since
-	// 1.10, the first version that reads oci_mirror blocks.
+	// modulePath is OpenTofu's module path. ociModule is a dependency of OpenTofu since
+	// version 1.10, the first one that reads oci_mirror blocks.
 	modulePath, ociModule = "github.com/opentofu/opentofu", "oras.land/oras-go/v2"
 	// versionTimeout limits the run of a version manager, which may have to download
 	// OpenTofu first.
 	versionTimeout = 5 * time.Minute
 )
 
-// readsOCI reports whether a program is an OpenTofu that reads oci_mirror blocks. The build
-// information of OpenTofu's executable shows that, and takes about a millisecond to read.
-// Other programs, such as those of version managers, are run for their version.
+// readsOCI reports whether a program is an OpenTofu that reads oci_mirror blocks. For
+// OpenTofu's executable, the build information is sufficient, which takes about a
+// millisecond to read. Other programs, such as version managers, are run to print their
+// version.
 func (o Options) readsOCI(ctx context.Context, program string) bool {
 	if info, err := buildinfo.ReadFile(program); err == nil && info.Main.Path == modulePath {
 		return slices.ContainsFunc(info.Deps, func(m *debug.Module) bool { return m.Path == ociModule })
@@ -39,7 +40,7 @@ func (o Options) readsOCI(ctx context.Context, program string) bool {
 }
 
 // isOpenTofuWithOCI reports whether the output of "tofu version" has a line such as
-// "OpenTofu v1.10.0", with this version or a later one.
+// "OpenTofu v1.10.0" with this version or a later one.
 func isOpenTofuWithOCI(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if version, found := strings.CutPrefix(strings.TrimSpace(string(line)), "OpenTofu v"); found {

@@ -24,12 +24,12 @@ type selection struct {
 	provider.Address
 	provider.Version
 	provider.Platform
-	// locked are the hashes of each lock file that selects it. A package has to match
-	// one of each.
+	// locked has the hashes of each lock file that selects the version. A package must
+	// match one hash of each.
 	locked [][]lockfile.Hash
 }
 
-// selections reads the lock files.
+// selections reads the lock files and returns their selections.
 func (o Options) selections(ctx context.Context, c userConfig) ([]selection, error) {
 	files, err := o.files(ctx, c)
 	if err != nil {
@@ -55,7 +55,7 @@ func (o Options) selections(ctx context.Context, c userConfig) ([]selection, err
 	return all, nil
 }
 
-// files are the lock files.
+// files returns the lock files.
 func (o Options) files(ctx context.Context, c userConfig) ([]*lockfile.File, error) {
 	var files []*lockfile.File
 	for _, path := range o.LockFiles {
@@ -76,7 +76,7 @@ func (o Options) files(ctx context.Context, c userConfig) ([]*lockfile.File, err
 		}
 		f, err = o.lock(ctx, c)
 		if errors.Is(err, configuration.ErrNoConfiguration) {
-			if o.Dir == "" && o.saysItself() {
+			if o.Dir == "" && o.reportsEmptyDir() {
 				return nil, nil
 			}
 			return nil, provider.Errorf(provider.Misuse, "%w and no configuration in %s", lock.ErrNoFile, c.dir)
@@ -113,35 +113,35 @@ func (o Options) lock(ctx context.Context, c userConfig) (*lockfile.File, error)
 	return lockfile.Parse(change.Path, change.New)
 }
 
-// saysItself reports whether a command is one that says itself when a directory is
-// empty, and has much to do that needs no providers.
-func (o Options) saysItself() bool {
+// reportsEmptyDir reports whether the command is tofu or terraform. Both report an empty
+// directory themselves, and many of their subcommands don't need providers.
+func (o Options) reportsEmptyDir() bool {
 	t := toolOf(o.Command)
 	return t == toolOpenTofu || t == toolTerraform
 }
 
-// name is that of the package in the store.
+// name returns the name of the package in the store.
 func (s selection) name() string {
 	return fmt.Sprintf("%s %s %s", s.Address.ASCII(), s.Version, s.Platform)
 }
 
-// filename is that of its zip.
+// filename returns the name of the zip.
 func (s selection) filename() string { return provider.Filename(s.Address, s.Version, s.Platform) }
 
-// accepts holds a zip against each lock file: by its digest, or by what it holds, as
-// the programs' direct installation does.
+// accepts checks a zip against each lock file. Like in the programs' direct installation,
+// either the digest or the contents must match.
 func (s selection) accepts(zip digest.Digest, h store.Hashes) error {
-	is := hashesOf(zip, h)
+	actual := hashesOf(zip, h)
 	for _, locked := range s.locked {
-		if !slices.ContainsFunc(is, func(h lockfile.Hash) bool { return slices.Contains(locked, h) }) {
+		if !slices.ContainsFunc(actual, func(h lockfile.Hash) bool { return slices.Contains(locked, h) }) {
 			return s.refuse(zip, h, locked)
 		}
 	}
 	return nil
 }
 
-// possible refuses what no lock file can accept, whatever the zip holds.
-func (s selection) possible(p provider.Package) error {
+// canMatch returns an error if no content of the zip could match the lock files.
+func (s selection) canMatch(p provider.Package) error {
 	for _, locked := range s.locked {
 		if !slices.Contains(locked, lockfile.Hash(sums.ZH(p.Digest))) && !slices.ContainsFunc(locked, lockfile.Hash.IsH1) {
 			return s.refuse(p.Digest, store.Hashes{H1: p.H1}, locked)
@@ -164,28 +164,30 @@ func hashesOf(zip digest.Digest, h store.Hashes) []lockfile.Hash {
 	return all
 }
 
-// packed reports whether a package must be offered as a zip: a lock file that has an
-// h1, and not this one, keeps both programs from an unpacked package.
+// packed reports whether the package must be provided as a zip. If a lock file has h1:
+// hashes but not the one of the unpacked package, both programs reject the unpacked
+// package.
 func (s selection) packed(h store.Hashes) bool {
 	return slices.ContainsFunc(s.locked, func(locked []lockfile.Hash) bool {
 		return slices.ContainsFunc(locked, lockfile.Hash.IsH1) && !slices.Contains(locked, lockfile.Hash(h.Unpacked))
 	})
 }
 
-// hasH1 reports whether all lock files have the h1 of what a package unpacks to.
+// hasH1 reports whether all lock files have the h1: hash of the unpacked package.
 func (s selection) hasH1(h store.Hashes) bool {
 	return !slices.ContainsFunc(s.locked, func(locked []lockfile.Hash) bool {
 		return !slices.Contains(locked, lockfile.Hash(h.Unpacked))
 	})
 }
 
-// packedIfStated is packed by what is stated of a package, before it was read. Where
-// nothing is, most lock files that have an h1 have this one.
+// packedIfStated predicts packed from the metadata, before the zip is read. Without an
+// h1: hash in the metadata, it assumes that the lock files have the right one, as most
+// do.
 func (s selection) packedIfStated(p provider.Package) bool {
 	return p.H1 != "" && s.packed(store.Hashes{Unpacked: p.H1})
 }
 
-// path is where programs look for the package in a filesystem_mirror.
+// path returns the path of the package in a filesystem_mirror.
 func (s selection) path(packed bool) string {
 	dir := s.Address.String()
 	if packed {

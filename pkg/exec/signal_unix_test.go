@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/exec"
 )
 
-// signalled is what a child does that has to do with signals.
+// signalled runs the part of the child that handles signals.
 func signalled(do string) (code int) {
 	switch do {
 	case "trap":
@@ -39,9 +39,9 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestSignals sends this process what is for the child. It is not parallel: another
-// test's child would get it too.
-func TestSignals(t *testing.T) { //nolint:paralleltest // see there
+// TestSignals sends signals to this process. It is not parallel, because children of
+// other tests would receive them too.
+func TestSignals(t *testing.T) { //nolint:paralleltest // see above
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
 		w := newWorld(t)
 		w.lock(t, ".terraform.lock.hcl", nil)

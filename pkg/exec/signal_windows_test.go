@@ -1,4 +1,4 @@
 package exec_test
 
-// signalled does nothing: Windows has no signals.
+// signalled does nothing, because Windows has no signals.
 func signalled(string) (code int) { return 1 }

@@ -12,10 +12,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// keepsOCI reports whether the command gets the user's oci_mirror blocks, so that it can
-// install providers that no lock file selects. The error is [lock.ErrNotLocked] if the
-// configuration requires such a provider, and the command can't find it or must not
-// install it.
+// keepsOCI reports whether the command gets the user's oci_mirror blocks to install
+// providers that no lock file selects. If the configuration requires such a provider, and
+// the command can't find it or must not install it, the error wraps [lock.ErrNotLocked].
 func (o Options) keepsOCI(ctx context.Context, c userConfig, program string, wanted []selection) (bool, error) {
 	if !o.installs() {
 		return false, nil
@@ -27,23 +26,23 @@ func (o Options) keepsOCI(ctx context.Context, c userConfig, program string, wan
 	}
 	var problems []error
 	for _, a := range unlocked {
-		why := ""
+		reason := ""
 		switch mirrored := c.hasOCIMirror(a); {
 		case o.OnlyLocked:
-			why = "the command would install it without the checks that are demanded"
+			reason = "the command would install it without the required checks"
 		case mirrored && !keeps:
-			why = "only OpenTofu 1.10 or later can install it from the oci_mirror"
+			reason = "only OpenTofu 1.10 or later can install it from the oci_mirror"
 		case mirrored && o.Approves != nil:
 			approves, err := o.Approves(ctx, a)
 			if err != nil {
 				return false, err
 			}
 			if approves {
-				why = "its releases need approval, which OpenTofu ignores"
+				reason = "its releases need approval, which OpenTofu ignores"
 			}
 		}
-		if why != "" {
-			problems = append(problems, fmt.Errorf("%s is required by %s but %w, and %s", a, c.dir, lock.ErrNotLocked, why))
+		if reason != "" {
+			problems = append(problems, fmt.Errorf("%s is required by %s but %w, and %s", a, c.dir, lock.ErrNotLocked, reason))
 			continue
 		}
 		o.Left(a, "it is not in the lock file; tofu-oci lock adds it")
@@ -51,10 +50,10 @@ func (o Options) keepsOCI(ctx context.Context, c userConfig, program string, wan
 	return keeps, errors.Join(problems...)
 }
 
-// installs reports whether the command may install providers. Of the subcommands of
-// OpenTofu and Terraform only init does.
+// installs reports whether the command might install providers. For OpenTofu and
+// Terraform, only init does.
 func (o Options) installs() bool {
-	if !o.saysItself() {
+	if !o.reportsEmptyDir() {
 		return true
 	}
 	args := o.Command[1:]
@@ -86,9 +85,9 @@ func (o Options) unlocked(ctx context.Context, c userConfig, wanted []selection)
 }
 
 // ignores reports whether a missing package is ignored because the configuration doesn't
-// require its provider: a lock file can contain providers that are no longer required. The
-// state can still require the provider, so the error is returned if the command could
-// install it without the required checks.
+// require its provider: a lock file can contain providers that are no longer required.
+// The state can still require the provider, so the package isn't ignored if the command
+// could install it without the required checks.
 func (o Options) ignores(c userConfig, a provider.Address, err error) bool {
 	_, noPlatform := errors.AsType[*provider.PlatformError](err)
 	missing := noPlatform || errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)

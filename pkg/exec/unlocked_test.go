@@ -14,9 +14,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestUnlocked: a provider that the configuration requires and the lock file lacks is
-// left to the user's oci_mirror if the command reads that, and if nothing is demanded that
-// it does not check. Otherwise the command does not start if it would miss the provider.
+// TestUnlocked checks a provider that the configuration requires and the lock file lacks.
+// It is left to the user's oci_mirror if the command can use it and no further checks are
+// required. Otherwise, the command doesn't start if it would need the provider.
 func TestUnlocked(t *testing.T) {
 	t.Parallel()
 	const mirror = "oci_mirror {\n repository_template = \"example.com/${namespace}/${type}\"\n include = [\"registry.opentofu.org/acme/*\"]\n}\n"
@@ -81,8 +81,8 @@ func TestUnlocked(t *testing.T) {
 	}
 }
 
-// TestUnlockedInState: a provider that nothing in the configuration requires may be in the
-// state, so the oci_mirror is kept for it too.
+// TestUnlockedInState checks that the oci_mirror is kept even if the configuration
+// requires no other provider, because the state could.
 func TestUnlockedInState(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -97,8 +97,8 @@ func TestUnlockedInState(t *testing.T) {
 	}
 }
 
-// TestUnlockedUnread: a configuration that can't be read is the command's to report, unless
-// all that it requires has to be known.
+// TestUnlockedUnread checks that errors in the configuration are left to the command,
+// unless all requirements must be known.
 func TestUnlockedUnread(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

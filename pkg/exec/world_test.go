@@ -29,10 +29,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// haiku is no machine's that runs the tests.
+// haiku is never the platform of the machine that runs the tests.
 var haiku = provider.Platform{OS: "haiku", Arch: "riscv64"}
 
-// world is an origin that states no h1 of one provider, a store, and a directory to work in.
+// world is an origin registry without h1: hashes for one provider, a store, and a working
+// directory.
 type world struct {
 	offered *origintest.Origin
 	source  provider.Source
@@ -42,7 +43,8 @@ type world struct {
 	hashes  map[string]hashes
 }
 
-// hashes are those of a zip. It lists a directory, so that there are two h1.
+// hashes are the hashes of a zip. The zip has a directory entry, so there are two h1:
+// hashes.
 type hashes struct{ zh, h1, unpacked string }
 
 func newWorld(t *testing.T) *world {
@@ -96,10 +98,10 @@ func (w *world) offer(t *testing.T, name string) {
 	w.hashes[name] = h
 }
 
-// other are hashes of another platform's package.
+// other has the hashes of another platform's package.
 var other = hashes{zh: "zh:" + strings.Repeat("0", 64), h1: "h1:" + strings.Repeat("A", 43) + "="}
 
-// lock writes a lock file: for each line "TYPE VERSION", hashes.
+// lock writes a lock file. Keys have the form "TYPE VERSION", and values are hashes.
 func (w *world) lock(t *testing.T, name string, locked map[string][]string) (path string) {
 	t.Helper()
 	var b strings.Builder
@@ -136,16 +138,16 @@ func (w *world) open(t *testing.T) *store.Store {
 	return s
 }
 
-// ran is what became of a command.
+// ran is the result of a command.
 type ran struct {
 	code   int
 	stdout string
 	err    error
-	// zips are those that were fetched, requests all that was asked of the origin.
+	// zips counts fetched zips, and requests counts all requests to the origin.
 	zips, requests int
 }
 
-// run runs this test binary, under a name, as a child that does something.
+// run runs this test binary as a child under another name.
 func (w *world) run(t *testing.T, name, do string, change ...func(*exec.Options)) ran {
 	t.Helper()
 	var out bytes.Buffer
@@ -185,7 +187,7 @@ func (w *world) options(t *testing.T, name, do string) exec.Options {
 	}
 }
 
-// envChild says what the test binary does as a child.
+// envChild is the environment variable with the task of the child.
 const envChild = "TEST_EXEC_CHILD"
 
 func TestMain(m *testing.M) {
@@ -206,8 +208,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// programs is a directory with a copy of the test binary, under all names that it was
-// run by: Windows removes no name of a program that runs.
+// programs is a directory with a copy of the test binary under all used names. Windows
+// can't remove the file of a running program.
 var programs string
 
 func child(dir string) string { return filepath.Join(dir, "child") }
@@ -220,10 +222,10 @@ func copySelf(path string) error {
 	return os.WriteFile(path, self, 0o700)
 }
 
-// envVersion is what the child prints as its version.
+// envVersion is the version that the child prints.
 const envVersion = "TEST_EXEC_VERSION"
 
-// asChild is the child.
+// asChild runs the task of the child.
 func asChild(do string) (code int) {
 	if len(os.Args) == 2 && os.Args[1] == "version" {
 		fmt.Println(os.Getenv(envVersion))
@@ -232,7 +234,7 @@ func asChild(do string) (code int) {
 	switch do {
 	case "fail":
 		return 3
-	case "show": // what it finds
+	case "show": // prints what it finds
 		text, err := os.ReadFile(os.Getenv("TF_CLI_CONFIG_FILE"))
 		fmt.Println(string(text), err)
 		for _, name := range []string{"TF_PLUGIN_CACHE_DIR", "TERRAFORM_CONFIG"} {
@@ -249,7 +251,7 @@ func asChild(do string) (code int) {
 	return 0
 }
 
-// configured reads what the child showed.
+// configured parses the output of the "show" task.
 func (r ran) configured(t *testing.T) (c cliconfig.Config, mirror string) {
 	t.Helper()
 	if r.err != nil || r.code != 0 {
@@ -269,8 +271,8 @@ func (r ran) configured(t *testing.T) (c cliconfig.Config, mirror string) {
 	return c, mirror
 }
 
-// holds looks for packages in a mirror: "HOST/… → content" of what is unpacked, and
-// the names of zips.
+// holds returns the packages in a mirror: "HOST/… → content" for unpacked ones, and the
+// names of zips.
 func holds(t *testing.T, mirror string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -303,12 +305,12 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// noJudge is for where a judge is wanted.
+// noJudge accepts every release.
 func noJudge(context.Context, provider.Release) (provider.Verdict, error) {
 	return provider.Verdict{}, nil
 }
 
-// asked counts the releases that a source is asked for.
+// asked counts the releases that are requested from a source.
 type asked struct {
 	provider.Source
 	times *int
@@ -332,7 +334,7 @@ func (gone) Release(context.Context, provider.Address, provider.Version, ...prov
 	return provider.Release{}, errGone
 }
 
-// signed is a source whose releases have got a signature.
+// signed is a source whose releases have a signature.
 type signed struct{ provider.Source }
 
 func (s signed) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {

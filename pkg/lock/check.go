@@ -18,13 +18,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Rules lists all kinds of findings, for those who document or configure them.
+// Rules lists all kinds of findings of [Check], for documentation and configuration.
 func Rules() []finding.Rule {
 	return []finding.Rule{
-		{Code: "lock-provider-missing", Means: "A provider that is locked is not there."},
-		{Code: "lock-version-missing", Means: "The version that is locked is not there."},
-		{Code: "lock-version-denied", Means: "The version that is locked is denied."},
-		{Code: "lock-platform-missing", Means: "The version that is locked is not there for a platform."},
+		{Code: "lock-provider-missing", Means: "A locked provider is missing."},
+		{Code: "lock-version-missing", Means: "A locked version is missing."},
+		{Code: "lock-version-denied", Means: "A locked version is denied."},
+		{Code: "lock-platform-missing", Means: "A locked version has no package for a platform."},
 		{Code: "lock-package-missing", Means: "The zip of a package does not exist in the repository, or has another size than its manifest states."},
 		{Code: "lock-hash-missing", Means: "The lock file has no hash of the package for a platform."},
 		{Code: "lock-hash-disagrees", Means: "The lock file has other hashes than the package for a platform."},
@@ -32,30 +32,32 @@ func Rules() []finding.Rule {
 	}
 }
 
-// Checked says what was found of a selection.
+// Checked is the result of checking a selection.
 type Checked struct {
-	// File is the lock file.
+	// File is the path of the lock file.
 	File      string
 	Selection lockfile.Selection
 	Findings  []finding.Finding
-	// Unknown counts the hashes that the source knows nothing of, such as those of
-	// other platforms' packages. They are no error.
+	// Unknown is the number of locked hashes that the source doesn't have, such as those
+	// of packages for other platforms. They are not errors.
 	Unknown int
 	// Unchecked is the number of packages whose source can't check that their zips exist,
 	// such as an origin registry.
 	Unchecked int
-	// Err says why the selection could not be looked at.
+	// Err is the reason the selection could not be checked.
 	Err error
 
-	// from is what named the repository.
+	// from is the template of the repository, or the zero value if the CLI configuration
+	// determines the repository.
 	from template.Template
 }
 
-// Check says whether what a lock file selects can be installed from a source. Of
-// the options Platforms, Verify, Template and Repository count; no platforms means this machine's. The
-// findings are about what OpenTofu needs to install from an OCI registry: the zh
-// hash of the platform's zip; of a package that is there unpacked, its h1. When the
-// context ends, so does the list.
+// Check checks whether the selections of a lock file can be installed from a source. Of
+// the options, Platforms, Verify, Template, and Repository are used. If Platforms is
+// empty, only this machine's platform is checked. Findings concern the hashes that
+// OpenTofu needs to install from an OCI registry: the zh: hash of the platform's zip or,
+// for an unpacked package, its h1: hash. If ctx is canceled, the remaining selections are
+// omitted.
 func Check(ctx context.Context, src provider.Source, file string, f *lockfile.File, o Options) []Checked {
 	if len(o.Platforms) == 0 {
 		o.Platforms = []provider.Platform{provider.CurrentPlatform()}
@@ -71,7 +73,7 @@ func Check(ctx context.Context, src provider.Source, file string, f *lockfile.Fi
 }
 
 func (c *Checked) check(ctx context.Context, src provider.Source, o Options) error {
-	// 1. The release.
+	// 1. Fetch the release.
 	s := c.Selection
 	release, err := src.Release(ctx, s.Address, s.Version)
 	denied, isDenied := errors.AsType[*repository.DeniedError](err)
@@ -80,11 +82,11 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 		c.add("", "lock-version-denied", fmt.Sprintf("%s %s is denied: %s.", s.Address, s.Version, doctor.DenialReason(denied.Record)), finding.Remedy{Hint: "choose another version", Command: "tofu-oci lock --upgrade"})
 		return nil
 	case errors.Is(err, provider.ErrProviderNotFound):
-		problem, remedy := o.staged(ctx, s).Or(fmt.Sprintf("%s is not there", s.Address), c.bring(""))
+		problem, remedy := o.approvalState(ctx, s).Or(fmt.Sprintf("%s does not exist in the source", s.Address), c.mirrorRemedy(""))
 		c.add("", "lock-provider-missing", problem, remedy)
 		return nil
 	case errors.Is(err, provider.ErrVersionNotFound):
-		problem, remedy := o.staged(ctx, s).Or(fmt.Sprintf("%s %s is not there; %s", s.Address, s.Version, c.others(ctx, src)), c.bring(""))
+		problem, remedy := o.approvalState(ctx, s).Or(fmt.Sprintf("%s %s does not exist in the source; %s", s.Address, s.Version, c.existingVersions(ctx, src)), c.mirrorRemedy(""))
 		c.add("", "lock-version-missing", problem, remedy)
 		return nil
 	case err != nil:
@@ -99,7 +101,7 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 	if err != nil {
 		return err
 	}
-	// 2. What the lock file has that is not there.
+	// 2. Find the locked hashes that the source doesn't have.
 	for _, p := range release.Packages {
 		known = append(known, lockfile.Hash(p.H1))
 	}
@@ -110,11 +112,11 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 		}
 	}
 	c.Unknown = len(unknown)
-	// 3. What is there that the lock file does not have.
+	// 3. Check the package of each platform.
 	for _, platform := range o.Platforms {
 		i := slices.IndexFunc(release.Packages, func(p provider.Package) bool { return p.Platform == platform })
 		if i < 0 {
-			c.add(platform.String(), "lock-platform-missing", fmt.Sprintf("%s %s has no package for %s.", s.Address, s.Version, platform), c.bringPlatform(release, platform))
+			c.add(platform.String(), "lock-platform-missing", fmt.Sprintf("%s %s has no package for %s.", s.Address, s.Version, platform), c.mirrorPlatformRemedy(release, platform))
 			continue
 		}
 		c.hash(release.Packages[i], unknown)
@@ -150,39 +152,39 @@ func (c *Checked) zip(ctx context.Context, src provider.Source, p provider.Packa
 	return nil
 }
 
-// hash holds a package against the locked hashes. unknown are those among them that
+// hash checks that the hash of a package is locked. unknown lists the locked hashes that
 // no package has.
 func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
-	s, platform, relock := c.Selection, p.Platform.String(), c.relock()
+	s, platform, relock := c.Selection, p.Platform.String(), c.lockCommand()
 	switch {
-	case p.Digest == "": // clients hold an unpacked directory against h1 hashes, if there are any
+	case p.Digest == "": // clients verify an unpacked directory only if h1: hashes are locked
 		if !slices.Contains(s.Hashes, lockfile.Hash(p.H1)) && slices.ContainsFunc(s.Hashes, lockfile.Hash.IsH1) {
-			c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash of %s %s for %s, which is there unpacked and is %s.", s.Address, s.Version, platform, p.H1), relock)
+			c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash of the unpacked package of %s %s for %s, which has %s.", s.Address, s.Version, platform, p.H1), relock)
 		}
 	case slices.Contains(s.Hashes, zh(p.Digest)):
 	case slices.Contains(s.Hashes, lockfile.Hash(p.H1)):
-		c.add(platform, "lock-h1-only", fmt.Sprintf("The lock file has the h1 hash of %s %s for %s, which exec and pull go by, but not %s, which OpenTofu demands from an OCI registry.",
+		c.add(platform, "lock-h1-only", fmt.Sprintf("The lock file has the h1 hash of %s %s for %s, which is sufficient for exec and pull, but not %s, which OpenTofu requires for OCI registries.",
 			s.Address, s.Version, platform, zh(p.Digest)), relock)
 	case slices.ContainsFunc(unknown, lockfile.Hash.IsZH), p.H1 != "" && slices.ContainsFunc(unknown, lockfile.Hash.IsH1) && !slices.ContainsFunc(s.Hashes, lockfile.Hash.IsZH):
-		c.add(platform, "lock-hash-disagrees", fmt.Sprintf("The lock file does not have %s of %s %s for %s, and has hashes that no package here has: %s.",
+		c.add(platform, "lock-hash-disagrees", fmt.Sprintf("The lock file lacks %s of %s %s for %s, and has hashes that match no package: %s.",
 			zh(p.Digest), s.Address, s.Version, platform, join(unknown)),
 			finding.Remedy{Hint: "compare with the checksums of the origin before anything else: either these packages or those that were locked are not what its author released"})
 	default:
-		c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash of %s %s for %s, which is %s.", s.Address, s.Version, platform, zh(p.Digest)), relock)
+		c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash of %s %s for %s, which has %s.", s.Address, s.Version, platform, zh(p.Digest)), relock)
 	}
 }
 
-// others says which versions there are.
-func (c *Checked) others(ctx context.Context, src provider.Source) string {
+// existingVersions describes which versions exist.
+func (c *Checked) existingVersions(ctx context.Context, src provider.Source) string {
 	versions, err := src.Versions(ctx, c.Selection.Address)
 	if err != nil {
-		return "which versions are could not be asked"
+		return "listing the existing versions failed"
 	}
 	return provider.SomeVersions(versions)
 }
 
-// staged reports whether a selection that is missing is pending or denied.
-func (o Options) staged(ctx context.Context, s lockfile.Selection) doctor.PendingInfo {
+// approvalState returns the approval state of a missing version.
+func (o Options) approvalState(ctx context.Context, s lockfile.Selection) doctor.PendingInfo {
 	if o.Repository == nil {
 		return doctor.PendingInfo{}
 	}
@@ -193,29 +195,29 @@ func (o Options) staged(ctx context.Context, s lockfile.Selection) doctor.Pendin
 	return doctor.FindPending(ctx, repo, provider.Requirement{Address: s.Address, Constraint: s.Version.Constraint()}, o.Template)
 }
 
-// bring is the command that brings what is missing, and what does where no registry
-// offers it.
-func (c *Checked) bring(flags string) finding.Remedy {
+// mirrorRemedy returns the remedy for missing content: the command that mirrors it, and
+// alternatives for providers that no registry offers.
+func (c *Checked) mirrorRemedy(flags string) finding.Remedy {
 	return finding.Remedy{
-		Hint:    "mirror it; if it was built here, publish it there; if another repository has it, copy it from there",
+		Hint:    "mirror it; if you built it, publish it; if another repository has it, copy it",
 		Command: doctor.MirrorCommand(c.Selection.Address, c.from, c.Selection.Version.String()) + flags,
 	}
 }
 
-// bringPlatform returns the remedy for a missing package. SHA256SUMS lists every package
+// mirrorPlatformRemedy returns the remedy for a missing package. SHA256SUMS lists every package
 // of the release, so a package that it doesn't list can't be mirrored.
-func (c *Checked) bringPlatform(r provider.Release, platform provider.Platform) finding.Remedy {
+func (c *Checked) mirrorPlatformRemedy(r provider.Release, platform provider.Platform) finding.Remedy {
 	document, ok := r.Document(provider.KindSums)
 	listed, err := sums.Parse(document.Bytes)
 	if _, has := listed.Lookup(provider.Filename(r.Address, r.Version, platform)); !ok || err != nil || has {
-		return c.bring(" --platform " + platform.String())
+		return c.mirrorRemedy(" --platform " + platform.String())
 	}
-	return finding.Remedy{Hint: fmt.Sprintf("%s lists no package for %s, so its author released none: lock another version, or leave out the platform; if you build this provider, publish it for %s",
+	return finding.Remedy{Hint: fmt.Sprintf("%s lists no package for %s, so its publisher did not release one: lock another version, or omit the platform; if you build this provider, publish it for %s",
 		document.Name, platform, platform)}
 }
 
-// relock is the command that locks what is there.
-func (c *Checked) relock() finding.Remedy {
+// lockCommand returns the command that locks the packages of the source.
+func (c *Checked) lockCommand() finding.Remedy {
 	command := fmt.Sprintf("tofu-oci lock '%s@%s'", c.Selection.Address, c.Selection.Version)
 	if c.from != (template.Template{}) {
 		command += " --from " + text.Quote(c.from.String())

@@ -19,12 +19,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// TestCheck has every kind of finding. found are CODE PLATFORM; a name with "missing"
-// is what is not there.
+// TestCheck covers each kind of finding. Findings are written as "CODE PLATFORM".
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	shelf := newShelf(t, thing, "1.0.0", "1.1.0")
-	r := shelf.releases[0]
+	fakeSource := newFakeSource(t, thing, "1.0.0", "1.1.0")
+	r := fakeSource.releases[0]
 	haiku, plan9 := r.Packages[0], r.Packages[1]
 	if haiku.Platform != nouns.Haiku {
 		t.Fatal("packages are sorted otherwise")
@@ -38,33 +37,33 @@ func TestCheck(t *testing.T) {
 		unknown          int
 		problem          string
 	}{
-		"all is well":              {thing, "1.0.0", []string{zhOf(haiku), zhOf(plan9), haiku.H1}, nil, nil, 0, ""},
-		"and there is more":        {thing, "1.0.0", []string{zhOf(haiku), zhOf(plan9), "h1:x", "zh:y", "h3:z"}, nil, nil, 3, ""},
-		"another line of the sums": {thing, "1.0.0", []string{zhOf(haiku), zhOf(plan9), string(zhOfManifest)}, nil, nil, 0, ""},
-		"no such provider":         {"registry.example.org/acme/none", "1.0.0", nil, nil, []string{"lock-provider-missing"}, 0, "registry.example.org/acme/none is not there."},
-		"no such version":          {thing, "9.0.0", nil, nil, []string{"lock-version-missing"}, 0, "registry.example.org/acme/thing 9.0.0 is not there; existing versions: 1.1.0, 1.0.0."},
+		"valid":                              {thing, "1.0.0", []string{zhOf(haiku), zhOf(plan9), haiku.H1}, nil, nil, 0, ""},
+		"additional hashes":                  {thing, "1.0.0", []string{zhOf(haiku), zhOf(plan9), "h1:x", "zh:y", "h3:z"}, nil, nil, 3, ""},
+		"hash of another file in SHA256SUMS": {thing, "1.0.0", []string{zhOf(haiku), zhOf(plan9), string(zhOfManifest)}, nil, nil, 0, ""},
+		"no such provider":                   {"registry.example.org/acme/none", "1.0.0", nil, nil, []string{"lock-provider-missing"}, 0, "registry.example.org/acme/none does not exist in the source"},
+		"no such version":                    {thing, "9.0.0", nil, nil, []string{"lock-version-missing"}, 0, "registry.example.org/acme/thing 9.0.0 does not exist in the source; existing versions: 1.1.0, 1.0.0."},
 		"no such platform": {thing, "1.0.0", []string{zhOf(haiku), zhOf(plan9)}, func(r *provider.Release) { r.Packages = r.Packages[:1] },
 			[]string{"lock-platform-missing plan9_mips"}, 0, "has no package for plan9_mips"},
 		"a platform that was never released": {thing, "1.0.0", []string{zhOf(haiku)}, func(r *provider.Release) {
 			r.Packages = r.Packages[:1]
 			r.Documents = []provider.Document{sumsOf(*r, sums.New(map[string]digest.Digest{haiku.Filename: haiku.Digest}).Bytes())}
 		}, []string{"lock-platform-missing plan9_mips"}, 0, "has no package for plan9_mips"},
-		"h1 alone":        {thing, "1.0.0", []string{haiku.H1, zhOf(plan9)}, nil, []string{"lock-h1-only haiku_riscv64"}, 0, "but not " + zhOf(haiku) + ", which OpenTofu demands"},
-		"one has no hash": {thing, "1.0.0", []string{zhOf(plan9)}, nil, []string{"lock-hash-missing haiku_riscv64"}, 0, "has no hash of registry.example.org/acme/thing 1.0.0 for haiku_riscv64, which is " + zhOf(haiku)},
-		"no hashes":       {thing, "1.0.0", nil, nil, []string{"lock-hash-missing haiku_riscv64", "lock-hash-missing plan9_mips"}, 0, ""},
-		"other bytes":     {thing, "1.0.0", []string{zhOf(plan9), string(wrongZH)}, nil, []string{"lock-hash-disagrees haiku_riscv64"}, 1, "has hashes that no package here has: " + string(wrongZH)},
-		"other contents":  {thing, "1.0.0", []string{string(wrongH1)}, nil, []string{"lock-hash-disagrees haiku_riscv64", "lock-hash-disagrees plan9_mips"}, 1, ""},
-		"contents that nobody states": {thing, "1.0.0", []string{haiku.H1}, func(r *provider.Release) { r.Packages[0].H1, r.Packages[1].H1 = "", "" },
+		"only h1":            {thing, "1.0.0", []string{haiku.H1, zhOf(plan9)}, nil, []string{"lock-h1-only haiku_riscv64"}, 0, "but not " + zhOf(haiku) + ", which OpenTofu requires"},
+		"one has no hash":    {thing, "1.0.0", []string{zhOf(plan9)}, nil, []string{"lock-hash-missing haiku_riscv64"}, 0, "has no hash of registry.example.org/acme/thing 1.0.0 for haiku_riscv64, which has " + zhOf(haiku)},
+		"no hashes":          {thing, "1.0.0", nil, nil, []string{"lock-hash-missing haiku_riscv64", "lock-hash-missing plan9_mips"}, 0, ""},
+		"different zip":      {thing, "1.0.0", []string{zhOf(plan9), string(wrongZH)}, nil, []string{"lock-hash-disagrees haiku_riscv64"}, 1, "has hashes that match no package: " + string(wrongZH)},
+		"different contents": {thing, "1.0.0", []string{string(wrongH1)}, nil, []string{"lock-hash-disagrees haiku_riscv64", "lock-hash-disagrees plan9_mips"}, 1, ""},
+		"no h1 in the metadata": {thing, "1.0.0", []string{haiku.H1}, func(r *provider.Release) { r.Packages[0].H1, r.Packages[1].H1 = "", "" },
 			[]string{"lock-hash-missing haiku_riscv64", "lock-hash-missing plan9_mips"}, 1, ""},
 		"unpacked": {thing, "1.0.0", []string{haiku.H1}, func(r *provider.Release) {
 			for i := range r.Packages {
 				r.Packages[i].Digest = ""
 			}
-		}, []string{"lock-hash-missing plan9_mips"}, 0, "which is there unpacked and is " + plan9.H1},
+		}, []string{"lock-hash-missing plan9_mips"}, 0, "which has " + plan9.H1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShelf(t, thing, "1.0.0", "1.1.0")
+			s := newFakeSource(t, thing, "1.0.0", "1.1.0")
 			if test.change != nil {
 				test.change(s.first())
 			}
@@ -108,9 +107,9 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// withStat is a source that can tell which zips exist.
+// withStat is a source that can check which zips exist.
 type withStat struct {
-	*shelf
+	*fakeSource
 	stat func(provider.Package) (bool, error)
 }
 
@@ -118,11 +117,11 @@ func (s withStat) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Stat: func(_ context.Context, p provider.Package) (bool, error) { return s.stat(p) }}
 }
 
-// TestCheckZips: a release that is listed can be without its zips.
+// TestCheckZips checks that missing zips are found although the release is listed.
 func TestCheckZips(t *testing.T) {
 	t.Parallel()
-	shelf := newShelf(t, thing, "1.0.0")
-	r := shelf.releases[0]
+	fakeSource := newFakeSource(t, thing, "1.0.0")
+	r := fakeSource.releases[0]
 	f := file(t, []string{thing, "1.0.0", string(zh(r.Packages[0].Digest)), string(zh(r.Packages[1].Digest))})
 	refused := errors.New("refused on purpose")
 	for name, test := range map[string]struct {
@@ -140,7 +139,7 @@ func TestCheckZips(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			src := withStat{shelf, func(provider.Package) (bool, error) { return test.checked, test.err }}
+			src := withStat{fakeSource, func(provider.Package) (bool, error) { return test.checked, test.err }}
 			all := lock.Check(t.Context(), src, "f", f, lock.Options{Platforms: []provider.Platform{nouns.Haiku, nouns.Plan9}})
 			var found []string
 			for _, f := range all[0].Findings {
@@ -156,11 +155,11 @@ func TestCheckZips(t *testing.T) {
 	}
 }
 
-// TestCheckGoesOn: what can't be looked at does not stop the others, and all are told
-// in the order of the file.
-func TestCheckGoesOn(t *testing.T) {
+// TestCheckContinues checks that a selection that can't be checked doesn't stop the others,
+// and that results are in the order of the file.
+func TestCheckContinues(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, thing, "1.0.0")
+	s := newFakeSource(t, thing, "1.0.0")
 	s.add(t, other, "1.0.0")
 	refused := errors.New("refused on purpose")
 	f := file(t, []string{thing, "1.0.0"}, []string{other, "1.0.0"})
@@ -173,7 +172,7 @@ func TestCheckGoesOn(t *testing.T) {
 	if len(all) != 2 || !errors.Is(all[0].Err, refused) || all[0].Findings != nil {
 		t.Fatalf("got %+v", all)
 	}
-	// Without platforms it is this machine's.
+	// Without platforms, this machine's platform is checked.
 	if got := fmt.Sprint(all[1].Findings); all[1].Err != nil || !strings.Contains(got, provider.CurrentPlatform().String()) {
 		t.Errorf("got %s, %v", got, all[1].Err)
 	}

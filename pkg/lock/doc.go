@@ -1,11 +1,11 @@
-// Package lock brings lock files and repositories together: which hashes a
-// release has, without fetching its zips; lock files that hold them for every
-// platform; whether what is locked is there; and a source that gives nothing but
-// what is locked.
+// Package lock creates and checks lock files. It determines the hashes of a release
+// without downloading its zips, writes lock files with the hashes of all platforms,
+// checks whether locked providers can be installed, and restricts sources to locked
+// packages.
 //
 //	lock   = any source → hashes → .terraform.lock.hcl
 //	mirror = NewSource(origin registry, selections) → …
 //	pull   = NewSource(any source, selections)      → …
 //
-// The format of the files is package lockfile's.
+// Package lockfile implements the file format.
 package lock

@@ -10,41 +10,42 @@ import (
 
 var (
 	// ErrIncomplete is returned if a version can't be selected, because a part of the
-	// configuration that could not be read may exclude it.
+	// configuration that can't be read could exclude it.
 	ErrIncomplete = provider.Errorf(provider.Refused, "not all requirements of the configuration are known")
 	// ErrLocked is returned if the locked version does not meet the requirements.
 	ErrLocked = provider.Errorf(provider.Conflict, "locked")
-	// ErrNotLocked is returned if lock files select no version of a provider, or another one.
+	// ErrNotLocked is returned if lock files do not select a provider, or select a
+	// different version.
 	ErrNotLocked = provider.Errorf(provider.NotFound, "not in the lock file")
-	// ErrNoFile is returned for a name that no lock file has.
+	// ErrNoFile is returned if no lock file is found.
 	ErrNoFile = provider.Errorf(provider.NotFound, "no lock file")
 )
 
-// HashError says that a package is not one of those that are locked, or that no
-// package of a version is.
+// HashError reports that a package doesn't match the locked hashes. If Platform is the
+// zero value, none of the packages of the release does.
 type HashError struct {
 	Address provider.Address
 	Version provider.Version
-	// Platform is the zero value where no package of the version is locked.
+	// Platform is the platform of the package, or the zero value for all packages.
 	Platform provider.Platform
-	// Got are the hashes of what there is, as far as they are known.
+	// Got lists the known hashes of the package.
 	Got []lockfile.Hash
-	// Locked are those of the lock file.
+	// Locked lists the hashes in the lock file.
 	Locked []lockfile.Hash
 }
 
 func (e *HashError) Error() string {
-	what := fmt.Sprintf("%s %s", e.Address, e.Version)
+	subject := fmt.Sprintf("%s %s", e.Address, e.Version)
 	if e.Platform != (provider.Platform{}) {
-		what += " for " + e.Platform.String()
+		subject += " for " + e.Platform.String()
 	}
-	return what + " " + e.problem()
+	return subject + " " + e.problem()
 }
 
 // Kind returns [provider.Unverified].
 func (e *HashError) Kind() provider.ErrorKind { return provider.Unverified }
 
-// Within returns the text for a message that has named the release.
+// Within returns the text for a message that already contains the release.
 func (e *HashError) Within(a provider.Address, v provider.Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()
@@ -57,12 +58,12 @@ func (e *HashError) Within(a provider.Address, v provider.Version) string {
 
 func (e *HashError) problem() string {
 	if len(e.Locked) == 0 {
-		return "can't be held against the lock file, which has no hashes of it"
+		return "cannot be verified, because the lock file has no hashes of it"
 	}
-	return fmt.Sprintf("is not what the lock file has: it is %s, locked are %s", join(e.Got), join(e.Locked))
+	return fmt.Sprintf("does not match the lock file: got %s, want %s", join(e.Got), join(e.Locked))
 }
 
-// maxHashes is how many hashes an error shows.
+// maxHashes is the maximum number of hashes in an error message.
 const maxHashes = 6
 
 func join(hashes []lockfile.Hash) string {

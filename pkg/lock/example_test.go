@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// What a repository holds of acme/rocket goes into a lock file, for all platforms.
+// Directory locks acme/rocket with the hashes of all platforms in the repository.
 func ExampleDirectory() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -42,7 +42,7 @@ func ExampleDirectory() {
 	// # This file is maintained automatically by
 }
 
-// The hashes of a release come from what lies beside the zips.
+// The hashes of a release come from metadata in the repository.
 func ExampleHashes() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -67,7 +67,7 @@ func ExampleHashes() {
 	// <nil>
 }
 
-// A pipeline asks whether what is locked is there.
+// A pipeline checks whether the locked providers can be installed.
 func ExampleCheck() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -88,11 +88,11 @@ func ExampleCheck() {
 		}
 	}
 	// Output:
-	// .terraform.lock.hcl:1: registry.opentofu.org/acme/rocket 1.2.0 is not there; existing versions: 1.0.0.
+	// .terraform.lock.hcl:1: registry.opentofu.org/acme/rocket 1.2.0 does not exist in the source; existing versions: 1.0.0.
 	// lock-version-missing true tofu-oci mirror 'registry.opentofu.org/acme/rocket@1.2.0'
 }
 
-// What comes out of a repository is what lock files select, and nothing else.
+// NewSource restricts a source to the packages that lock files select.
 func ExampleNewSource() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -135,7 +135,7 @@ func ExampleNewSource() {
 	// layout-rebuilt 0 true
 }
 
-// Lock files are named one by one, by the tree they are in, or by a pattern.
+// Lock files are found by path, by directory, or by pattern.
 func ExampleFind() {
 	dir, remove := exampletest.Dir()
 	defer remove()

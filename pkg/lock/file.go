@@ -21,17 +21,17 @@ type FileOptions struct {
 	Options
 	// Configuration configures how the configuration is read.
 	Configuration configuration.Options
-	// Named lists the providers to lock. Each must also meet the constraints of the
-	// configuration, if that requires it. If empty, all providers that the configuration
-	// requires are locked, and all others are removed from the lock file if the
-	// requirements of all modules are known.
+	// Named lists the providers to lock. If the configuration requires a provider in the
+	// list, its constraints must be met too. If Named is empty, all required providers
+	// are locked. In this case, other providers are removed from the lock file, provided
+	// that the requirements of all modules are known.
 	Named []provider.Requirement
-	// Skip, if not nil, reports whether a required provider is not locked.
+	// Skip, if not nil, reports whether to skip a required provider.
 	Skip func(provider.Address) bool
-	// Upgrade selects the newest versions that meet the requirements, instead of keeping
-	// the locked versions.
+	// Upgrade selects the newest versions that meet the requirements instead of keeping
+	// locked versions.
 	Upgrade bool
-	// DryRun writes nothing.
+	// DryRun prevents writing.
 	DryRun bool
 
 	incomplete bool // see Change.Incomplete
@@ -43,18 +43,18 @@ type Locked struct {
 	Requirement provider.Requirement
 	// Selection is the new selection. It is the zero value if Err is set.
 	Selection lockfile.Selection
-	// Was is the selection before the change, or nil if there was none.
-	Was *lockfile.Selection
+	// Previous is the selection before the change, or nil if there was none.
+	Previous *lockfile.Selection
 	// Denied lists the versions that were not selected because they are denied.
 	Denied []provider.Version
 	// Err is the reason the provider could not be locked.
 	Err error
 
-	// narrower is a constraint that must be met too, and that is not recorded.
+	// narrower is an additional constraint that is not recorded.
 	narrower provider.Constraint
 }
 
-// Change describes what [Directory] does to a lock file.
+// Change describes how [Directory] changes a lock file.
 type Change struct {
 	// Path is the path of the lock file.
 	Path string
@@ -62,7 +62,7 @@ type Change struct {
 	Old, New []byte
 	// Providers lists the providers to lock, in the order of the requirements.
 	Providers []Locked
-	// Removed lists the providers that were removed, sorted by address.
+	// Removed lists the removed providers, sorted by address.
 	Removed []provider.Address
 	// Skipped lists the required providers that FileOptions.Skip excludes.
 	Skipped []provider.Address
@@ -70,8 +70,8 @@ type Change struct {
 	Written bool
 	// Unread describes the modules whose requirements are unknown.
 	Unread []string
-	// Incomplete reports that requirements are unknown that could exclude any version.
-	// Locked versions are kept, and selecting another version fails with [ErrIncomplete].
+	// Incomplete reports that unknown requirements could exclude any version. Locked
+	// versions are kept, and selecting another version fails with [ErrIncomplete].
 	Incomplete bool
 }
 
@@ -79,11 +79,10 @@ type Change struct {
 // change.
 const maxRounds = 5
 
-// Directory locks providers in the lock file of a directory, which is created if it does
-// not exist. The file is written only if every provider could be locked. Directory
-// returns the errors of reading the configuration and the lock file, and
-// [lockfile.ErrChanged] if other processes keep changing the file. Problems with
-// providers are in the Change.
+// Directory locks providers in the lock file of a directory. It creates the file if
+// necessary, and writes it only if every provider could be locked. It returns errors of
+// reading the configuration and the lock file, and [lockfile.ErrChanged] if other
+// processes keep changing the file. Errors of single providers are in the Change.
 func Directory(ctx context.Context, src provider.Source, dir string, o FileOptions) (Change, error) {
 	c := Change{Path: filepath.Join(dir, Filename)}
 	// 1. Read the configuration.
@@ -100,7 +99,8 @@ func Directory(ctx context.Context, src provider.Source, dir string, o FileOptio
 			return c, err
 		}
 		c.Old, c.Removed = f.Bytes(), nil
-		// 3. Select versions and hashes. Other processes can use the file in the meantime.
+		// 3. Select versions and hashes. Other processes can change the file in the
+		// meantime.
 		if c.Providers, err = lockAll(ctx, src, f, wanted, o); err != nil {
 			return c, err
 		}
@@ -126,8 +126,8 @@ func Directory(ctx context.Context, src provider.Source, dir string, o FileOptio
 	}
 }
 
-// require returns the providers to lock: the named ones, or those that the configuration
-// requires.
+// require returns the providers to lock: the named providers or, if there are none, the
+// required ones.
 func (c *Change) require(found configuration.Configuration, o FileOptions) (wanted []Locked) {
 	exact := len(o.Named) > 0
 	for _, named := range o.Named {
@@ -141,7 +141,7 @@ func (c *Change) require(found configuration.Configuration, o FileOptions) (want
 	}
 	for _, call := range found.NotLookedAt {
 		c.Unread = append(c.Unread, call.String())
-		// A module that is only not installed is not a reason to lock nothing.
+		// If a module is merely not installed, versions can still be selected.
 		c.Incomplete = c.Incomplete || call.Source == "" && !exact
 	}
 	if len(o.Named) > 0 {
@@ -157,7 +157,7 @@ func (c *Change) require(found configuration.Configuration, o FileOptions) (want
 	return wanted
 }
 
-// read reads a lock file; one that is not there is empty.
+// read reads a lock file. If the file doesn't exist, it returns an empty one.
 func read(path string) (*lockfile.File, error) {
 	f, err := lockfile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -166,13 +166,13 @@ func read(path string) (*lockfile.File, error) {
 	return f, err
 }
 
-// lockAll returns the providers to lock with their selections.
+// lockAll returns the providers to lock, with their selections.
 func lockAll(ctx context.Context, src provider.Source, f *lockfile.File, wanted []Locked, o FileOptions) ([]Locked, error) {
 	var all []Locked
 	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (Locked, bool) {
 		l := wanted[i]
 		if was, ok := f.Selection(l.Requirement.Address); ok {
-			l.Was = &was
+			l.Previous = &was
 		}
 		l.Selection, l.Err = l.choose(ctx, src, o)
 		return l, true
@@ -180,7 +180,7 @@ func lockAll(ctx context.Context, src provider.Source, f *lockfile.File, wanted 
 	return all, ctx.Err()
 }
 
-// apply makes the change in a lock file. Providers that failed stay as they are.
+// apply applies the change to a lock file. Providers with errors are left unchanged.
 func (c *Change) apply(f *lockfile.File, o FileOptions) {
 	f.Terraform = o.Configuration.Terraform
 	for _, a := range c.Removed {
@@ -193,7 +193,7 @@ func (c *Change) apply(f *lockfile.File, o FileOptions) {
 	}
 }
 
-// prune sets Removed to the locked providers that nothing requires.
+// prune sets Removed to the locked providers that the configuration doesn't require.
 func (c *Change) prune(f *lockfile.File, found configuration.Configuration) {
 	for _, s := range f.Selections() {
 		if !found.Requires(s.Address) {
@@ -206,8 +206,8 @@ func (c *Change) failed() bool {
 	return slices.ContainsFunc(c.Providers, func(l Locked) bool { return l.Err != nil })
 }
 
-// choose returns the selection of a provider. The locked hashes of the same version are
-// kept, unless they are the hashes of different packages.
+// choose returns the selection of a provider. Locked hashes of the same version are kept,
+// unless they belong to different packages.
 func (l *Locked) choose(ctx context.Context, src provider.Source, o FileOptions) (lockfile.Selection, error) {
 	a := l.Requirement.Address
 	required, err := l.Requirement.Constraint.And(l.narrower)
@@ -222,29 +222,30 @@ func (l *Locked) choose(ctx context.Context, src provider.Source, o FileOptions)
 	if err != nil {
 		return lockfile.Selection{}, err
 	}
-	if l.Was != nil && l.Was.Version == v && len(l.Was.Hashes) > 0 {
-		if err := agree(ctx, src, *l.Was, hashes, o.Options); err != nil {
+	if l.Previous != nil && l.Previous.Version == v && len(l.Previous.Hashes) > 0 {
+		if err := agree(ctx, src, *l.Previous, hashes, o.Options); err != nil {
 			return lockfile.Selection{}, err
 		}
-		hashes = append(hashes, l.Was.Hashes...)
+		hashes = append(hashes, l.Previous.Hashes...)
 	}
-	if l.Was == nil || o.Upgrade {
+	if l.Previous == nil || o.Upgrade {
 		l.Denied = source.Denied(ctx, src, provider.Requirement{Address: a, Constraint: required}, 1, []provider.Version{v})
 	}
 	slices.Sort(hashes)
 	return lockfile.Selection{Address: a, Version: v, Constraints: l.Requirement.Constraint, Hashes: slices.Compact(hashes)}, nil
 }
 
-// version returns the version to lock: the locked version, which must meet the constraint,
-// or the newest version that does if none is locked or o.Upgrade is set.
+// version returns the version to lock. That is the locked version, which must meet the
+// constraint. If no version is locked or o.Upgrade is set, it is the newest version that
+// meets the constraint.
 func (l *Locked) version(ctx context.Context, src provider.Source, required provider.Constraint, o FileOptions) (provider.Version, error) {
 	a := l.Requirement.Address
-	if l.Was != nil && !o.Upgrade {
-		// Without a constraint, any version is kept, including a pre-release.
-		if v := l.Was.Version; !required.IsZero() && !required.Allows(v) {
+	if l.Previous != nil && !o.Upgrade {
+		// Without a constraint, any locked version is kept, including a pre-release.
+		if v := l.Previous.Version; !required.IsZero() && !required.Allows(v) {
 			return v, fmt.Errorf("%s %s is %w, which does not meet %q", a, v, ErrLocked, required)
 		}
-		return l.Was.Version, nil
+		return l.Previous.Version, nil
 	}
 	if o.incomplete {
 		return provider.Version{}, fmt.Errorf("%s: no version is selected, because %w", a, ErrIncomplete)
@@ -256,9 +257,9 @@ func (l *Locked) version(ctx context.Context, src provider.Source, required prov
 	return found[0], nil
 }
 
-// agree says whether what is locked and the hashes of its version are about the
-// same bytes: they have one in common. What is locked may be the h1 of a platform
-// that is not among those that are wanted.
+// agree checks that locked hashes and the hashes of the release belong to the same
+// packages, which means that at least one hash is equal. The locked hash can be the h1:
+// hash of a platform that is not selected.
 func agree(ctx context.Context, src provider.Source, locked lockfile.Selection, hashes []lockfile.Hash, o Options) error {
 	common := func() bool {
 		return slices.ContainsFunc(locked.Hashes, func(h lockfile.Hash) bool { return slices.Contains(hashes, h) })

@@ -17,7 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// want is a requirement.
+// want parses a requirement.
 func want(t *testing.T, text string) provider.Requirement {
 	t.Helper()
 	r, err := provider.ParseRequirement(text)
@@ -27,7 +27,7 @@ func want(t *testing.T, text string) provider.Requirement {
 	return r
 }
 
-// lockFile writes a lock file into a directory of its own.
+// lockFile writes a lock file to a new directory.
 func lockFile(t *testing.T, f *lockfile.File, before string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), lock.Filename)
@@ -46,9 +46,8 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-// TestFileChooses says which version is locked after which, and which error tells
-// why none is.
-func TestFileChooses(t *testing.T) {
+// TestDirectorySelects checks which version is locked, and the error if none is.
+func TestDirectorySelects(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		was, wanted, narrower string
@@ -75,7 +74,7 @@ func TestFileChooses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShelf(t, thing, "1.0.0", "1.2.0", "1.1.0", "2.0.0-rc1")
+			s := newFakeSource(t, thing, "1.0.0", "1.2.0", "1.1.0", "2.0.0-rc1")
 			f := file(t)
 			if test.was != "" {
 				f = file(t, []string{thing, test.was})
@@ -117,11 +116,11 @@ func TestFileChooses(t *testing.T) {
 
 func isNotFound(err error) bool { return errors.Is(err, provider.ErrVersionNotFound) }
 
-// TestFileKeepsHashes: those of a version that stays stay too, unless they are of
-// other bytes; those of another version go.
-func TestFileKeepsHashes(t *testing.T) {
+// TestDirectoryKeepsHashes checks that locked hashes of the same version are kept, unless they
+// belong to different packages, and that those of another version are removed.
+func TestDirectoryKeepsHashes(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, thing, "1.0.0", "1.1.0")
+	s := newFakeSource(t, thing, "1.0.0", "1.1.0")
 	old := s.first()
 	for name, test := range map[string]struct {
 		locked    []string
@@ -156,11 +155,11 @@ func TestFileKeepsHashes(t *testing.T) {
 	}
 }
 
-// TestFileIsWrittenWhole: text that nobody changed stays, nothing is written when
-// nothing changes or a provider fails, or on a dry run.
-func TestFileIsWrittenWhole(t *testing.T) {
+// TestDirectoryWrites checks that other text in the file is kept. Nothing is written
+// if nothing changes, if a provider fails, or in a dry run.
+func TestDirectoryWrites(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, thing, "1.0.0")
+	s := newFakeSource(t, thing, "1.0.0")
 	s.add(t, other, "2.0.0")
 	before := "# Reviewed by us.\n"
 	path := lockFile(t, file(t, []string{"registry.example.org/foreign/kept", "3.0.0", "zh:f"}), before)
@@ -194,7 +193,7 @@ func TestFileIsWrittenWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err = lock.Directory(t.Context(), s, filepath.Dir(path), lock.FileOptions{Named: all, Upgrade: true})
-	if err != nil || string(c.Old) != string(c.New) || c.Providers[0].Was == nil {
+	if err != nil || string(c.Old) != string(c.New) || c.Providers[0].Previous == nil {
 		t.Errorf("again: %+v, %v", c, err)
 	}
 	if now, err := os.Stat(path); err != nil || !os.SameFile(was, now) {
@@ -202,13 +201,13 @@ func TestFileIsWrittenWhole(t *testing.T) {
 	}
 }
 
-// TestFileMovedMeanwhile: what another process locks in the meantime is not lost.
-func TestFileMovedMeanwhile(t *testing.T) {
+// TestDirectoryConcurrentChange checks that changes by another process are kept.
+func TestDirectoryConcurrentChange(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, thing, "1.0.0")
+	s := newFakeSource(t, thing, "1.0.0")
 	path := lockFile(t, file(t), "")
 	n := 0
-	s.meanwhile = func() {
+	s.onRelease = func() {
 		if n++; n == 1 {
 			if err := os.WriteFile(path, file(t, []string{other, "2.0.0"}).Bytes(), 0o600); err != nil {
 				t.Error(err)
@@ -221,8 +220,8 @@ func TestFileMovedMeanwhile(t *testing.T) {
 	if text := read(t, path); !strings.Contains(text, other) || !strings.Contains(text, thing) {
 		t.Errorf("got\n%s", text)
 	}
-	// One that goes on changing is left to those who change it.
-	s.meanwhile = func() {
+	// A file that keeps changing is not written.
+	s.onRelease = func() {
 		n++
 		if err := os.WriteFile(path, []byte(strings.Repeat("# again\n", n)), 0o600); err != nil {
 			t.Error(err)
@@ -237,12 +236,12 @@ func TestFileMovedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestFileEndsWithItsContext: nothing is written, and the file may be bad or missing.
-func TestFileEndsWithItsContext(t *testing.T) {
+// TestDirectoryCanceled checks that nothing is written after cancellation.
+func TestDirectoryCanceled(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, thing, "1.0.0")
+	s := newFakeSource(t, thing, "1.0.0")
 	ctx, cancel := context.WithCancel(t.Context())
-	s.meanwhile = cancel
+	s.onRelease = cancel
 	path := filepath.Join(t.TempDir(), lock.Filename)
 	if _, err := lock.Directory(ctx, s, filepath.Dir(path), lock.FileOptions{Named: []provider.Requirement{want(t, thing)}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)

@@ -13,16 +13,17 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Filename is that of every lock file.
+// Filename is the name of lock files.
 const Filename = ".terraform.lock.hcl"
 
-// maxFiles bounds how many files one name may stand for.
+// maxFiles is the maximum number of files per name.
 const maxFiles = 10_000
 
-// Find returns the lock files that names stand for, sorted, each once: a file, a
-// directory with all below it, or a pattern such as "live/**/.terraform.lock.hcl".
-// Directories named .terraform or .git are not looked in, nor are links to
-// directories, unless they are named. A name that stands for nothing is [ErrNoFile].
+// Find returns the lock files that names refer to, sorted and without duplicates. A name
+// is a file, a directory to search recursively, or a pattern such as
+// "live/**/.terraform.lock.hcl". Find skips directories named .terraform or .git and
+// links to directories, unless a name refers to them directly. If a name matches no file,
+// the error wraps [ErrNoFile].
 func Find(ctx context.Context, names ...string) ([]string, error) {
 	var all []string
 	for _, name := range names {
@@ -53,7 +54,7 @@ func find(ctx context.Context, name string) ([]string, error) {
 	}
 	pattern := filepath.ToSlash(filepath.Clean(name))
 	if !doublestar.ValidatePattern(pattern) {
-		return nil, fmt.Errorf("%s is no pattern of files", name)
+		return nil, fmt.Errorf("invalid file pattern %q", name)
 	}
 	base, _ := doublestar.SplitPattern(pattern)
 	return walk(ctx, filepath.FromSlash(base), func(path string) bool {
@@ -63,15 +64,15 @@ func find(ctx context.Context, name string) ([]string, error) {
 
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[{") }
 
-// walk returns the files below a directory that are wanted.
+// walk returns the matching files below a directory.
 func walk(ctx context.Context, dir string, wanted func(path string) bool) ([]string, error) {
 	var found []string
-	dir += string(filepath.Separator) // which leads through a link, where the directory itself is one
+	dir += string(filepath.Separator) // follows the directory if it is a link
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, fs.ErrNotExist): // the base, or what another process removed
+		case errors.Is(err, fs.ErrNotExist): // dir doesn't exist, or another process removed a file
 			return nil
 		case err != nil:
 			return err

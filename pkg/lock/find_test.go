@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 )
 
-// TestFind: names are files, trees or patterns, below a directory that has them.
+// TestFind covers names that are files, directories, or patterns.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -58,7 +58,7 @@ func TestFind(t *testing.T) {
 	t.Run("links", func(t *testing.T) {
 		t.Parallel()
 		if runtime.GOOS == "windows" {
-			return // where making them takes a right
+			return // creating links requires a privilege
 		}
 		for want, names := range map[string][]string{
 			strings.Join([]string{a, bc, "odd/.terraform.lock.hcl", odd}, " "): {"odd", "*/**/.terraform.lock.hcl"},
@@ -70,9 +70,9 @@ func TestFind(t *testing.T) {
 			}
 		}
 	})
-	t.Run("no pattern", func(t *testing.T) {
+	t.Run("invalid pattern", func(t *testing.T) {
 		t.Parallel()
-		if _, err := find(t.Context(), dir, "live/[a"); err == nil || !strings.Contains(err.Error(), "is no pattern") {
+		if _, err := find(t.Context(), dir, "live/[a"); err == nil || !strings.Contains(err.Error(), "invalid file pattern") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -86,7 +86,7 @@ func TestFind(t *testing.T) {
 	})
 }
 
-// find returns what names below a directory stand for, relative to it.
+// find returns the results of lock.Find, relative to dir.
 func find(ctx context.Context, dir string, names ...string) ([]string, error) {
 	for i, name := range names {
 		names[i] = filepath.Join(dir, filepath.FromSlash(name))

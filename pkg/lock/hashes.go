@@ -24,51 +24,51 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Options of a release's hashes. The zero value takes those of all platforms, and
-// judges no signature.
+// Options configures [Hashes], [Check], and [NewSource]. With the zero value, the hashes
+// of all platforms are used and signatures are not verified.
 type Options struct {
-	// Platforms are those whose h1 hashes are wanted; none means all that the
-	// release has. The zh hashes are always all that the sums list.
+	// Platforms lists the platforms whose h1: hashes to use. If empty, all platforms of
+	// the release are used. All zh: hashes in SHA256SUMS are always used.
 	Platforms []provider.Platform
-	// ComputeH1 reads every zip, and refuses an h1 that is stated wrongly. Without
-	// it, only those zips are read whose h1 nobody states.
+	// ComputeH1 reads every zip and rejects incorrect h1: hashes in metadata. Otherwise,
+	// only zips without an h1: hash in the metadata are read.
 	ComputeH1 bool
-	// Verify says what the signature of the release proves, before anything is
-	// locked; its error ends the work. nil judges nothing; the methods of
-	// trust.Policy are such functions.
+	// Verify, if not nil, verifies the signature of a release before anything is locked.
+	// If it returns an error, the operation fails. It is typically a method of
+	// trust.Policy.
 	Verify func(context.Context, provider.Release) (provider.Verdict, error)
-	// Template is what named the repository that the source looks in, for the commands
-	// in remedies of [Check]; the zero value where the CLI configuration names it.
+	// Template is the repository template of the source. [Check] uses it for commands in
+	// remedies. It is the zero value if the CLI configuration determines the repository.
 	Template template.Template
-	// Repository opens the OCI repository of a provider, in which [Check] looks for pending
-	// and denied versions. May be nil.
+	// Repository, if not nil, opens the OCI repository of a provider. [Check] uses it to
+	// find pending and denied versions.
 	Repository func(provider.Address) (repository.Reader, error)
-	// TempDir is where zips are kept that can't be read as they pass; empty is the
-	// system's place.
+	// TempDir is the directory for zips that can't be hashed while they are downloaded.
+	// If empty, the system's temporary directory is used.
 	TempDir string
-	// Progress is told of the zips that are read, and of those begun anew.
+	// Progress is called for zips that are read, and for repeated attempts.
 	Progress provider.Progress
-	// Backoff is the pause after the given number of failures; nil doubles from
-	// half a second.
+	// Backoff returns the delay after the given number of failures. If nil, the delay
+	// starts at half a second and doubles.
 	Backoff func(failed int) time.Duration
 
-	// made are the hashes that were made before; nil keeps none.
-	made *memo.Memo[hashed, []lockfile.Hash]
-	// slots bound how many zips are read at the same time.
+	// cache caches hashes. If nil, nothing is cached.
+	cache *memo.Memo[hashed, []lockfile.Hash]
+	// slots limits how many zips are read concurrently.
 	slots *schedule.Limiter
 }
 
-// hashed is what hashes are made of.
+// hashed is a key of the cache.
 type hashed struct {
 	address   provider.Address
 	version   provider.Version
 	platforms string
 }
 
-// Remembering returns options with which the hashes of a release are made once, and
-// its signature is judged once, by all calls that have them and the same source.
-func (o Options) Remembering() Options {
-	o.made = &memo.Memo[hashed, []lockfile.Hash]{}
+// WithCache returns options that cache hashes and verdicts. All calls with these
+// options and the same source share the cache.
+func (o Options) WithCache() Options {
+	o.cache = &memo.Memo[hashed, []lockfile.Hash]{}
 	if judge := o.Verify; judge != nil {
 		judged := &memo.Memo[hashed, provider.Verdict]{}
 		o.Verify = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
@@ -78,7 +78,8 @@ func (o Options) Remembering() Options {
 	return o.bounded()
 }
 
-// bounded lets all that these options are given to read few zips at once.
+// bounded returns options with a limit for concurrent reading, which all calls with these
+// options share.
 func (o Options) bounded() Options {
 	if o.slots == nil {
 		o.slots = schedule.NewLimiter(zipsAtOnce, 0)
@@ -86,18 +87,17 @@ func (o Options) bounded() Options {
 	return o
 }
 
-// Hashes returns what a lock file says of a version: the zh of every line of its
-// SHA256SUMS, as OpenTofu locks a signed release, and the h1 of every platform.
-// The sums have been held against the digests of the packages. They are sorted, each
-// once.
+// Hashes returns the hashes of a version for a lock file, sorted and without duplicates:
+// the zh: hash of each line of SHA256SUMS, as OpenTofu locks signed releases, and the h1:
+// hash of each platform. SHA256SUMS is compared with the digests of the packages.
 func Hashes(ctx context.Context, src provider.Source, a provider.Address, v provider.Version, o Options) ([]lockfile.Hash, error) {
 	o = o.bounded()
-	made := o.made
-	if made == nil {
-		made = &memo.Memo[hashed, []lockfile.Hash]{}
+	cache := o.cache
+	if cache == nil {
+		cache = &memo.Memo[hashed, []lockfile.Hash]{}
 	}
 	key := hashed{a, v, fmt.Sprint(provider.SortPlatforms(o.Platforms))}
-	hashes, err := made.Get(ctx, key, func(ctx context.Context) ([]lockfile.Hash, error) { return hashesOf(ctx, src, a, v, o) })
+	hashes, err := cache.Get(ctx, key, func(ctx context.Context) ([]lockfile.Hash, error) { return hashesOf(ctx, src, a, v, o) })
 	if err != nil {
 		return nil, &provider.Error{Op: "locking", Address: a, Version: v, Err: err}
 	}
@@ -105,7 +105,7 @@ func Hashes(ctx context.Context, src provider.Source, a provider.Address, v prov
 }
 
 func hashesOf(ctx context.Context, src provider.Source, a provider.Address, v provider.Version, o Options) ([]lockfile.Hash, error) {
-	// 1. What there is, and what proves it.
+	// 1. Fetch the release, and verify its signature.
 	release, err := src.Release(ctx, a, v)
 	if err != nil {
 		return nil, err
@@ -115,12 +115,12 @@ func hashesOf(ctx context.Context, src provider.Source, a provider.Address, v pr
 			return nil, err
 		}
 	}
-	// 2. The zips, by sums and digests alone.
+	// 2. Collect zh: hashes from SHA256SUMS and digests.
 	hashes, err := zipHashes(release)
 	if err != nil {
 		return nil, err
 	}
-	// 3. What they hold, as it is stated, or by reading them.
+	// 3. Collect h1: hashes from metadata, or compute them.
 	contents, err := contentHashes(ctx, src, release, o)
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func hashesOf(ctx context.Context, src provider.Source, a provider.Address, v pr
 	return slices.Compact(hashes), nil
 }
 
-// zipHashes returns the zh hashes.
+// zipHashes returns the zh: hashes of a release.
 func zipHashes(r provider.Release) ([]lockfile.Hash, error) {
 	var hashes []lockfile.Hash
 	if listed, ok := r.Document(provider.KindSums); ok {
@@ -147,9 +147,9 @@ func zipHashes(r provider.Release) ([]lockfile.Hash, error) {
 	return hashes, nil
 }
 
-// listedHashes returns the hash of every line, whatever file it is about; none when a
-// line is not of the form. That is OpenTofu's rule, acceptableHashes in its
-// internal/getproviders, but for blank lines, upon which it panics.
+// listedHashes returns the hashes of all lines, including those of other files. It
+// returns nil if a line is invalid. This is the behavior of acceptableHashes in
+// OpenTofu's internal/getproviders, except for blank lines, which cause a panic there.
 func listedHashes(document []byte) []lockfile.Hash {
 	var hashes []lockfile.Hash
 	for line := range bytes.Lines(document) {
@@ -166,7 +166,7 @@ func listedHashes(document []byte) []lockfile.Hash {
 	return hashes
 }
 
-// contentHashes returns the h1 hashes.
+// contentHashes returns the h1: hashes of a release.
 func contentHashes(ctx context.Context, src provider.Source, r provider.Release, o Options) ([]lockfile.Hash, error) {
 	packages := slices.Clone(r.Packages)
 	if len(o.Platforms) > 0 {
@@ -188,12 +188,11 @@ func contentHashes(ctx context.Context, src provider.Source, r provider.Release,
 	return slices.Concat(hashes...), err
 }
 
-// zipsAtOnce is how many zips are read at the same time: hashing keeps a core busy,
-// and reading the network.
+// zipsAtOnce is the number of zips to read concurrently. Reading a zip keeps both the
+// network and a CPU core busy.
 const zipsAtOnce = 4
 
-// eachPackage does something with each package, several at once; the first error
-// ends it.
+// eachPackage calls do for each package concurrently. It stops at the first error.
 func eachPackage(ctx context.Context, packages []provider.Package, do func(ctx context.Context, i int, p provider.Package) error) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(zipsAtOnce)
@@ -203,7 +202,7 @@ func eachPackage(ctx context.Context, packages []provider.Package, do func(ctx c
 	return group.Wait()
 }
 
-// zipReader reads zips for what is in them.
+// zipReader computes hashes of zips.
 type zipReader struct {
 	src      provider.Source
 	slots    *schedule.Limiter
@@ -216,8 +215,8 @@ func (o Options) reader(src provider.Source) zipReader {
 	return zipReader{src: src, slots: o.slots, tempDir: o.TempDir, progress: o.Progress, backoff: o.Backoff}
 }
 
-// hashes returns the h1 of a zip and, where that is another one, the h1 of the
-// directory that it unpacks to. What is stated of it has to be true.
+// hashes returns the h1: hash of a zip and, if it is different, the h1: hash of the
+// directory that the zip unpacks to. If the package has an h1: hash, it must match.
 func (r zipReader) hashes(ctx context.Context, p provider.Package) ([]lockfile.Hash, error) {
 	release, err := r.slots.Acquire(ctx, "")
 	if err != nil {

@@ -20,36 +20,36 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// TestHashes: which hashes a release has, and how many zips are opened for that.
+// TestHashes checks the hashes of releases, and how many zips are read.
 func TestHashes(t *testing.T) {
 	t.Parallel()
 	manifest := zh(digest.FromString("manifest"))
 	for name, test := range map[string]struct {
-		change  func(t *testing.T, s *shelf, r *provider.Release)
+		change  func(t *testing.T, s *fakeSource, r *provider.Release)
 		options lock.Options
-		// sums are those beside the packages' own.
+		// sums lists additional hashes in SHA256SUMS.
 		sums   []lockfile.Hash
 		opened int32
 	}{
 		"all lines of the sums": {sums: []lockfile.Hash{manifest}},
-		"capitals and odd spaces": {change: func(_ *testing.T, _ *shelf, r *provider.Release) {
+		"capitals and odd spaces": {change: func(_ *testing.T, _ *fakeSource, r *provider.Release) {
 			*document(r) = sumsOf(*r, []byte("\n"+strings.ReplaceAll(strings.ToUpper(firstWord(document(r).Bytes)), "\n", "")+"\tx y z\n"+string(document(r).Bytes)))
 		}, sums: []lockfile.Hash{manifest}},
-		"a line that is none": {change: func(_ *testing.T, _ *shelf, r *provider.Release) {
+		"a line that is none": {change: func(_ *testing.T, _ *fakeSource, r *provider.Release) {
 			*document(r) = sumsOf(*r, append([]byte("# the sums of\n"), document(r).Bytes...))
 		}},
-		"a line without a name": {change: func(_ *testing.T, _ *shelf, r *provider.Release) {
+		"a line without a name": {change: func(_ *testing.T, _ *fakeSource, r *provider.Release) {
 			*document(r) = sumsOf(*r, append(document(r).Bytes, digest.FromString("x").Encoded()...))
 		}},
-		"no sums":        {change: func(_ *testing.T, _ *shelf, r *provider.Release) { r.Documents = nil }},
-		"generated sums": {change: func(_ *testing.T, _ *shelf, r *provider.Release) { *document(r) = source.GeneratedSums(*r) }},
-		"one h1 is not stated": {change: func(_ *testing.T, _ *shelf, r *provider.Release) { r.Packages[1].H1 = "" },
+		"no sums":        {change: func(_ *testing.T, _ *fakeSource, r *provider.Release) { r.Documents = nil }},
+		"generated sums": {change: func(_ *testing.T, _ *fakeSource, r *provider.Release) { *document(r) = source.GeneratedSums(*r) }},
+		"one h1 is not stated": {change: func(_ *testing.T, _ *fakeSource, r *provider.Release) { r.Packages[1].H1 = "" },
 			sums: []lockfile.Hash{manifest}, opened: 1},
 		"all zips are to be read": {options: lock.Options{ComputeH1: true}, sums: []lockfile.Hash{manifest}, opened: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShelf(t, thing, "1.0.0")
+			s := newFakeSource(t, thing, "1.0.0")
 			r := s.first()
 			want := slices.Clone(test.sums)
 			for _, p := range r.Packages {
@@ -76,15 +76,16 @@ func document(r *provider.Release) *provider.Document { return &r.Documents[0] }
 
 func firstWord(text []byte) string { return strings.Fields(string(text))[0] }
 
-// sorted returns each hash once.
+// sorted returns the hashes in sorted order, without duplicates.
 func sorted(hashes []lockfile.Hash) []lockfile.Hash {
 	return slices.Compact(slices.Sorted(slices.Values(hashes)))
 }
 
-// TestHashesOfPlatforms: the zh of all, the h1 of those that are wanted.
+// TestHashesOfPlatforms checks that the result has all zh: hashes, but only the h1:
+// hashes of the selected platforms.
 func TestHashesOfPlatforms(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, thing, "1.0.0")
+	s := newFakeSource(t, thing, "1.0.0")
 	r := s.first()
 	got, err := lock.Hashes(t.Context(), s, r.Address, r.Version, lock.Options{Platforms: []provider.Platform{nouns.Plan9}})
 	if err != nil {
@@ -102,24 +103,24 @@ func TestHashesOfPlatforms(t *testing.T) {
 	}
 }
 
-// TestHashesAreRefused: what is not as it is said to be gives no hash at all.
-func TestHashesAreRefused(t *testing.T) {
+// TestHashesRejects checks that incorrect metadata is an error.
+func TestHashesRejects(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused on purpose")
 	for name, test := range map[string]struct {
-		change  func(s *shelf, r *provider.Release)
+		change  func(s *fakeSource, r *provider.Release)
 		options lock.Options
 		fits    func(error) bool
 		opened  int32
 	}{
-		"an h1 that lies": {func(_ *shelf, r *provider.Release) { r.Packages[0].H1 = string(wrongH1) }, lock.Options{ComputeH1: true}, isA[*sums.MismatchError], 1},
-		"sums of other zips": {func(_ *shelf, r *provider.Release) {
+		"an h1 that lies": {func(_ *fakeSource, r *provider.Release) { r.Packages[0].H1 = string(wrongH1) }, lock.Options{ComputeH1: true}, isA[*sums.MismatchError], 1},
+		"sums of other zips": {func(_ *fakeSource, r *provider.Release) {
 			*document(r) = sumsOf(*r, sums.New(map[string]digest.Digest{r.Packages[0].Filename: digest.FromString("x"), r.Packages[1].Filename: r.Packages[1].Digest}).Bytes())
 		}, lock.Options{}, isA[*sums.MismatchError], 0},
-		"sums without a zip": {func(_ *shelf, r *provider.Release) {
+		"sums without a zip": {func(_ *fakeSource, r *provider.Release) {
 			*document(r) = sumsOf(*r, sums.New(map[string]digest.Digest{r.Packages[0].Filename: r.Packages[0].Digest}).Bytes())
 		}, lock.Options{}, isA[*sums.FileError], 0},
-		"a zip that rotted": {func(s *shelf, r *provider.Release) {
+		"a zip that rotted": {func(s *fakeSource, r *provider.Release) {
 			p := &r.Packages[0]
 			s.zips[p.Digest], p.H1 = nouns.Zip(t, "rotten"), ""
 			p.Size = int64(len(s.zips[p.Digest]))
@@ -130,7 +131,7 @@ func TestHashesAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShelf(t, thing, "1.0.0")
+			s := newFakeSource(t, thing, "1.0.0")
 			r := s.first()
 			if test.change != nil {
 				test.change(s, r)
@@ -158,12 +159,12 @@ func isA[E error](err error) bool {
 	return ok
 }
 
-// TestHashesOfOddZips: a zip that can't be read as it comes is read again, and one
-// with entries for directories has two h1 hashes: OpenTofu records that of what it
-// unpacked.
-func TestHashesOfOddZips(t *testing.T) {
+// TestHashesOfUnusualZips checks that a zip that can't be hashed as a stream is read again. A
+// zip with directory entries has two h1: hashes, because OpenTofu records the hash of the
+// unpacked directory.
+func TestHashesOfUnusualZips(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, thing, "1.0.0")
+	s := newFakeSource(t, thing, "1.0.0")
 	r := s.first()
 	data := stored(t)
 	p := s.hold(t, r.Packages[0], data)
@@ -179,10 +180,10 @@ func TestHashesOfOddZips(t *testing.T) {
 	}
 }
 
-// TestHashesOfZipsThatBreakOff: they are read again, which is told.
-func TestHashesOfZipsThatBreakOff(t *testing.T) {
+// TestHashesInterrupted checks that interrupted reads are repeated and reported.
+func TestHashesInterrupted(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, thing, "1.0.0")
+	s := newFakeSource(t, thing, "1.0.0")
 	r := s.first()
 	r.Packages[0].H1 = ""
 	s.cutOff.Store(1)
@@ -199,17 +200,17 @@ func TestHashesOfZipsThatBreakOff(t *testing.T) {
 	}
 }
 
-// TestRemembering: many who want the hashes of a release let its zips be read and
-// its signature be judged once, and what one does with them the others don't see.
-func TestRemembering(t *testing.T) {
+// TestWithCache checks that concurrent calls read zips and verify the signature once,
+// and that callers can modify their results.
+func TestWithCache(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, thing, "1.0.0")
+	s := newFakeSource(t, thing, "1.0.0")
 	r := s.first()
 	judged := 0
 	o := lock.Options{ComputeH1: true, Verify: func(context.Context, provider.Release) (provider.Verdict, error) {
 		judged++
 		return provider.Verdict{}, nil
-	}}.Remembering()
+	}}.WithCache()
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {

@@ -10,11 +10,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Selections are what one or many lock files select, sorted by address and version,
-// each version once with the hashes of all that select it.
+// Selections are the merged selections of lock files, sorted by address and version. Each
+// version appears once, with the hashes of all files that select it.
 type Selections []lockfile.Selection
 
-// Union returns the selections of lock files.
+// Union merges the selections of lock files.
 func Union(files ...*lockfile.File) Selections {
 	var all Selections
 	for _, f := range files {
@@ -38,7 +38,7 @@ func (s Selections) with(added lockfile.Selection) Selections {
 	return s
 }
 
-// Requirements returns a requirement for each selection, which names its version.
+// Requirements returns a requirement with the exact version for each selection.
 func (s Selections) Requirements() []provider.Requirement {
 	wanted := make([]provider.Requirement, len(s))
 	for i, selection := range s {
@@ -47,8 +47,8 @@ func (s Selections) Requirements() []provider.Requirement {
 	return wanted
 }
 
-// Of keeps the selections of some providers. The error is [ErrNotLocked] for one
-// that is not selected.
+// Of returns the selections of the given providers. The error wraps [ErrNotLocked] if a
+// provider is not selected.
 func (s Selections) Of(addresses ...provider.Address) (Selections, error) {
 	var kept Selections
 	for _, a := range addresses {

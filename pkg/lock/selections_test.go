@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 )
 
-// file is a lock file that has ADDRESS, VERSION, HASH... of each entry.
+// file creates a lock file. Each entry consists of ADDRESS, VERSION, and HASH....
 func file(t *testing.T, entries ...[]string) *lockfile.File {
 	t.Helper()
 	f, err := lockfile.Parse(lock.Filename, nil)

@@ -23,7 +23,7 @@ type lockedSource struct {
 	byH1   func(provider.Package)
 
 	zips zipReader
-	// contents caches the h1 hashes of zips.
+	// contents caches the h1: hashes of zips.
 	contents memo.Memo[digest.Digest, []lockfile.Hash]
 	// reported has the packages that byH1 was called with.
 	reported sync.Map
@@ -31,12 +31,14 @@ type lockedSource struct {
 
 var _ provider.Capable = (*lockedSource)(nil)
 
-// NewSource returns a source that restricts inner to the releases that lock files select.
-// As in OpenTofu's direct installation, a package must match any hash of its selection:
-// the zh: hash of its zip or the h1: hash of the contents. Unless the zh: hash matches,
-// the zip is read to compute its h1: hash, because h1: hashes in metadata are not
-// trustworthy. byH1, if not nil, is called once for each package that only an h1: hash
-// matches. Of the options, TempDir, Progress, and Backoff are used. The source is safe for
+// NewSource returns a source that restricts inner to the packages that lock files select.
+// Like in OpenTofu's direct installation, a package must match any hash of its selection:
+// the zh: hash of its zip or the h1: hash of the contents. If the zh: hash doesn't match,
+// the zip is read to compute the h1: hash, because h1: hashes in metadata are not
+// trustworthy.
+//
+// If byH1 is not nil, it is called once for each package that only matches an h1: hash.
+// Of the options, TempDir, Progress, and Backoff are used. The source is safe for
 // concurrent use.
 func NewSource(inner provider.Source, locked Selections, o Options, byH1 func(provider.Package)) provider.Source {
 	if byH1 == nil {
@@ -45,9 +47,8 @@ func NewSource(inner provider.Source, locked Selections, o Options, byH1 func(pr
 	return &lockedSource{inner: inner, locked: locked, byH1: byH1, zips: o.bounded().reader(inner)}
 }
 
-// Versions returns those that are selected, newest first, also when the other source
-// does not have them, which is not asked. The error is [ErrNotLocked], which is
-// [provider.ErrProviderNotFound] too.
+// Versions returns the selected versions, newest first, without checking that they exist.
+// If there are none, the error wraps [ErrNotLocked] and [provider.ErrProviderNotFound].
 func (s *lockedSource) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -63,8 +64,8 @@ func (s *lockedSource) Versions(ctx context.Context, a provider.Address) ([]prov
 	return provider.NewestFirst(versions), nil
 }
 
-// Release describes a version. Errors are those of the other source, [ErrNotLocked],
-// and a *[HashError] for each package that matches no hash.
+// Release returns a selected version. It returns the errors of the inner source,
+// [ErrNotLocked], and a *[HashError] for each package that matches no hash.
 func (s *lockedSource) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	selected, err := s.locked.find(a, v)
 	if err != nil {
@@ -93,8 +94,8 @@ func (s *lockedSource) Open(ctx context.Context, p provider.Package) (io.ReadClo
 	return s.inner.Open(ctx, p)
 }
 
-// Capabilities are those of the other source. Digests that the lock files don't have
-// are not told, so that the release is asked for.
+// Capabilities returns the capabilities of the inner source. Digests returns nil if a
+// digest is not locked, so that callers use Release, which verifies h1: hashes.
 func (s *lockedSource) Capabilities() provider.Capabilities {
 	can := provider.CapabilitiesOf(s.inner)
 	if digests := can.Digests; digests != nil {
@@ -115,7 +116,7 @@ func (s *lockedSource) Capabilities() provider.Capabilities {
 	return can
 }
 
-// check holds a package against the hashes that are locked.
+// check compares a package with the locked hashes.
 func (s *lockedSource) check(ctx context.Context, p provider.Package, locked []lockfile.Hash) error {
 	refused := &HashError{Address: p.Address, Version: p.Version, Platform: p.Platform, Locked: locked}
 	if p.Digest != "" {

@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// selected locks the zips of releases.
+// selected returns selections with the zh: hashes of releases.
 func selected(releases ...provider.Release) lock.Selections {
 	var all lock.Selections
 	for _, r := range releases {
@@ -33,7 +33,7 @@ func selected(releases ...provider.Release) lock.Selections {
 
 func TestSourceConforms(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, thing, "1.0.0", "1.2.3")
+	s := newFakeSource(t, thing, "1.0.0", "1.2.3")
 	zips := map[provider.Platform][]byte{}
 	for _, p := range s.releases[1].Packages {
 		zips[p.Platform] = s.zips[p.Digest]
@@ -56,23 +56,23 @@ func TestSourceConforms(t *testing.T) {
 
 func TestSourceHandsCapabilitiesOn(t *testing.T) {
 	t.Parallel()
-	sourcetest.RunDecorator(t, newShelf(t, thing, "1.0.0"), func(inner provider.Source) provider.Source {
-		return lock.NewSource(inner, lock.Selections{{}}, lock.Options{}, nil) // of the provider that is asked for there
+	sourcetest.RunDecorator(t, newFakeSource(t, thing, "1.0.0"), func(inner provider.Source) provider.Source {
+		return lock.NewSource(inner, lock.Selections{{}}, lock.Options{}, nil) // matches the provider of the suite
 	})
 }
 
-// TestSourceRefuses: what no hash matches does not come. An h1 that somebody states
-// proves nothing: the zip is read.
-func TestSourceRefuses(t *testing.T) {
+// TestSourceRejects checks that packages that match no hash are rejected. Zips are read
+// even if metadata has an h1: hash.
+func TestSourceRejects(t *testing.T) {
 	t.Parallel()
 	dirs := stored(t)
 	for name, test := range map[string]struct {
-		change func(t *testing.T, s *shelf, p *provider.Package)
+		change func(t *testing.T, s *fakeSource, p *provider.Package)
 		hashes func(p provider.Package) []lockfile.Hash
-		// opened is how often, told whether it is told that the h1 was the reason.
+		// opened is the expected number of reads, and told whether byH1 is called.
 		opened int32
 		told   bool
-		// refused knows the error; nil is none.
+		// refused matches the expected error. If nil, no error is expected.
 		refused func(error) bool
 	}{
 		"the zh":                   {hashes: func(p provider.Package) []lockfile.Hash { return []lockfile.Hash{wrongH1, wrongZH, zh(p.Digest)} }},
@@ -86,13 +86,13 @@ func TestSourceRefuses(t *testing.T) {
 		"nothing":                  {hashes: func(provider.Package) []lockfile.Hash { return nil }, refused: isA[*lock.HashError]},
 		"a directory":              {unpacked, trueH1, 0, false, nil},
 		"another directory":        {unpacked, func(provider.Package) []lockfile.Hash { return []lockfile.Hash{wrongH1, wrongZH} }, 0, false, isA[*lock.HashError]},
-		"the h1 of what it becomes": {func(t *testing.T, s *shelf, p *provider.Package) { *p = s.hold(t, *p, dirs) }, func(provider.Package) []lockfile.Hash {
+		"the h1 of what it becomes": {func(t *testing.T, s *fakeSource, p *provider.Package) { *p = s.hold(t, *p, dirs) }, func(provider.Package) []lockfile.Hash {
 			return []lockfile.Hash{lockfile.Hash(hashOf(t, dirs).H1Unpacked)}
 		}, 2, true, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShelf(t, thing, "1.0.0")
+			s := newFakeSource(t, thing, "1.0.0")
 			r := s.first()
 			r.Packages, r.Documents = r.Packages[:1], nil
 			honest := r.Packages[0]
@@ -103,7 +103,7 @@ func TestSourceRefuses(t *testing.T) {
 			src := lock.NewSource(s, lock.Selections{{Address: r.Address, Version: r.Version, Hashes: test.hashes(honest)}}, lock.Options{TempDir: t.TempDir()},
 				func(p provider.Package) { told = append(told, p.Platform) })
 			var err error
-			for range 2 { // the second time all is known, but for failures
+			for range 2 { // the second time, only failed reads are repeated
 				_, err = src.Release(t.Context(), r.Address, r.Version)
 			}
 			if (err != nil) != (test.refused != nil) || err != nil && !test.refused(err) || (len(told) == 1) != test.told {
@@ -121,39 +121,39 @@ func TestSourceRefuses(t *testing.T) {
 
 func trueH1(p provider.Package) []lockfile.Hash { return []lockfile.Hash{lockfile.Hash(p.H1)} }
 
-// stating lets the source state an h1.
-func stating(h1 string) func(*testing.T, *shelf, *provider.Package) {
-	return func(_ *testing.T, _ *shelf, p *provider.Package) { p.H1 = h1 }
+// stating sets the h1: hash in the metadata.
+func stating(h1 string) func(*testing.T, *fakeSource, *provider.Package) {
+	return func(_ *testing.T, _ *fakeSource, p *provider.Package) { p.H1 = h1 }
 }
 
-func unpacked(_ *testing.T, _ *shelf, p *provider.Package) { p.Digest, p.Size = "", -1 }
+func unpacked(_ *testing.T, _ *fakeSource, p *provider.Package) { p.Digest, p.Size = "", -1 }
 
-// TestSourceNamesAllThatIsWrong: each package has an error of its own, with both
-// sides' hashes.
-func TestSourceNamesAllThatIsWrong(t *testing.T) {
+// TestSourceReportsAllPackages checks that there is an error for each package, with the
+// hashes of both sides.
+func TestSourceReportsAllPackages(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, thing, "1.0.0")
+	s := newFakeSource(t, thing, "1.0.0")
 	r := s.first()
 	src := lock.NewSource(s, lock.Selections{{Address: r.Address, Version: r.Version, Hashes: []lockfile.Hash{wrongZH}}}, lock.Options{}, nil)
 	_, err := src.Release(t.Context(), r.Address, r.Version)
 	for _, p := range r.Packages {
-		want := "registry.example.org/acme/thing 1.0.0 for " + p.Platform.String() + " is not what the lock file has: it is " + string(zh(p.Digest)) + ", " + p.H1 + ", locked are " + string(wrongZH)
+		want := "registry.example.org/acme/thing 1.0.0 for " + p.Platform.String() + " does not match the lock file: got " + string(zh(p.Digest)) + ", " + p.H1 + ", want " + string(wrongZH)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	// A platform that is not asked for does not matter.
+	// Platforms that are not requested are ignored.
 	src = lock.NewSource(s, lock.Selections{{Address: r.Address, Version: r.Version, Hashes: []lockfile.Hash{zh(r.Packages[0].Digest)}}}, lock.Options{}, nil)
 	if got, err := src.Release(t.Context(), r.Address, r.Version, r.Packages[0].Platform); err != nil || len(got.Packages) != 1 {
 		t.Errorf("got %v, %v", got.Packages, err)
 	}
 }
 
-// TestSourceHasOnlyWhatIsLocked: other providers and versions are not there, and
-// the other source is not asked.
-func TestSourceHasOnlyWhatIsLocked(t *testing.T) {
+// TestSourceIsRestricted checks that other providers and versions don't exist, and
+// that the inner source is not called for them.
+func TestSourceIsRestricted(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, thing, "1.0.0", "1.1.0")
+	s := newFakeSource(t, thing, "1.0.0", "1.1.0")
 	s.add(t, other, "1.0.0")
 	src := lock.NewSource(s, selected(s.releases[0]), lock.Options{}, nil)
 	a := nouns.Address(t, thing)
@@ -174,15 +174,15 @@ func TestSourceHasOnlyWhatIsLocked(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if n := s.asked.Load(); n != 0 {
+	if n := s.requested.Load(); n != 0 {
 		t.Errorf("%d releases were asked for", n)
 	}
 }
 
-// TestSourceReadsOnce: however many ask at the same time.
+// TestSourceReadsOnce checks that concurrent calls share one read per zip.
 func TestSourceReadsOnce(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, thing, "1.0.0")
+	s := newFakeSource(t, thing, "1.0.0")
 	r := s.first()
 	var told sync.Map
 	src := lock.NewSource(s, lock.Selections{{Address: r.Address, Version: r.Version, Hashes: []lockfile.Hash{lockfile.Hash(r.Packages[0].H1), lockfile.Hash(r.Packages[1].H1)}}}, lock.Options{}, func(p provider.Package) {
@@ -204,11 +204,10 @@ func TestSourceReadsOnce(t *testing.T) {
 	}
 }
 
-// TestSourceDigests: what is said of digests must not let one go by that the lock
-// file does not have.
+// TestSourceDigests checks that digests that are not locked are hidden.
 func TestSourceDigests(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, thing, "1.0.0")
+	s := newFakeSource(t, thing, "1.0.0")
 	r := s.first()
 	all := map[provider.Platform]digest.Digest{}
 	for _, p := range r.Packages {
@@ -230,7 +229,7 @@ func TestSourceDigests(t *testing.T) {
 	}
 }
 
-// knowing is a source that tells digests.
+// knowing is a source with digests.
 type knowing struct {
 	provider.Source
 	digests map[provider.Platform]digest.Digest

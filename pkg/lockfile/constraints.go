@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// operators are the signs of OpenTofu's notation. An exact version has none.
+// operators maps operators to OpenTofu's notation. An exact version has no operator.
 var operators = map[constraints.SelectionOp]string{
 	constraints.OpGreaterThan:                 "> ",
 	constraints.OpGreaterThanOrEqual:          ">= ",
@@ -22,18 +22,18 @@ var operators = map[constraints.SelectionOp]string{
 	constraints.OpNotEqual:                    "!= ",
 }
 
-// operatorOrder is the order of constraints with the same boundary.
+// operatorOrder is the order of constraints with the same version.
 var operatorOrder = []constraints.SelectionOp{
 	constraints.OpGreaterThan, constraints.OpGreaterThanOrEqual, constraints.OpEqual, constraints.OpGreaterThanOrEqualPatchOnly,
 	constraints.OpGreaterThanOrEqualMinorOnly, constraints.OpLessThanOrEqual, constraints.OpLessThan, constraints.OpNotEqual,
 }
 
-// FormatConstraints returns the only spelling that OpenTofu accepts in a lock file:
-// each constraint once, missing numbers as 0, sorted by version and then operator.
-// It is empty for the zero value.
+// FormatConstraints returns the normal form of a constraint, which is the only one that
+// OpenTofu accepts in a lock file: without duplicates, with missing numbers as 0, sorted
+// by version and operator. It returns "" for the zero value.
 func FormatConstraints(c provider.Constraint) string {
 	parts, err := constraints.ParseRubyStyleMulti(c.String())
-	if err != nil { // a Constraint was read by the same library
+	if err != nil { // can't happen, because the same library parsed the constraint
 		return c.String()
 	}
 	for i := range parts {
@@ -61,7 +61,7 @@ func compareConstraints(a, b constraints.SelectionSpec) int {
 	}
 	return cmp.Or(
 		cmp.Compare(slices.Index(operatorOrder, a.Operator), slices.Index(operatorOrder, b.Operator)),
-		// Numbers of one value may be spelled differently, 1.0.0-1 and 1.0.0-01.
+		// Equal numbers can be written differently, such as 1.0.0-1 and 1.0.0-01.
 		cmp.Compare(a.Boundary.Prerelease, b.Boundary.Prerelease),
 		cmp.Compare(a.Boundary.Metadata, b.Boundary.Metadata),
 	)
@@ -78,7 +78,7 @@ func boundary(s constraints.SelectionSpec) versions.Version {
 func formatConstraint(s constraints.SelectionSpec) string {
 	b := s.Boundary
 	text := operators[s.Operator] + b.Major.String() + "." + b.Minor.String()
-	// "~> 1.2" and "~> 1.2.0" mean different things.
+	// "~> 1.2" and "~> 1.2.0" have different meanings.
 	if s.Operator != constraints.OpGreaterThanOrEqualMinorOnly {
 		text += "." + b.Patch.String()
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// corpus are lock files that OpenTofu accepts, by name: those of testdata, and some
-// that are made.
+// corpus returns lock files that OpenTofu accepts, by name: the files in testdata and
+// generated ones.
 func corpus(tb testing.TB, generated uint64) map[string]string {
 	tb.Helper()
 	all := map[string]string{}
@@ -39,7 +39,7 @@ func corpus(tb testing.TB, generated uint64) map[string]string {
 	return all
 }
 
-// generate makes a lock file. Each comment has a text of its own.
+// generate generates a lock file. Each comment has a unique text.
 func generate(r *rand.Rand) string {
 	g := &generator{r: r}
 	hosts := []string{"registry.opentofu.org", "registry.terraform.io", "bücher.example", "bücher.example:8443", "例え.example", "a.example"}
@@ -78,7 +78,7 @@ type generator struct {
 
 func (g *generator) add(format string, a ...any) { fmt.Fprintf(&g.b, format, a...) }
 
-// maybe adds a text once in so many times, for each of them.
+// maybe adds a text with a probability of 1/n for each n in times.
 func (g *generator) maybe(text string, times ...int) {
 	for _, n := range times {
 		if g.r.IntN(n) == 0 {
@@ -87,7 +87,8 @@ func (g *generator) maybe(text string, times ...int) {
 	}
 }
 
-// comment adds one once in so many times; a line of its own if whole.
+// comment adds a comment with a probability of 1/times. If whole is set, it takes the
+// complete line.
 func (g *generator) comment(times int, whole bool) {
 	if g.r.IntN(times) != 0 {
 		return
@@ -102,7 +103,7 @@ func (g *generator) comment(times int, whole bool) {
 	g.add(form, g.comments)
 }
 
-// block adds what stands within a provider's block, and its end.
+// block adds the content and the end of a provider block.
 func (g *generator) block(i int) {
 	spaces := func() string { return strings.Repeat(" ", g.r.IntN(4)) }
 	g.comment(5, false)
@@ -149,8 +150,8 @@ func parse(t *testing.T, text string) *lockfile.File {
 	return f
 }
 
-// TestIdentity: what was read is written byte for byte, also after it was told
-// what it says.
+// TestIdentity checks that a parsed file is written unchanged, even after its own
+// selections were set.
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	for name, text := range corpus(t, 300) {
@@ -169,8 +170,8 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestEdits: whatever block changes, comes or goes, the text stays a lock file that
-// says what it should, and no comment is lost.
+// TestEdits checks that files stay valid and keep all comments when blocks are changed,
+// added, or removed.
 func TestEdits(t *testing.T) {
 	t.Parallel()
 	for name, text := range corpus(t, 60) {
@@ -211,16 +212,17 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// Nouns are compared by what they say.
+// Options for comparing domain types.
 var (
 	sameConstraint = cmp.Comparer(func(a, b provider.Constraint) bool { return a.String() == b.String() })
 	sameVersion    = cmp.Comparer(func(a, b provider.Version) bool { return a == b })
 )
 
-// fields are a text without its spaces.
+// fields returns a text without white space.
 func fields(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// checkEdit reads what is written: it says s, and of others what it said before.
+// checkEdit checks that the written file contains s, and that other selections are
+// unchanged.
 func checkEdit(t *testing.T, f *lockfile.File, s lockfile.Selection) {
 	t.Helper()
 	again := parse(t, string(f.Bytes()))
@@ -234,7 +236,7 @@ func checkEdit(t *testing.T, f *lockfile.File, s lockfile.Selection) {
 	}
 }
 
-// checkComments looks for each comment that was generated, which ends in ";".
+// checkComments checks that all generated comments, which end in ";", are present.
 func checkComments(t *testing.T, text string, f *lockfile.File) {
 	t.Helper()
 	now := string(f.Bytes())

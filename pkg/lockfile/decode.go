@@ -18,7 +18,7 @@ const (
 	argHashes      = "hashes"
 )
 
-// provider reads a provider's block.
+// provider decodes a provider block.
 func (r *reading) provider(b *hclsyntax.Block) (s Selection) {
 	label := b.Labels[0]
 	address, err := provider.ParseAddress(label)
@@ -46,7 +46,7 @@ func (r *reading) provider(b *hclsyntax.Block) (s Selection) {
 		}
 	}
 	if b.Body.Attributes[argVersion] == nil {
-		r.fail(b.TypeRange, "the argument \"version\" is missing")
+		r.fail(b.TypeRange, "the argument \"version\" is required")
 	}
 	return s
 }
@@ -87,7 +87,7 @@ func (r *reading) hashes(expr hclsyntax.Expression) []Hash {
 		return nil
 	}
 	if len(elements) == 0 {
-		r.fail(expr.Range(), "the list of hashes must have one at least, or be left out")
+		r.fail(expr.Range(), "the list of hashes must not be empty; omit the argument instead")
 	}
 	var all []Hash
 	for _, element := range elements {
@@ -106,11 +106,11 @@ func (r *reading) hashes(expr hclsyntax.Expression) []Hash {
 	return slices.Compact(all)
 }
 
-// text returns the string that an expression is, for OpenTofu evaluates it; numbers
-// become strings. Loops within loops could run for years, so there are none.
+// text returns the string value of an expression. Like in OpenTofu, numbers are
+// converted. Expressions with loops are rejected, because nested loops could run forever.
 func (r *reading) text(expr hcl.Expression) (string, bool) {
 	if native, ok := expr.(hclsyntax.Expression); ok && loops(native) {
-		r.fail(expr.Range(), "a loop has no place in a lock file")
+		r.fail(expr.Range(), "loops are not supported in lock files")
 		return "", false
 	}
 	v, diags := expr.Value(nil)
@@ -120,7 +120,7 @@ func (r *reading) text(expr hcl.Expression) (string, bool) {
 	}
 	v, err := convert.Convert(v, cty.String)
 	if err != nil || v.IsNull() || !v.IsKnown() {
-		r.fail(expr.Range(), "a text in quotes must stand here")
+		r.fail(expr.Range(), "expected a quoted string")
 		return "", false
 	}
 	return v.AsString(), true

@@ -1,10 +1,10 @@
-// Package lockfile reads and writes .terraform.lock.hcl, the dependency lock file,
-// as OpenTofu does, without the network.
+// Package lockfile reads and writes dependency lock files, .terraform.lock.hcl, like
+// OpenTofu does. It does not use the network.
 //
-// What OpenTofu refuses is refused here, with the line and column; what it accepts
-// is accepted. Its own writing drops all that it does not know. Here a [File] keeps
-// its text: comments, module blocks, and the blocks of providers that nobody
-// changed stay byte for byte. What is written is in OpenTofu's own form, so that
-// its next run finds nothing to change.
-// https://opentofu.org/docs/language/files/dependency-lock/
+// It accepts the same files as OpenTofu and reports errors with line and column. When
+// OpenTofu writes a file, it drops everything that it doesn't know. In contrast, a [File]
+// preserves comments, module blocks, and unchanged provider blocks byte for byte. Changed
+// blocks have the same form as in OpenTofu, so OpenTofu's next run doesn't change them.
+//
+// See https://opentofu.org/docs/language/files/dependency-lock/.
 package lockfile

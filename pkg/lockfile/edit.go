@@ -17,11 +17,10 @@ func (f *File) header() string {
 		`# Manual edits may be lost in future updates.` + f.lineEnd()
 }
 
-// Set adds a provider's block, or changes it. A block that says the same already
-// stays as it is; a changed one gets OpenTofu's form and keeps its comments, but
-// for those beside a hash that goes. A new one gets its place in the order of
-// addresses. The address must be one that [provider.ParseAddress] made, and hashes
-// of [ParseHash].
+// Set adds or changes the block of a provider. An equal block is left unchanged. A
+// changed block is formatted like in OpenTofu and keeps its comments, except comments on
+// lines of removed hashes. New blocks are inserted in the order of addresses. The address
+// must come from [provider.ParseAddress], and the hashes from [ParseHash].
 func (f *File) Set(s Selection) {
 	s = s.normal()
 	i := f.find(s.Address)
@@ -30,14 +29,14 @@ func (f *File) Set(s Selection) {
 		return
 	}
 	p := &f.parts[i]
-	if !p.selection.says(s) {
+	if !p.selection.equal(s) {
 		p.block = format(s, notesOf(p.block), f.lineEnd())
 		p.selection = s
 	}
 }
 
-// Remove takes a provider's block away, with the comment right above it and the
-// blank line that set it apart. Nothing happens when there is none.
+// Remove removes the block of a provider, the comment directly above it, and the blank
+// line that separates it. It does nothing if the block doesn't exist.
 func (f *File) Remove(a provider.Address) {
 	i := f.find(a)
 	if i < 0 {
@@ -60,14 +59,14 @@ func (f *File) Remove(a provider.Address) {
 	f.parts = slices.Delete(f.parts, i, i+1)
 }
 
-// insert puts a new block before the first of a greater address.
+// insert inserts a block before the first one with a greater address.
 func (f *File) insert(p part) {
 	i := slices.IndexFunc(f.parts, func(o part) bool { return o.selection.Address.Compare(p.selection.Address) > 0 })
 	switch {
 	case len(f.parts) == 0:
 		f.insertOnly(p)
 	case i == 0:
-		p.lead = apart(f.parts[0].lead, f.lineEnd())
+		p.lead = withBlankEnd(f.parts[0].lead, f.lineEnd())
 		f.parts[0].lead = f.lineEnd()
 		f.parts = slices.Insert(f.parts, 0, p)
 	case i < 0:
@@ -77,17 +76,17 @@ func (f *File) insert(p part) {
 	}
 }
 
-// insertOnly puts a block where none is, after all that is there.
+// insertOnly adds the first block, after all other text.
 func (f *File) insertOnly(p part) {
 	if start := strings.TrimPrefix(f.rest, bom); strings.TrimSpace(start) == "" {
 		f.rest = strings.TrimSuffix(f.rest, start) + f.header()
 	}
-	p.lead = apart(f.rest, f.lineEnd())
+	p.lead = withBlankEnd(f.rest, f.lineEnd())
 	f.rest = ""
 	f.parts = []part{p}
 }
 
-// insertAfter puts a block after another; next is the text that follows.
+// insertAfter inserts a block after block i. next is the text that follows.
 func (f *File) insertAfter(i int, p part, next *string) {
 	last := i == len(f.parts)-1
 	if before := &f.parts[i]; !strings.HasSuffix(before.tail, "\n") {
@@ -100,8 +99,8 @@ func (f *File) insertAfter(i int, p part, next *string) {
 	f.parts = slices.Insert(f.parts, i+1, p)
 }
 
-// apart lets a text end in a blank line.
-func apart(text, newline string) string {
+// withBlankEnd adds a blank line to a text that doesn't end with one.
+func withBlankEnd(text, newline string) string {
 	if strings.TrimPrefix(text, bom) == "" {
 		return text
 	}
@@ -114,13 +113,13 @@ func apart(text, newline string) string {
 	return text
 }
 
-// startsBlank reports whether a text begins with a blank line.
+// startsBlank reports whether a text starts with a blank line.
 func startsBlank(text string) bool {
 	line, _, found := strings.Cut(text, "\n")
 	return found && strings.TrimSpace(line) == ""
 }
 
-// cutBlankEnd takes one blank line off a text's end.
+// cutBlankEnd removes a blank line from the end of a text.
 func cutBlankEnd(text string) (string, bool) {
 	line, found := strings.CutSuffix(text, "\n")
 	if !found {

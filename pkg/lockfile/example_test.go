@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// A provider gets another version. What people wrote stays.
+// The version of a provider is changed. Comments are kept.
 func Example() {
 	const text = `# Reviewed by the platform team.
 
@@ -52,7 +52,7 @@ provider "registry.opentofu.org/hashicorp/null" {
 	// }
 }
 
-// A lock file is changed while no other process does, and made when there is none.
+// Update locks the file during the change, and creates it if necessary.
 func ExampleUpdate() {
 	dir, err := os.MkdirTemp("", "configuration")
 	if err != nil {

@@ -1,10 +1,10 @@
 package lockfile
 
-// LockName is the name of the file that is locked where directories cannot be.
+// LockName returns the file that is locked on systems that can't lock directories.
 var LockName = lockName
 
-// MaxWait is how long a lock is waited for.
+// MaxWait is the maximum time to wait for a lock.
 const MaxWait = maxWait
 
-// MaxSize is the size up to which a file is read.
+// MaxSize is the maximum size of a lock file.
 const MaxSize = maxSize

@@ -7,33 +7,33 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// File is what a lock file says, with all of its text. The zero value is an empty
-// one. It is not safe for concurrent use.
+// File is a parsed lock file with its complete text. The zero value is an empty file. A
+// File is not safe for concurrent use.
 type File struct {
 	parts []part
 	// rest is the text after the last part.
 	rest string
-	// newline is "\r\n" in a file that has such lines.
+	// newline is "\r
+	// " if the file contains such lines.
 	newline string
-	// Terraform starts an empty file with the line that Terraform writes.
+	// Terraform selects Terraform's header comment for new files.
 	Terraform bool
 }
 
-// part is a provider's block, and the text before it, as far as that is not
-// another's part.
+// part is a provider block with the text between it and the previous part.
 type part struct {
-	// lead is text that belongs to no provider's block.
+	// lead is the text that doesn't belong to the block.
 	lead string
-	// own is the comment directly above the block, and the block's indentation.
+	// own is the comment directly above the block, and the indentation of the block.
 	own string
-	// block is the text from "provider" to the brace that closes it.
+	// block is the text from "provider" to the closing brace.
 	block string
-	// tail is what follows on the same line, with the line's end.
+	// tail is the rest of the line after the closing brace, including the line ending.
 	tail      string
 	selection Selection
 }
 
-// Selections are those of all providers, sorted by address.
+// Selections returns the selections of all providers, sorted by address.
 func (f *File) Selections() []Selection {
 	all := make([]Selection, 0, len(f.parts))
 	for _, p := range f.parts {
@@ -43,7 +43,7 @@ func (f *File) Selections() []Selection {
 	return all
 }
 
-// Selection is that of one provider; ok is false when the file has none.
+// Selection returns the selection of a provider, if the file has one.
 func (f *File) Selection(a provider.Address) (s Selection, ok bool) {
 	i := f.find(a)
 	if i < 0 {
@@ -52,7 +52,7 @@ func (f *File) Selection(a provider.Address) (s Selection, ok bool) {
 	return f.parts[i].selection.clone(), true
 }
 
-// Bytes returns the file's text.
+// Bytes returns the text of the file.
 func (f *File) Bytes() []byte {
 	var b strings.Builder
 	for _, p := range f.parts {
@@ -66,7 +66,7 @@ func (f *File) find(a provider.Address) int {
 	return slices.IndexFunc(f.parts, func(p part) bool { return p.selection.Address == a })
 }
 
-// lineEnd is what new lines end with.
+// lineEnd returns the line ending for new lines.
 func (f *File) lineEnd() string {
 	if f.newline == "" {
 		return "\n"

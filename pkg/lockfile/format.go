@@ -8,14 +8,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// format writes a block as OpenTofu does, with the comments that belong in it, and
-// without the last line's end.
+// format formats a block with its comments like OpenTofu, without the line ending.
 func format(s Selection, n notes, newline string) string {
 	w := &writer{notes: n, newline: newline}
 	w.line("", placeStart, "provider "+quote(s.Address.String())+" {")
 	constraints := s.Constraints.String()
 	version := "version = "
-	if constraints != "" { // the two are aligned
+	if constraints != "" { // aligns the two arguments
 		version = "version     = "
 	}
 	w.line("  ", argVersion, version+quote(s.Version.String()))
@@ -30,7 +29,7 @@ func format(s Selection, n notes, newline string) string {
 	return w.b.String()
 }
 
-// quote writes a string as HCL does.
+// quote returns a quoted HCL string.
 func quote(s string) string {
 	return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes())
 }
@@ -40,12 +39,12 @@ type writer struct {
 	b       strings.Builder
 	notes   notes
 	newline string
-	// kept are the comments above what is not there any more.
+	// kept lists the comments above removed lines.
 	kept []string
 }
 
-// line writes what belongs to a place: the comments above it, the text, and the
-// comment beside it.
+// line writes a line with the comments that belong to a place: above it and at the end of
+// the line.
 func (w *writer) line(indent, place, text string) {
 	w.comments(indent, place)
 	w.b.WriteString(indent + text)
@@ -65,7 +64,7 @@ func (w *writer) comments(indent, place string) {
 	w.kept = nil
 }
 
-// gone keeps the comments above a place for the next one that is written.
+// gone keeps the comments above a removed place for the next line.
 func (w *writer) gone(place string) {
 	if n := w.notes[place]; n != nil {
 		w.kept = append(w.kept, n.above...)
@@ -73,7 +72,7 @@ func (w *writer) gone(place string) {
 }
 
 func (w *writer) hashes(hashes []Hash) {
-	// Also those that were there, for the comments above them.
+	// Include removed hashes, for the comments above them.
 	all := slices.Clone(hashes)
 	for place := range w.notes {
 		if h, is := strings.CutPrefix(place, placeHash); is {

@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestGolden: selections alone give the bytes that OpenTofu writes, in whatever
-// order they come. testdata/opentofu/init.hcl is from OpenTofu 1.12.6.
+// TestGolden checks that selections produce the same file as OpenTofu, in any order.
+// testdata/opentofu/init.hcl is from OpenTofu 1.12.6.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/opentofu/*.hcl")
@@ -40,7 +40,7 @@ func TestGolden(t *testing.T) {
 				t.Fatalf("%s: %s", path, diff)
 			}
 		}
-		// One that comes and goes leaves nothing.
+		// Adding and removing a provider restores the file.
 		for _, s := range selections {
 			f := parse(t, string(want))
 			f.Remove(s.Address)
@@ -79,7 +79,7 @@ func TestFormatConstraints(t *testing.T) {
 	}
 }
 
-// TestSet shows what becomes of comments.
+// TestSet checks how comments are preserved.
 func TestSet(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/corpus/comments.hcl")
@@ -135,7 +135,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestPlaces shows where blocks come in, and what goes with them.
+// TestPlaces checks where blocks are inserted, and which text is removed with a block.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	block := func(host string) string { return "provider \"" + host + "/a/b\" {\n  version = \"1.0.0\"\n}\n" }
@@ -180,8 +180,8 @@ func TestPlaces(t *testing.T) {
 
 func crlf(text string) string { return strings.ReplaceAll(text, "\n", "\r\n") }
 
-// TestNotShared: what a file gives out and takes in is not changed behind its back.
-func TestNotShared(t *testing.T) {
+// TestCopies checks that the file doesn't share memory with callers.
+func TestCopies(t *testing.T) {
 	t.Parallel()
 	var f lockfile.File
 	hashes := []lockfile.Hash{"zh:b", "h1:a"}
@@ -203,7 +203,7 @@ func TestNotShared(t *testing.T) {
 	}
 }
 
-// TestSelectionString: the block alone is the one of a file.
+// TestSelectionString checks that String returns the same block as in a file.
 func TestSelectionString(t *testing.T) {
 	t.Parallel()
 	s := lockfile.Selection{

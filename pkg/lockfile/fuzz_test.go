@@ -10,8 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// FuzzParse: no text brings Parse down. What is read is written as it was, also
-// after it was told what it says, and what is changed can be read again.
+// FuzzParse checks that Parse doesn't crash. A parsed file is written unchanged, even
+// after its own selections were set, and a changed file can be parsed again.
 func FuzzParse(f *testing.F) {
 	for _, text := range corpus(f, 5) {
 		f.Add([]byte(text))

@@ -9,8 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestModuleBlocksStay checks that changes of providers leave module blocks as they
-// are, as OpenTofu's RFC 3540 has them: versions of OpenTofu to come lock modules.
+// TestModuleBlocksStay checks that module blocks, which OpenTofu's RFC 3540 defines for
+// future versions, are kept unchanged.
 func TestModuleBlocksStay(t *testing.T) {
 	t.Parallel()
 	const modules = `# locked by a later OpenTofu

@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Places in a block that comments may belong to, beside the arguments' names and
-// each hash.
+// Places in a block that comments can belong to, in addition to argument names and
+// hashes.
 const (
 	placeStart     = "{"
 	placeHash      = "hash "
@@ -18,21 +18,22 @@ const (
 	placeEnd       = "}"
 )
 
-// notes are a block's comments by the place they belong to.
+// notes are the comments of a block by place.
 type notes map[string]*note
 
 type note struct {
-	// above are comments before the place, beside those after it on its line.
+	// above lists comments before the place, and beside lists comments at the end of its
+	// line.
 	above, beside []string
 }
 
-// span is where a place is in the block's text.
+// span is the range of a place in the text of the block.
 type span struct {
 	place      string
 	start, end int
 }
 
-// notesOf finds the comments in the text of a block that was read before.
+// notesOf returns the comments of a parsed block.
 func notesOf(block string) notes {
 	parsed, _ := hclsyntax.ParseConfig([]byte(block), "", hcl.InitialPos)
 	body, ok := parsed.Body.(*hclsyntax.Body)
@@ -50,8 +51,8 @@ func notesOf(block string) notes {
 	return all
 }
 
-// add finds out what a comment belongs to: what it stands in, else what is left of
-// it, else what follows.
+// add assigns a comment to a place: the place that contains it, or otherwise the place
+// before it on the same line, or otherwise the next place.
 func (all notes) add(block string, spans []span, comment hclsyntax.Token) {
 	at := comment.Range.Start.Byte
 	text := strings.TrimRight(string(comment.Bytes), "\r\n")
@@ -71,8 +72,8 @@ func (all notes) add(block string, spans []span, comment hclsyntax.Token) {
 	}
 }
 
-// addBeside puts a comment above where one stands beside that takes the whole line,
-// as with a hash that is listed twice.
+// addBeside adds a comment at the end of the line. If a comment there already takes the
+// rest of the line, as for a duplicate hash, that one is moved above.
 func (n *note) addBeside(text string) {
 	if len(n.beside) > 0 && !strings.HasPrefix(n.beside[len(n.beside)-1], "/*") {
 		n.above = append(n.above, text)
@@ -88,7 +89,7 @@ func (all notes) at(place string) *note {
 	return all[place]
 }
 
-// spansOf finds the places of a block, in their order.
+// spansOf returns the places of a block in order.
 func spansOf(b *hclsyntax.Block) []span {
 	spans := []span{
 		{placeStart, b.TypeRange.Start.Byte, b.OpenBraceRange.End.Byte},

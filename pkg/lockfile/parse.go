@@ -15,11 +15,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxSize bounds a lock file, in bytes: a provider takes some two kilobytes. HCL's
-// parser takes up to three hundred times as much memory.
+// maxSize is the maximum size of a lock file in bytes. An entry is about 2 KB. HCL's
+// parser uses up to 300 times as much memory.
 const maxSize = 2 << 20
 
-// Read reads the lock file at path. Errors are [ErrSyntax], those of the file system,
+// Read reads the lock file at path. It returns [ErrSyntax], errors of the file system,
 // such as [fs.ErrNotExist], and *[bounded.TooLargeError].
 func Read(path string) (*File, error) {
 	data, err := bounded.ReadFile(path, maxSize)
@@ -29,9 +29,9 @@ func Read(path string) (*File, error) {
 	return Parse(path, data)
 }
 
-// Parse reads the text of a lock file; name is the file's, for errors. No text at
-// all is an empty file. The error is [ErrSyntax] with the first place that
-// OpenTofu refuses. Loops within values, which OpenTofu would run, are refused too.
+// Parse parses a lock file. name is the file name for error messages. An empty text is an
+// empty file. The error wraps [ErrSyntax] and contains the position of the first problem.
+// In contrast to OpenTofu, loops in expressions are errors.
 func Parse(name string, data []byte) (*File, error) {
 	if len(data) > maxSize {
 		return nil, fmt.Errorf("reading the lock file: %w", &bounded.TooLargeError{Path: name, Limit: maxSize})
@@ -53,7 +53,7 @@ func Parse(name string, data []byte) (*File, error) {
 	return split(data, found), nil
 }
 
-// reading collects what is wrong with a lock file.
+// reading collects the problems in a lock file.
 type reading struct {
 	name     string
 	problems []*stricthcl.Error
@@ -64,7 +64,7 @@ func (r *reading) fail(at hcl.Range, format string, a ...any) {
 	r.problems = append(r.problems, &stricthcl.Error{Position: stricthcl.PositionOf(at), Problem: fmt.Sprintf(format, a...)})
 }
 
-// diagnose takes over the errors of the HCL library.
+// diagnose adds the errors of the HCL library.
 func (r *reading) diagnose(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		if d.Severity != hcl.DiagError {
@@ -79,17 +79,17 @@ func (r *reading) diagnose(diags hcl.Diagnostics) {
 	}
 }
 
-// located is a provider's block and where it is.
+// located is a provider block with its position.
 type located struct {
 	selection Selection
-	// start is the first byte of "provider", brace that of what closes the block.
+	// start is the offset of "provider", and brace the offset of the closing brace.
 	start, brace int
 }
 
-// root reads what stands in no block.
+// root decodes the content of the file outside of blocks.
 func (r *reading) root(body *hclsyntax.Body) []located {
 	for name, a := range body.Attributes {
-		r.fail(a.NameRange, "an argument has no place here, outside of blocks: %q", name)
+		r.fail(a.NameRange, "unexpected argument %q outside of blocks", name)
 	}
 	lines := map[provider.Address]int{}
 	var found []located
@@ -100,7 +100,7 @@ func (r *reading) root(body *hclsyntax.Body) []located {
 		case len(b.Labels) != 1:
 			r.fail(b.TypeRange, "a %s block has one label", b.Type)
 		case b.Type == "module":
-			// OpenTofu warns of it, for the day when modules can be locked.
+			// OpenTofu only warns, because future versions may lock modules.
 		default:
 			s := r.provider(b)
 			s.Line = b.TypeRange.Start.Line
@@ -114,7 +114,7 @@ func (r *reading) root(body *hclsyntax.Body) []located {
 	return found
 }
 
-// split divides the text among the blocks.
+// split splits the text into parts, one for each block.
 func split(data []byte, found []located) *File {
 	slices.SortFunc(found, func(a, b located) int { return cmp.Compare(a.start, b.start) })
 	tokens, _ := hclsyntax.LexConfig(data, "", hcl.InitialPos)
@@ -136,17 +136,17 @@ func split(data []byte, found []located) *File {
 	return f
 }
 
-// bom may stand at a file's start.
+// bom is the byte order mark, which can precede the text.
 const bom = "\xef\xbb\xbf"
 
-// tokenAt is the index of the token at a byte of the file.
+// tokenAt returns the index of the token at an offset.
 func tokenAt(tokens hclsyntax.Tokens, at int) int {
 	i, _ := slices.BinarySearchFunc(tokens, at, func(t hclsyntax.Token, at int) int { return cmp.Compare(t.Range.Start.Byte, at) })
 	return i
 }
 
-// tailEnd finds where the line of a closing brace ends: after comments, which may
-// have lines themselves.
+// tailEnd returns the end of the line of a closing brace. Comments on the line can span
+// several lines.
 func tailEnd(tokens hclsyntax.Tokens, brace int) int {
 	i := tokenAt(tokens, brace) + 1
 	for tokens[i].Type == hclsyntax.TokenComment && !endsLine(tokens[i]) {
@@ -159,9 +159,8 @@ func endsLine(t hclsyntax.Token) bool {
 	return t.Type == hclsyntax.TokenNewline || t.Type == hclsyntax.TokenComment && strings.HasSuffix(string(t.Bytes), "\n")
 }
 
-// ownStart finds where the text begins that belongs to a block at start: its line
-// and the comments right above it, without a blank line between. A comment at the
-// file's start is the file's.
+// ownStart returns the start of the text that belongs to a block: its line and the
+// comments directly above it. A comment at the start of the file belongs to the file.
 func ownStart(text string, tokens hclsyntax.Tokens, from, start int) int {
 	line, own := -1, start
 	for i := tokenAt(tokens, start); ; {
@@ -185,7 +184,7 @@ func ownStart(text string, tokens hclsyntax.Tokens, from, start int) int {
 	return own
 }
 
-// lineStart goes back over spaces.
+// lineStart returns the offset before leading spaces.
 func lineStart(text string, from, at int) int {
 	return from + len(strings.TrimRight(text[from:at], " \t"))
 }

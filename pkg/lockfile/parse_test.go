@@ -13,16 +13,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// address begins each text of the table.
+// address is the start of each text in the table.
 const address = `provider "registry.opentofu.org/corp/thing" `
 
-// TestParseRefuses has one text for each thing that OpenTofu refuses.
-func TestParseRefuses(t *testing.T) {
+// TestParseRejects has a text for each error of OpenTofu.
+func TestParseRejects(t *testing.T) {
 	t.Parallel()
 	ok := `version = "1.0.0"`
 	for name, test := range map[string]struct{ text, want string }{
 		"syntax":                 {"provider \"x\" {\n  version\n", "invalid lock file: f:2:3: An argument or block definition is required here. To set an argument, use the equals sign \"=\" to introduce the argument value"},
-		"argument outside":       {"\nx = 1\n", `invalid lock file: f:2:1: an argument has no place here, outside of blocks: "x"`},
+		"argument outside":       {"\nx = 1\n", `invalid lock file: f:2:1: unexpected argument "x" outside of blocks`},
 		"block outside":          {"thing {}\n", `invalid lock file: f:1:1: blocks of type "thing" are not expected here`},
 		"no label":               {"provider {}\n", `invalid lock file: f:1:1: a provider block has one label`},
 		"two labels":             {"module \"a\" \"b\" {}\n", `invalid lock file: f:1:1: a module block has one label`},
@@ -35,22 +35,22 @@ func TestParseRefuses(t *testing.T) {
 		"unknown argument":       {address + "{\n  " + ok + "\n  pinned = true\n}\n", `invalid lock file: f:3:3: an argument named "pinned" is not expected in a provider block`},
 		"block within":           {address + "{\n  " + ok + "\n  pinned {}\n}\n", `invalid lock file: f:3:3: blocks of type "pinned" are not expected in a provider block`},
 		"argument twice":         {address + "{\n  " + ok + "\n  " + ok + "\n}\n", `invalid lock file: f:3:3: The argument "version" was already set in line 2. Each argument may be set only once`},
-		"no version":             {address + "{\n}\n", `invalid lock file: f:1:1: the argument "version" is missing`},
-		"version null":           {address + "{\n  version = null\n}\n", `invalid lock file: f:2:13: a text in quotes must stand here`},
+		"no version":             {address + "{\n}\n", `invalid lock file: f:1:1: the argument "version" is required`},
+		"version null":           {address + "{\n  version = null\n}\n", `invalid lock file: f:2:13: expected a quoted string`},
 		"version in short":       {address + "{\n  version = \"1.0\"\n}\n", `invalid lock file: f:2:13: the version must be written in normal form, "1.0.0"`},
 		"version a number":       {address + "{\n  version = 1\n}\n", `invalid lock file: f:2:13: the version must be written in normal form, "1.0.0"`},
-		"version a list":         {address + "{\n  version = [\"1.0.0\"]\n}\n", `invalid lock file: f:2:13: a text in quotes must stand here`},
+		"version a list":         {address + "{\n  version = [\"1.0.0\"]\n}\n", `invalid lock file: f:2:13: expected a quoted string`},
 		"version of a variable":  {address + "{\n  version = var.x\n}\n", `invalid lock file: f:2:13: Variables may not be used here`},
 		"version with a v":       {address + "{\n  version = \"v1.0.0\"\n}\n", `invalid lock file: f:2:13: invalid version "v1.0.0": a "v" prefix should not be used (at character 1)`},
 		"constraints unordered":  {address + "{\n  " + ok + "\n  constraints = \"< 3.0.0, >= 1.0.0\"\n}\n", `invalid lock file: f:3:17: the constraints must be written in normal form, ">= 1.0.0, < 3.0.0"`},
 		"constraints in short":   {address + "{\n  " + ok + "\n  constraints = \"~> 2\"\n}\n", `invalid lock file: f:3:17: the constraints must be written in normal form, "~> 2.0"`},
 		"constraints blank":      {address + "{\n  " + ok + "\n  constraints = \" \"\n}\n", `invalid lock file: f:3:17: invalid version constraint " ": a constraint is empty (at character 1)`},
-		"constraints null":       {address + "{\n  " + ok + "\n  constraints = null\n}\n", `invalid lock file: f:3:17: a text in quotes must stand here`},
-		"no hashes":              {address + "{\n  " + ok + "\n  hashes = []\n}\n", `invalid lock file: f:3:12: the list of hashes must have one at least, or be left out`},
+		"constraints null":       {address + "{\n  " + ok + "\n  constraints = null\n}\n", `invalid lock file: f:3:17: expected a quoted string`},
+		"no hashes":              {address + "{\n  " + ok + "\n  hashes = []\n}\n", `invalid lock file: f:3:12: the list of hashes must not be empty; omit the argument instead`},
 		"hashes null":            {address + "{\n  " + ok + "\n  hashes = null\n}\n", `invalid lock file: f:3:12: A static list expression is required`},
-		"hash without scheme":    {address + "{\n  " + ok + "\n  hashes = [\n    \"h1:a\",\n    \"abc\",\n  ]\n}\n", `invalid lock file: f:5:5: hash "abc": must begin with a scheme and a colon, such as "h1:" or "zh:"`},
-		"hash of empty scheme":   {address + "{\n  " + ok + "\n  hashes = [\":abc\"]\n}\n", `invalid lock file: f:3:13: hash ":abc": must begin with a scheme and a colon, such as "h1:" or "zh:"`},
-		"loop":                   {address + "{\n  version = [for x in [\"1.0.0\"] : x][0]\n}\n", `invalid lock file: f:2:13: a loop has no place in a lock file`},
+		"hash without scheme":    {address + "{\n  " + ok + "\n  hashes = [\n    \"h1:a\",\n    \"abc\",\n  ]\n}\n", `invalid lock file: f:5:5: invalid hash "abc": must start with a scheme and a colon, such as "h1:" or "zh:"`},
+		"hash of empty scheme":   {address + "{\n  " + ok + "\n  hashes = [\":abc\"]\n}\n", `invalid lock file: f:3:13: invalid hash ":abc": must start with a scheme and a colon, such as "h1:" or "zh:"`},
+		"loop":                   {address + "{\n  version = [for x in [\"1.0.0\"] : x][0]\n}\n", `invalid lock file: f:2:13: loops are not supported in lock files`},
 		"the first of two":       {address + "{\n  version = \"1\"\n  hashes = []\n}\n", `invalid lock file: f:2:13: the version must be written in normal form, "1.0.0"`},
 		"byte order mark within": {"\n\xef\xbb\xbf" + address + "{\n " + ok + "\n}\n", "invalid lock file: f:2:1: This character is not used within the language"},
 		"JSON":                   {`{"provider": {}}`, `invalid lock file: f:1:1: An argument or block definition is required here`},
@@ -68,7 +68,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestParseAccepts has what OpenTofu accepts, however odd.
+// TestParseAccepts has unusual texts that OpenTofu accepts.
 func TestParseAccepts(t *testing.T) {
 	t.Parallel()
 	thing := nouns.Address(t, "registry.opentofu.org/corp/thing")
@@ -115,7 +115,7 @@ func TestParseAccepts(t *testing.T) {
 	}
 }
 
-// TestLines: messages about a selection point at its block.
+// TestLines checks the line numbers of selections.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	f, err := lockfile.Parse("f", []byte("# one\n\nprovider \"b.example/corp/thing\" {\n  version = \"1.0.0\"\n}\nprovider \"a.example/corp/thing\" {\n  version = \"1.0.0\"\n}\n"))

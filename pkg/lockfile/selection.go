@@ -8,20 +8,20 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Selection is what a lock file says of one provider.
+// Selection is the entry of a provider in a lock file.
 type Selection struct {
 	Address provider.Address
 	Version provider.Version
-	// Constraints are those of the configuration when the version was chosen. They
-	// may be zero.
+	// Constraints are the constraints of the configuration for which the version was
+	// selected. They can be zero.
 	Constraints provider.Constraint
-	// Hashes are sorted, each once. There may be none.
+	// Hashes are sorted, without duplicates. There can be none.
 	Hashes []Hash
-	// Line is that of its block in the file that was read, for messages.
+	// Line is the line of the block in the parsed file, for messages.
 	Line int
 }
 
-// normal returns the selection as a lock file states it.
+// normal returns the selection in normal form.
 func (s Selection) normal() Selection {
 	s.Hashes = slices.Compact(slices.Sorted(slices.Values(s.Hashes)))
 	if c, err := provider.ParseConstraint(FormatConstraints(s.Constraints)); err == nil {
@@ -30,40 +30,41 @@ func (s Selection) normal() Selection {
 	return s
 }
 
-// clone lets the caller have hashes of his own.
+// clone returns a copy with its own hashes.
 func (s Selection) clone() Selection {
 	s.Hashes = slices.Clone(s.Hashes)
 	return s
 }
 
-// says reports whether two selections of a provider, both normal, state the same.
-func (s Selection) says(o Selection) bool {
+// equal reports whether two selections of a provider in normal form are equal, apart from
+// their lines.
+func (s Selection) equal(o Selection) bool {
 	return s.Version == o.Version && s.Constraints.String() == o.Constraints.String() && slices.Equal(s.Hashes, o.Hashes)
 }
 
-// Hash is a hash of a package as a lock file has it: "h1:…" of its contents,
-// "zh:…" of its zip, or of a scheme that a later OpenTofu may know.
+// Hash is a package hash in a lock file: "h1:…" for the contents, "zh:…" for the zip, or
+// a scheme of a future version of OpenTofu.
 type Hash string
 
-// ParseHash reads a hash as OpenTofu does: a scheme, a colon, and anything.
+// ParseHash parses a hash like OpenTofu: a scheme, a colon, and any text.
 func ParseHash(s string) (Hash, error) {
 	if strings.Index(s, ":") < 1 {
-		return "", fmt.Errorf("hash %q: must begin with a scheme and a colon, such as \"h1:\" or \"zh:\"", s)
+		return "", fmt.Errorf("invalid hash %q: must start with a scheme and a colon, such as \"h1:\" or \"zh:\"", s)
 	}
 	return Hash(s), nil
 }
 
-// Scheme returns what stands before the first colon: "h1" or "zh", mostly.
+// Scheme returns the text before the first colon, such as "h1" or "zh".
 func (h Hash) Scheme() string {
 	scheme, _, _ := strings.Cut(string(h), ":")
 	return scheme
 }
 
-// IsH1 tells a hash of contents.
+// IsH1 reports whether the hash is a hash of the contents.
 func (h Hash) IsH1() bool { return h.Scheme() == "h1" }
 
-// IsZH tells a hash of a zip.
+// IsZH reports whether the hash is a hash of the zip.
 func (h Hash) IsZH() bool { return h.Scheme() == "zh" }
 
-// String returns the provider's block as a lock file has it, with its last line's end.
+// String returns the block of the provider with a line ending.
 func (s Selection) String() string { return format(s.normal(), nil, "\n") + "\n" }

@@ -18,27 +18,27 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// mode is that of the files that OpenTofu writes; the umask narrows it.
+// mode is the mode of lock files before the umask, as in OpenTofu.
 const mode = 0o644
 
-// Update changes the lock file at path, while no other process that calls Update
-// does, and makes it when there is none. A link stays, and the file it leads to is
-// changed. The file is replaced as a whole, when its text has changed; after an
-// error, also one of change, it is as it was. The error is [ErrChanged] if another
-// process wrote the file meanwhile.
+// Update calls change with the lock file at path, or with an empty file if it doesn't
+// exist, and writes the result if it differs. No other process can call Update for the
+// file at the same time. If path is a link, the target is replaced. The file is replaced
+// atomically, so it is unchanged after an error. If another process writes the file
+// without Update, the error wraps [ErrChanged].
 func Update(ctx context.Context, path string, change func(*File) error) (changed bool, err error) {
-	// 1. Nobody else comes in between.
-	place, err := atomicfile.Resolve(path)
+	// 1. Lock the file.
+	target, err := atomicfile.Resolve(path)
 	if err != nil {
 		return false, fmt.Errorf("updating the lock file: %w", err)
 	}
-	release, err := lock(ctx, path, place)
+	release, err := lock(ctx, path, target)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	// 2. What is there, and what will be.
-	before, err := atomicfile.ReadUserFile(place, maxSize)
+	// 2. Read the file, and change it.
+	before, err := atomicfile.ReadUserFile(target, maxSize)
 	if err != nil {
 		return false, fmt.Errorf("reading the lock file: %w", err)
 	}
@@ -54,9 +54,9 @@ func Update(ctx context.Context, path string, change func(*File) error) (changed
 		return false, nil
 	}
 	if _, err := Parse(path, after); err != nil {
-		return false, fmt.Errorf("what would be written is no lock file: %w", err)
+		return false, fmt.Errorf("new content is not a valid lock file: %w", err)
 	}
-	// 3. It replaces what was read, and nothing else.
+	// 3. Replace the file, unless another process has changed it.
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
@@ -70,18 +70,17 @@ func Update(ctx context.Context, path string, change func(*File) error) (changed
 }
 
 const (
-	// maxWait is how long another process may take: it holds the lock while it
-	// changes one small file.
+	// maxWait is the maximum time to wait for another process, which only holds the lock
+	// while it changes a small file.
 	maxWait = 30 * time.Second
-	// lockPoll is how often a held lock is tried again.
+	// lockPoll is the interval between attempts to lock.
 	lockPoll = 20 * time.Millisecond
 )
 
-// lock lets one process at a time update a lock file. What is locked is the
-// directory: the file itself is replaced, and another file beside it would have to
-// stay for ever in a directory that people commit. Where directories cannot be
-// locked, as on Windows and on NFS, it is a file among the temporary ones. The name
-// is for errors; path leads over no link.
+// lock locks a lock file for this process. It locks the directory, because the file is
+// replaced, and an additional file would remain in a directory that users commit. On
+// systems that can't lock directories, such as Windows or NFS, it locks a temporary file.
+// name is used in error messages; path must not contain symbolic links.
 func lock(ctx context.Context, name, path string) (release func() error, err error) {
 	l := flock.New(filepath.Dir(path), flock.SetFlag(os.O_RDONLY))
 	if _, err := l.TryLock(); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -94,21 +93,21 @@ func lock(ctx context.Context, name, path string) (release func() error, err err
 	case err == nil:
 		return l.Close, nil
 	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-		return nil, provider.Errorf(provider.Transient, "lock file %s: another process is writing it, and was not done after %s", name, maxWait)
+		return nil, provider.Errorf(provider.Transient, "lock file %s: locked by another process for more than %s", name, maxWait)
 	}
 	return nil, fmt.Errorf("waiting for the lock file %s: %w", name, err)
 }
 
-// lockName is the same for all names of a file, and each file has another.
+// lockName returns the temporary file to lock for a path.
 func lockName(path string) string {
 	sum := sha256.Sum256([]byte(path))
 	return filepath.Join(os.TempDir(), "tofu-oci-"+hex.EncodeToString(sum[:16])+".lock")
 }
 
 var (
-	// ErrSyntax is returned for a lock file that OpenTofu rejects. The error states the
+	// ErrSyntax is returned for a lock file that OpenTofu rejects. The error contains the
 	// position.
 	ErrSyntax = provider.Errorf(provider.Misuse, "invalid lock file")
 	// ErrChanged is returned if another process changed a lock file during an update.
-	ErrChanged = provider.Errorf(provider.Transient, "another process changed it meanwhile, so nothing was written")
+	ErrChanged = provider.Errorf(provider.Transient, "changed by another process; nothing was written")
 )

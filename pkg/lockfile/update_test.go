@@ -22,7 +22,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// add is a change that selects a provider.
+// add returns a change that selects a provider.
 func add(t *testing.T, address string) func(*lockfile.File) error {
 	t.Helper()
 	s := lockfile.Selection{Address: nouns.Address(t, address), Version: nouns.Version(t, "1.0.0")}
@@ -32,7 +32,7 @@ func add(t *testing.T, address string) func(*lockfile.File) error {
 	}
 }
 
-// write makes a lock file in a directory of its own.
+// write writes a lock file to a new directory.
 func write(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), ".terraform.lock.hcl")
@@ -42,7 +42,7 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-// checkText compares a file's text; it is the only file of its directory.
+// checkText checks the text of a file, which must be the only one in its directory.
 func checkText(t *testing.T, path, want string) {
 	t.Helper()
 	got, err := os.ReadFile(path)
@@ -79,7 +79,7 @@ func TestUpdateMakesFile(t *testing.T) {
 	}
 	header := "# This file is maintained automatically by \"tofu init\".\n# Manual edits may be lost in future updates.\n"
 	checkText(t, path, strings.Replace(locked, "# mine\n", header, 1))
-	other, err := os.Stat(write(t, "")) // narrowed by the same umask
+	other, err := os.Stat(write(t, "")) // has the same umask
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestUpdateMakesFile(t *testing.T) {
 	}
 }
 
-// TestUpdateWritesNothing where nothing changes: the file stays the very same.
+// TestUpdateWritesNothing checks that a file is not replaced if nothing changes.
 func TestUpdateWritesNothing(t *testing.T) {
 	t.Parallel()
 	path := write(t, locked)
@@ -164,7 +164,7 @@ func TestUpdateWithoutDirectory(t *testing.T) {
 	}
 }
 
-// TestUpdateFollowsLink: the link stays, also one before a directory.
+// TestUpdateFollowsLink checks that links to files and directories are kept.
 func TestUpdateFollowsLink(t *testing.T) {
 	t.Parallel()
 	path := write(t, "")
@@ -188,9 +188,9 @@ func TestUpdateFollowsLink(t *testing.T) {
 	}
 }
 
-// TestUpdateOverwritesNoOther: who writes without the lock, as OpenTofu does, is
-// not overwritten.
-func TestUpdateOverwritesNoOther(t *testing.T) {
+// TestUpdateConcurrentChange checks that changes by a process that doesn't lock the
+// file, such as OpenTofu, are not overwritten.
+func TestUpdateConcurrentChange(t *testing.T) {
 	t.Parallel()
 	path := write(t, locked)
 	_, err := lockfile.Update(t.Context(), path, func(f *lockfile.File) error {
@@ -202,13 +202,13 @@ func TestUpdateOverwritesNoOther(t *testing.T) {
 	if !errors.Is(err, lockfile.ErrChanged) {
 		t.Errorf("got %v", err)
 	}
-	if want := "lock file " + path + ": another process changed it meanwhile, so nothing was written"; err.Error() != want {
+	if want := "lock file " + path + ": changed by another process; nothing was written"; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
 	checkText(t, path, "# another's\n")
 }
 
-// hold takes the lock of a file, as a process does that updates it.
+// hold locks a file like a process that updates it.
 func hold(t *testing.T, path string) *flock.Flock {
 	t.Helper()
 	l := flock.New(filepath.Dir(path), flock.SetFlag(os.O_RDONLY))
@@ -225,14 +225,15 @@ func hold(t *testing.T, path string) *flock.Flock {
 	return l
 }
 
-// TestUpdateWaits for another process, and not for ever. The clock is not real.
+// TestUpdateWaits checks that Update waits for another process, but not forever. The
+// clock is simulated.
 func TestUpdateWaits(t *testing.T) {
 	t.Parallel()
 	path := write(t, locked)
 	l := hold(t, path)
 	synctest.Test(t, func(t *testing.T) {
 		_, err := lockfile.Update(t.Context(), path, add(t, "c/d"))
-		if want := fmt.Sprintf("lock file %s: another process is writing it, and was not done after %s", path, lockfile.MaxWait); provider.KindOf(err) != provider.Transient || err.Error() != want {
+		if want := fmt.Sprintf("lock file %s: locked by another process for more than %s", path, lockfile.MaxWait); provider.KindOf(err) != provider.Transient || err.Error() != want {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -262,16 +263,16 @@ func TestUpdateWaits(t *testing.T) {
 	checkText(t, path, locked+"\nprovider \"registry.opentofu.org/c/d\" {\n  version = \"1.0.0\"\n}\n")
 }
 
-// Environment variables of the processes that a test starts.
+// Environment variables of child processes.
 const (
 	envPath = "TEST_LOCK_FILE"
 	envName = "TEST_LOCK_NAME"
 )
 
-// rounds is how many providers each process adds.
+// rounds is the number of providers that each process adds.
 const rounds = 10
 
-// TestWork is what the other processes do; as a test of its own it works alone.
+// TestWork adds providers. It runs in the child processes, and also as a test of its own.
 func TestWork(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv(envPath)
@@ -286,8 +287,8 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// TestProcessesAtOnce: what each of them adds is there in the end.
-func TestProcessesAtOnce(t *testing.T) {
+// TestConcurrentProcesses checks that the changes of concurrent processes are all kept.
+func TestConcurrentProcesses(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), ".terraform.lock.hcl")
 	const processes = 4

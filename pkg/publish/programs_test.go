@@ -196,7 +196,7 @@ func TestProgramsAreParsed(t *testing.T) {
 	}
 	w := newWorld(t, origintest.Options{})
 	_, err = w.runLocal(t, w.layout(t), w.dist(t, nil, haiku), publish.Options{SBOM: missing})
-	wantText(t, err, `running no-such-program-anywhere: there is no such program in PATH`)
+	wantText(t, err, `running no-such-program-anywhere: program not found in PATH`)
 }
 
 // TestSBOMProgramNeedsAnExecutable in the package.

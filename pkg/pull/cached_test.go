@@ -22,7 +22,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// cachedWorld is an origin with a provider, and a cache.
+// cachedWorld is an origin registry with a provider, and a cache.
 type cachedWorld struct {
 	origin  *origintest.Origin
 	source  provider.Source
@@ -40,8 +40,8 @@ func newCachedWorld(t *testing.T) *cachedWorld {
 	return w
 }
 
-// pull pulls into a new directory, as a process of its own does. It gives what is
-// there, and how many zips were fetched.
+// pull pulls to a new directory with its own store, like a separate process. It returns
+// the files and the number of fetched zips.
 func (w *cachedWorld) pull(t *testing.T, layout pull.Layout) (dir string, fetched int) {
 	t.Helper()
 	cache, err := store.Open(w.dir, store.Options{
@@ -66,7 +66,7 @@ func (w *cachedWorld) pull(t *testing.T, layout pull.Layout) (dir string, fetche
 	return dir, w.origin.Requests()[origintest.Zip] - before
 }
 
-// entries are the paths of the zip and of the unpacked package in the cache.
+// entries returns the paths of the zip and of the unpacked package in the cache.
 func (w *cachedWorld) entries(t *testing.T) (zip, tree string) {
 	t.Helper()
 	for kind, path := range map[string]*string{"blobs": &zip, "unpacked": &tree} {
@@ -81,8 +81,8 @@ func (w *cachedWorld) entries(t *testing.T) (zip, tree string) {
 	return zip, tree
 }
 
-// TestCachedPull: every layout comes out of the cache as it came from the origin,
-// whatever became of earlier outputs.
+// TestCachedPull checks that every layout gets the same files from the cache as from the
+// origin registry, even after earlier output was modified.
 func TestCachedPull(t *testing.T) {
 	t.Parallel()
 	for _, layout := range pull.Layouts() {
@@ -116,7 +116,7 @@ func TestCachedPull(t *testing.T) {
 	}
 }
 
-// spoil changes each file below a directory in place.
+// spoil modifies each file below a directory in place.
 func spoil(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
@@ -135,14 +135,14 @@ func spoil(t *testing.T, dir string) {
 	}
 }
 
-// TestCachedPullOfDamage: what is damaged in the cache never reaches the output, is
-// said, and is there again afterwards.
+// TestCachedPullOfDamage checks that corrupt cache entries never reach the output, are
+// reported, and are restored.
 func TestCachedPullOfDamage(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		layout pull.Layout
 		damage func(t *testing.T, w *cachedWorld)
-		// fetched is how often the zip is fetched again.
+		// fetched is the expected number of fetched zips.
 		fetched int
 	}{
 		"a zip": {pull.LayoutZip, func(t *testing.T, w *cachedWorld) {
@@ -187,13 +187,13 @@ func TestCachedPullOfDamage(t *testing.T) {
 	}
 }
 
-// TestCachedPullWithoutSpace: a cache that can't keep anything is told of once, and
-// is no reason to fail.
+// TestCachedPullWithoutSpace checks that a cache that can't store anything is reported
+// once and doesn't cause a failure.
 func TestCachedPullWithoutSpace(t *testing.T) {
 	t.Parallel()
 	for _, layout := range pull.Layouts() {
 		w := newCachedWorld(t)
-		w.pull(t, pull.LayoutZip) // makes the cache
+		w.pull(t, pull.LayoutZip) // creates the cache
 		for _, kind := range []string{"blobs", "records", "unpacked"} {
 			path := filepath.Join(w.dir, kind)
 			if err := errors.Join(os.RemoveAll(path), os.WriteFile(path, nil, 0o600)); err != nil {
@@ -206,8 +206,8 @@ func TestCachedPullWithoutSpace(t *testing.T) {
 	}
 }
 
-// TestCachedPullOfAnotherH1: what is stated of the h1 is compared with what the
-// cache knows, as with what is unpacked.
+// TestCachedPullOfAnotherH1 checks that h1: hashes in metadata are compared with the
+// cache, like with an unpacked zip.
 func TestCachedPullOfAnotherH1(t *testing.T) {
 	t.Parallel()
 	cache, err := store.Open(t.TempDir(), store.Options{})
@@ -230,7 +230,7 @@ func TestCachedPullOfAnotherH1(t *testing.T) {
 	}
 }
 
-// TestCachedZipOfAnotherSize: that a size is wrong is for the source to say.
+// TestCachedZipOfAnotherSize checks that the source reports an incorrect size.
 func TestCachedZipOfAnotherSize(t *testing.T) {
 	t.Parallel()
 	cache, err := store.Open(t.TempDir(), store.Options{})

@@ -14,12 +14,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// errZipsWanted is the answer of a sink of zips to a package that has none.
-var errZipsWanted = errors.New("zips are wanted here")
+// errZipsWanted is returned by sinks of zips for a package without a zip.
+var errZipsWanted = errors.New("a zip is required")
 
-// fetchDirectory brings a package into the sink that the source has as a
-// directory; done is false when it has none. A sink of zips can't take it: the
-// error is the source's own, which says so.
+// fetchDirectory stores a package in the sink that exists only unpacked in the source.
+// done is false if the package has a zip. If the sink requires zips, the error comes from
+// the source.
 func fetchDirectory(ctx context.Context, src provider.Source, sink Sink, p provider.Package) (r Result, done bool, err error) {
 	r.Package = p
 	directory := provider.CapabilitiesOf(src).Directory
@@ -35,36 +35,35 @@ func fetchDirectory(ctx context.Context, src provider.Source, sink Sink, p provi
 		body, _, err := src.Open(ctx, p)
 		if err == nil {
 			_ = body.Close()
-			err = fmt.Errorf("%s is unpacked in %s, and zips are wanted", p.Filename, from)
+			err = fmt.Errorf("%s exists only unpacked in %s, but a zip is required", p.Filename, from)
 		}
 		return r, true, err
 	}
 	return r, true, err
 }
 
-// PutDirectory stores a package that is unpacked already: a copy of the files
-// below from, when their h1 is the package's. As with Put, what is there and
-// right is kept, and what is there and differs is [ErrExists].
+// PutDirectory copies an unpacked package if the h1: hash of its files is the package's.
+// See [Sink].
 func (s *unpackedSink) PutDirectory(ctx context.Context, p provider.Package, from string) (path string, kept bool, err error) {
 	if p.H1 == "" {
-		return "", false, fmt.Errorf("%s is to be copied, and nothing says what is right: it has no h1", from)
+		return "", false, fmt.Errorf("copying %s: no h1 hash to verify the package with", from)
 	}
 	path, err = s.path(p)
 	if err != nil {
 		return "", false, err
 	}
-	// 1. Unless it is there.
+	// 1. Keep an existing package.
 	if kept, err = s.holds(path, p.H1); err != nil || kept {
 		return path, kept, err
 	}
-	// 2. A copy beside it, and only what was copied is judged.
+	// 2. Copy the files to a temporary directory, and verify the copy.
 	parent := filepath.Dir(path)
 	s.swept.Sweep(parent)
 	tmp, err := atomicfile.TempDir(parent)
 	if err != nil {
 		return path, false, err
 	}
-	defer atomicfile.DiscardDir(tmp) // what remains after a failure
+	defer atomicfile.DiscardDir(tmp) // after a failure
 	if err := copyTree(ctx, tmp, from); err != nil {
 		return path, false, fmt.Errorf("copying %s: %w", from, err)
 	}
@@ -75,7 +74,7 @@ func (s *unpackedSink) PutDirectory(ctx context.Context, p provider.Package, fro
 	if got != p.H1 {
 		return path, false, &sums.MismatchError{Name: from, Got: got, Want: p.H1}
 	}
-	// 3. Its name, unless another process was faster.
+	// 3. Rename the directory, unless another process was faster.
 	err = atomicfile.CommitDir(tmp, path)
 	if errors.Is(err, fs.ErrExist) {
 		if kept, problem := s.holds(path, p.H1); problem != nil || kept {
@@ -85,8 +84,8 @@ func (s *unpackedSink) PutDirectory(ctx context.Context, p provider.Package, fro
 	return path, false, err
 }
 
-// holds reports whether the directory at path has an h1. A free path holds
-// nothing, anything else in it is [ErrExists].
+// holds reports whether the directory at path has an h1: hash. If path doesn't exist, it
+// returns false. Any other content is [ErrExists].
 func (s *unpackedSink) holds(path, want string) (bool, error) {
 	got, err := hashDirectory(path)
 	if err != nil || got == "" {

@@ -15,10 +15,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// unpackedMirror is a filesystem_mirror with one unpacked package, and a source
-// of it.
+// unpackedMirror is a filesystem_mirror with one unpacked package, and its source.
 type unpackedMirror struct {
-	dir     string // the package's
+	dir     string // of the package
 	source  *filesystem.Source
 	pkg     provider.Package
 	address provider.Address
@@ -161,7 +160,7 @@ func TestPutDirectoryRefuses(t *testing.T) {
 			return err != nil && strings.Contains(err.Error(), "link is neither a file nor a directory")
 		}},
 		{"no h1", func(_ *testing.T, m *unpackedMirror) { m.pkg.H1 = "" }, func(err error) bool {
-			return err != nil && strings.Contains(err.Error(), "it has no h1")
+			return err != nil && strings.Contains(err.Error(), "no h1 hash")
 		}},
 		{"a directory that is gone", func(t *testing.T, m *unpackedMirror) {
 			if err := os.RemoveAll(m.dir); err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// writeEvidence puts the documents about the release and about each package
-// beside its zip, under their own names, and adds their paths to the results.
+// writeEvidence writes the documents about the release and each package to the
+// directories of the zips, under their own names, and adds their paths to the results.
 func writeEvidence(ctx context.Context, src provider.Source, r provider.Release, results []Result) error {
 	shared := r.Documents
 	if about := provider.CapabilitiesOf(src).Documents; about != nil {
@@ -41,7 +41,7 @@ func writeEvidence(ctx context.Context, src provider.Source, r provider.Release,
 			}
 			path := filepath.Join(filepath.Dir(result.Path), d.Name)
 			if err := writeDocument(path, content); err != nil {
-				return fmt.Errorf("writing evidence: %w", err)
+				return fmt.Errorf("writing documents: %w", err)
 			}
 			results[i].Evidence = append(results[i].Evidence, path)
 		}
@@ -50,9 +50,9 @@ func writeEvidence(ctx context.Context, src provider.Source, r provider.Release,
 }
 
 // isEvidenceName reports whether a file name is a conventional name of a document about a
-// provider: terraform-provider-TYPE, "_" or ".", and one of the known endings. The name
-// comes from a repository and is not verified, so it must not be the name of a package,
-// a configuration, or any other file that programs look for in the same directory.
+// provider: terraform-provider-TYPE, "_" or ".", and a known ending. The name comes from
+// a repository and is not verified, so it must not be the name of a package, a
+// configuration, or any other file that programs look for in the same directory.
 func isEvidenceName(name string, a provider.Address) bool {
 	rest, found := strings.CutPrefix(name, "terraform-provider-"+a.Type)
 	if !found || !strings.HasPrefix(rest, "_") && !strings.HasPrefix(rest, ".") || provider.CheckFilename(name) != nil {
@@ -76,7 +76,7 @@ func isEvidenceName(name string, a provider.Address) bool {
 // the suffix of signatures, as in _SHA256SUMS.72D7468F.sig.
 var keyID = regexp.MustCompile(`\.[0-9A-Fa-f]{8,64}$`)
 
-// writeDocument makes a file; one that is there and equal is left alone.
+// writeDocument creates a file. An equal existing file is kept.
 func writeDocument(path string, content []byte) error {
 	f, err := atomicfile.Create(path, modeZip)
 	if err != nil {
@@ -91,16 +91,16 @@ func writeDocument(path string, content []byte) error {
 		return err
 	}
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
-		return exists(path, "is %s where evidence belongs", kindOf(fi))
+		return exists(path, "is %s, not a document", kindOf(fi))
 	}
-	there, err := bounded.OpenFile(path)
+	existing, err := bounded.OpenFile(path)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = there.Close() }()
-	found, err := io.ReadAll(io.LimitReader(there, int64(len(content))+1))
+	defer func() { _ = existing.Close() }()
+	found, err := io.ReadAll(io.LimitReader(existing, int64(len(content))+1))
 	if err == nil && !bytes.Equal(found, content) {
-		err = exists(path, "is there with other contents")
+		err = exists(path, "has different content")
 	}
 	return err
 }

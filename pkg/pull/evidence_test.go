@@ -18,7 +18,7 @@ import (
 
 const evidenceStem = "terraform-provider-x_1.2.0"
 
-// evidenced is a source with one package, and documents beside it.
+// evidenced is a source with one package and documents.
 type evidenced struct {
 	release   provider.Release
 	zip       []byte
@@ -32,7 +32,7 @@ func newEvidenced(t *testing.T) *evidenced {
 	p := sinkPackage(t, s.zip)
 	p.Documents = []provider.Document{{Name: evidenceStem + "_plan9_riscv64.spdx.json", Size: 6, Content: func(context.Context) (io.ReadCloser, error) {
 		return io.NopCloser(strings.NewReader("loaded")), s.loadErr
-	}}} // left where it is
+	}}} // documents without content are fetched
 	s.release = provider.Release{
 		Address: p.Address, Version: p.Version, Packages: []provider.Package{p},
 		Documents: []provider.Document{
@@ -60,7 +60,7 @@ func (s *evidenced) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Documents: func(context.Context, provider.Release) ([]provider.Document, error) { return s.referrers, nil }}
 }
 
-// pull pulls with evidence into a directory.
+// pull pulls with documents.
 func (s *evidenced) pull(t *testing.T, layout pull.Layout, dir string) ([]pull.Result, error) {
 	t.Helper()
 	sink, err := pull.NewSink(layout, dir, nil)
@@ -95,7 +95,7 @@ func TestEvidence(t *testing.T) {
 			if diff := cmp.Diff(paths, results[0].Evidence); diff != "" || len(results[0].Skipped) != 0 {
 				t.Errorf("skipped %v, evidence (-want +got):\n%s", results[0].Skipped, diff)
 			}
-			// Again: what is there and equal stays.
+			// An equal existing file is kept.
 			path := paths[1]
 			before, err := os.Stat(path)
 			if err != nil {
@@ -113,7 +113,8 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestEvidenceNeverOverwrites what differs, be it longer or shorter.
+// TestEvidenceNeverOverwrites checks that different files are kept, whether shorter or
+// longer.
 func TestEvidenceNeverOverwrites(t *testing.T) {
 	t.Parallel()
 	for _, mine := range []string{"mine", "sum", "sums and more", ""} {
@@ -123,7 +124,7 @@ func TestEvidenceNeverOverwrites(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := s.pull(t, pull.LayoutZip, dir)
-		if !errors.Is(err, pull.ErrExists) || !strings.Contains(err.Error(), "writing evidence: "+path+" is there with other contents; move it away or choose another directory") {
+		if !errors.Is(err, pull.ErrExists) || !strings.Contains(err.Error(), "writing documents: "+path+" has different content; move it or choose another directory") {
 			t.Errorf("%q: %v", mine, err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != mine {
@@ -132,8 +133,9 @@ func TestEvidenceNeverOverwrites(t *testing.T) {
 	}
 }
 
-// TestEvidenceOfOtherNames is not written: nobody has verified it, so it must
-// not leave the directory, nor pass for a package or a configuration.
+// TestEvidenceOfOtherNames checks that documents with other names are not written. The
+// names are not verified, so they must not refer to another directory, a package, or a
+// configuration.
 func TestEvidenceOfOtherNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{

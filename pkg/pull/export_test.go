@@ -1,7 +1,7 @@
 package pull
 
 var (
-	// FetchDirectory fetches a package that its source has unpacked.
+	// FetchDirectory fetches a package that exists only unpacked in its source.
 	FetchDirectory = fetchDirectory
 	// IsEvidenceName reports whether a file name is allowed for a document.
 	IsEvidenceName = isEvidenceName

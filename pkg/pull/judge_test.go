@@ -11,8 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 )
 
-// TestJudge: the evidence is judged before anything is written, and each package
-// tells the verdict.
+// TestJudge checks that signatures are verified before anything is written, and that
+// results contain the verdict.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused on purpose")

@@ -8,41 +8,42 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
-// ManyOptions are those of [Many].
+// ManyOptions configures [Many].
 type ManyOptions struct {
-	// Options are those of each release. Concurrency is how many zips of all
-	// releases move at once, those up to 1 MiB not counted.
+	// Options configures each release. Concurrency limits the concurrent transfers of all
+	// releases, except zips up to 1 MiB.
 	Options
-	// FailFast begins no further release when one has failed, and none at all
-	// when a requirement means none. What is under way is finished.
+	// FailFast stops starting new releases after the first failure. If a requirement
+	// selects no version, nothing is started. Transfers in progress are completed.
 	FailFast bool
-	// Begun and Ended are told of a requirement's release when it begins and when
-	// it ends, of several at the same time and in any order. A requirement that
-	// means no version only ends. Both may be nil.
+	// Begun and Ended, if not nil, are called when the release of a requirement starts
+	// and finishes. They can be called concurrently and in any order. If a requirement
+	// selects no version, only Ended is called.
 	Begun func(provider.Requirement, provider.Version)
 	Ended func(Pulled)
-	// Done is told of each requirement when it and all before it have ended, one
-	// at a time and in their order. May be nil.
+	// Done, if not nil, is called for each requirement after the requirement and all
+	// before it have finished, one call at a time in their order.
 	Done func(Pulled)
 }
 
-// Pulled says what became of a requirement.
+// Pulled is the result of a requirement.
 type Pulled struct {
 	Requirement provider.Requirement
-	// Version is the zero value when Err says why no version was found.
+	// Version is the selected version. It is the zero value if no version was found.
 	Version provider.Version
-	// Packages are those of the release, sorted by platform.
+	// Packages lists the packages of the release, sorted by platform.
 	Packages []Result
 	Err      error
 }
 
-// Many brings the newest release that each requirement means into a sink, many of
-// them at once. A failure does not stop the others, unless FailFast says so; the
-// error is that of a context which ended, after which no further release is begun.
+// Many pulls the newest release of each requirement into a sink, concurrently. Failures
+// are passed to the callbacks and don't stop the other releases, unless FailFast is set.
+// Many returns an error only if the context is canceled; no further releases are started
+// then.
 func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider.Requirement, o ManyOptions) error {
 	o = o.complete()
 	o.Options = o.withAcquire()
-	// 1. Which releases.
+	// 1. Select the versions.
 	var items []Pulled
 	failed := false
 	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (Pulled, bool) {
@@ -60,7 +61,7 @@ func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider
 		}
 		return nil
 	}
-	// 2. All of them.
+	// 2. Pull the releases.
 	turns := takeTurns(items)
 	schedule.Each(ctx, len(items), func(ctx context.Context, i int) (Pulled, bool) {
 		item := items[i]
@@ -78,7 +79,7 @@ func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider
 	return ctx.Err()
 }
 
-// complete puts functions that do nothing where there are none.
+// complete sets defaults.
 func (o ManyOptions) complete() ManyOptions {
 	if o.Begun == nil {
 		o.Begun = func(provider.Requirement, provider.Version) {}
@@ -92,7 +93,7 @@ func (o ManyOptions) complete() ManyOptions {
 	return o
 }
 
-// newest finds the version that a requirement means.
+// newest returns the version that a requirement selects.
 func newest(ctx context.Context, src provider.Source, r provider.Requirement) Pulled {
 	versions, err := source.Resolve(ctx, src, r, 1)
 	if err != nil {
@@ -101,10 +102,11 @@ func newest(ctx context.Context, src provider.Source, r provider.Requirement) Pu
 	return Pulled{Requirement: r, Version: versions[0]}
 }
 
-// turn lets releases whose packages could have the same names go one after the
-// other, so that which of them meets the other's files does not depend on luck.
+// turn serializes releases whose packages could have the same file names, so that the
+// result doesn't depend on timing.
 type turn struct {
-	// before is closed when the one before has ended; nil where there is none.
+	// before is closed when the previous release has finished. It is nil for the first
+	// one.
 	before <-chan struct{}
 	ended  chan struct{}
 }

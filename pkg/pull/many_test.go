@@ -24,8 +24,8 @@ import (
 
 var haiku = provider.Platform{OS: "haiku", Arch: "riscv64"}
 
-// offer starts an origin with version 1.0.0 of some providers, for one platform,
-// and gives a source of it.
+// offer starts an origin registry with version 1.0.0 of some providers for one platform,
+// and returns its source.
 func offer(t *testing.T, size int, names ...string) (*origintest.Origin, *origin.Source) {
 	t.Helper()
 	offered := origintest.New(origintest.Options{})
@@ -71,7 +71,7 @@ func requirements(t *testing.T, texts ...string) []provider.Requirement {
 	return all
 }
 
-// pullMany pulls zips into a new directory, and gives the results.
+// pullMany pulls zips to a new directory.
 func pullMany(t *testing.T, src provider.Source, wanted []provider.Requirement, o pull.ManyOptions) []pull.Pulled {
 	t.Helper()
 	sink, err := pull.NewSink(pull.LayoutZip, t.TempDir(), nil)
@@ -86,7 +86,7 @@ func pullMany(t *testing.T, src provider.Source, wanted []provider.Requirement, 
 	return all
 }
 
-// TestManyInOrder holds the first zip back until the last was asked for.
+// TestManyInOrder delays the first zip until the last one is requested.
 func TestManyInOrder(t *testing.T) {
 	t.Parallel()
 	names := []string{"acme/one", "acme/two", "acme/three"}
@@ -124,7 +124,7 @@ func TestManyInOrder(t *testing.T) {
 	}
 }
 
-// TestManyFailFast: nothing is begun when a requirement means nothing.
+// TestManyFailFast checks that nothing is started if a requirement selects no version.
 func TestManyFailFast(t *testing.T) {
 	t.Parallel()
 	offered, src := offer(t, 1000, "acme/one")
@@ -137,8 +137,8 @@ func TestManyFailFast(t *testing.T) {
 	}
 }
 
-// TestManyTakeTurns: of packages with the same name the first wins, always. The
-// other is not even fetched.
+// TestManyTakeTurns checks that of two packages with the same name, the first one is
+// stored and the second one is not fetched.
 func TestManyTakeTurns(t *testing.T) {
 	t.Parallel()
 	offered, src := offer(t, 1000, "acme/one", "other/one")
@@ -154,8 +154,8 @@ func TestManyTakeTurns(t *testing.T) {
 	}
 }
 
-// TestManyTransfers: as many large zips of all releases move at once as Concurrency
-// says, and no more.
+// TestManyTransfers checks that Concurrency limits the transfers of large zips in all
+// releases.
 func TestManyTransfers(t *testing.T) {
 	t.Parallel()
 	const concurrency = 2
@@ -174,8 +174,7 @@ func TestManyTransfers(t *testing.T) {
 	}
 }
 
-// TestLastTryAsksForAllSlots: a zip that failed twice gives its slot back before
-// it asks again.
+// TestLastTryAsksForAllSlots checks that a zip releases its slot before the last attempt.
 func TestLastTryAsksForAllSlots(t *testing.T) {
 	t.Parallel()
 	offered, src := offer(t, schedule.MaxSmall+1, "acme/one")
@@ -199,7 +198,7 @@ func TestLastTryAsksForAllSlots(t *testing.T) {
 	}
 }
 
-// TestManyInterrupted: nothing is begun by a context that has ended.
+// TestManyInterrupted checks that nothing is started after cancellation.
 func TestManyInterrupted(t *testing.T) {
 	t.Parallel()
 	_, src := offer(t, 1000, "acme/one")

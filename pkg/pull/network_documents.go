@@ -11,25 +11,25 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// versionsList is index.json.
+// versionsList is the document index.json.
 type versionsList struct {
 	Versions map[string]struct{} `json:"versions"`
 }
 
-// archivesList is VERSION.json: the zips by platform.
+// archivesList is the document VERSION.json. Its zips are keyed by platform.
 type archivesList struct {
 	Archives map[string]*archive `json:"archives"`
 }
 
-// archive is a zip. A client takes one that any of the hashes fits, and may write
-// all of them into a lock file.
+// archive describes a zip. A client accepts a package if any hash matches, and may write
+// all of the hashes to its lock file.
 type archive struct {
 	Hashes []string `json:"hashes,omitempty"`
-	// URL is relative to that of the document.
+	// URL is relative to the document.
 	URL string `json:"url"`
 }
 
-// with returns the list with a version.
+// with returns the list with an additional version.
 func (l versionsList) with(v provider.Version) versionsList {
 	versions := maps.Clone(l.Versions)
 	if versions == nil {
@@ -39,28 +39,28 @@ func (l versionsList) with(v provider.Version) versionsList {
 	return versionsList{versions}
 }
 
-// with returns the list with a package; an h1 that is not known is empty. Hashes
-// that are there stay. An error says what the list has of the package that can't
-// be so, and completes a sentence.
+// with returns the list with an additional package. h1 is empty if unknown. Existing
+// hashes are kept. The error is the predicate of a sentence about the list; it describes
+// a conflict with the package.
 func (l archivesList) with(p provider.Package, h1 string) (archivesList, error) {
 	platform := p.Platform.String()
 	merged := archive{URL: provider.Filename(p.Address, p.Version, p.Platform), Hashes: []string{sums.ZH(p.Digest)}}
 	if h1 != "" {
 		merged.Hashes = append(merged.Hashes, h1)
 	}
-	if there := l.Archives[platform]; there != nil {
-		if there.URL != merged.URL {
-			return l, fmt.Errorf("says that the zip for %s is at %q, and not at %q", platform, there.URL, merged.URL)
+	if existing := l.Archives[platform]; existing != nil {
+		if existing.URL != merged.URL {
+			return l, fmt.Errorf("has the URL %[2]q for %[1]s, want %[3]q", platform, existing.URL, merged.URL)
 		}
-		for _, hash := range there.Hashes {
+		for _, hash := range existing.Hashes {
 			if !strings.Contains(hash, ":") {
-				return l, fmt.Errorf("has %q for %s, which is no hash", hash, platform)
+				return l, fmt.Errorf("has an invalid hash %q for %s", hash, platform)
 			}
 			if want, differs := contradicted(hash, merged.Hashes); differs {
-				return l, fmt.Errorf("has another hash for %s (%s, want %s)", platform, hash, want)
+				return l, fmt.Errorf("has a different hash for %s: %s, want %s", platform, hash, want)
 			}
 		}
-		merged.Hashes = append(merged.Hashes, there.Hashes...)
+		merged.Hashes = append(merged.Hashes, existing.Hashes...)
 	}
 	slices.Sort(merged.Hashes)
 	merged.Hashes = slices.Compact(merged.Hashes)
@@ -72,8 +72,8 @@ func (l archivesList) with(p provider.Package, h1 string) (archivesList, error) 
 	return archivesList{archives}, nil
 }
 
-// contradicted returns the hash of the same scheme that differs: a zip has one of
-// each.
+// contradicted returns the hash with the same scheme and a different value, if there is
+// one: a zip has only one hash per scheme.
 func contradicted(hash string, known []string) (want string, differs bool) {
 	scheme, _, _ := strings.Cut(hash, ":")
 	for _, want := range known {
@@ -85,8 +85,8 @@ func contradicted(hash string, known []string) (want string, differs bool) {
 }
 
 func (l archivesList) hasH1(p provider.Package) bool {
-	there := l.Archives[p.Platform.String()]
-	return there != nil && slices.ContainsFunc(there.Hashes, func(hash string) bool {
+	existing := l.Archives[p.Platform.String()]
+	return existing != nil && slices.ContainsFunc(existing.Hashes, func(hash string) bool {
 		_, err := sums.ParseH1(hash)
 		return err == nil
 	})

@@ -24,7 +24,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// largeZip is an archive that comes in parts.
+// largeZip returns a zip that is fetched in parts.
 func largeZip(t *testing.T) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -45,8 +45,9 @@ func largeZip(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// TestUnpackedOfWrongParts: the bytes are judged before what they unpack to. Whatever a wrong byte in a part breaks, it is the bytes
-// that are wrong and not the archive, and the package comes in one stream then.
+// TestUnpackedOfWrongParts checks that bytes are verified before the unpacked content. A
+// wrong byte in a part is reported as a digest mismatch, not as an invalid zip, and the
+// package is then fetched in one stream.
 func TestUnpackedOfWrongParts(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -79,8 +80,7 @@ func TestUnpackedOfWrongParts(t *testing.T) {
 	}
 }
 
-// wrongInParts is a repository that has a blob, and gives a bit of one byte wrong
-// where it is asked for a part.
+// wrongInParts returns a repository that flips a bit of a blob if parts are requested.
 func wrongInParts(t *testing.T, at int64, content []byte) repository.Repository {
 	t.Helper()
 	ca, err := testca.New()

@@ -1,10 +1,10 @@
-// Package pull brings packages from a source into a directory, verified: what
-// the source's SHA256SUMS, the digest and the h1 say must be what is written.
+// Package pull downloads packages from a source into a directory. Everything that is
+// written matches the SHA256SUMS, the digest, and the h1: hash from the source.
 //
-//	pull = oci.Source (or another) → Package → verified reader → directory sink
+//	pull = oci.Source (or another) → Package → verifying reader → directory sink
 //
-// Use it to put providers where OpenTofu looks for them, or to hand zips on. A
-// [Sink] of your own may store them elsewhere.
+// Use it to fill directories that OpenTofu installs from, or to distribute zips.
+// Implement a [Sink] to store packages elsewhere.
 package pull
 
 import (
@@ -23,72 +23,73 @@ import (
 // defaultConcurrency is the default limit of concurrent transfers.
 const defaultConcurrency = 4
 
-// Options of [Release]. The zero value pulls this machine's platform.
+// Options configures [Release]. With the zero value, the package for this machine's
+// platform is pulled.
 type Options struct {
-	// Platforms are those wanted; none means this machine's.
+	// Platforms lists the platforms to pull. If empty, this machine's platform is used.
 	Platforms []provider.Platform
-	// Concurrency is how many zips move at once; 0 is 4.
+	// Concurrency is the maximum number of concurrent transfers. If 0, it is 4.
 	Concurrency int
-	// Acquire is asked before a zip moves, with its size in bytes or -1, and waits
-	// until it may; the zip has moved when release is called, or is about to make
-	// its last try and asks again. It is for several releases that share a limit, as
-	// [Many] has them, and limits further than Concurrency. Nil is a limit of the
-	// release's own. Both let a last try move alone.
+	// Acquire, if not nil, is called before the transfer of a zip with its size in bytes,
+	// or -1 if unknown. It blocks until the transfer can start. The returned function is
+	// called when the transfer has finished, and before the last attempt, which calls
+	// Acquire again. Use it to share a limit between releases, as [Many] does. It applies
+	// in addition to Concurrency. In either case, the last attempt runs exclusively.
 	Acquire func(ctx context.Context, size int64) (release func(), err error)
-	// Verify says what the signature of the release proves, before anything is
-	// written; its error ends the run. nil judges nothing; the methods of
-	// trust.Policy are such functions.
+	// Verify, if not nil, verifies the signature of the release before anything is
+	// written. If it returns an error, Release fails. It is typically a method of
+	// trust.Policy.
 	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
-	// Evidence writes the documents that the release carries beside the zips:
-	// sums, signatures, keys, SBOMs, provenance. The sink has to hold zips.
+	// Evidence writes the documents of the release to the directories of the zips:
+	// checksums, signatures, keys, SBOMs, and provenance. The sink must store zips.
 	Evidence bool
-	// Backoff is the pause after the given number of failures; nil doubles from
-	// half a second.
+	// Backoff returns the delay after the given number of failures. If nil, the delay
+	// starts at half a second and doubles.
 	Backoff func(failed int) time.Duration
-	// Progress is told what moves.
+	// Progress is called for transfers.
 	Progress provider.Progress
 }
 
-// Result says what became of a package.
+// Result is the result of pulling a package.
 type Result struct {
 	Package provider.Package
-	// Path is the file or directory that holds it now.
+	// Path is the path of the file or directory of the package.
 	Path string
-	// Kept tells that it was there already and right.
+	// Kept reports that a valid package already existed.
 	Kept bool
-	// Evidence are the paths of the documents about the package and its release.
+	// Evidence lists the paths of the documents about the package and its release.
 	Evidence []string
-	// Skipped are the names of documents that were not written, since they are
-	// not named like evidence of the provider.
+	// Skipped lists the names of documents that were not written, because their names are
+	// not conventional names of documents.
 	Skipped []string
-	// Verdict is what Verify said of the package's release; none where it was not
-	// asked.
+	// Verdict is the result of Verify. It is the zero value if Verify is nil.
 	Verdict provider.Verdict
-	// Stored is where the package's release lies, if that is one OCI repository.
+	// Stored is the location of the release, if it comes from one OCI repository.
 	Stored provider.Stored
-	// Sums tells that a SHA256SUMS document lists the zip. Without one, the
-	// repository's word for the digest is all there is.
+	// Sums reports that a SHA256SUMS document lists the zip. Otherwise, the digest is
+	// only as trustworthy as the repository.
 	Sums bool
 }
 
-// Release brings a release's packages from a source into a sink. The results
-// are sorted by platform. Nothing unverified gets a final name.
+// Release pulls the packages of a release from a source into a sink. The results are
+// sorted by platform. Files and directories get their final names only after
+// verification.
 func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Address, v provider.Version, o Options) ([]Result, error) {
 	platforms := o.Platforms
 	if len(platforms) == 0 {
 		platforms = []provider.Platform{provider.CurrentPlatform()}
 	}
-	// 1. What there is; the source has compared it with its SHA256SUMS.
+	// 1. Fetch the release. The source compares it with SHA256SUMS.
 	release, err := src.Release(ctx, a, v, platforms...)
 	if err != nil {
 		return nil, &provider.Error{Op: "pulling", Address: a, Version: v, Err: err}
 	}
-	// 2. Whether its signature does.
+	// 2. Verify the signature.
 	verdict, err := judge(ctx, release, o)
 	if err != nil {
 		return nil, &provider.Error{Op: "pulling", Address: a, Version: v, Err: err}
 	}
-	// 3. Each package through the verifying reader into the sink.
+	// 3. Copy each package to the sink through a verifying reader.
 	o = o.withAcquire()
 	results := make([]Result, len(release.Packages))
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -105,7 +106,7 @@ func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Add
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	// 4. The documents beside them.
+	// 4. Write the documents.
 	if o.Evidence {
 		if err := writeEvidence(ctx, src, release, results); err != nil {
 			return nil, &provider.Error{Op: "pulling", Address: a, Version: v, Err: err}
@@ -128,7 +129,7 @@ func concurrency(o Options) int {
 	return defaultConcurrency
 }
 
-// withAcquire returns the options with a pool of transfers.
+// withAcquire returns the options with a limit for transfers.
 func (o Options) withAcquire() Options {
 	if o.Acquire == nil {
 		o.Acquire = schedule.NewTransfers(concurrency(o)).Acquire
@@ -136,7 +137,7 @@ func (o Options) withAcquire() Options {
 	return o
 }
 
-// fetch brings one package into the sink unless it is there.
+// fetch stores a package in the sink, unless it exists existing.
 func fetch(ctx context.Context, src provider.Source, sink Sink, p provider.Package, o Options) (Result, error) {
 	if result, done, err := fetchDirectory(ctx, src, sink, p); done {
 		return result, err

@@ -13,51 +13,50 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// Sink is where verified packages go. It is safe for concurrent use, also by
-// several processes with the same directory.
+// Sink stores verified packages. It must be safe for concurrent use, even by multiple
+// processes with the same directory.
 type Sink interface {
-	// Has reports whether the package is there already and right, and where it
-	// is or will be. Something else in its place is [ErrExists].
+	// Has reports whether a valid package exists. path is its existing or future
+	// location. Any other content at path is [ErrExists].
 	//
-	// A sink that can't tell without the zip answers no, and leaves the
-	// comparison to Put.
+	// If a sink needs the zip to find out, it returns false, and Put compares the
+	// package.
 	Has(ctx context.Context, p provider.Package) (path string, ok bool, err error)
-	// Put stores the zip that open gives, from its start each time it is called,
-	// and verified: see [provider.Source]. Nothing appears at path unless it ends
-	// in [io.EOF]. A package that was there and is right is kept; something else
-	// in its place is never overwritten but [ErrExists].
+	// Put stores the zip that open returns. Each call of open returns a new verifying
+	// reader; see [provider.Source]. The package appears at path only after the reader
+	// has returned [io.EOF]. A valid existing package is kept. Any other existing content
+	// is never overwritten; the error is [ErrExists].
 	Put(ctx context.Context, p provider.Package, open Opener) (path string, kept bool, err error)
-	// PutDirectory stores a package that is unpacked already, a copy of the files
-	// below from, when their h1 is the package's; else as Put. A sink of zips
-	// refuses that.
+	// PutDirectory copies an unpacked package from a directory if its h1: hash is the
+	// package's. Otherwise, it behaves like Put. Sinks of zips return an error.
 	PutDirectory(ctx context.Context, p provider.Package, from string) (path string, kept bool, err error)
 }
 
-// Opener gives a zip from its start. A sink closes what it opens, and opens it
-// again where it cannot be unpacked while it arrives.
+// Opener opens a zip. A sink closes the reader, and opens the zip again if it can't be
+// unpacked while it is read.
 type Opener func(ctx context.Context) (io.ReadCloser, error)
 
-// Layout is how a directory holds packages.
+// Layout is the structure of a directory with packages.
 type Layout string
 
 const (
-	// LayoutZip is all zips side by side.
+	// LayoutZip stores all zips in one directory.
 	LayoutZip Layout = "zip"
-	// LayoutPacked is zips in a directory for each provider, as OpenTofu's
-	// filesystem_mirror reads them.
+	// LayoutPacked stores zips in a directory per provider, for OpenTofu's
+	// filesystem_mirror.
 	LayoutPacked Layout = "packed"
-	// LayoutUnpacked is what the zips hold, in a directory for each package, as
-	// OpenTofu's filesystem_mirror and plugin cache have them.
+	// LayoutUnpacked stores unpacked packages in a directory per package, for OpenTofu's
+	// filesystem_mirror and plugin cache.
 	LayoutUnpacked Layout = "unpacked"
-	// LayoutNetwork is a network mirror as files: zips in a directory for each
-	// provider, and beside them the JSON documents that OpenTofu and Terraform ask
-	// a network_mirror for. Any https server can serve it.
+	// LayoutNetwork stores a network mirror as files: zips in a directory per provider,
+	// and the JSON documents that OpenTofu and Terraform request from a network_mirror.
+	// Any HTTPS server can serve it.
 	LayoutNetwork Layout = "network"
 )
 
 func layouts() []Layout { return []Layout{LayoutZip, LayoutPacked, LayoutUnpacked, LayoutNetwork} }
 
-// ParseLayout reads a layout's name. Errors are *[provider.SyntaxError].
+// ParseLayout parses the name of a layout. Errors are of type *[provider.SyntaxError].
 func ParseLayout(s string) (Layout, error) {
 	names := make([]string, 0, len(layouts()))
 	for _, layout := range layouts() {
@@ -69,10 +68,10 @@ func ParseLayout(s string) (Layout, error) {
 	return "", &provider.SyntaxError{What: "layout", Input: s, Problem: "must be one of " + strings.Join(names, ", ")}
 }
 
-// NewSink returns a sink that stores packages in dir, which is created when the first
-// package is stored. If cache is not nil, the sink copies unpacked packages from it
-// instead of opening their zips, and stores packages that it unpacks in it. To cache
-// zips, use [source.NewCached].
+// NewSink returns a sink that stores packages in dir, which is created for the first
+// package. If cache is not nil, the sink copies unpacked packages from the cache instead
+// of opening their zips, and stores packages that it unpacks in the cache. To cache zips,
+// use [source.NewCached].
 func NewSink(layout Layout, dir string, cache *store.Store) (Sink, error) {
 	if _, err := ParseLayout(string(layout)); err != nil {
 		return nil, err
@@ -91,19 +90,19 @@ func NewSink(layout Layout, dir string, cache *store.Store) (Sink, error) {
 	return newZipSink(dir, cache), nil
 }
 
-// checkDirectory refuses a directory that can't become one.
+// checkDirectory returns an error if dir can't be used as a directory.
 func checkDirectory(dir string) error {
 	if dir == "" {
-		return errors.New("no directory is named to put packages in")
+		return errors.New("no directory specified for packages")
 	}
 	fi, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("looking at the directory to put packages in: %w", err)
+		return fmt.Errorf("checking the directory for packages: %w", err)
 	case !fi.IsDir():
-		return fmt.Errorf("%s is to hold packages but is %s", dir, kindOf(fi))
+		return fmt.Errorf("%s is %s, not a directory", dir, kindOf(fi))
 	}
 	return nil
 }

@@ -24,16 +24,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// sinkCase is a sink that the suite holds to the contract of pull.Sink.
+// sinkCase is a sink for the test suite of the Sink contract.
 type sinkCase struct {
 	layout pull.Layout
-	// cache is the directory of a store that the sink has; empty is none.
+	// cache is the directory of the sink's store. If empty, it has none.
 	cache string
-	// files are what the package puts below the directory.
+	// files are the files that Put creates, by path.
 	files map[string]string
-	// place is the file or directory that Put returns.
+	// place is the path that Put returns.
 	place string
-	// p is a package, zip its bytes.
+	// p is a package, and zip its content.
 	p   provider.Package
 	zip []byte
 }
@@ -84,7 +84,7 @@ func sinkCases(t *testing.T) map[string]sinkCase {
 	}
 }
 
-// sinkZip makes a zip of entries whose contents start with a word.
+// sinkZip creates a zip with entries whose contents start with word.
 func sinkZip(t *testing.T, word string, names ...string) []byte {
 	t.Helper()
 	var buf bytes.Buffer
@@ -106,7 +106,7 @@ func sinkZip(t *testing.T, word string, names ...string) []byte {
 	return buf.Bytes()
 }
 
-// sinkPackage describes a zip; the platform is one that no test runs on.
+// sinkPackage returns the package of a zip, for a platform on which no tests run.
 func sinkPackage(t *testing.T, data []byte) provider.Package {
 	t.Helper()
 	address, err := provider.ParseAddress("registry.example/acme/x")
@@ -128,7 +128,7 @@ func sinkPackage(t *testing.T, data []byte) provider.Package {
 	}
 }
 
-// sinkFiles maps every file below dir, temporary ones too, to its content.
+// sinkFiles returns the content of every file below dir, including temporary files.
 func sinkFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -161,7 +161,7 @@ func sinkFiles(t *testing.T, dir string) map[string]string {
 func checkSinkFiles(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	got := sinkFiles(t, dir)
-	// What zips unpack to, and what is locked.
+	// Skip the record of unpacked zips, and lock files.
 	maps.DeleteFunc(got, func(name, _ string) bool { return name == ".tofu-oci.lock" || path.Base(name) == ".tofu-oci.unpacked" })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
@@ -184,7 +184,7 @@ func sinkAt(t *testing.T, c sinkCase, dir string) pull.Sink {
 	return s
 }
 
-// eachSink runs a test on every sink, in a directory that does not exist yet.
+// eachSink runs a test with every sink, in a directory that doesn't exist yet.
 func eachSink(t *testing.T, test func(t *testing.T, c sinkCase, dir string)) {
 	t.Helper()
 	for name, c := range sinkCases(t) {

@@ -9,22 +9,23 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ErrExists says that something else is where a package belongs. It stays as it is:
-// whether it may go is not for a program to decide.
-var ErrExists = provider.Errorf(provider.Conflict, "move it away or choose another directory")
+// ErrExists is returned if different content exists at the path of a package. The
+// existing content is kept: only the user can decide whether to delete it.
+var ErrExists = provider.Errorf(provider.Conflict, "move it or choose another directory")
 
-// exists says what is at a path: the problem continues the sentence that starts with it.
+// exists returns an [ErrExists] about a path. The format is the predicate of a sentence
+// about the path.
 func exists(path, format string, args ...any) error {
 	return fmt.Errorf("%s %s; %w", path, fmt.Sprintf(format, args...), ErrExists)
 }
 
-// otherContents is the problem of a checksum that differs.
+// otherContents returns an [ErrExists] for a different checksum.
 func otherContents(path, got, want string) error {
-	return exists(path, "is there with other contents (%s, want %s)", got, want)
+	return exists(path, "has different content (%s, want %s)", got, want)
 }
 
-// lookAt says what is at path, behind symbolic links; nil means that the path is
-// free. A link that leads nowhere takes the place too, and is described itself.
+// lookAt returns information about the target of path, or nil if nothing exists at path.
+// For a dangling symbolic link, it describes the link.
 func lookAt(path string) (fs.FileInfo, error) {
 	fi, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +37,7 @@ func lookAt(path string) (fs.FileInfo, error) {
 	return fi, err
 }
 
-// kindOf names what is at a path.
+// kindOf describes a file.
 func kindOf(fi fs.FileInfo) string {
 	switch mode := fi.Mode(); {
 	case mode.IsRegular():
@@ -44,7 +45,7 @@ func kindOf(fi fs.FileInfo) string {
 	case mode.IsDir():
 		return "a directory"
 	case mode&fs.ModeSymlink != 0:
-		return "a symbolic link to nothing"
+		return "a dangling symbolic link"
 	}
 	return "neither a file nor a directory"
 }

@@ -16,11 +16,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// modeZip is a stored zip's mode; the umask narrows it.
+// modeZip is the mode of zips before the umask.
 const modeZip = 0o644
 
-// newZipSink stores zips as DIR/terraform-provider-TYPE_VERSION_OS_ARCH.zip,
-// whatever they are called where they come from.
+// newZipSink returns a sink that stores zips as
+// DIR/terraform-provider-TYPE_VERSION_OS_ARCH.zip, regardless of their names in the
+// source.
 func newZipSink(dir string, kept *store.Store) fileSink {
 	return newFileSink(kept, func(p provider.Package) (string, error) {
 		name := provider.Filename(p.Address, p.Version, p.Platform)
@@ -31,10 +32,9 @@ func newZipSink(dir string, kept *store.Store) fileSink {
 	})
 }
 
-// newPackedSink stores zips as
-// DIR/HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip, where
-// OpenTofu's filesystem_mirror finds them and reads version and platform from
-// their names.
+// newPackedSink returns a sink that stores zips as
+// DIR/HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip. OpenTofu's
+// filesystem_mirror reads version and platform from these names.
 func newPackedSink(dir string, kept *store.Store) fileSink {
 	return newFileSink(kept, func(p provider.Package) (string, error) {
 		return mirrorPath(dir, p.Address, provider.Filename(p.Address, p.Version, p.Platform))
@@ -43,7 +43,7 @@ func newPackedSink(dir string, kept *store.Store) fileSink {
 
 // fileSink stores a zip as the file at path.
 type fileSink struct {
-	// store has zips that need not be fetched; nil has none.
+	// store, if not nil, has zips that need not be fetched.
 	store *store.Store
 	swept *atomicfile.Sweeper
 	path  func(p provider.Package) (string, error)
@@ -53,7 +53,7 @@ func newFileSink(kept *store.Store, path func(provider.Package) (string, error))
 	return fileSink{store: kept, swept: &atomicfile.Sweeper{}, path: path}
 }
 
-// Has compares the SHA-256 of the file that is there. See [Sink].
+// Has compares the digest of an existing file. See [Sink].
 func (s fileSink) Has(ctx context.Context, p provider.Package) (path string, ok bool, err error) {
 	if path, err = s.path(p); err != nil {
 		return "", false, err
@@ -64,7 +64,7 @@ func (s fileSink) Has(ctx context.Context, p provider.Package) (path string, ok 
 		return path, false, err
 	}
 	if !fi.Mode().IsRegular() {
-		return path, false, exists(path, "is %s where a zip archive belongs", kindOf(fi))
+		return path, false, exists(path, "is %s, not a zip", kindOf(fi))
 	}
 	got, err := digestOf(ctx, path)
 	if err != nil {
@@ -82,25 +82,24 @@ func (s fileSink) Put(ctx context.Context, p provider.Package, open Opener) (pat
 	if err != nil || kept {
 		return path, kept, err
 	}
-	// 1. A copy of what the store has, or what the source gives.
+	// 1. Copy the zip from the store or the source to a temporary file.
 	zip, err := s.begin(ctx, p, path, open)
 	if err != nil {
 		return path, false, err
 	}
 	defer zip.Discard()
-	// 2. Its name, unless another process was faster.
+	// 2. Rename the file, unless another process was faster.
 	kept, err = s.commit(ctx, p, zip)
 	return path, kept, err
 }
 
-// begunZip is a zip that is whole and right, and has no name yet.
+// begunZip is a verified zip in a temporary file.
 type begunZip struct {
 	*atomicfile.File
 	size int64 // in bytes
 }
 
-// begin makes the file of a zip: a copy of what the store has, or what the source
-// gives.
+// begin copies a zip from the store or the source to a temporary file.
 func (s fileSink) begin(ctx context.Context, p provider.Package, path string, open Opener) (begunZip, error) {
 	if zip, ok := s.stored(ctx, p, path); ok {
 		return zip, nil
@@ -125,12 +124,12 @@ func (s fileSink) begin(ctx context.Context, p provider.Package, path string, op
 	return begunZip{f, size}, nil
 }
 
-// commit moves a zip to its name. One that another process has put there meanwhile
-// is kept when it is right.
+// commit renames the temporary file of a zip. If another process has created the file,
+// commit keeps it if it is valid.
 func (s fileSink) commit(ctx context.Context, p provider.Package, zip begunZip) (kept bool, err error) {
 	err = zip.CommitNew()
 	if errors.Is(err, fs.ErrExist) {
-		// Another process was faster. It counts what it left there.
+		// Another process was faster. Check its file.
 		if _, kept, problem := s.Has(ctx, p); problem != nil || kept {
 			return kept, problem
 		}
@@ -138,9 +137,9 @@ func (s fileSink) commit(ctx context.Context, p provider.Package, zip begunZip) 
 	return false, err
 }
 
-// stored begins the file of a zip as a copy of the store's; ok is false where the
-// store has none. What goes wrong with that, goes wrong again in a way that tells
-// the reason, or does not matter.
+// stored copies a zip from the store to a temporary file. It returns false if the store
+// doesn't have the zip, or if copying fails. The source is used in this case, and reports
+// the error if it persists.
 func (s fileSink) stored(ctx context.Context, p provider.Package, path string) (zip begunZip, ok bool) {
 	blob, ok := s.store.Blob(ctx, p.Digest)
 	if !ok {
@@ -161,7 +160,7 @@ func (s fileSink) stored(ctx context.Context, p provider.Package, path string) (
 	return begunZip{f, blob.Size()}, true
 }
 
-// PutDirectory refuses: there is no zip of the package. See [Sink].
+// PutDirectory returns an error, because the package has no zip. See [Sink].
 func (s fileSink) PutDirectory(context.Context, provider.Package, string) (path string, kept bool, err error) {
 	return "", false, errZipsWanted
 }

@@ -13,9 +13,9 @@ import (
 )
 
 // networkSink stores zips as
-// DIR/HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip, and says in
-// index.json and VERSION.json beside them that they are there, with their hashes:
-// the network mirror protocol as files. See
+// DIR/HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip, and lists them
+// with their hashes in index.json and VERSION.json in the same directory. This is the
+// network mirror protocol as files. See
 // https://opentofu.org/docs/internals/provider-network-mirror-protocol/.
 type networkSink struct {
 	zips  fileSink
@@ -31,35 +31,33 @@ func newNetworkSink(dir string, kept *store.Store) *networkSink {
 	}
 }
 
-// Has reports whether the zip is there and listed, with both hashes. The h1 that is
-// listed is believed: whoever may write the list may write the zip. Lists that
-// say something else of the package, or can't be read, are [ErrExists]. See
-// [Sink].
+// Has reports whether the zip exists and is listed with both hashes. The listed h1: hash
+// is trusted, because anyone who can write the list can also write the zip. Lists that
+// contradict the package or can't be read are [ErrExists]. See [Sink].
 func (s *networkSink) Has(ctx context.Context, p provider.Package) (path string, ok bool, err error) {
-	path, there, listed, err := s.look(ctx, p)
-	return path, there && listed, err
+	path, found, listed, err := s.look(ctx, p)
+	return path, found && listed, err
 }
 
-func (s *networkSink) look(ctx context.Context, p provider.Package) (path string, there, listed bool, err error) {
-	if path, there, err = s.zips.Has(ctx, p); err != nil {
+func (s *networkSink) look(ctx context.Context, p provider.Package) (path string, found, listed bool, err error) {
+	if path, found, err = s.zips.Has(ctx, p); err != nil {
 		return path, false, false, err
 	}
 	listed, err = s.lists.has(p, "")
-	return path, there, listed, err
+	return path, found, listed, err
 }
 
-// Put stores the zip, and lists it when it is there. Its h1 is computed while it
-// passes and not taken from a package that states one: lock files get it from
-// here. Errors are also those of an unsafe archive, and *[sums.MismatchError] when
-// the package states another h1. See [Sink].
+// Put stores the zip, and then lists it. The h1: hash is computed from the zip, because
+// clients write it to lock files. Put also returns errors of unsafe archives, and a
+// *[sums.MismatchError] if the package has a different h1: hash. See [Sink].
 func (s *networkSink) Put(ctx context.Context, p provider.Package, open Opener) (path string, kept bool, err error) {
-	path, there, listed, err := s.look(ctx, p)
-	if err != nil || there && listed {
-		return path, there, err
+	path, found, listed, err := s.look(ctx, p)
+	if err != nil || found && listed {
+		return path, found, err
 	}
-	// 1. The zip, and its h1.
+	// 1. Store the zip, and compute its h1: hash.
 	var h1 string
-	if there {
+	if found {
 		kept = true
 		h1, err = fileH1(ctx, p, path)
 	} else {
@@ -68,18 +66,18 @@ func (s *networkSink) Put(ctx context.Context, p provider.Package, open Opener) 
 	if err != nil {
 		return path, false, err
 	}
-	// 2. What says that it is there.
+	// 2. Add it to the lists.
 	return path, kept, s.lists.add(ctx, p, h1)
 }
 
-// PutDirectory refuses: there is no zip of the package. See [Sink].
+// PutDirectory returns an error, because the package has no zip. See [Sink].
 func (s *networkSink) PutDirectory(ctx context.Context, p provider.Package, from string) (path string, kept bool, err error) {
 	return s.zips.PutDirectory(ctx, p, from)
 }
 
-// putZip stores a zip and hashes what it holds while it passes. One that can't be
-// hashed like that, or did not come from the source, is read once more, before it
-// gets its name.
+// putZip stores a zip and hashes its contents while it is read. If the zip can't be
+// hashed as a stream, or comes from the store, it is read again before the file is
+// renamed.
 func (s *networkSink) putZip(ctx context.Context, p provider.Package, path string, open Opener) (h1 string, kept bool, err error) {
 	var passing passingHash
 	defer passing.close()
@@ -108,7 +106,7 @@ func (s *networkSink) putZip(ctx context.Context, p provider.Package, path strin
 	return h1, kept, err
 }
 
-// fileH1 hashes a zip that was there.
+// fileH1 returns the h1: hash of an existing zip.
 func fileH1(ctx context.Context, p provider.Package, path string) (string, error) {
 	f, err := bounded.OpenFile(path)
 	if err != nil {
@@ -123,7 +121,7 @@ func fileH1(ctx context.Context, p provider.Package, path string) (string, error
 	return checkedH1(p, contents, err)
 }
 
-// checkedH1 holds what was computed against what the package states.
+// checkedH1 returns the computed h1: hash and compares it with the package.
 func checkedH1(p provider.Package, contents packagezip.Contents, err error) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("reading %s: %w", p.Filename, err)
@@ -139,12 +137,12 @@ func hashZip(ctx context.Context, zip io.ReaderAt, size int64) (packagezip.Conte
 	return archive.Contents(ctx)
 }
 
-// passingHash hashes a zip while it passes, if it does.
+// passingHash hashes the contents of a zip while it is read, if possible.
 type passingHash struct {
 	writer *packagezip.HashWriter
 }
 
-// of returns a zip's content, which is hashed as it is read.
+// of returns a reader that hashes the content of body.
 func (h *passingHash) of(ctx context.Context, body io.ReadCloser) io.ReadCloser {
 	h.close()
 	h.writer = packagezip.NewHashWriter(ctx)
@@ -154,8 +152,8 @@ func (h *passingHash) of(ctx context.Context, body io.ReadCloser) io.ReadCloser 
 	}{io.TeeReader(body, h.writer), body}
 }
 
-// contents are those of the zip that has passed; it is as if it could not be
-// hashed when none has.
+// contents returns the hashes of the zip. If no zip was read, the error is a
+// *[packagezip.NotStreamableError].
 func (h *passingHash) contents() (packagezip.Contents, error) {
 	if h.writer == nil {
 		return packagezip.Contents{}, &packagezip.NotStreamableError{}

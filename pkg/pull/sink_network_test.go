@@ -23,7 +23,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// networkCase is a package in a network mirror.
+// networkCase returns a case with a package in a network mirror.
 func networkCase(t *testing.T, v, platform string) sinkCase {
 	t.Helper()
 	data := sinkZip(t, v+platform, "terraform-provider-x")
@@ -39,8 +39,8 @@ func networkCase(t *testing.T, v, platform string) sinkCase {
 	return c
 }
 
-// TestNetworkSinkMerges: many packages at once by sinks of their own, as other
-// processes have them, beside what another program has written.
+// TestNetworkSinkMerges adds packages concurrently with separate sinks, like separate
+// processes, to a mirror of another program.
 func TestNetworkSinkMerges(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -83,7 +83,7 @@ func TestNetworkSinkMerges(t *testing.T) {
 	if len(index.Versions) != 3 || index.Versions["0.9.0"] == nil {
 		t.Errorf("index.json has %v", index.Versions)
 	}
-	// All is there: nothing is written again.
+	// If everything exists, nothing is written.
 	before := networkTimes(t, dir)
 	for _, c := range cases {
 		checkPut(t, sinkAt(t, c, dir), c, dir, true)
@@ -93,8 +93,8 @@ func TestNetworkSinkMerges(t *testing.T) {
 	}
 }
 
-// TestNetworkSinkListsWhatIsThere: a run that was killed has put the zip there,
-// and listed it nowhere or in VERSION.json alone.
+// TestNetworkSinkListsWhatIsThere checks that an existing zip is listed if an earlier run
+// was killed before it updated both documents.
 func TestNetworkSinkListsWhatIsThere(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string][]string{"both": {"index.json", "1.2.0.json"}, "index": {"index.json"}, "version": {"1.2.0.json"}} {
@@ -123,26 +123,26 @@ func TestNetworkSinkListsWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestNetworkSinkRefusesLists: what is no such document, or says something else
-// of the package, stays as it is, and nothing is fetched.
+// TestNetworkSinkRefusesLists checks that invalid or contradictory documents are kept,
+// and that nothing is fetched.
 func TestNetworkSinkRefusesLists(t *testing.T) {
 	t.Parallel()
 	other := "zh:" + strings.Repeat("0", 64)
 	url := `"url":"` + sinkZipName + `"`
 	tests := map[string]struct{ name, content, problem string }{
-		"no JSON":           {"index.json", "<html>", "is damaged or no document of a network mirror: "},
-		"cut off":           {"index.json", `{"versions":{"1.0.0":`, "is damaged or no document of a network mirror: it ends too early"},
-		"more behind":       {"index.json", `{"versions":{}} {}`, "there is more behind it"},
+		"no JSON":           {"index.json", "<html>", "is corrupt or not a network mirror document: "},
+		"cut off":           {"index.json", `{"versions":{"1.0.0":`, "is corrupt or not a network mirror document: unexpected end of JSON"},
+		"more behind":       {"index.json", `{"versions":{}} {}`, "unexpected text after the JSON object"},
 		"of another shape":  {"index.json", `["1.0.0"]`, "is of another kind: array"},
 		"with more in it":   {"index.json", `{"versions":{},"signed":true}`, `unknown field "signed"`},
 		"version with more": {"index.json", `{"versions":{"1.0.0":{"protocols":["5.0"]}}}`, `unknown field "protocols"`},
 		"archive with more": {"1.2.0.json", `{"archives":{"plan9_riscv64":{"size":1,` + url + `}}}`, `unknown field "size"`},
-		"too large":         {"1.2.0.json", `{"archives":{}}` + strings.Repeat(" ", 4<<20), "it has more than 4194304 bytes"},
-		"too many values":   {"index.json", `{"versions":{` + strings.Repeat(`"1.0.0":{},`, 64<<10) + `"1.0.0":{}}}`, "it has more than 65536 values"},
-		"zip elsewhere":     {"1.2.0.json", `{"archives":{"plan9_riscv64":{"url":"https://cdn.example/x.zip"}}}`, `is at "https://cdn.example/x.zip", and not at`},
-		"another zh":        {"1.2.0.json", `{"archives":{"plan9_riscv64":{` + url + `,"hashes":["` + other + `"]}}}`, "has another hash for plan9_riscv64 (" + other},
-		"no hash":           {"1.2.0.json", `{"archives":{"plan9_riscv64":{` + url + `,"hashes":["x"]}}}`, `has "x" for plan9_riscv64, which is no hash`},
-		"another h1":        {"1.2.0.json", `{"archives":{"plan9_riscv64":{` + url + `,"hashes":["h1:x"]}}}`, "has another hash for plan9_riscv64 (h1:x"},
+		"too large":         {"1.2.0.json", `{"archives":{}}` + strings.Repeat(" ", 4<<20), "exceeds 4194304 bytes"},
+		"too many values":   {"index.json", `{"versions":{` + strings.Repeat(`"1.0.0":{},`, 64<<10) + `"1.0.0":{}}}`, "65536 values"},
+		"zip elsewhere":     {"1.2.0.json", `{"archives":{"plan9_riscv64":{"url":"https://cdn.example/x.zip"}}}`, `has the URL "https://cdn.example/x.zip" for plan9_riscv64, want`},
+		"another zh":        {"1.2.0.json", `{"archives":{"plan9_riscv64":{` + url + `,"hashes":["` + other + `"]}}}`, "has a different hash for plan9_riscv64: " + other},
+		"no hash":           {"1.2.0.json", `{"archives":{"plan9_riscv64":{` + url + `,"hashes":["x"]}}}`, `has an invalid hash "x" for plan9_riscv64`},
+		"another h1":        {"1.2.0.json", `{"archives":{"plan9_riscv64":{` + url + `,"hashes":["h1:x"]}}}`, "has a different hash for plan9_riscv64: h1:x"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -165,8 +165,8 @@ func TestNetworkSinkRefusesLists(t *testing.T) {
 	}
 }
 
-// TestNetworkSinkTakesNoOnesWord: the h1 that lock files get from here is that of
-// the zip. A package that states another is refused, before the zip has its name.
+// TestNetworkSinkTakesNoOnesWord checks that the listed h1: hash is computed from the
+// zip. If the package has a different one, it is rejected before the file is renamed.
 func TestNetworkSinkTakesNoOnesWord(t *testing.T) {
 	t.Parallel()
 	c, dir := sinkCases(t)["network"], t.TempDir()
@@ -186,7 +186,8 @@ func TestNetworkSinkTakesNoOnesWord(t *testing.T) {
 	checkSinkFiles(t, dir, map[string]string{})
 }
 
-// TestNetworkSinkHosts: clients ask for hosts in Punycode, and can't for ports.
+// TestNetworkSinkHosts checks that hosts are written in Punycode, and that hosts with
+// ports are rejected.
 func TestNetworkSinkHosts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -236,7 +237,7 @@ func decodeIn(t *testing.T, dir, name string, into any) {
 	}
 }
 
-// networkHashes are the hashes of a version's archives.
+// networkHashes returns the listed hashes of a version.
 func networkHashes(t *testing.T, dir, version string) map[string][]string {
 	t.Helper()
 	var list struct {
@@ -250,7 +251,7 @@ func networkHashes(t *testing.T, dir, version string) map[string][]string {
 	return hashes
 }
 
-// networkTimes tells when the files of the provider were written.
+// networkTimes returns the modification times of the provider's files.
 func networkTimes(t *testing.T, dir string) map[string]time.Time {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(sinkParent)))

@@ -17,8 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// TestSinkPaths has the addresses that each program could spell in its own way;
-// want is what OpenTofu 1.12's internal/getproviders gives for them.
+// TestSinkPaths checks addresses that programs could write differently. want is the
+// result of OpenTofu 1.12's internal/getproviders.
 func TestSinkPaths(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -90,7 +90,7 @@ func TestSinkFindsALinkToNothing(t *testing.T) {
 	})
 }
 
-// A plugin cache links to packages that are elsewhere.
+// TestUnpackedSinkFollowsALink checks that links in a plugin cache are followed.
 func TestUnpackedSinkFollowsALink(t *testing.T) {
 	t.Parallel()
 	data := sinkZip(t, "one", "terraform-provider-x")
@@ -109,8 +109,8 @@ func TestUnpackedSinkFollowsALink(t *testing.T) {
 	}
 }
 
-// TestUnpackedSinkWantsAnExecutable: a directory with the right contents that
-// nobody can start is not kept.
+// TestUnpackedSinkWantsAnExecutable checks that a directory is rejected if its executable
+// lacks the executable bit.
 func TestUnpackedSinkWantsAnExecutable(t *testing.T) {
 	t.Parallel()
 	data := sinkZip(t, "one", "terraform-provider-x")
@@ -127,14 +127,14 @@ func TestUnpackedSinkWantsAnExecutable(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _, err := sinkAt(t, c, dir).Put(t.Context(), c.p, opening(bytes.NewReader(data)))
-		if !errors.Is(err, pull.ErrExists) || !strings.Contains(err.Error(), "lost its permission to be executed") {
+		if !errors.Is(err, pull.ErrExists) || !strings.Contains(err.Error(), "is not executable") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }
 
-// TestUnpackedSinkTakesNoOnesWord: a directory of other contents is not kept
-// because a package's h1, which nobody signs, is that of the directory.
+// TestUnpackedSinkTakesNoOnesWord checks that a directory with different contents is not
+// kept just because the unsigned h1: hash of the package matches it.
 func TestUnpackedSinkTakesNoOnesWord(t *testing.T) {
 	t.Parallel()
 	old, data := sinkZip(t, "one", "terraform-provider-x"), sinkZip(t, "two", "terraform-provider-x")
@@ -152,7 +152,7 @@ func TestUnpackedSinkTakesNoOnesWord(t *testing.T) {
 	}
 }
 
-// TestSinkFindsPipes would hang if a sink read what it finds without a look.
+// TestSinkFindsPipes checks that sinks don't block on named pipes.
 func TestSinkFindsPipes(t *testing.T) {
 	t.Parallel()
 	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
@@ -174,7 +174,7 @@ func TestSinkFindsPipes(t *testing.T) {
 	})
 }
 
-// TestNetworkSinkModes: a web server of another user can read all of it.
+// TestNetworkSinkModes checks that a web server with a different user can read all files.
 func TestNetworkSinkModes(t *testing.T) {
 	t.Parallel()
 	probe := filepath.Join(t.TempDir(), "probe")
@@ -208,8 +208,8 @@ func TestNetworkSinkModes(t *testing.T) {
 	}
 }
 
-// TestNetworkSinkReplacesNoLink: a document is not read through a link and
-// written in its place.
+// TestNetworkSinkReplacesNoLink checks that documents that are links are neither read nor
+// replaced.
 func TestNetworkSinkReplacesNoLink(t *testing.T) {
 	t.Parallel()
 	c, dir := sinkCases(t)["network"], t.TempDir()

@@ -91,7 +91,7 @@ func TestSinkNeverOverwrites(t *testing.T) {
 		p := sinkPackage(t, other)
 		p.Filename = c.p.Filename
 		path, _, err := s.Put(t.Context(), p, opening(bytes.NewReader(other)))
-		if !errors.Is(err, pull.ErrExists) || !strings.Contains(err.Error(), path+" ") || !strings.Contains(err.Error(), "other contents") {
+		if !errors.Is(err, pull.ErrExists) || !strings.Contains(err.Error(), path+" ") || !strings.Contains(err.Error(), "different content") {
 			t.Errorf("Put: error %v, want ErrExists about other contents", err)
 		}
 		checkSinkFiles(t, dir, c.files)
@@ -106,7 +106,7 @@ func TestSinkFindsSomethingElse(t *testing.T) {
 	})
 }
 
-// checkObstacle puts something else where the package belongs.
+// checkObstacle puts different content at the path of the package.
 func checkObstacle(t *testing.T, c sinkCase, dir string, put func(path string) error) {
 	t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(c.place))
@@ -163,7 +163,7 @@ func TestSinkStoresNothingHalf(t *testing.T) {
 			}
 			checkSinkFiles(t, dir, map[string]string{})
 		}
-		// Nothing of that is in the way of the next run.
+		// Remaining files don't affect the next run.
 		checkPut(t, sinkAt(t, c, dir), c, dir, false)
 		checkSinkFiles(t, dir, c.files)
 	})
@@ -186,7 +186,7 @@ func TestSinkIsInterrupted(t *testing.T) {
 	})
 }
 
-// cancelAfter is a writer that cancels when n bytes have come.
+// cancelAfter returns a writer that cancels after n bytes.
 func cancelAfter(n int, cancel context.CancelFunc) io.Writer {
 	return writerFunc(func(p []byte) (int, error) {
 		if n -= len(p); n <= 0 {
@@ -205,16 +205,16 @@ func TestSinksAtTheSameTime(t *testing.T) {
 	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
 		const runs = 8
 		kept, errs := make([]bool, runs), make([]error, runs)
-		// No reader gives its first byte before all runs have looked and found
-		// nothing: that is what makes it a race.
+		// Readers return their first byte only after all runs have found the path free.
+		// This makes the runs race.
 		var started, group sync.WaitGroup
 		started.Add(runs)
 		for i := range runs {
-			s := sinkAt(t, c, dir) // its own, as another process has
+			s := sinkAt(t, c, dir) // separate, like in another process
 			group.Go(func() {
 				body := bytes.NewReader(c.zip)
 				arrive := sync.OnceFunc(started.Done)
-				defer arrive() // a run that fails early must not stop the others
+				defer arrive() // a run that fails early must not block the others
 				_, kept[i], errs[i] = s.Put(t.Context(), c.p, opening(sinkReader(func(p []byte) (int, error) {
 					arrive()
 					started.Wait()
@@ -272,7 +272,7 @@ func TestSinkOfAFile(t *testing.T) {
 	for _, layout := range pull.Layouts() {
 		for _, dir := range []string{file, filepath.Join(file, "below"), ""} {
 			if runtime.GOOS == "windows" && dir != file && dir != "" {
-				continue // it is not there, says Windows, and cannot be made later
+				continue // on Windows, it does not exist and can't be created later
 			}
 			if s, err := pull.NewSink(layout, dir, nil); err == nil || s != nil {
 				t.Errorf("%s sink of %q: %v, %v; want an error alone", layout, dir, s, err)
@@ -301,7 +301,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// opening opens a reader as often as it is asked to; one that seeks begins anew.
+// opening returns an opener for a reader. A reader that can seek starts over.
 func opening(r io.Reader) pull.Opener {
 	return func(context.Context) (io.ReadCloser, error) {
 		if seeker, ok := r.(io.Seeker); ok {

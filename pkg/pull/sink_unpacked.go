@@ -15,15 +15,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// unpackedSink stores what the zips hold as
-// DIR/HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/, which OpenTofu's filesystem_mirror
-// reads and its plugin cache looks like.
+// unpackedSink stores unpacked packages in DIR/HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/, the
+// structure of OpenTofu's filesystem_mirror and plugin cache.
 type unpackedSink struct {
 	dir   string
 	swept atomicfile.Sweeper
-	// unpacked knows what zips unpack to.
+	// unpacked records the h1: hashes of directories by the digest of their zips.
 	unpacked *unpackedRecord
-	// store has packages that need not be unpacked; nil has none.
+	// store, if not nil, has packages that need not be unpacked.
 	store *store.Store
 }
 
@@ -31,9 +30,9 @@ func newUnpackedSink(dir string, s *store.Store) *unpackedSink {
 	return &unpackedSink{dir: dir, unpacked: newUnpackedRecord(dir), store: s}
 }
 
-// Has reports whether the directory that is there is what the zip unpacks to: by
-// this machine's own word, written when it unpacked a zip of that digest. What an
-// origin or a mirror states of the h1 is no proof. See [Sink].
+// Has reports whether the existing directory has the contents of the zip, according to
+// the record that this program wrote when it unpacked a zip with this digest. The h1:
+// hash in metadata is not proof. See [Sink].
 func (s *unpackedSink) Has(_ context.Context, p provider.Package) (path string, ok bool, err error) {
 	if path, err = s.path(p); err != nil {
 		return "", false, err
@@ -47,29 +46,28 @@ func (s *unpackedSink) Has(_ context.Context, p provider.Package) (path string, 
 	}
 	got, err := sums.H1Dir(at)
 	if err != nil || got != h1 {
-		return path, false, nil //nolint:nilerr // Put says what is wrong there
+		return path, false, nil //nolint:nilerr // Put reports the problem
 	}
 	return path, true, startable(path, p.Address.Type)
 }
 
-// Put unpacks the zip while it arrives, see [Sink]. Its errors are also
-// those of an unsafe archive, and *[sums.MismatchError] when the package's h1 is
-// known and the zip has another.
+// Put unpacks the zip while it is read. It also returns errors of unsafe archives, and a
+// *[sums.MismatchError] if the package has a different h1: hash. See [Sink].
 func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener) (path string, kept bool, err error) {
 	path, kept, err = s.Has(ctx, p)
 	if err != nil || kept {
 		return path, kept, err
 	}
-	// 1. What is there already is compared, and the zip only read for that.
-	there, err := hashDirectory(path)
+	// 1. If the directory exists, read the zip only to compare it.
+	existing, err := hashDirectory(path)
 	if err != nil {
 		return path, false, err
 	}
-	if there != "" {
-		return path, true, s.compare(ctx, p, path, there, open)
+	if existing != "" {
+		return path, true, s.compare(ctx, p, path, existing, open)
 	}
-	// 2. Else it is unpacked beside its place, and judged. Unpacked it needs more
-	// room than the zip, how much is not known yet.
+	// 2. Unpack the zip to a temporary directory, and verify it. The unpacked size is
+	// unknown, so the size of the zip is the minimum.
 	if err := atomicfile.CheckRoom(s.dir, p.Size); err != nil {
 		return path, false, fmt.Errorf("writing %s: %w", path, err)
 	}
@@ -77,12 +75,12 @@ func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener)
 	if err != nil {
 		return path, false, err
 	}
-	defer atomicfile.DiscardDir(tmp) // what remains after a failure
+	defer atomicfile.DiscardDir(tmp) // after a failure
 	h1, err := s.fill(ctx, p, tmp, open)
 	if err != nil {
 		return path, false, err
 	}
-	// 3. Its name, unless another process was faster.
+	// 3. Rename the directory, unless another process was faster.
 	err = atomicfile.CommitDir(tmp, path)
 	if errors.Is(err, fs.ErrExist) {
 		if kept, problem := s.holds(path, h1); problem != nil || kept {
@@ -95,15 +93,15 @@ func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener)
 	return path, false, err
 }
 
-// fill puts what the zip holds into an empty directory, and gives the directory's
-// h1: a copy of what the store has, or what the zip unpacks to while it arrives.
+// fill fills an empty directory with a copy from the store or the contents of the zip,
+// and returns the h1: hash of the directory.
 func (s *unpackedSink) fill(ctx context.Context, p provider.Package, tmp string, open Opener) (h1 string, err error) {
 	if tree, ok := s.store.Tree(ctx, p.Digest); ok {
 		h1, err := copyStored(ctx, p, tree, tmp)
 		if _, mismatch := errors.AsType[*sums.MismatchError](err); err == nil || mismatch {
 			return h1, err
 		}
-		// What else went wrong goes wrong again, or does not matter.
+		// Ignore other errors of the store. If they persist, unpacking reports them.
 		if err := packagezip.Empty(tmp); err != nil {
 			return "", err
 		}
@@ -116,7 +114,7 @@ func (s *unpackedSink) fill(ctx context.Context, p provider.Package, tmp string,
 	return contents.H1Unpacked, nil
 }
 
-// copyStored copies a package out of the store.
+// copyStored copies an unpacked package from the store.
 func copyStored(ctx context.Context, p provider.Package, tree *store.Tree, tmp string) (h1 string, err error) {
 	defer func() { _ = tree.Close() }()
 	known := tree.Hashes()
@@ -126,14 +124,14 @@ func copyStored(ctx context.Context, p provider.Package, tree *store.Tree, tmp s
 	return known.Unpacked, tree.CopyTo(ctx, tmp)
 }
 
-// compare reads the zip to know what the directory at path has to be.
-func (s *unpackedSink) compare(ctx context.Context, p provider.Package, path, there string, open Opener) error {
+// compare reads the zip and compares it with the directory at path.
+func (s *unpackedSink) compare(ctx context.Context, p provider.Package, path, existing string, open Opener) error {
 	contents, err := packagezip.HashAny(ctx, packagezip.Opener(open), p.Size, s.dir)
 	if err := checkContents(p, contents, err); err != nil {
 		return err
 	}
-	if there != contents.H1Unpacked {
-		return otherContents(path, there, contents.H1Unpacked)
+	if existing != contents.H1Unpacked {
+		return otherContents(path, existing, contents.H1Unpacked)
 	}
 	s.unpacked.add(p.Digest, contents.H1Unpacked)
 	return startable(path, p.Address.Type)
@@ -143,8 +141,7 @@ func (s *unpackedSink) path(p provider.Package) (string, error) {
 	return mirrorPath(s.dir, p.Address, path.Join(p.Version.String(), p.Platform.String()))
 }
 
-// hashDirectory returns the h1 of the directory at path, empty when the path is
-// free.
+// hashDirectory returns the h1: hash of the directory at path, or "" if it doesn't exist.
 func hashDirectory(path string) (string, error) {
 	at, err := directoryAt(path)
 	if err != nil || at == "" {
@@ -153,25 +150,25 @@ func hashDirectory(path string) (string, error) {
 	return sums.H1Dir(at)
 }
 
-// directoryAt returns the directory at path, behind links, empty when the path is
-// free. Anything else there is [ErrExists].
+// directoryAt returns the directory at path after following links, or "" if it doesn't
+// exist. Any other content is [ErrExists].
 func directoryAt(path string) (string, error) {
 	fi, err := lookAt(path)
 	if err != nil || fi == nil {
 		return "", err
 	}
 	if !fi.IsDir() {
-		return "", exists(path, "is %s where an unpacked provider belongs", kindOf(fi))
+		return "", exists(path, "is %s, not a directory", kindOf(fi))
 	}
-	// A cache may link to packages elsewhere, and the hash follows no link.
+	// Links to packages are allowed in caches, but hashing doesn't follow links.
 	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return "", err
 	}
-	// Reading a named pipe would never end.
+	// Reading a named pipe would block forever.
 	err = filepath.WalkDir(resolved, func(at string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && !entry.Type().IsRegular() {
-			return exists(path, "holds %s, which is no regular file", filepath.Base(at))
+			return exists(path, "contains %s, which is not a regular file", filepath.Base(at))
 		}
 		return err
 	})

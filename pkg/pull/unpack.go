@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// checkContents holds what was read against what is stated, which nobody signs.
+// checkContents compares the contents of a zip with the unsigned metadata of the package.
 func checkContents(p provider.Package, contents packagezip.Contents, err error) error {
 	if err != nil {
 		return fmt.Errorf("unpacking %s: %w", p.Filename, err)
@@ -19,12 +19,12 @@ func checkContents(p provider.Package, contents packagezip.Contents, err error) 
 	return contents.VerifyH1(p.Filename+" h1", p.H1)
 }
 
-// startable refuses a directory of which the executable lost its permission: its
-// h1 is right, and yet it is of no use. The executable is the first, in lexical
-// order, that OpenTofu would start.
+// startable returns an error if the executable of an unpacked package lacks the
+// executable bit, which the h1: hash doesn't include. The executable is the first file in
+// lexical order that OpenTofu would start.
 func startable(dir, typ string) error {
 	if runtime.GOOS == "windows" {
-		return nil // where no file has such a permission
+		return nil // Windows has no executable bit
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -40,7 +40,7 @@ func startable(dir, typ string) error {
 			return err
 		}
 		if info.Mode().IsRegular() && info.Mode()&0o111 == 0 {
-			return exists(filepath.Join(dir, entry.Name()), "is there, and has lost its permission to be executed")
+			return exists(filepath.Join(dir, entry.Name()), "is not executable")
 		}
 		return nil
 	}

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// recordName is the file of a directory of unpacked packages that says what the
-	// zips unpack to from which they came: their digests and the directories' h1.
-	// It can be trusted as far as the packages beside it: whoever may write one
-	// may write the other. OpenTofu looks at directories only.
+	// recordName is the name of the file that records which zips the packages in the
+	// directory come from: the digest of each zip, and the h1: hash of its unpacked
+	// directory. It is as trustworthy as the packages, because anyone who can write one
+	// can write the other. OpenTofu ignores files in this directory.
 	recordName = ".tofu-oci.unpacked"
-	// maxRecord bounds it, in bytes: some hundred thousand packages.
+	// maxRecord is the maximum size of the record in bytes, sufficient for about 100,000
+	// packages.
 	maxRecord = 16 << 20
 )
 
-// unpackedRecord is what this program found out when it unpacked zips: that of a
-// digest unpacks to a directory of an h1. Both are facts of the content, so a
-// line never gets old.
+// unpackedRecord maps digests of zips to h1: hashes of unpacked directories. Entries
+// never become outdated, because both depend only on the content.
 type unpackedRecord struct {
 	path string
 
@@ -38,8 +38,7 @@ func newUnpackedRecord(dir string) *unpackedRecord {
 	return &unpackedRecord{path: filepath.Join(dir, recordName)}
 }
 
-// of returns the h1 of the directory that a zip unpacks to, empty when it is not
-// known.
+// of returns the h1: hash of the directory that a zip unpacks to, or "" if unknown.
 func (r *unpackedRecord) of(zip digest.Digest) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,8 +46,7 @@ func (r *unpackedRecord) of(zip digest.Digest) string {
 	return r.known[zip]
 }
 
-// add notes what a zip unpacked to. That this may fail is no matter: the zip is
-// read once more then.
+// add records a zip. Errors are ignored, because the zip is then read again next time.
 func (r *unpackedRecord) add(zip digest.Digest, h1 string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,12 +59,11 @@ func (r *unpackedRecord) add(zip digest.Digest, h1 string) {
 	if err != nil {
 		return
 	}
-	_, _ = fmt.Fprintf(f, "%s %s\n", zip, h1) // one write, so that lines of other processes stay whole
+	_, _ = fmt.Fprintf(f, "%s %s\n", zip, h1) // a single write, so that lines of concurrent processes don't mix
 	_ = f.Close()
 }
 
-// load reads the record once. Lines that make no sense are left out, and so are
-// both of two that contradict each other.
+// load reads the record once. Invalid and contradictory lines are ignored.
 func (r *unpackedRecord) load() {
 	if r.known != nil {
 		return

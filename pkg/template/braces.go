@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// part is a piece of a template in the {…} form: literal text, or a variable
-// when it has a name.
+// part is a literal text or a variable of a template in the {…} form. The name of a
+// literal is empty.
 type part struct {
 	literal, name string
 }
 
-// parseBraces reads the {…} form. Everything outside of braces is literal,
-// backslashes too: they separate the elements of paths on Windows.
+// parseBraces parses the {…} form. Everything outside of braces is literal, including
+// backslashes, which are path separators on Windows.
 func parseBraces(body string) ([]part, uses, *fault) {
 	fail := func(at int, problem string) ([]part, uses, *fault) {
 		return nil, uses{}, &fault{at: at, problem: problem}
@@ -40,7 +40,7 @@ func parseBraces(body string) ([]part, uses, *fault) {
 			return fail(at, "the brace is not closed")
 		}
 		if !used.add(name) {
-			return fail(at, fmt.Sprintf("no variable is named %q; %s", name, available))
+			return fail(at, fmt.Sprintf("unknown variable %q; %s", name, available))
 		}
 		parts = append(parts, part{name: name})
 		at += len(name) + len("{}")
@@ -48,7 +48,7 @@ func parseBraces(body string) ([]part, uses, *fault) {
 	return parts, used, nil
 }
 
-// evalBraces puts values in the place of variables.
+// evalBraces replaces variables by values.
 func evalBraces(body string, values variables) (string, *fault) {
 	parts, _, f := parseBraces(body)
 	if f != nil {

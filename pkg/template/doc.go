@@ -1,22 +1,21 @@
-// Package template makes an OCI repository's name of a provider's address, and
-// does no I/O. Use it where people configure which repository a provider is in.
+// Package template maps provider addresses to OCI repositories. It performs no I/O. Use
+// it for configuration that specifies the repositories of providers.
 //
-// A repository template has one of two forms, which cannot be mixed:
+// A repository template has one of two forms, which can't be mixed:
 //
 //	ghcr.io/acme/providers/${namespace}/${type}
 //	ghcr.io/acme/providers/{namespace}/{type}
 //
-// The first is the HCL template of OpenTofu's oci_mirror blocks, evaluated as
-// OpenTofu does, with all that HCL's template language has except functions.
-// The second holds nothing that a shell would want quoted. Both know the
-// variables hostname, namespace and type; hostname is in Punycode and has the
-// port when the address has one.
+// The first form is the HCL template of OpenTofu's oci_mirror blocks. It is evaluated
+// like in OpenTofu and supports HCL's template language except functions. The second form
+// needs no quoting in shells. Both forms support the variables hostname, namespace, and
+// type. The hostname is in Punycode, followed by the port if the address has one.
 //
-// With "oci-layout:" in front the result is the path of an OCI image layout
-// directory, written with slashes or backslashes:
+// With the prefix "oci-layout:", the result is the path of an OCI image layout directory,
+// with slashes or backslashes:
 //
 //	oci-layout:mirror/{hostname}/{namespace}/{type}
 //
-// There, the hostname's colon before a port is an underscore, since Windows
-// allows no colon in names.
+// In paths, the colon before a port is replaced by an underscore, because Windows does
+// not allow colons in file names.
 package template

@@ -9,23 +9,23 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ReferenceError says that a template, sound in itself, gives no usable
-// reference for an address.
+// ReferenceError reports that a valid template does not produce a valid reference for an
+// address.
 type ReferenceError struct {
-	// Template is the template's text.
+	// Template is the text of the template.
 	Template string
-	// Address is what it was evaluated for.
+	// Address is the address that the template was evaluated for.
 	Address provider.Address
-	// Result is the evaluated text, empty when the evaluation itself went wrong.
+	// Result is the result of the evaluation. It is empty if the evaluation failed.
 	Result string
-	// Component is the part of Result at fault.
+	// Component is the invalid part of Result.
 	Component string
-	// Problem says what is wrong with Component, or with the template when there
-	// is none: a sentence without its full stop.
+	// Problem describes what is wrong with Component or, if that is empty, with the
+	// template. It has no period.
 	Problem string
 }
 
-// Error does not show a password in front of a registry's host.
+// Error hides passwords.
 func (e *ReferenceError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "repository template %q for %s: ", text.RedactUserinfo(e.Template), e.Address)
@@ -39,15 +39,15 @@ func (e *ReferenceError) Error() string {
 	return b.String()
 }
 
-// Kind is [provider.Misuse].
+// Kind returns [provider.Misuse].
 func (e *ReferenceError) Kind() provider.ErrorKind { return provider.Misuse }
 
-// fault is what the rules of this package find; the exported errors add what
-// was being read.
+// fault is a violation of the rules in this package. The exported errors add the text
+// that was parsed.
 type fault struct {
-	// at is the byte where the problem starts.
+	// at is the offset of the problem.
 	at int
-	// component is the part at fault, where there are parts.
+	// component is the invalid part, if the text has parts.
 	component string
 	problem   string
 }

@@ -39,7 +39,7 @@ func ExampleTemplate_Repository() {
 	// repository template "ghcr.io/Acme/{type}" for registry.opentofu.org/hashicorp/null: "ghcr.io/Acme/null": "Acme": a repository's name has no upper-case letters
 }
 
-// A template is read in either form, and written in the one that OpenTofu reads.
+// Parse accepts both forms. HCL returns the one that OpenTofu reads.
 func ExampleParse() {
 	t, err := template.Parse("ghcr.io/acme/providers/{namespace}/{type}")
 	if err != nil {
@@ -56,5 +56,5 @@ func ExampleParse() {
 	}
 	// Output:
 	// ghcr.io/acme/providers/${namespace}/${type} false true true
-	// no variable is named "name"; there are hostname, namespace and type
+	// unknown variable "name"; available variables: hostname, namespace, type
 }

@@ -40,8 +40,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkForms writes a template of the {…} form in HCL and expects the same of
-// both. HCL normalizes letters beyond ASCII, and it has other sequences.
+// checkForms converts a template in the {…} form to HCL and compares the results. HCL
+// normalizes letters beyond ASCII, and has additional sequences.
 func checkForms(t *testing.T, parsed template.Template, a provider.Address) {
 	t.Helper()
 	text := parsed.String()
@@ -60,8 +60,8 @@ func checkForms(t *testing.T, parsed template.Template, a provider.Address) {
 	}
 }
 
-// checkReference expects that references round-trip, and that oras, by which
-// OpenTofu reads them, takes a registry's repository as we do.
+// checkReference checks that references round-trip, and that oras, which OpenTofu uses,
+// accepts the same references to registries.
 func checkReference(t *testing.T, ref template.Reference) {
 	t.Helper()
 	if again, err := template.ParseReference(ref.String()); again != ref || err != nil {

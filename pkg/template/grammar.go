@@ -13,65 +13,63 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxNameLength is the longest repository name that clients and registries
-// agree on.
-// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests
+// maxNameLength is the maximum length of a repository name that clients and registries
+// support. See
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests.
 const maxNameLength = 255
 
 var (
-	// componentRule is what stands between two slashes of a repository's name.
-	// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests
+	// componentRule matches a component of a repository name. See
+	// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests.
 	componentRule = regexp.MustCompile(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$`)
-	// labelRule is what stands between two dots of a registry's host. Names in
-	// container networks have underscores, and OpenTofu accepts them.
+	// labelRule matches a label of a registry's host name. It allows underscores, which
+	// container networks use and OpenTofu accepts.
 	labelRule = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$`)
-	// schemeRule is how URLs start.
+	// schemeRule matches the scheme of a URL.
 	schemeRule = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 )
 
-// otherLayout is how other programs mark the path of an image layout. What a
-// number follows is a registry's host with its port.
+// otherLayout matches prefixes that other programs use for image layouts. If a number
+// follows, it is the port of a registry.
 var otherLayout = regexp.MustCompile(`(?i)^(?:ocidir|oci-dir|oci-archive|oci|dir|file|layout|oci-layout):(?:[^0-9]|$)`)
 
-// foreignForm knows how other programs write repositories and image layouts. Body
-// is what stands behind [layoutPrefix].
+// foreignForm returns a fault for the syntax of other programs for repositories and image
+// layouts. body is the text after [layoutPrefix].
 func foreignForm(body string, isLayout bool) *fault {
 	const example = "as in " + layoutPrefix + "mirror/{type}, or " + layoutPrefix + "/srv/mirror/{type} from the root"
 	found := schemeRule.FindString(body)
 	switch isOther := otherLayout.MatchString(body) && !strings.EqualFold(found, "oci://"); {
 	case isLayout && strings.HasPrefix(body, "//"):
-		return &fault{problem: layoutPrefix + " is followed by a path at once, without //, " + example}
+		return &fault{problem: layoutPrefix + " must be followed by a path without //, " + example}
 	case isLayout && (isOther || found != ""):
-		return &fault{problem: layoutPrefix + " is followed by a path, " + example}
+		return &fault{problem: layoutPrefix + " must be followed by a path, " + example}
 	case isLayout:
 		return nil
 	case isOther:
-		return &fault{problem: "an image layout is written " + layoutPrefix + "PATH, " + example}
+		return &fault{problem: "an image layout must have the form " + layoutPrefix + "PATH, " + example}
 	case found != "":
-		return &fault{problem: "a repository has no scheme; leave " + found + " out"}
+		return &fault{problem: "must not contain a scheme; remove " + found}
 	}
 	return nil
 }
 
-// parseRepository reads "host/name" by the rules of the OCI distribution
-// specification. The first component is always the registry, dot or not, as
-// OpenTofu has it. The address, when it is one, helps to say where a bad
-// component comes from.
+// parseRepository parses "host/name" by the rules of the OCI distribution specification.
+// Like in OpenTofu, the first component is always the registry, even without a dot. If
+// the address is not the zero value, it is used to explain invalid components.
 func parseRepository(s string, a provider.Address) (Reference, *fault) {
 	if scheme := schemeRule.FindString(s); scheme != "" {
-		return Reference{}, &fault{component: scheme, problem: "a repository has no scheme; leave " + scheme + " out"}
+		return Reference{}, &fault{component: scheme, problem: "must not contain a scheme; remove " + scheme}
 	}
 	if text.RedactUserinfo(s) != s {
-		return Reference{}, &fault{problem: "a repository is named without a user and a password; log in to the registry instead"}
+		return Reference{}, &fault{problem: "must not contain credentials; log in to the registry instead"}
 	}
-	// A template could put the prefix together; the reference would not
-	// round-trip.
+	// A template could produce the prefix, but the reference would not round-trip.
 	if strings.HasPrefix(s, layoutPrefix) {
-		return Reference{}, &fault{component: layoutPrefix, problem: layoutPrefix + " must start the template itself"}
+		return Reference{}, &fault{component: layoutPrefix, problem: layoutPrefix + " must be the start of the template"}
 	}
 	registry, name, found := strings.Cut(s, "/")
 	if !found {
-		return Reference{}, &fault{component: s, problem: "must be a registry's host, a slash and a repository's name"}
+		return Reference{}, &fault{component: s, problem: "must be a registry host, a slash, and a repository name"}
 	}
 	if problem := checkRegistry(registry); problem != "" {
 		return Reference{}, &fault{component: registry, problem: problem}
@@ -86,13 +84,14 @@ func parseRepository(s string, a provider.Address) (Reference, *fault) {
 	if len(name) > maxNameLength {
 		return Reference{}, &fault{
 			at: len(registry) + 1, component: name,
-			problem: fmt.Sprintf("the repository's name has %d characters, more than %d", len(name), maxNameLength),
+			problem: fmt.Sprintf("repository name is %d characters long; the maximum is %d", len(name), maxNameLength),
 		}
 	}
 	return Reference{Registry: registry, Name: name}, nil
 }
 
-// checkRegistry reads "host" or "host:port" and says what is wrong with it.
+// checkRegistry checks "host" or "host:port". It returns an empty problem if the text is
+// valid.
 func checkRegistry(registry string) (problem string) {
 	switch registry {
 	case "":
@@ -106,41 +105,41 @@ func checkRegistry(registry string) (problem string) {
 	}
 	if hasPort {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return fmt.Sprintf("the registry's port %q is not a number from 1 to 65535", port)
+			return fmt.Sprintf("invalid registry port %q: want a number from 1 to 65535", port)
 		}
 	}
 	return checkHost(host)
 }
 
-// checkHost reads a DNS name, an IPv4 address or an IPv6 address in brackets.
+// checkHost checks a DNS name, an IPv4 address, or an IPv6 address in brackets.
 func checkHost(host string) (problem string) {
 	if inner, found := strings.CutPrefix(host, "["); found {
 		inner, found = strings.CutSuffix(inner, "]")
 		if ip, err := netip.ParseAddr(inner); !found || err != nil || !ip.Is6() || ip.Zone() != "" {
-			return fmt.Sprintf("the registry's host %q is not an IPv6 address in brackets", host)
+			return fmt.Sprintf("invalid registry host %q: want an IPv6 address in brackets", host)
 		}
 		return ""
 	}
 	if strings.ContainsFunc(host, beyondASCII) {
-		return fmt.Sprintf("the registry's host %q has letters beyond ASCII; write it in Punycode", host)
+		return fmt.Sprintf("registry host %q contains letters beyond ASCII; write it in Punycode", host)
 	}
 	for label := range strings.SplitSeq(host, ".") {
 		if !labelRule.MatchString(label) {
-			return fmt.Sprintf("%q is not the name of a registry's host", host)
+			return fmt.Sprintf("invalid registry host %q", host)
 		}
 	}
 	return ""
 }
 
-// checkComponent says what is wrong with a component of a repository's name,
-// most specific reason first.
+// checkComponent checks a component of a repository name and returns the most specific
+// problem.
 func checkComponent(c string, a provider.Address) (problem string) {
 	hasPort := strings.Contains(string(a.Host), ":")
 	switch {
 	case c == "":
 		return "a component of the repository's name is empty: there are two slashes in a row, or one at the end"
 	case hasPort && strings.Contains(c, string(a.Host)):
-		return fmt.Sprintf("the provider's hostname %s has a port, and a repository's name can hold no colon", a.Host)
+		return fmt.Sprintf("the provider's hostname %s has a port, but repository names must not contain colons", a.Host)
 	case strings.Contains(c, "@"):
 		return "a repository is named without a digest; @ is not allowed"
 	case strings.Contains(c, ":"):
@@ -155,12 +154,12 @@ func checkComponent(c string, a provider.Address) (problem string) {
 	return ""
 }
 
-// letterProblem reports whether letters beyond ASCII are the provider's, which
-// no other template would help, or the template's own.
+// letterProblem reports whether letters beyond ASCII come from the provider's address, so
+// that no other template would help, or from the template.
 func letterProblem(c string, a provider.Address) string {
 	for _, part := range []struct{ word, value string }{{"namespace", a.Namespace}, {"type", a.Type}} {
 		if strings.ContainsFunc(part.value, beyondASCII) && strings.Contains(c, part.value) {
-			return fmt.Sprintf("the provider's %s %q has letters beyond ASCII, which a repository's name cannot hold", part.word, part.value)
+			return fmt.Sprintf("the provider's %s %q has letters beyond ASCII, which repository names must not contain", part.word, part.value)
 		}
 	}
 	return "a repository's name has no letters beyond ASCII"

@@ -13,16 +13,16 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// isHCL recognizes the HCL form by its sequences. They stay what they are when
-// doubled signs escape them.
+// isHCL reports whether a template has sequences of the HCL form, including escaped ones.
 func isHCL(body string) bool {
 	return strings.Contains(body, "${") || strings.Contains(body, "%{")
 }
 
-// otherForm finds variables of the {…} form; a sign in front makes them HCL's.
+// otherForm matches variables in the {…} form. With a preceding $ or %, they are HCL
+// sequences.
 var otherForm = regexp.MustCompile(`(?:^|[^$%])(\{(?:hostname|namespace|type)\})`)
 
-// HCL returns the template in the form that OpenTofu's oci_mirror block wants.
+// HCL returns the template in the form of OpenTofu's oci_mirror block.
 func (t Template) HCL() string {
 	if isHCL(t.text) {
 		return t.text
@@ -30,14 +30,14 @@ func (t Template) HCL() string {
 	return strings.NewReplacer("{hostname}", "${hostname}", "{namespace}", "${namespace}", "{type}", "${type}").Replace(t.text)
 }
 
-// lastOpen finds a sequence after which no brace is closed.
+// lastOpen matches a sequence without a closing brace.
 var lastOpen = regexp.MustCompile(`[$%]\{[^{}]*$`)
 
-// parseHCL reads the HCL form. Evaluating it once with unknown values shows
-// errors that no address could avoid, as OpenTofu does.
+// parseHCL parses the HCL form. Like OpenTofu, it evaluates the template once with
+// unknown values to find errors that don't depend on the address.
 func parseHCL(body string) (uses, *fault) {
 	if m := otherForm.FindStringSubmatchIndex(body); m != nil {
-		return uses{}, &fault{at: m[2], problem: "the forms {name} and ${name} do not mix; write all variables in one of them"}
+		return uses{}, &fault{at: m[2], problem: "the forms {name} and ${name} cannot be mixed; use only one of them"}
 	}
 	expr, f := parseExpression(body)
 	if f != nil {
@@ -46,7 +46,7 @@ func parseHCL(body string) (uses, *fault) {
 	var used uses
 	for _, v := range expr.Variables() {
 		if name := v.RootName(); !used.add(name) {
-			return uses{}, &fault{at: v.SourceRange().Start.Byte, problem: fmt.Sprintf("no variable is named %q; %s", name, available)}
+			return uses{}, &fault{at: v.SourceRange().Start.Byte, problem: fmt.Sprintf("unknown variable %q; %s", name, available)}
 		}
 	}
 	unknown := cty.UnknownVal(cty.String)
@@ -54,7 +54,7 @@ func parseHCL(body string) (uses, *fault) {
 	return used, f
 }
 
-// evalHCL returns the template's text for some values.
+// evalHCL returns the text of the template for some values.
 func evalHCL(body string, values variables) (string, *fault) {
 	expr, f := parseExpression(body)
 	if f != nil {
@@ -65,7 +65,7 @@ func evalHCL(body string, values variables) (string, *fault) {
 		return "", f
 	}
 	if !v.IsKnown() || v.IsNull() {
-		return "", &fault{problem: "gives no text but null"}
+		return "", &fault{problem: "evaluates to null, want a string"}
 	}
 	return v.AsString(), nil
 }
@@ -73,7 +73,7 @@ func evalHCL(body string, values variables) (string, *fault) {
 func parseExpression(body string) (hclsyntax.Expression, *fault) {
 	expr, diags := hclsyntax.ParseTemplate([]byte(body), what, hcl.InitialPos)
 	if at := lastOpen.FindStringIndex(body); diags.HasErrors() && at != nil {
-		// HCL points at the start of the text before it.
+		// HCL reports the start of the preceding text.
 		return nil, &fault{at: at[0], problem: "the brace is not closed"}
 	}
 	if diags.HasErrors() {
@@ -82,7 +82,7 @@ func parseExpression(body string) (hclsyntax.Expression, *fault) {
 	return expr, nil
 }
 
-// evalExpression returns a string, which may be null or unknown.
+// evalExpression evaluates an expression to a string, which can be null or unknown.
 func evalExpression(expr hclsyntax.Expression, hostname, namespace, typ cty.Value) (cty.Value, *fault) {
 	v, diags := expr.Value(&hcl.EvalContext{Variables: map[string]cty.Value{
 		"hostname": hostname, "namespace": namespace, "type": typ,
@@ -90,16 +90,16 @@ func evalExpression(expr hclsyntax.Expression, hostname, namespace, typ cty.Valu
 	if diags.HasErrors() {
 		return cty.NilVal, diagnosed(diags)
 	}
-	// A template that is a single ${…} gives the value as it is: a number
-	// becomes text, a list does not.
+	// A template that consists of a single ${…} has the type of its expression. Numbers
+	// are converted to text, but lists are not.
 	s, err := convert.Convert(v, cty.String)
 	if err != nil {
-		return cty.NilVal, &fault{problem: "gives no text: " + err.Error()}
+		return cty.NilVal, &fault{problem: "does not evaluate to a string: " + err.Error()}
 	}
 	return s, nil
 }
 
-// diagnosed puts HCL's first error into the words and offsets of this package.
+// diagnosed converts HCL's first error to a fault.
 func diagnosed(diags hcl.Diagnostics) *fault {
 	for _, d := range diags {
 		if d.Severity != hcl.DiagError {
@@ -115,11 +115,11 @@ func diagnosed(diags hcl.Diagnostics) *fault {
 		}
 		return f
 	}
-	return &fault{problem: "is no HCL template"}
+	return &fault{problem: "is not a valid HCL template"}
 }
 
-// sentence makes HCL's prose the part of a sentence: one line, no capital in
-// front, no full stop.
+// sentence converts HCL's text to a part of a sentence: one line, with a lower-case first
+// letter and without a period.
 func sentence(s string) string {
 	s = strings.TrimSuffix(strings.Join(strings.Fields(s), " "), ".")
 	first, size := utf8.DecodeRuneInString(s)

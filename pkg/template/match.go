@@ -10,22 +10,22 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxMatches bounds the addresses that one reference may be of. Variables without
-// a separator between them could be told apart in any number of ways.
+// maxMatches limits the number of addresses for a reference, because adjacent variables
+// without a separator can be split in many ways.
 const maxMatches = 16
 
-// maxSplits bounds the ways in which one reference is taken apart. A component has
-// at most 255 characters.
+// maxSplits limits the number of ways to split a reference. A component has at most 255
+// characters.
 const maxSplits = 1 << 16
 
-// Match is the way back from a reference to the address. Fits tells whether the
-// template has the reference's form. The addresses are those that the template
-// makes the reference of, sorted: several where nothing separates two variables, and
-// none where namespace or type is no variable of it, so that only the repository
-// itself can say whose it is. Without {hostname} they are addresses of
-// [provider.DefaultHost], which is a guess.
+// Match returns the addresses for which the template produces a reference, in sorted
+// order. fits reports whether the reference has the form of the template. There can be
+// multiple addresses if variables are adjacent. There are none if the template doesn't
+// use namespace or type. In these cases, only the repository itself identifies the
+// provider. If the template doesn't use hostname, the host is assumed to be
+// [provider.DefaultHost].
 //
-// Nothing fits a template that has more of HCL's template language than variables.
+// If the template contains HCL beyond variables, fits is false.
 func (t Template) Match(ref Reference) (addresses []provider.Address, fits bool) {
 	text, isLayout := strings.CutPrefix(t.text, layoutPrefix)
 	parts, ok := partsOf(text)
@@ -38,14 +38,14 @@ func (t Template) Match(ref Reference) (addresses []provider.Address, fits bool)
 	return m.found, m.fits
 }
 
-// Invertible reports whether [Template.Match] can say anything of a reference.
+// Invertible reports whether [Template.Match] supports the template.
 func (t Template) Invertible() bool {
 	_, ok := partsOf(strings.TrimPrefix(t.text, layoutPrefix))
 	return ok
 }
 
-// Literal returns the text before the first variable, without the prefix of layouts:
-// the whole template where there is none, or where it is not invertible.
+// Literal returns the text before the first variable, without the prefix of layouts. If
+// the template has no variables or is not invertible, it returns the complete text.
 func (t Template) Literal() string {
 	text := strings.TrimPrefix(t.text, layoutPrefix)
 	parts, ok := partsOf(text)
@@ -62,8 +62,8 @@ func (t Template) Literal() string {
 	return b.String()
 }
 
-// partsOf takes a template of either form apart. It is false for what is more than
-// text and variables.
+// partsOf splits a template of either form. It returns false if the template contains
+// anything besides text and variables.
 func partsOf(body string) ([]part, bool) {
 	if !isHCL(body) {
 		parts, _, f := parseBraces(body)
@@ -91,7 +91,7 @@ func partsOf(body string) ([]part, bool) {
 	return parts, len(parts) > 0
 }
 
-// partOf reads an expression that is text, or the name of a variable.
+// partOf returns the part for an expression that is a text or a variable.
 func partOf(e hclsyntax.Expression) (part, bool) {
 	switch e := e.(type) {
 	case *hclsyntax.LiteralValueExpr:
@@ -106,7 +106,7 @@ func partOf(e hclsyntax.Expression) (part, bool) {
 	return part{}, false
 }
 
-// matcher looks for the values of variables that make a text of a template.
+// matcher finds values of variables for which a template produces a text.
 type matcher struct {
 	template Template
 	ref      Reference
@@ -115,8 +115,7 @@ type matcher struct {
 	splits   int
 }
 
-// match tries each value of the first part that is a variable, and goes on with what
-// is left of the text.
+// match tries each value of the first variable, and continues with the remaining text.
 func (m *matcher) match(parts []part, text string, values map[string]string) {
 	if m.splits++; m.splits > maxSplits || len(m.found) == maxMatches {
 		return
@@ -142,10 +141,10 @@ func (m *matcher) match(parts []part, text string, values map[string]string) {
 	delete(values, p.name)
 }
 
-// isSeparator tells what no value of a variable has.
+// isSeparator reports whether a character can't be part of a value.
 func isSeparator(c byte) bool { return c == '/' || c == '\\' }
 
-// take keeps the address of some values, if the template makes the reference of it.
+// take adds the address with some values, if the template produces the reference for it.
 func (m *matcher) take(values map[string]string) {
 	if values["namespace"] == "" || values["type"] == "" {
 		m.fits = true
@@ -156,7 +155,7 @@ func (m *matcher) take(values map[string]string) {
 		if err != nil {
 			continue
 		}
-		// What was normalized, or is no repository, would not lead back.
+		// Skip normalized values and invalid references.
 		if again, err := m.template.Repository(a); err != nil || again != m.ref || slices.Contains(m.found, a) {
 			continue
 		}
@@ -164,8 +163,8 @@ func (m *matcher) take(values map[string]string) {
 	}
 }
 
-// hostsOf returns the hosts that a text in a reference may stand for: in the path of a
-// layout an underscore is the colon before a port.
+// hostsOf returns the hosts that a text in a reference can represent. In the path of a
+// layout, an underscore can be the colon before a port.
 func hostsOf(text string, isLayout bool) []string {
 	if text == "" {
 		return []string{string(provider.DefaultHost)}

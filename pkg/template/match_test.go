@@ -24,15 +24,15 @@ func TestMatch(t *testing.T) {
 		{"ghcr.io/acme/{type}-{namespace}", "ghcr.io/acme/beta-google", true, []string{"registry.opentofu.org/google/beta"}},
 		{"ghcr.io/{type}/{type}.{namespace}", "ghcr.io/aws/aws.hashicorp", true, []string{"registry.opentofu.org/hashicorp/aws"}},
 		{"ghcr.io/{type}/{type}.{namespace}", "ghcr.io/aws/awx.hashicorp", false, nil},
-		// Two ways to read one name.
+		// Names that can be split in two ways.
 		{
 			"ghcr.io/{namespace}-{type}", "ghcr.io/hashicorp-google-beta", true,
 			[]string{"registry.opentofu.org/hashicorp/google-beta", "registry.opentofu.org/hashicorp-google/beta"},
 		},
-		// Whose they are, the repository alone can say.
+		// Only the repository identifies the provider.
 		{"ghcr.io/acme/terraform-provider-{type}", "ghcr.io/acme/terraform-provider-rocket", true, nil},
 		{"oci-layout:mirror", "oci-layout:mirror", true, nil},
-		// What the template makes of no address.
+		// References that the template never produces.
 		{"ghcr.io/acme/{namespace}/{type}", "ghcr.io/acme/hashicorp", false, nil},
 		{"ghcr.io/acme/{namespace}/{type}", "ghcr.io/acme/hashicorp/aws/beta", false, nil},
 		{"ghcr.io/acme/{namespace}/{type}", "ghcr.io/other/hashicorp/aws", false, nil},
@@ -47,7 +47,7 @@ func TestMatch(t *testing.T) {
 		{`oci-layout:C:\m\{namespace}\{type}`, `oci-layout:C:\m\a\cme\x`, false, nil},
 		{"oci-layout:m/{namespace}/{type}", "oci-layout:m/größe/x", true, []string{"registry.opentofu.org/größe/x"}},
 		{"oci-layout:m/{namespace}/{type}", "oci-layout:m/ACME/x", false, nil},
-		// More than variables.
+		// Templates with more than variables.
 		{`ghcr.io/${type == "x" ? "a" : "b"}/${namespace}`, "ghcr.io/a/acme", false, nil},
 	} {
 		parsed, err := template.Parse(test.template)
@@ -71,7 +71,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestMatchIsBounded has a template without separators and the longest of names.
+// TestMatchIsBounded matches the longest name with a template without separators.
 func TestMatchIsBounded(t *testing.T) {
 	t.Parallel()
 	parsed, err := template.Parse("ghcr.io/{hostname}{namespace}{type}")
@@ -106,7 +106,7 @@ func TestInvertible(t *testing.T) {
 	}
 }
 
-// FuzzMatch goes there and back.
+// FuzzMatch checks that Match inverts Repository.
 func FuzzMatch(f *testing.F) {
 	f.Add("ghcr.io/{namespace}/{type}", "hashicorp/aws")
 	f.Add("oci-layout:m/{hostname}/{namespace}/{type}", "localhost:8080/acme/x")

@@ -8,21 +8,21 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Reference names one OCI repository: a registry's, or an image layout's
-// directory. References are comparable by ==. Only [ParseReference] and
-// [Template.Repository] make them; the zero value names none.
+// Reference refers to an OCI repository in a registry or to an image layout directory.
+// References are comparable by ==. Create them with [ParseReference] and
+// [Template.Repository]. The zero value is not a valid reference.
 type Reference struct {
-	// Layout is the path of an image layout as it was written; use
-	// filepath.FromSlash to open it. Empty for a registry's repository.
+	// Layout is the path of an image layout as written. Use filepath.FromSlash to open
+	// it. It is empty for a repository in a registry.
 	Layout string
 	// Registry is "host" or "host:port".
 	Registry string
-	// Name is the repository's name in that registry: "acme/providers/x".
+	// Name is the name of the repository in the registry, such as "acme/providers/x".
 	Name string
 }
 
-// ParseReference reads what [Reference.String] gives: "host/name" or
-// "oci-layout:path". There is no default registry, and no tag. Errors are
+// ParseReference parses the form of [Reference.String]: "host/name" or "oci-layout:path".
+// There is no default registry, and tags are not allowed. Errors are of type
 // *[provider.SyntaxError].
 func ParseReference(s string) (Reference, error) {
 	var ref Reference
@@ -39,10 +39,10 @@ func ParseReference(s string) (Reference, error) {
 	return ref, nil
 }
 
-// IsLayout tells an image layout from a registry's repository.
+// IsLayout reports whether the reference is an image layout.
 func (r Reference) IsLayout() bool { return r.Layout != "" }
 
-// String returns "host/name", or "oci-layout:path". It is empty for the zero value.
+// String returns "host/name" or "oci-layout:path". It returns "" for the zero value.
 func (r Reference) String() string {
 	switch {
 	case r.IsLayout():
@@ -53,8 +53,8 @@ func (r Reference) String() string {
 	return r.Registry + "/" + r.Name
 }
 
-// parseLayout reads the path after "oci-layout:", which may be any path that is
-// text on one line.
+// parseLayout parses the path after "oci-layout:", which can be any UTF-8 text on one
+// line.
 func parseLayout(path string) (Reference, *fault) {
 	at := strings.IndexFunc(path, unicode.IsControl)
 	switch {
@@ -63,7 +63,7 @@ func parseLayout(path string) (Reference, *fault) {
 	case !utf8.ValidString(path):
 		return Reference{}, &fault{problem: "the path is not valid UTF-8"}
 	case at >= 0:
-		return Reference{}, &fault{at: at, problem: "the path has a control character"}
+		return Reference{}, &fault{at: at, problem: "the path contains a control character"}
 	}
 	return Reference{Layout: path}, nil
 }

@@ -20,7 +20,7 @@ func TestParseReference(t *testing.T) {
 		"acme/x":                 {Registry: "acme", Name: "x"},
 		"oci-layout:mirror/x":    {Layout: "mirror/x"},
 		`oci-layout:C:\mirror`:   {Layout: `C:\mirror`},
-		"oci-layout:a{b}/${c}":   {Layout: "a{b}/${c}"}, // evaluated already
+		"oci-layout:a{b}/${c}":   {Layout: "a{b}/${c}"}, // references have no variables
 		"oci-layout:oci-layout:": {Layout: "oci-layout:"},
 	} {
 		got, err := template.ParseReference(text)
@@ -68,7 +68,7 @@ func TestParseReferenceErrors(t *testing.T) {
 	}
 }
 
-// TestErrorsTellNoPassword has one where a registry belongs.
+// TestErrorsTellNoPassword checks that errors hide passwords in place of a registry.
 func TestErrorsTellNoPassword(t *testing.T) {
 	t.Parallel()
 	a := provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "null"}

@@ -7,29 +7,29 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxLength bounds a template. Repository names end at 255 characters and paths
-// at about 4,096; the parsers below recurse into what is nested.
+// maxLength is the maximum length of a template. Repository names have at most 255
+// characters and paths about 4,096. The limit also bounds the recursion of the parsers.
 const maxLength = 4096
 
-// layoutPrefix marks paths of OCI image layouts, in templates and references.
+// layoutPrefix is the prefix of image layout paths in templates and references.
 const layoutPrefix = "oci-layout:"
 
-// what names the kind of text in errors.
+// what is the kind of text in errors.
 const what = "repository template"
 
-// Template is a repository template that was parsed. Templates of the same text
-// are equal by ==. The zero value names no repository.
+// Template is a parsed repository template. Templates with the same text are equal by ==.
+// The zero value is not a valid template.
 type Template struct {
 	text string
 	uses uses
 }
 
-// uses tells which variables a template refers to.
+// uses reports which variables a template uses.
 type uses struct {
 	hostname, namespace, typ bool
 }
 
-// add notes a variable; false when there is none of that name.
+// add records a variable. It returns false if the variable doesn't exist.
 func (u *uses) add(name string) bool {
 	switch name {
 	case "hostname":
@@ -44,17 +44,17 @@ func (u *uses) add(name string) bool {
 	return true
 }
 
-// variables are the values that an address gives a template.
+// variables are the values of variables for an address.
 type variables struct {
 	hostname, namespace, typ string
 }
 
-// available ends an error about a variable that there is not.
-const available = "there are hostname, namespace and type"
+// available lists the variables for errors.
+const available = "available variables: hostname, namespace, type"
 
-// Parse reads a template in any form, see the package's documentation. What it
-// makes of an address is checked by [Template.Repository] only, and a template
-// without variables is fine. Errors are *[provider.SyntaxError].
+// Parse parses a template in either form; see the package documentation. The result for
+// an address is only checked by [Template.Repository], and variables are optional. Errors
+// are of type *[provider.SyntaxError].
 func Parse(text string) (Template, error) {
 	if len(text) > maxLength {
 		f := &fault{at: maxLength, problem: "is too long"}
@@ -80,23 +80,22 @@ func Parse(text string) (Template, error) {
 	return t, nil
 }
 
-// String returns the text that was parsed.
+// String returns the text of the template.
 func (t Template) String() string { return t.text }
 
-// Redacted returns the text that was parsed without a password that stands where
-// only a registry belongs, for messages.
+// Redacted returns the text for messages. It hides a password in place of a registry.
 func (t Template) Redacted() string { return text.RedactUserinfo(t.text) }
 
-// Uses tells which variables the template refers to.
+// Uses reports which variables the template uses.
 func (t Template) Uses() (hostname, namespace, typ bool) {
 	return t.uses.hostname, t.uses.namespace, t.uses.typ
 }
 
-// IsLayout reports whether the template gives paths of OCI image layouts.
+// IsLayout reports whether the template refers to image layouts.
 func (t Template) IsLayout() bool { return strings.HasPrefix(t.text, layoutPrefix) }
 
-// Repository evaluates the template for an address and checks the result
-// against the grammar of repository names. Errors are *[ReferenceError].
+// Repository evaluates the template for an address and validates the resulting reference.
+// Errors are of type *[ReferenceError].
 func (t Template) Repository(a provider.Address) (Reference, error) {
 	values := variables{hostname: string(a.Host), namespace: a.Namespace, typ: a.Type}
 	body, isLayout := strings.CutPrefix(t.text, layoutPrefix)

@@ -90,21 +90,21 @@ func TestRepository(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	t.Parallel()
-	const names = "there are hostname, namespace and type"
+	const names = "available variables: hostname, namespace, type"
 	tests := map[string]struct {
 		text    string
 		offset  int
-		problem string // part of it
+		problem string // part of the message
 	}{
 		"empty":                {"", 0, "is empty"},
 		"no path":              {"oci-layout:", 11, "no path"},
 		"scheme":               {"https://r.example/{type}", 0, "remove https://"},
-		"oci scheme":           {"oci://r.example/{type}", 0, "leave oci:// out"},
+		"oci scheme":           {"oci://r.example/{type}", 0, "remove oci://"},
 		"layout as a URL":      {"oci-layout://m/{type}", 11, "without //"},
 		"layout with a scheme": {"oci-layout:file:///m/{type}", 11, "followed by a path"},
-		"regclient's layout":   {"ocidir://m/{type}", 0, "an image layout is written oci-layout:PATH"},
-		"skopeo's layout":      {"oci:m/{type}", 0, "an image layout is written oci-layout:PATH"},
-		"upper-case layout":    {"OCI-Layout:m/{type}", 0, "an image layout is written oci-layout:PATH"},
+		"regclient's layout":   {"ocidir://m/{type}", 0, "an image layout must have the form oci-layout:PATH"},
+		"skopeo's layout":      {"oci:m/{type}", 0, "an image layout must have the form oci-layout:PATH"},
+		"upper-case layout":    {"OCI-Layout:m/{type}", 0, "an image layout must have the form oci-layout:PATH"},
 		"unknown, HCL":         {"r.example/${namespace}/${HOME}", 25, `"HOME"; ` + names},
 		"unknown, braces":      {"r.example/{namespace}/{name}", 22, `"name"; ` + names},
 		"unknown in layout":    {"oci-layout:m/{name}", 13, `"name"; ` + names},
@@ -113,9 +113,9 @@ func TestParseErrors(t *testing.T) {
 		"blanks in braces":     {"r.example/{ type }", 10, names},
 		"URI template":         {"r.example/{+type}", 10, names},
 		"empty braces":         {"r.example/{}", 10, names},
-		"mixed":                {"r.example/${namespace}/{type}", 23, "do not mix"},
-		"mixed at the start":   {"{hostname}/${namespace}", 0, "do not mix"},
-		"mixed, layout":        {"oci-layout:{type}/${namespace}", 11, "do not mix"},
+		"mixed":                {"r.example/${namespace}/{type}", 23, "cannot be mixed"},
+		"mixed at the start":   {"{hostname}/${namespace}", 0, "cannot be mixed"},
+		"mixed, layout":        {"oci-layout:{type}/${namespace}", 11, "cannot be mixed"},
 		"not closed":           {"r.example/{type", 10, "not closed"},
 		"brace in brace":       {"r.example/{ty{type}", 10, "not closed"},
 		"not opened":           {"r.example/type}", 14, "without an opening"},
@@ -123,7 +123,7 @@ func TestParseErrors(t *testing.T) {
 		"HCL empty":            {"r.example/${}", 12, "expression"},
 		"function":             {"r.example/${upper(type)}", 12, "functions may not be called"},
 		"attribute":            {"r.example/${type.name}", 16, "attributes"},
-		"no text":              {"${[type]}", 0, "gives no text"},
+		"no text":              {"${[type]}", 0, "does not evaluate to a string"},
 		"directive not closed": {"r.example/%{ if true }a", 23, "if"},
 		"no directive":         {"r.example/%{ type }", 13, "type"},
 		"not UTF-8":            {"r.example/\xff", 0, "UTF-8"},
@@ -176,18 +176,18 @@ func TestRepositoryErrors(t *testing.T) {
 		"three underscores": {"r.example/a___{type}", plain, "a___widget", "single separators"},
 		"blank":             {"r.example/a b/{type}", plain, "a b", "single separators"},
 		"line end":          {"r.example/${type}\n", plain, "widget\n", "single separators"},
-		"port's letters":    {"r.example:http/{type}", plain, "r.example:http", "not a number"},
-		"no port":           {"r.example:/{type}", plain, "r.example:", "not a number"},
-		"large port":        {"r.example:65536/{type}", plain, "r.example:65536", "not a number"},
-		"user":              {"me@r.example/{type}", plain, "me@r.example", "not the name"},
-		"empty label":       {"r..example/{type}", plain, "r..example", "not the name"},
-		"IPv6 bare":         {"::1/{type}", plain, "::1", "not the name"},
+		"port's letters":    {"r.example:http/{type}", plain, "r.example:http", "want a number"},
+		"no port":           {"r.example:/{type}", plain, "r.example:", "want a number"},
+		"large port":        {"r.example:65536/{type}", plain, "r.example:65536", "want a number"},
+		"user":              {"me@r.example/{type}", plain, "me@r.example", "invalid registry host"},
+		"empty label":       {"r..example/{type}", plain, "r..example", "invalid registry host"},
+		"IPv6 bare":         {"::1/{type}", plain, "::1", "invalid registry host"},
 		"IPv6 zone":         {"[fe80::1%25eth0]/{type}", plain, "[fe80::1%25eth0]", "IPv6"},
 		"IPv6 open":         {"[::1/{type}", plain, "[::1", "IPv6"},
 		"long":              {"r.example/" + strings.Repeat("a", 249) + "/{type}", plain, strings.Repeat("a", 249) + "/widget", "256 characters"},
 		"null":              {"${null}", plain, "", "null"},
 		"evaluation":        {`r.example/${[type][hostname == "example.com" ? 1 : 0]}`, plain, "", "index"},
-		"made layout":       {`${"oci-layout:"}${namespace}`, plain, "oci-layout:", "itself"},
+		"made layout":       {`${"oci-layout:"}${namespace}`, plain, "oci-layout:", "start of the template"},
 		"empty layout":      {`oci-layout:${""}`, plain, "", "path is empty"},
 		"layout, two lines": {"oci-layout:m\n/{type}", plain, "", "control character"},
 	}
@@ -229,7 +229,7 @@ func TestUses(t *testing.T) {
 		"oci-layout:{namespace}":                     {Namespace: true},
 		`r.example/${namespace == "a" ? type : "b"}`: {Namespace: true, Type: true},
 		"oci-layout:$${type}":                        {},
-		// A loop's variable hides the template's.
+		// A loop variable hides the template variable.
 		`r.example%{ for type in ["a"] }/${type}%{ endfor }`: {},
 	} {
 		parsed, err := template.Parse(text)

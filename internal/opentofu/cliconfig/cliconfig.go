@@ -1,13 +1,13 @@
-// Package cliconfig is OpenTofu's CLI configuration as data: which files it is
-// in ([Locate]), and what they say ([Read]). It goes by OpenTofu's rules, in
-// both syntaxes, and knows what concerns the installation of providers; other
-// blocks are left alone. It reads files and contacts nobody.
+// Package cliconfig reads and writes OpenTofu's CLI configuration. [Locate] finds the
+// files of the configuration, and [Read] parses them in either syntax, by OpenTofu's
+// rules. Only settings that affect the installation of providers are read. The package
+// accesses files, but not the network.
 //
-// Use it to see what a configuration says, to write a provider_installation block
-// ([MirrorBlock]) or put it into a file ([Merge]), or a configuration for a program that knows no OCI ([Rewrite]).
-// Package installation does what the configuration says.
+// [MirrorBlock] generates a provider_installation block, and [Merge] adds it to an
+// existing file. [Rewrite] generates a configuration for a program that doesn't support
+// OCI registries. Package installation applies a configuration.
 //
-// https://opentofu.org/docs/cli/config/config-file/
+// See https://opentofu.org/docs/cli/config/config-file/.
 package cliconfig
 
 import (
@@ -22,27 +22,28 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Config is a CLI configuration, put together from all of its files. The zero
-// value is an empty one.
+// Config is a CLI configuration, merged from all of its files. The zero value is an empty
+// configuration.
 type Config struct {
-	// Services has, for each host with a host block, the services that the block
-	// gives instead of what discovery would find: "providers.v1" → URL.
+	// Services maps each host with a host block to the services of that block, such as
+	// "providers.v1" → URL. They replace service discovery.
 	Services map[svchost.Hostname]map[string]string
-	// Tokens has the tokens of credentials blocks, empty where a block has none.
+	// Tokens has the tokens of credentials blocks. The token of a block without one is
+	// empty.
 	Tokens map[svchost.Hostname]text.Secret
-	// CredentialsHelper is the credentials_helper block; nil without one. It is not
-	// asked for the hosts of Tokens.
+	// CredentialsHelper is the credentials_helper block, or nil. It is not used for hosts
+	// in Tokens.
 	CredentialsHelper *CredentialsHelper
-	// PluginCacheDir is where OpenTofu keeps what it unpacked, empty for nowhere.
+	// PluginCacheDir is the directory of OpenTofu's plugin cache, or empty.
 	PluginCacheDir string
-	// Installation is the provider_installation block; nil without one, which is
-	// not the same as an empty one: that installs nothing.
+	// Installation is the provider_installation block, or nil. An empty block is
+	// different: with it, nothing can be installed.
 	Installation *Installation
-	// Logins are the oci_credentials blocks, in their order.
+	// Logins lists the oci_credentials blocks in order.
 	Logins []Login
 	// DefaultLogins is the oci_default_credentials block.
 	DefaultLogins DefaultLogins
-	// Notes are about what is odd, and what OpenTofu would read otherwise.
+	// Notes lists problems that are not errors.
 	Notes []Note
 }
 
@@ -58,13 +59,13 @@ func emptyConfig() Config {
 	return Config{Services: map[svchost.Hostname]map[string]string{}, Tokens: map[svchost.Hostname]text.Secret{}}
 }
 
-// Load reads one file in native or JSON syntax, for what it says by itself.
-// Errors are those of the file system and *[stricthcl.Error].
+// Load reads a single file in native or JSON syntax. It returns errors of the file system
+// and *[stricthcl.Error].
 func Load(path string) (Config, error) { return single(readFile(path)) }
 
-// Parse reads a configuration of one file; name is its name for error texts, and
-// the directory that paths in oci_default_credentials are relative to. All that
-// is wrong is joined in one error, of *[stricthcl.Error].
+// Parse parses a single file. name is the file name for error messages, and paths in
+// oci_default_credentials are relative to its directory. The error joins a
+// *[stricthcl.Error] for each problem.
 func Parse(name string, data []byte) (Config, error) { return single(parseFile(name, data)) }
 
 func single(f file, err error) (Config, error) {
@@ -76,10 +77,9 @@ func single(f file, err error) (Config, error) {
 	return r.result()
 }
 
-// Read reads the files that [Locate] chose, and combines them. A file that cannot be
-// opened, or that the environment names although it does not exist, is a note:
-// OpenTofu goes on without it. Errors are those of the file system and
-// *[stricthcl.Error], joined.
+// Read reads and merges the files that [Locate] chose. Like OpenTofu, it skips files that
+// can't be opened and missing files that the environment specifies, and adds a note. The
+// error joins errors of the file system and *[stricthcl.Error].
 func Read(e Environment, files Files) (Config, error) {
 	r := newReader(func(text string) string { return os.Expand(text, e.getenv) })
 	for _, p := range files {

@@ -7,25 +7,24 @@ import (
 	"runtime"
 )
 
-// Environment is what the places of the configuration depend on. It says which
-// system's rules count; paths are joined as this machine writes them. The zero
-// value has no places at all.
+// Environment determines the locations of configuration files and plugins. It can
+// describe a different operating system, but paths always have this machine's separators.
+// With the zero value, there are no locations.
 type Environment struct {
-	// OS is the operating system in Go's word: linux, darwin, windows.
+	// OS is the operating system as named by Go: linux, darwin, windows.
 	OS string
-	// Home is the user's home directory, which Windows' rules don't use; empty
-	// when there is none.
+	// Home is the user's home directory, or empty. It is not used on Windows.
 	Home string
-	// WorkDir is the working directory; empty for the process's own.
+	// WorkDir is the working directory. If empty, the process's working directory is
+	// used.
 	WorkDir string
-	// Terraform goes by Terraform's rules where OpenTofu has files and directories
-	// of its own.
+	// Terraform selects Terraform's rules instead of OpenTofu's.
 	Terraform bool
-	// Getenv looks a variable of the environment up; nil means that none is set.
+	// Getenv returns the value of an environment variable. If nil, no variables are set.
 	Getenv func(name string) string
 }
 
-// SystemEnvironment is that of this process.
+// SystemEnvironment returns the environment of this process.
 func SystemEnvironment() Environment {
 	home := os.Getenv("HOME")
 	if home == "" {
@@ -43,9 +42,9 @@ func (e Environment) getenv(name string) string {
 	return e.Getenv(name)
 }
 
-// PluginDirs are the directories that hold providers when there is no
-// provider_installation block, most important first. They need not exist, and
-// are laid out as a filesystem_mirror.
+// PluginDirs returns the directories that OpenTofu installs providers from if there is no
+// provider_installation block, in order of precedence. The directories have the structure
+// of a filesystem_mirror, and might not exist.
 func (e Environment) PluginDirs() []string {
 	var dirs []string
 	add := func(elements ...string) { dirs = append(dirs, filepath.Join(append(elements, "plugins")...)) }
@@ -69,7 +68,7 @@ func (e Environment) PluginDirs() []string {
 	if data != "" && !e.Terraform {
 		add(data, "opentofu")
 	}
-	// From here on it is Terraform's name that counts, as OpenTofu has it.
+	// The following directories have Terraform's name in OpenTofu too.
 	if e.OS == "darwin" {
 		const support, bundle = "Application Support", "io.terraform"
 		if e.Home != "" {
@@ -97,8 +96,8 @@ func (e Environment) PluginDirs() []string {
 	return dirs
 }
 
-// HelperDirs are the directories that OpenTofu looks for the program of a
-// credentials_helper block in, most important first. PATH is none of them.
+// HelperDirs returns the directories in which OpenTofu looks up the program of a
+// credentials_helper block, in order of precedence. PATH is not used.
 func (e Environment) HelperDirs() []string {
 	var dirs []string
 	add := func(elements ...string) {

@@ -36,7 +36,7 @@ provider_installation {
 	// direct (tofurc:7:3)
 }
 
-// The files of the configuration are found and read as OpenTofu does it.
+// Configuration files are located and read like in OpenTofu.
 func ExampleRead() {
 	home, err := os.MkdirTemp("", "home")
 	if err != nil {
@@ -49,7 +49,7 @@ func ExampleRead() {
 		fmt.Println(err)
 		return
 	}
-	// SystemEnvironment() is that of the process.
+	// Real programs use SystemEnvironment().
 	environment := cliconfig.Environment{OS: "linux", Home: home}
 	files, err := cliconfig.Locate(environment, "")
 	if err != nil {
@@ -65,13 +65,13 @@ func ExampleRead() {
 		fmt.Println(filepath.Base(path))
 	}
 	token := config.Tokens["registry.example.com"].Reveal()
-	fmt.Println(config.Tokens, len(token)) // a Secret prints as stars
+	fmt.Println(config.Tokens, len(token)) // a Secret is printed as asterisks
 	// Output:
 	// .tofurc
 	// map[registry.example.com:***] 6
 }
 
-// Every mistake has its place in the file.
+// Each error has a position.
 func ExampleParse_error() {
 	_, err := cliconfig.Parse("tofurc", []byte(`
 provider_installation {
@@ -88,7 +88,7 @@ provider_installation {
 	// tofurc:3:3 oci_mirror must have the argument repository_template
 }
 
-// The block that makes OpenTofu install some providers from a mirror.
+// MirrorBlock generates the block that makes OpenTofu install providers from a mirror.
 func ExampleMirrorBlock() {
 	mirror, err := template.Parse("ghcr.io/acme/providers/{namespace}/{type}")
 	if err != nil {
@@ -118,8 +118,8 @@ func ExampleMirrorBlock() {
 	// }
 }
 
-// A program that knows nothing of OCI finds a provider in a directory, and all
-// others where its user's configuration says.
+// Rewrite generates a configuration with which a program installs one provider from a
+// directory, and all others as the user configured.
 func ExampleRewrite() {
 	dir, err := os.MkdirTemp("", "config")
 	if err != nil {
@@ -166,7 +166,7 @@ func ExampleRewrite() {
 	// <nil>
 }
 
-// The block for a mirror goes into a file that is there; all else in it stays.
+// Merge adds the block for a mirror to an existing file and keeps everything else.
 func ExampleMerge() {
 	t, err := template.Parse("ghcr.io/acme/{namespace}/{type}")
 	if err != nil {

@@ -18,12 +18,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// maxFile bounds a configuration file, in bytes. Real ones have hundreds.
+// maxFile is the maximum size of a configuration file in bytes. Typical files have
+// hundreds of bytes.
 const maxFile = 256 << 10
 
-// file is the syntax tree of a file, from the parser that OpenTofu uses: HCL 1. In JSON
-// syntax this parser merges objects into their parents, which become labels, and keeps
-// only the positions of colons.
+// file is the syntax tree of a file, from the same parser as in OpenTofu: HCL 1. In JSON
+// syntax, this parser merges objects into their parents, whose names become labels, and
+// keeps only the positions of colons.
 type file struct {
 	name  string
 	json  bool
@@ -40,7 +41,7 @@ func readFile(path string) (file, error) {
 
 func parseFile(name string, data []byte) (f file, err error) {
 	defer recoverPanic(name, &err)
-	// Like OpenTofu's parser, this ignores the extension of the name.
+	// Like OpenTofu's parser, ignore the file name extension.
 	f = file{name: name, json: bytes.HasPrefix(bytes.TrimSpace(data), []byte("{"))}
 	if err := stricthcl.CheckHCL1(name, data, f.json); err != nil {
 		return f, err
@@ -62,15 +63,15 @@ func parseFile(name string, data []byte) (f file, err error) {
 	return f, nil
 }
 
-// recoverPanic sets err after a panic of HCL 1 at an escape sequence in a string. The
-// message of the panic repeats the string, which can be a secret.
+// recoverPanic sets err after a panic of HCL 1, which is caused by an invalid escape
+// sequence in a string. The panic message contains the string, which can be a secret.
 func recoverPanic(name string, err *error) {
 	if recover() != nil {
 		*err = &stricthcl.Error{Position: stricthcl.Position{File: name}, Problem: "OpenTofu's parser breaks down at this file, which has an invalid escape sequence in a string"}
 	}
 }
 
-// position returns the position of a token, or otherwise of the item that contains it.
+// position returns the position of a token or, if unknown, of the item that contains it.
 func (f file) position(p token.Pos, in *ast.ObjectItem) stricthcl.Position {
 	if !p.IsValid() {
 		p = in.Assign
@@ -80,8 +81,8 @@ func (f file) position(p token.Pos, in *ast.ObjectItem) stricthcl.Position {
 
 func (f file) at(i *ast.ObjectItem) stricthcl.Position { return f.position(i.Pos(), i) }
 
-// labeled returns the blocks with a name and a label. HCL 1's decoder takes the label
-// also from within: name { label { … } }.
+// labeled returns the blocks with a name and a label. Like HCL 1's decoder, it also
+// accepts a nested block as the label: name { label { … } }.
 func (f file) labeled(name string) []*ast.ObjectItem {
 	var all []*ast.ObjectItem
 	for _, i := range f.items {
@@ -99,14 +100,14 @@ func (f file) labeled(name string) []*ast.ObjectItem {
 	return all
 }
 
-// isBlock reports whether OpenTofu reads an item as a block with a number of labels.
-// In JSON syntax it ignores further ones.
+// isBlock reports whether OpenTofu reads an item as a block with the given number of
+// labels. In JSON syntax, additional labels are ignored.
 func (f file) isBlock(i *ast.ObjectItem, labels int) (body *ast.ObjectType, ok bool) {
 	body, ok = i.Val.(*ast.ObjectType)
 	return body, ok && (f.json && len(i.Keys) > labels || len(i.Keys) == labels+1 && !i.Assign.IsValid())
 }
 
-// keyOf returns the name of an item, or one of its labels.
+// keyOf returns the name (0) or a label of an item.
 func keyOf(i *ast.ObjectItem, n int) string {
 	if n >= len(i.Keys) {
 		return ""
@@ -124,7 +125,7 @@ func textOf(t token.Token) string {
 	}
 }
 
-// literals returns the values of an argument that is a literal or a list of them.
+// literals returns the values of an argument that is a literal or a list of literals.
 func literals(body *ast.ObjectType, name string) []*ast.LiteralType {
 	var all []*ast.LiteralType
 	for _, i := range body.List.Filter(name).Items {
@@ -138,14 +139,14 @@ func literals(body *ast.ObjectType, name string) []*ast.LiteralType {
 	return all
 }
 
-// reader reads files into a configuration, and collects all problems in them.
+// reader reads files into a configuration and collects problems.
 type reader struct {
 	file
 	config   Config
 	problems []error
-	// expand replaces variables of the environment in plugin_cache_dir.
+	// expand replaces environment variables in plugin_cache_dir.
 	expand func(string) string
-	// labels has the position of the login for each label.
+	// labels maps labels to the positions of their oci_credentials blocks.
 	labels map[string]stricthcl.Position
 }
 
@@ -153,7 +154,7 @@ func newReader(expand func(string) string) *reader {
 	return &reader{config: emptyConfig(), expand: expand, labels: map[string]stricthcl.Position{}}
 }
 
-// result returns the configuration if there are no problems.
+// result returns the configuration, or the problems if there are any.
 func (r *reader) result() (Config, error) {
 	if len(r.problems) > 0 {
 		return Config{}, errors.Join(r.problems...)
@@ -161,7 +162,7 @@ func (r *reader) result() (Config, error) {
 	return r.config, nil
 }
 
-// add reads a file, after those that precede it in OpenTofu's order.
+// add reads a file. Files must be added in OpenTofu's order.
 func (r *reader) add(f file) {
 	var err error
 	defer func() {
@@ -185,7 +186,7 @@ func (r *reader) fail(at stricthcl.Position, format string, args ...any) {
 	r.problems = append(r.problems, &stricthcl.Error{Position: at, Problem: message(format, args)})
 }
 
-// failOnce reports a second block of those that only one is allowed of.
+// failOnce reports the second one of blocks that must not be repeated.
 func (r *reader) failOnce(at, first stricthcl.Position, what string) {
 	r.fail(at, "a second %s; the first is at %v", what, first)
 }
@@ -194,7 +195,7 @@ func (r *reader) note(kind NoteKind, at stricthcl.Position, format string, args 
 	r.config.Notes = append(r.config.Notes, Note{at, kind, message(format, args)})
 }
 
-// message formats words of the file without the secrets that may be in them.
+// message formats a message and hides secrets in its arguments.
 func message(format string, args []any) string {
 	shown := make([]any, len(args))
 	for i, arg := range args {
@@ -212,8 +213,8 @@ func message(format string, args []any) string {
 	return fmt.Sprintf(format, shown...)
 }
 
-// decodeBlock decodes the arguments of a block one by one, so that each problem has its
-// position. name is that of the item at the top of the file.
+// decodeBlock decodes the arguments of a block separately, so that each problem has its
+// position. name is the name of the top-level item.
 func (r *reader) decodeBlock(name string, body *ast.ObjectType, block *ast.ObjectItem, into any) bool {
 	ok := true
 	for _, i := range body.List.Items {
@@ -223,8 +224,8 @@ func (r *reader) decodeBlock(name string, body *ast.ObjectType, block *ast.Objec
 	return ok
 }
 
-// decode decodes items as OpenTofu does, into a type like OpenTofu's. at is the position
-// for errors that have none.
+// decode decodes items like OpenTofu, into a type like OpenTofu's. at is the position of
+// errors without a position.
 func (r *reader) decode(name string, node ast.Node, at stricthcl.Position, into any) bool {
 	err := hcl.DecodeObject(into, node)
 	if err == nil {
@@ -237,7 +238,7 @@ func (r *reader) decode(name string, node ast.Node, at stricthcl.Position, into 
 	return false
 }
 
-// decodeTop decodes all items with a name at the top of the file.
+// decodeTop decodes all top-level items with a name.
 func (r *reader) decodeTop(name string, into any) bool {
 	at := stricthcl.Position{File: r.name}
 	if i := slices.IndexFunc(r.items, func(i *ast.ObjectItem) bool { return strings.EqualFold(keyOf(i, 0), name) }); i >= 0 {
@@ -246,8 +247,8 @@ func (r *reader) decodeTop(name string, into any) bool {
 	return r.decode(name, &ast.ObjectList{Items: r.items}, at, into)
 }
 
-// refuse reports an item with a form that OpenTofu refuses. The decoder's own message
-// repeats values, which can be secrets.
+// refuse reports an item with a form that OpenTofu rejects. The decoder's own message is
+// not used, because it can contain secrets.
 func (r *reader) refuse(name string, at stricthcl.Position) {
 	form := forms[name][0]
 	if r.json {

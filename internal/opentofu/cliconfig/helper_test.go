@@ -38,7 +38,8 @@ func TestCredentialsHelper(t *testing.T) {
 	}
 }
 
-// TestBlocksWithoutATokenCount: they keep the helper from their host.
+// TestBlocksWithoutATokenCount checks that the helper is not used for hosts with a
+// credentials block, even without a token.
 func TestBlocksWithoutATokenCount(t *testing.T) {
 	t.Parallel()
 	tokens := parse(t, "credentials \"a.example\" {\n  username = \"u\"\n}\n").Tokens

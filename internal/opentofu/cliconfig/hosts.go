@@ -12,17 +12,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// CredentialsHelper is a credentials_helper block: a program that knows the
-// tokens of hosts, terraform-credentials-NAME.
+// CredentialsHelper is a credentials_helper block. The program terraform-credentials-NAME
+// provides the tokens of hosts.
 type CredentialsHelper struct {
 	Position stricthcl.Position
 	Name     string
-	// Args stand in front of the arguments that OpenTofu adds.
+	// Args precede the arguments that OpenTofu adds.
 	Args []string
 }
 
-// hosts reads: host "NAME" { services = { "providers.v1" = "URL" } }. If several files
-// have blocks for a host, those of the last file count.
+// hosts reads blocks of the form: host "NAME" { services = { "providers.v1" = "URL" } }.
+// If multiple files have blocks for a host, the last file takes precedence.
 func (r *reader) hosts() {
 	var decoded struct {
 		Hosts map[string]*struct {
@@ -38,7 +38,8 @@ func (r *reader) hosts() {
 		if !ok {
 			continue
 		}
-		// OpenTofu compares names as they are written, and takes one of two forms by chance.
+		// OpenTofu compares names as written. If a host is written in two forms, it uses
+		// one of them at random.
 		name := keyOf(b, 1)
 		if other := first[host]; other != nil && keyOf(other, 1) != name {
 			r.fail(r.label(b), "%q and %q, at %v, are the same host: write its name in one form", name, keyOf(other, 1), r.label(other))
@@ -71,8 +72,8 @@ func (r *reader) checkHostArguments(host *ast.ObjectItem) {
 	}
 }
 
-// tokens reads: credentials "NAME" { token = "…" }. A block without a token is for other
-// versions of OpenTofu, but no helper is called for its host.
+// tokens reads blocks of the form: credentials "NAME" { token = "…" }. Even without a
+// token, a block disables the credentials helper for its host.
 func (r *reader) tokens() {
 	var decoded struct {
 		Hosts map[string]map[string]any `hcl:"credentials"`
@@ -97,7 +98,8 @@ func (r *reader) tokens() {
 	}
 }
 
-// credentialsHelper reads: credentials_helper "NAME" { args = ["…"] }.
+// credentialsHelper reads a block of the form: credentials_helper "NAME" { args = ["…"]
+// }.
 func (r *reader) credentialsHelper() {
 	var decoded struct {
 		Helpers map[string]*struct {
@@ -121,7 +123,7 @@ func (r *reader) credentialsHelper() {
 	}
 }
 
-// pluginCache reads the plugin_cache_dir of the first file that has it.
+// pluginCache reads plugin_cache_dir. The first file that sets it takes precedence.
 func (r *reader) pluginCache() {
 	var cache struct {
 		Dir string `hcl:"plugin_cache_dir"`
@@ -134,8 +136,8 @@ func (r *reader) pluginCache() {
 	}{})
 }
 
-// protocols checks: registry_protocols { retry_count = 1 }, which is for OpenTofu's own
-// requests. Each file may have one.
+// protocols checks blocks of the form: registry_protocols { retry_count = 1 }. Their
+// values only affect OpenTofu's own requests. Each file can have one block.
 func (r *reader) protocols() {
 	const name = "registry_protocols"
 	found := false
@@ -159,7 +161,7 @@ func (r *reader) protocols() {
 	}
 }
 
-// hostname returns the host that is the label of a block.
+// hostname returns the host in the label of a block.
 func (r *reader) hostname(b *ast.ObjectItem) (svchost.Hostname, bool) {
 	host, err := provider.ParseHost(keyOf(b, 1))
 	if err != nil {
@@ -173,7 +175,7 @@ func (r *reader) label(b *ast.ObjectItem) stricthcl.Position {
 	return r.position(b.Keys[1].Pos(), b)
 }
 
-// isKnown reports whether a name is in a list, in any case.
+// isKnown reports whether a list contains a name. Case is ignored.
 func isKnown(name string, known []string) bool {
 	return slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
 }

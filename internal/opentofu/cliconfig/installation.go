@@ -15,11 +15,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Kind is the kind of an installation method, in the word of its block.
+// Kind is the kind of an installation method, which is the name of its block.
 type Kind string
 
-// The kinds of methods. A dev_overrides block is no method of its own; its kind
-// is for those who speak of it.
+// The kinds of methods. A dev_overrides block is not a method; its kind is only used in
+// messages.
 const (
 	Direct           Kind = "direct"
 	FilesystemMirror Kind = "filesystem_mirror"
@@ -31,38 +31,38 @@ const (
 // Installation is a provider_installation block.
 type Installation struct {
 	Position stricthcl.Position
-	// Methods are asked in their order.
+	// Methods lists the installation methods in order of precedence.
 	Methods []Method
-	// DevOverrides are the directories of providers under development, which
-	// OpenTofu takes without looking at versions.
+	// DevOverrides maps providers under development to their directories. OpenTofu uses
+	// these providers regardless of versions.
 	DevOverrides map[provider.Address]DevOverride
 }
 
 // DevOverride is an entry of a dev_overrides block.
 type DevOverride struct {
 	Position stricthcl.Position
-	// Path is a directory with the provider's program.
+	// Path is the directory of the provider's executable.
 	Path string
 }
 
-// Method is a block within provider_installation: a way to get providers.
+// Method is an installation method: a block in provider_installation.
 type Method struct {
-	// Position is the zero value for a method that counts without any block.
+	// Position is the zero value for a method that applies without a block.
 	Position stricthcl.Position
 	Kind     Kind
-	// Include are the patterns of providers that the method is for, all when
-	// empty; Exclude are exceptions from them.
+	// Include lists the patterns of providers that the method is used for. If empty, it
+	// is used for all. Exclude lists exceptions.
 	Include, Exclude []provider.Pattern
-	// Template is that of an oci_mirror.
+	// Template is the repository template of an oci_mirror.
 	Template template.Template
-	// Path is that of a filesystem_mirror, as it is written.
+	// Path is the path of a filesystem_mirror as written.
 	Path string
-	// URL is that of a network_mirror.
+	// URL is the URL of a network_mirror.
 	URL string
 }
 
-// Match reports whether the method is for a provider, and which pattern decided
-// that; the zero pattern when none did.
+// Match reports whether the method is used for a provider. It also returns the decisive
+// pattern, or the zero value if no pattern matches.
 func (m Method) Match(a provider.Address) (bool, provider.Pattern) {
 	matches := func(p provider.Pattern) bool { return p.Match(a) }
 	if i := slices.IndexFunc(m.Exclude, matches); i >= 0 {
@@ -74,8 +74,8 @@ func (m Method) Match(a provider.Address) (bool, provider.Pattern) {
 	return len(m.Include) == 0, provider.Pattern{}
 }
 
-// String names the method, what it refers to, and where it stands. Passwords that
-// are in its URL are not shown.
+// String returns the kind of the method, what it refers to, and its position. Passwords
+// in URLs are hidden.
 func (m Method) String() string {
 	name := string(m.Kind)
 	if what := m.Template.Redacted() + m.Path + text.RedactUserinfo(m.URL); what != "" {
@@ -91,12 +91,12 @@ func (m Method) String() string {
 type installation struct {
 	at      stricthcl.Position
 	methods []*ast.ObjectItem
-	// misread: OpenTofu does not see the methods.
+	// misread reports that OpenTofu does not see the methods.
 	misread bool
 }
 
-// installationsIn returns the provider_installation blocks of a file, and the items
-// with this name that are none. In JSON syntax HCL 1 merges a block whose members are
+// installationsIn returns the provider_installation blocks of a file, and the items with
+// this name that are not blocks. In JSON syntax, HCL 1 merges a block whose members are
 // all objects into its parent.
 func (f file) installationsIn() (all []installation, wrong []*ast.ObjectItem) {
 	for _, i := range f.items {
@@ -139,12 +139,12 @@ func (r *reader) installations() {
 	}
 }
 
-// draftMirror is the word that the draft of OpenTofu's RFC had for oci_mirror.
-// No release reads it.
+// draftMirror is the name of oci_mirror in the draft of OpenTofu's RFC. No release
+// supports it.
 const draftMirror = "oci"
 
-// arguments are those of the methods. OpenTofu ignores others, and so they are
-// no error here.
+// arguments lists the arguments of each method. OpenTofu ignores others, so they are not
+// errors.
 var arguments = map[Kind][]string{
 	Direct:           {"include", "exclude", "download_retry_count"},
 	FilesystemMirror: {"include", "exclude", "path"},
@@ -153,7 +153,7 @@ var arguments = map[Kind][]string{
 	draftMirror:      {"include", "exclude", "registry_template", "repository_template"},
 }
 
-// method reads a block within provider_installation.
+// method reads a block in provider_installation.
 func (r *reader) method(i *ast.ObjectItem) {
 	kind, at := Kind(keyOf(i, 0)), r.at(i)
 	body, ok := r.isBlock(i, 0)
@@ -212,7 +212,7 @@ func (r *reader) method(i *ast.ObjectItem) {
 	}
 }
 
-// knownArguments returns the arguments of a block that OpenTofu knows, and notes the others.
+// knownArguments returns the arguments that OpenTofu knows, and adds notes about others.
 func (r *reader) knownArguments(kind Kind, body *ast.ObjectType) *ast.ObjectType {
 	of := &ast.ObjectType{List: &ast.ObjectList{}}
 	for _, argument := range body.List.Items {
@@ -239,7 +239,7 @@ func (r *reader) devOverrides(body *ast.ObjectType, i *ast.ObjectItem) {
 		written, at := keyOf(entry, 0), r.position(entry.Pos(), entry)
 		name := written
 		if !strings.Contains(name, "/") {
-			name = "hashicorp/" + name // as OpenTofu reads one part alone
+			name = "hashicorp/" + name // like OpenTofu
 		}
 		a, err := provider.ParseAddress(name)
 		if err != nil {
@@ -265,14 +265,15 @@ func (r *reader) patterns(body *ast.ObjectType, name string, texts []string, met
 	return patterns
 }
 
-// value is where a value stands in a file.
+// value is the position of a value in a file.
 type value struct {
 	at stricthcl.Position
-	// text is the value's text if it stands in quotes as it is, without escapes.
+	// text is the text of the value if it is quoted without escapes.
 	text string
 }
 
-// value returns where one of some values stands: in JSON syntax only its method is known.
+// value returns the position of values[n]. In JSON syntax, only the position of the
+// method is known.
 func (r *reader) value(values []*ast.LiteralType, n int, method stricthcl.Position) value {
 	if n < 0 || n >= len(values) || !values[n].Token.Pos.IsValid() {
 		return value{at: method}
@@ -285,13 +286,14 @@ func (r *reader) value(values []*ast.LiteralType, n int, method stricthcl.Positi
 	return v
 }
 
-// valueAt returns where the value of an argument stands. Of several, the last counts.
+// valueAt returns the position of an argument's value. If the argument is repeated, the
+// last one takes precedence.
 func (r *reader) valueAt(body *ast.ObjectType, name string, method stricthcl.Position) value {
 	values := literals(body, name)
 	return r.value(values, len(values)-1, method)
 }
 
-// syntax reports a problem within a value, at its position in the value if it is known.
+// syntax reports a problem in a value, at its position in the value if that is known.
 func (r *reader) syntax(v value, err error) {
 	var e *provider.SyntaxError
 	if !errors.As(err, &e) {
@@ -304,7 +306,7 @@ func (r *reader) syntax(v value, err error) {
 	r.fail(v.at, "invalid %s %q: %s", e.What, e.Input, e.Problem)
 }
 
-// problemOf returns the problem alone, where the rest is said already.
+// problemOf returns the problem of a syntax error without the input.
 func problemOf(err error) string {
 	var e *provider.SyntaxError
 	if errors.As(err, &e) {

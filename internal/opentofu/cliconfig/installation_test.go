@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// methods writes an installation block down, a line each.
+// methods returns an installation block as text, one line per method.
 func methods(i *cliconfig.Installation) []string {
 	if i == nil {
 		return []string{"no block"}
@@ -182,8 +182,8 @@ func TestChecksOfInstallation(t *testing.T) {
 		{"half a wildcard", "provider_installation {\n  direct {\n    include = [\"hashi*/aws\"]\n  }\n}", `rc:3:17: invalid provider pattern "hashi*/aws": the namespace is not valid`},
 		{"the second part of a pattern", "{\"provider_installation\":{\"direct\":[{\n \"include\": [\"bücher.example/a/b_c\"]}]}}", `rc:1:35: invalid provider pattern "bücher.example/a/b_c": the type is not valid`},
 		{"a template that does not end", `{"provider_installation":{"oci_mirror":[{"repository_template":"ghcr.io/${type"}]}}`, `rc:1:39: invalid repository template "ghcr.io/${type": the brace is not closed`},
-		{"a variable that there is not", mirror("ghcr.io/${namespace}/${typ}"), `rc:3:51: invalid repository template "ghcr.io/${namespace}/${typ}": no variable is named "typ"`},
-		{"a list for a text", mirror("${[hostname, namespace, type]}"), "rc:3:28: invalid repository template \"${[hostname, namespace, type]}\": gives no text"},
+		{"a variable that there is not", mirror("ghcr.io/${namespace}/${typ}"), `rc:3:51: invalid repository template "ghcr.io/${namespace}/${typ}": unknown variable "typ"`},
+		{"a list for a text", mirror("${[hostname, namespace, type]}"), "rc:3:28: invalid repository template \"${[hostname, namespace, type]}\": does not evaluate to a string"},
 		{"a template without ${hostname}", mirror("ghcr.io/${namespace}/${type}"), "rc:2:3: the template ghcr.io/${namespace}/${type} must use ${hostname}, or include must name exactly one hostname"},
 		{"a template without ${namespace}", mirror("ghcr.io/${hostname}/${type}"), "rc:2:3: the template ghcr.io/${hostname}/${type} must use ${namespace}, or include must name exactly one namespace"},
 		{"a template without ${type}", mirror("ghcr.io/${hostname}/${namespace}"), "rc:2:3: the template ghcr.io/${hostname}/${namespace} must use ${type}, or include must name exactly one type"},
@@ -209,7 +209,7 @@ func TestChecksOfInstallation(t *testing.T) {
 	}
 }
 
-// mirror writes a block with the template in line 3, column 27.
+// mirror returns a block with the template in line 3, column 27.
 func mirror(template string, include ...string) string {
 	list := ""
 	if len(include) > 0 {

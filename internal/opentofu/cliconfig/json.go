@@ -9,9 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
-// checkJSON refuses JSON syntax at which OpenTofu's parser silently drops something:
-// it reads malformed text as far as it can, drops the rest of the file after a list in
-// a list, and drops true and false from lists.
+// checkJSON rejects JSON in which OpenTofu's parser silently drops content: the rest of
+// the file after a syntax error or a list in a list, and true and false in lists.
 func checkJSON(name string, data []byte) error {
 	root, err := hujson.Parse(data)
 	if err != nil {
@@ -37,5 +36,6 @@ func checkJSON(name string, data []byte) error {
 	return nil
 }
 
-// placeInJSON finds the position in an error of hujson, whose text can repeat secrets.
+// placeInJSON matches the position in an error of hujson. The rest of the text can
+// contain secrets.
 var placeInJSON = regexp.MustCompile(`^hujson: line (\d+), column (\d+):`)

@@ -9,22 +9,23 @@ import (
 	"strings"
 )
 
-// Place is a file or directory that OpenTofu's rules name.
+// Place is a potential location of the configuration.
 type Place struct {
 	Path string
-	// Why says which rule names it.
+	// Why explains which rule the location comes from.
 	Why string
-	// Found tells that it is there.
+	// Found reports whether the file or directory exists.
 	Found bool
-	// Chosen tells that it is a file to be read. One that the environment names
-	// is chosen even where it is not there.
+	// Chosen reports whether to read the file. A file that the environment specifies is
+	// chosen even if it doesn't exist.
 	Chosen bool
-	// Err is why it could not be looked at; nil when it is there or is not.
+	// Err is the error of checking the location. It is nil if the file exists or is
+	// missing.
 	Err error
 }
 
-// Files are the places of a configuration in the order in which they count:
-// those that are read, and those that were looked at.
+// Files lists the locations of a configuration in order of precedence, including those
+// that are not read.
 type Files []Place
 
 // Chosen returns the paths of the files to read.
@@ -38,7 +39,7 @@ func (f Files) Chosen() []string {
 	return paths
 }
 
-// read parses the files that are chosen and exist.
+// read parses the chosen files that exist.
 func (f Files) read() ([]file, error) {
 	var files []file
 	var problems []error
@@ -56,9 +57,9 @@ func (f Files) read() ([]file, error) {
 	return files, errors.Join(problems...)
 }
 
-// Locate finds the files of the configuration. A file that is named explicitly
-// must be there and is the only one, as is one that TF_CLI_CONFIG_FILE names;
-// else it is the main file, and the *.tfrc and *.tfrc.json files in the
+// Locate finds the files of the configuration. If explicit is not empty, it is the only
+// file, and must exist. Otherwise, a file in TF_CLI_CONFIG_FILE is the only one.
+// Otherwise, the files are the main file, and the *.tfrc and *.tfrc.json files in the
 // configuration directory.
 func Locate(e Environment, explicit string) (Files, error) {
 	if explicit != "" {
@@ -96,8 +97,8 @@ func Locate(e Environment, explicit string) (Files, error) {
 	return files, nil
 }
 
-// mainFiles looks for the main file, and chooses the first that is there. Terraform
-// knows the old name alone.
+// mainFiles returns the possible main files and chooses the first existing one. Terraform
+// only supports the old name.
 func (e Environment) mainFiles() Files {
 	var files Files
 	if e.OS == "windows" {
@@ -128,8 +129,8 @@ func (e Environment) mainFiles() Files {
 	return files
 }
 
-// directory looks for the configuration directory, which is the last of those
-// that it gives, if found.
+// directory returns the possible configuration directories. If found is true, the last
+// one is the configuration directory.
 func (e Environment) directory() (looked Files, found bool) {
 	add := func(why string, elements ...string) bool {
 		p := look(filepath.Join(elements...), why)
@@ -148,7 +149,7 @@ func (e Environment) directory() (looked Files, found bool) {
 	if e.Home == "" {
 		return nil, false
 	}
-	// A file of that name is no directory, and yet keeps the other from being one.
+	// Even if this is a file, the other location is not used.
 	if add(why, e.Home, ".terraform.d") {
 		return looked, isDir()
 	}
@@ -156,7 +157,7 @@ func (e Environment) directory() (looked Files, found bool) {
 	return looked, xdg != "" && !e.Terraform && add(why+" in XDG_CONFIG_HOME", xdg, "opentofu") && isDir()
 }
 
-// look reports whether something is at a path.
+// look checks whether a path exists.
 func look(path, why string) Place {
 	_, err := os.Stat(path)
 	p := Place{Path: path, Why: why, Found: err == nil}

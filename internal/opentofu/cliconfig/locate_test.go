@@ -15,15 +15,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
-// machine is a directory with a user's files, and the environment that leads
-// there. In what the tests expect, "~" is that directory.
+// machine is a directory with a user's files, and an environment that refers to it. In
+// expected values, "~" is that directory.
 type machine struct {
 	root string
 	env  cliconfig.Environment
 }
 
-// newMachine makes files of the given paths below a new directory; those that
-// end in a slash are directories. In the variables "~" is that directory.
+// newMachine creates files in a new directory. Paths with a trailing slash are
+// directories. In the variables, "~" is that directory.
 func newMachine(t *testing.T, system string, variables map[string]string, paths ...string) *machine {
 	t.Helper()
 	m := &machine{root: t.TempDir()}
@@ -60,7 +60,7 @@ func (m *machine) write(t *testing.T, path, data string) {
 	}
 }
 
-// short returns paths as the tests write them.
+// short returns paths relative to the directory, starting with "~".
 func (m *machine) short(paths ...string) []string {
 	var short []string
 	for _, path := range paths {
@@ -79,7 +79,7 @@ func TestLocate(t *testing.T) {
 		systems   []string
 		variables map[string]string
 		files     []string
-		// chosen are read; absent were looked for in vain.
+		// chosen lists the files to read, and absent the missing ones.
 		chosen, absent []string
 	}{
 		{"nothing at all", unixes, nil, nil, nil, []string{"~/.tofurc", "~/.terraformrc", "~/.terraform.d"}},
@@ -168,7 +168,7 @@ func TestLocateGoesOnWithoutWhatItCannotOpen(t *testing.T) {
 	m := newMachine(t, "linux", nil, "file")
 	m.env.Home = m.path("~/file")
 	if _, err := os.Stat(m.path("~/file/.tofurc")); errors.Is(err, fs.ErrNotExist) {
-		return // Windows says only that it is not there
+		return // Windows reports that the file doesn't exist
 	}
 	config := m.read(t)
 	if len(config.Notes) != 3 || !strings.Contains(config.Notes[0].Text, "OpenTofu goes on without this file, which cannot be opened") {

@@ -14,26 +14,26 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Login is an oci_credentials block: a login for all repositories whose names
-// start with Path. Logins are comparable by ==.
+// Login is an oci_credentials block: credentials for all repositories whose names start
+// with Path. Logins are comparable by ==.
 type Login struct {
 	Position stricthcl.Position
 	// Registry is "host" or "host:port".
 	Registry string
-	// Path is the start of repository names, whole components; empty for all
-	// repositories of the registry, and always with a helper.
+	// Path is a prefix of repository names that consists of complete components. If
+	// empty, the credentials are used for all repositories of the registry. It is always
+	// empty with a helper.
 	Path string
 
-	// A login is a user name and a password, two tokens, or a helper.
+	// The credentials are a user name and a password, two tokens, or a helper.
 	Username                  string
 	Password                  text.Secret
 	AccessToken, RefreshToken text.Secret
-	// Helper is the name of a program that knows logins, without its docker-credential-
-	// in front.
+	// Helper is the name of a credential helper without the prefix docker-credential-.
 	Helper string
 }
 
-// Prefix returns "registry" or "registry/path", as the block's label has it.
+// Prefix returns "registry" or "registry/path", the form of the block's label.
 func (l Login) Prefix() string {
 	if l.Path == "" {
 		return l.Registry
@@ -41,22 +41,22 @@ func (l Login) Prefix() string {
 	return l.Registry + "/" + l.Path
 }
 
-// DefaultLogins is the oci_default_credentials block, which says where other
-// logins are looked for. The zero value is what counts without a block.
+// DefaultLogins is the oci_default_credentials block, which configures other sources of
+// credentials. The zero value has the defaults.
 type DefaultLogins struct {
 	// Position is the zero value without a block.
 	Position stricthcl.Position
-	// NoAmbient: nothing outside of the CLI configuration is asked.
+	// NoAmbient disables all credentials outside of the CLI configuration.
 	NoAmbient bool
-	// DockerFiles are the Docker-style files to read instead of those in the
-	// usual places. Nil means the usual places; empty means none.
+	// DockerFiles lists the Docker-style files to read. If nil, the default locations are
+	// used. If empty but not nil, none are read.
 	DockerFiles []string
-	// Helper is the credential helper for registries that have none of their
-	// own; empty for none.
+	// Helper is the credential helper for registries without their own. It can be empty.
 	Helper string
 }
 
-// logins reads: oci_credentials "REGISTRY/PATH" { username = "…" password = "…" }.
+// logins reads blocks of the form: oci_credentials "REGISTRY/PATH" { username = "…"
+// password = "…" }.
 func (r *reader) logins() {
 	const name = "oci_credentials"
 	for _, i := range r.items {
@@ -86,7 +86,7 @@ func (r *reader) login(i *ast.ObjectItem, body *ast.ObjectType) (l Login, ok boo
 	label, before := keyOf(i, 1), len(r.problems)
 	var problem string
 	l.Registry, l.Path, problem = parsePrefix(label)
-	unusable := problem != "" && openTofuTakes(label)
+	unusable := problem != "" && openTofuAccepts(label)
 	if problem != "" && !unusable {
 		r.fail(r.label(i), "the label %q must be a registry, or a registry and the start of repository names: %s", label, problem)
 		return l, false
@@ -129,7 +129,7 @@ func (r *reader) login(i *ast.ObjectItem, body *ast.ObjectType) (l Login, ok boo
 	return l, !unusable
 }
 
-// defaultLogins reads: oci_default_credentials { … }.
+// defaultLogins reads a block of the form: oci_default_credentials { … }.
 func (r *reader) defaultLogins() {
 	const name = "oci_default_credentials"
 	for _, i := range r.items {
@@ -171,8 +171,7 @@ func (r *reader) defaultLogins() {
 	}
 }
 
-// helper checks the name of a credential helper, which is a part of a program's
-// file name.
+// helper checks the name of a credential helper, which is a part of a file name.
 func (r *reader) helper(name string, at stricthcl.Position) string {
 	if name == "" || strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, unicode.IsControl) {
 		r.fail(at, "docker_credentials_helper %q is not a part of a program's name, such as osxkeychain", name)
@@ -180,7 +179,7 @@ func (r *reader) helper(name string, at stricthcl.Position) string {
 	return name
 }
 
-// beside resolves a path that is relative to the file it stands in.
+// beside resolves a path relative to the directory of a file.
 func beside(file, path string) string {
 	path = ResolvePath(filepath.Dir(file), path)
 	if absolute, err := filepath.Abs(path); err == nil {
@@ -189,9 +188,9 @@ func beside(file, path string) string {
 	return path
 }
 
-// parsePrefix reads "registry" or "registry/path".
+// parsePrefix parses "registry" or "registry/path".
 func parsePrefix(label string) (registry, path, problem string) {
-	// The grammar of references has no registry alone.
+	// References must have a name.
 	const anything = "/x"
 	whole := strings.Contains(label, "/")
 	given := label
@@ -210,9 +209,9 @@ func parsePrefix(label string) (registry, path, problem string) {
 	return ref.Registry, "", ""
 }
 
-// openTofuTakes reports whether OpenTofu accepts a label that is no registry: it
-// takes any host that a URL may have, such as *.example.com.
-func openTofuTakes(label string) bool {
+// openTofuAccepts reports whether OpenTofu accepts a label that is not a valid registry. It
+// accepts any host that is valid in a URL, such as *.example.com.
+func openTofuAccepts(label string) bool {
 	host, path, whole := strings.Cut(label, "/")
 	if u, err := url.ParseRequestURI("dummy://" + host); err != nil || u.Host == "" || u.Host != host {
 		return false

@@ -113,7 +113,7 @@ func TestChecksOfLogins(t *testing.T) {
 		{"null for a password in JSON", `{"oci_credentials":{"a.io":{"username":null}}}`, "rc:1:19: username and password must both be given"},
 		{"a URL", `oci_credentials "https://ghcr.io/" {}`, `rc:1:17: the label "https://ghcr.io/" must be a registry`},
 		{"a tag", `oci_credentials "ghcr.io/a:b" {}`, "a repository is named without a tag"},
-		{"a port that is none", `oci_credentials "ghcr.io:x" {}`, `the registry's port "x"`},
+		{"a port that is none", `oci_credentials "ghcr.io:x" {}`, `invalid registry port "x"`},
 		{"no registry", `oci_credentials "" {}`, "rc:1:17: the label \"\" must be a registry"},
 		{"a layout", `oci_credentials "oci-layout:x" {}`, "an image layout has no login"},
 		{"nothing", "\noci_credentials \"a.io\" {}", "rc:2:1: an oci_credentials block must have username and password, or access_token"},
@@ -163,13 +163,13 @@ func TestALoginForNoRegistryIsANote(t *testing.T) {
 	if len(config.Logins) != 1 || config.Logins[0].Registry != "b.io" {
 		t.Errorf("got %v", config.Logins)
 	}
-	want := `rc:1:17: no repository is named as the label "*.a.com" says, so this login is never used: "*.a.com" is not the name of a registry's host`
+	want := `rc:1:17: no repository is named as the label "*.a.com" says, so this login is never used: invalid registry host "*.a.com"`
 	if len(config.Notes) != 1 || config.Notes[0].Kind != cliconfig.NoteLabel || config.Notes[0].String() != want {
 		t.Errorf("got  %v\nwant %s", config.Notes, want)
 	}
 }
 
-// TestMessagesTellNoSecrets has secrets where they do not belong.
+// TestMessagesTellNoSecrets checks that messages hide misplaced secrets.
 func TestMessagesTellNoSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = "canary-x"

@@ -14,14 +14,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// MergeError says why a provider_installation block has to be merged by hand.
+// MergeError reports that a provider_installation block must be merged manually.
 type MergeError struct {
 	stricthcl.Position
-	// Problem is a sentence without its full stop.
+	// Problem describes the problem, without a period.
 	Problem string
-	// Block is what the file's provider_installation may be afterwards, in the file's
-	// syntax. Whether the other methods in it should exclude something is for who wrote
-	// them to say.
+	// Block is a proposal for the provider_installation block, in the file's syntax. The
+	// user must decide whether other methods in it need more exclusions.
 	Block string
 }
 
@@ -30,10 +29,10 @@ func (e *MergeError) Error() string { return e.Position.String() + ": " + e.Prob
 // Kind returns [provider.Conflict].
 func (e *MergeError) Kind() provider.ErrorKind { return provider.Conflict }
 
-// Merge returns a file's text with the block of [MirrorBlock] in it. All else stays as
-// it is, byte for byte. A block that is there is replaced only when MirrorBlock wrote
-// it and nobody has changed it since; one that says the same stays. Errors are those
-// of [Parse] and MirrorBlock, and *[MergeError].
+// Merge adds the block of [MirrorBlock] to the text of a file. All other text is kept
+// byte for byte. An equal block is kept. A different block is replaced only if
+// MirrorBlock wrote it and it was not modified since; otherwise, the error is a
+// *[MergeError]. Merge also returns the errors of [Parse] and MirrorBlock.
 func Merge(name string, data []byte, t template.Template, patterns []provider.Pattern) ([]byte, error) {
 	ours, err := MirrorBlock(t, patterns)
 	if err != nil {
@@ -67,32 +66,32 @@ func Merge(name string, data []byte, t template.Template, patterns []provider.Pa
 		return nil, err
 	}
 	merged = strings.ReplaceAll(merged, "\n", newline)
-	// What was written has to be what is read.
+	// Check that the result has the intended meaning.
 	if c, err := Parse(name, []byte(merged)); err != nil || c.Installation == nil || !sameMethods(c.Installation.Methods, methods) {
 		return nil, &MergeError{stricthcl.Position{File: name}, "the block can't be put into the file so that it is read as it is meant", ours}
 	}
 	return []byte(merged), nil
 }
 
-// splice puts the block ours, with a method for a mirror, into the text of a file.
+// splice inserts the block ours, whose method is mirror, into the text of a file.
 func splice(f file, text string, there *Installation, ours string, mirror Method) (string, error) {
 	if there == nil {
 		return appended(text, ours), nil
 	}
-	if strings.Contains(text, "\r\n") { // the parser counts them otherwise
+	if strings.Contains(text, "\r\n") { // the parser's offsets are wrong in this case
 		return "", &MergeError{there.Position, "there is a provider_installation block already, in a file of mixed line endings", ours}
 	}
 	block := f.items[slices.IndexFunc(f.items, func(i *ast.ObjectItem) bool { return keyOf(i, 0) == "provider_installation" })]
 	body, _ := f.isBlock(block, 0)
 	begin, end := block.Pos().Offset, body.Rbrace.Offset+1
 	if !isWritten(*there, text[begin:end]) {
-		return "", byHand(text, begin, body, *there, ours, mirror)
+		return "", manualMerge(text, begin, body, *there, ours, mirror)
 	}
 	return text[:begin] + strings.TrimSuffix(ours, "\n") + text[end:], nil
 }
 
-// withoutCR returns a text with bare line feeds, and how its lines end; a text that mixes
-// both is left alone.
+// withoutCR returns a text with line feeds only, and its line ending. A text with mixed
+// line endings is returned unchanged.
 func withoutCR(data []byte) (text, newline string) {
 	if n := bytes.Count(data, []byte("\r\n")); n > 0 && n == bytes.Count(data, []byte("\n")) {
 		return strings.ReplaceAll(string(data), "\r\n", "\n"), "\r\n"
@@ -100,7 +99,7 @@ func withoutCR(data []byte) (text, newline string) {
 	return string(data), "\n"
 }
 
-// appended adds a block as a paragraph of its own.
+// appended appends a block after a blank line.
 func appended(text, block string) string {
 	switch {
 	case text == "", strings.HasSuffix(text, "\n\n"):
@@ -111,7 +110,7 @@ func appended(text, block string) string {
 	return text + "\n\n" + block
 }
 
-// isWritten reports whether a block's text is what MirrorBlock writes.
+// isWritten reports whether the text of a block is what MirrorBlock writes.
 func isWritten(i Installation, text string) bool {
 	if len(i.Methods) == 0 {
 		return false
@@ -127,19 +126,20 @@ func sameMethods(a, b []Method) bool {
 	})
 }
 
-// byHand returns why a block that a user wrote is left alone, and a proposal: the block
-// with the method of ours in place of those that it supersedes, or before all others.
-func byHand(text string, begin int, body *ast.ObjectType, there Installation, ours string, mirror Method) *MergeError {
+// manualMerge returns the error for a block that a user wrote. The proposal is the user's
+// block with our method, which replaces methods that it supersedes, or comes first.
+func manualMerge(text string, begin int, body *ast.ObjectType, there Installation, ours string, mirror Method) *MergeError {
 	problem := "there is a provider_installation block already, which tofu-oci did not write, or which was changed since"
 	end := body.Rbrace.Offset + 1
-	// 1. It may have the method, perhaps for more providers.
+	// 1. The block can have the method already, perhaps for more providers.
 	for _, m := range there.Methods {
 		if m.Kind == OCIMirror && m.Template.HCL() == mirror.Template.HCL() && len(m.Exclude) == 0 && areAmong(mirror.Include, m.Include) {
 			its := fmt.Sprintf("; its oci_mirror block in line %d has these providers from this repository", m.Position.Line)
 			return &MergeError{there.Position, problem + its, text[begin:end] + "\n"}
 		}
 	}
-	// 2. Methods for none but these providers are removed, the last first.
+	// 2. Remove methods that are only used for these providers, starting with the last
+	// one.
 	at := firstMethod(text, body)
 	for _, i := range slices.Backward(body.List.Items) {
 		superseded := slices.ContainsFunc(there.Methods, func(m Method) bool {
@@ -169,8 +169,8 @@ func areAmong(patterns, others []provider.Pattern) bool {
 	return !slices.ContainsFunc(patterns, func(p provider.Pattern) bool { return !slices.Contains(others, p) })
 }
 
-// firstMethod finds the beginning of the first method with its comment, or the end of
-// a block without any. dev_overrides stands before all methods.
+// firstMethod returns the offset of the first method including its comment, or of the end
+// of an empty block. A dev_overrides block precedes all methods.
 func firstMethod(text string, body *ast.ObjectType) int {
 	at := body.Rbrace.Offset
 	if i := slices.IndexFunc(body.List.Items, func(i *ast.ObjectItem) bool { return keyOf(i, 0) != string(DevOverrides) }); i >= 0 {
@@ -182,7 +182,7 @@ func firstMethod(text string, body *ast.ObjectType) int {
 	return lineStart(text, at)
 }
 
-// lineStart returns the beginning of a line if only spaces precede an offset in it, or
+// lineStart returns the start of the line if only spaces precede the offset, and
 // otherwise the offset.
 func lineStart(text string, at int) int {
 	if line := strings.TrimRight(text[:at], " \t"); strings.HasSuffix(line, "\n") {
@@ -191,8 +191,8 @@ func lineStart(text string, at int) int {
 	return at
 }
 
-// jsonMember writes methods of MirrorBlock as a member of a JSON file. OpenTofu misreads
-// an object of objects, so each method is a list of one.
+// jsonMember returns methods of MirrorBlock as a member of a JSON object. Each method is
+// a list of one object, because OpenTofu misreads an object of objects.
 func jsonMember(methods []Method) string {
 	var b strings.Builder
 	b.WriteString("\"provider_installation\": {\n")
@@ -204,7 +204,7 @@ func jsonMember(methods []Method) string {
 		var value strings.Builder
 		encoder := json.NewEncoder(&value)
 		encoder.SetEscapeHTML(false)
-		_ = encoder.Encode([]any{body}) // of strings only
+		_ = encoder.Encode([]any{body}) // can't fail for strings
 		comma := ","
 		if i == len(methods)-1 {
 			comma = ""

@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 )
 
-// ourBlock is what MirrorBlock writes for the template and the patterns of these tests.
+// ourBlock is the result of MirrorBlock for the template and the patterns of these tests.
 const ourBlock = `provider_installation {
   oci_mirror {
     repository_template = "ghcr.io/acme/${namespace}/${type}"
@@ -22,7 +22,7 @@ const ourBlock = `provider_installation {
 }
 `
 
-// otherBlock is one for another template and other patterns.
+// otherBlock is a result for a different template and patterns.
 const otherBlock = `provider_installation {
   oci_mirror {
     repository_template = "registry.example.com/${type}"
@@ -105,7 +105,7 @@ func TestMergeByHand(t *testing.T) {
 					t.Error(diff)
 				}
 			}
-			// What is to be written by hand is read as it is meant.
+			// The proposal has the intended meaning.
 			text := byHand.Block
 			if strings.HasPrefix(text, `"`) {
 				text = "{" + text + "}"
@@ -121,7 +121,7 @@ func TestMergeByHand(t *testing.T) {
 	}
 }
 
-// TestMergeByHandOnce: no method is there twice in what is to be written by hand.
+// TestMergeByHandOnce checks that proposals contain no method twice.
 func TestMergeByHandOnce(t *testing.T) {
 	t.Parallel()
 	const begin, rest = "provider_installation {\n", "  # the others\n  oci_mirror {\n    repository_template = \"ghcr.io/other/${namespace}/${type}\"\n    include             = [\"acme/*\"]\n  }\n  direct {}\n}\n"
@@ -165,8 +165,8 @@ func TestMergeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzMerge: whatever the file, nothing of it is lost but a block of ours, and what is
-// written is read as it is meant.
+// FuzzMerge checks that only our block is replaced, and that the result has the intended
+// meaning.
 func FuzzMerge(f *testing.F) {
 	for _, text := range []string{"", "x = 1", "# c\r\n", ourBlock, "a\n" + otherBlock + "b {}\n", "provider_installation {}", "{}", "x = <<E\nprovider_installation {\nE\n", "/*", "\xef\xbb\xbfx = 1\n"} {
 		f.Add(text)

@@ -6,7 +6,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
-// NoteKind is a stable identifier of what a note is about.
+// NoteKind is a stable identifier of a kind of note.
 type NoteKind string
 
 // The kinds of notes.
@@ -21,19 +21,18 @@ const (
 	NoteLabel      NoteKind = "login-label"
 )
 
-// Note is something that is not an error but that a user should know, such as
-// what OpenTofu reads differently.
+// Note is a problem that is not an error, such as a setting that OpenTofu ignores.
 type Note struct {
 	stricthcl.Position
 	Kind NoteKind
-	// Text is a sentence without its full stop.
+	// Text is a sentence without a period.
 	Text string
 }
 
-// String returns the note with its position in front.
+// String returns the note with its position.
 func (n Note) String() string { return n.Position.String() + ": " + n.Text }
 
-// after returns the position behind a text at a position.
+// after returns the position after a text that starts at p.
 func after(p stricthcl.Position, text string) stricthcl.Position {
 	p.Line += strings.Count(text, "\n")
 	if i := strings.LastIndexByte(text, '\n'); i >= 0 {

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// ResolvePath resolves a path as a program that works in dir does. A path that begins
-// with a separator and has no drive, `\path` on Windows, is on the drive of dir.
+// ResolvePath resolves a path relative to dir. On Windows, a path that starts with a
+// separator but has no drive, such as `\path`, is on the drive of dir.
 func ResolvePath(dir, path string) string {
 	switch {
 	case filepath.IsAbs(path):

@@ -12,24 +12,24 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
-// printer writes syntax trees in native syntax, which can express every value of
-// either syntax.
+// printer prints syntax trees in native syntax, which can represent every value of either
+// syntax.
 type printer struct {
 	strings.Builder
-	// file is the name of the file that is printed, for errors.
+	// file is the name of the file for errors.
 	file     string
 	depth    int
 	problems []error
 }
 
-// bare are the names that need no quotes.
+// bare matches names that need no quotes.
 var bare = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 func (p *printer) line(format string, args ...any) {
 	p.WriteString(strings.Repeat("  ", p.depth) + fmt.Sprintf(format, args...) + "\n")
 }
 
-// block writes a block with its name, and perhaps labels.
+// block prints a block. The header consists of the name and labels.
 func (p *printer) block(header string, body func()) {
 	p.line("%s {", header)
 	p.depth++
@@ -38,7 +38,7 @@ func (p *printer) block(header string, body func()) {
 	p.line("}")
 }
 
-// item writes a block or an argument as it is.
+// item prints a block or an argument.
 func (p *printer) item(i *ast.ObjectItem) {
 	words := []string{p.name(keyOf(i, 0))}
 	for _, label := range i.Keys[1:] {
@@ -68,7 +68,7 @@ func (p *printer) name(name string) string {
 	return p.text(name, token.Pos{})
 }
 
-// text returns a text in quotes, which HCL 1 must be able to read back.
+// text returns a quoted string. It must be one that HCL 1 can parse.
 func (p *printer) text(text string, at token.Pos) string {
 	if !quotable(text) {
 		p.problems = append(p.problems, &stricthcl.Error{
@@ -93,7 +93,7 @@ func (p *printer) value(n ast.Node) string {
 		if n.Token.Type == token.STRING || n.Token.Type == token.HEREDOC {
 			return p.text(textOf(n.Token), n.Token.Pos)
 		}
-		return n.Token.Text // a number or true or false, as it is written
+		return n.Token.Text // numbers and Booleans are kept as written
 	case *ast.ListType:
 		elements := make([]string, len(n.List))
 		for i, element := range n.List {

@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/hcl/hcl/parser"
 )
 
-// parserProblem says what HCL 1 found, without the words of the file that its
-// messages have: one of them may be a token that lost its quotes.
+// parserProblem returns a description of an error of HCL 1. It omits words of the file,
+// which can be secrets with missing quotes.
 func parserProblem(message string) string {
 	for _, known := range parserProblems {
 		if known.message.MatchString(message) {
@@ -24,7 +24,7 @@ func parserProblem(message string) string {
 	return "this is no HCL"
 }
 
-// parserProblems are the messages of HCL 1's parsers.
+// parserProblems maps messages of HCL 1's parsers to descriptions.
 var parserProblems = []struct {
 	message *regexp.Regexp
 	problem string
@@ -40,17 +40,17 @@ var parserProblems = []struct {
 	{regexp.MustCompile(`^EOF token found$`), "the text ends too early"},
 }
 
-// lexicalProblem are the messages of HCL 1's scanners that are shown as they are.
+// lexicalProblem matches messages of HCL 1's scanners that can be shown unchanged.
 var lexicalProblem = regexp.MustCompile(`^((literal|comment|heredoc) not terminated|illegal UTF-8 encoding|illegal char escape|illegal char|illegal hexadecimal number|illegal octal number|zero-length heredoc anchor|invalid characters in heredoc anchor|numbers cannot start with 0|unexpected null character)`)
 
-// setTwice is the error about an argument that is there already, the only one
-// of the parser that has its position in its text.
+// setTwice matches the error for a repeated argument, the only error of the parser whose
+// position is in the text.
 var setTwice = regexp.MustCompile(`^The argument "(?s:(.*))" at (?:.*:)?([0-9]+):([0-9]+) was already set`)
 
-// scannerPlace is the position in an error of HCL 1's scanner for JSON.
+// scannerPlace matches an error of HCL 1's scanner for JSON with its position.
 var scannerPlace = regexp.MustCompile(`^([0-9]+):([0-9]+): ((?s:.*))$`)
 
-// parserError returns an error of HCL 1's parsers a position.
+// parserError converts an error of HCL 1's parsers to one with a position.
 func parserError(file string, err error) *stricthcl.Error {
 	if at, ok := errors.AsType[*parser.PosError](err); ok {
 		return &stricthcl.Error{Position: stricthcl.Position{File: file, Line: at.Pos.Line, Column: at.Pos.Column}, Problem: parserProblem(at.Err.Error())}
@@ -74,7 +74,7 @@ func parserError(file string, err error) *stricthcl.Error {
 	return &stricthcl.Error{Position: at, Problem: name + " is set already: an argument may be there once"}
 }
 
-// argumentNames are the names that a message may repeat.
+// argumentNames lists the names that messages can contain.
 var argumentNames = map[string]bool{
 	"include": true, "exclude": true, "path": true, "url": true, "repository_template": true, "download_retry_count": true, "trust_all_hashes": true,
 	"services": true, "token": true, "args": true, "plugin_cache_dir": true, "username": true, "password": true, "access_token": true,

@@ -10,33 +10,32 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Mirrored says which providers a program is to find in a directory, whatever its
-// user's configuration says of them.
+// Mirrored configures [Rewrite].
 type Mirrored struct {
-	// Dir is a filesystem_mirror, absolute.
+	// Dir is the absolute path of a filesystem_mirror.
 	Dir string
-	// Providers come from there and from nowhere else.
+	// Providers lists the providers that are only installed from Dir.
 	Providers []provider.Address
-	// PluginCacheDir takes the place of the user's. When it is empty there is none:
-	// in a plugin cache that outlives Dir would be links to it.
+	// PluginCacheDir replaces the user's plugin cache. If empty, no plugin cache is used,
+	// because links to Dir in the user's cache would break later.
 	PluginCacheDir string
-	// WorkDir is the directory that the program runs in, absolute.
+	// WorkDir is the absolute working directory of the program.
 	WorkDir string
 	// OCI keeps oci_mirror blocks and credentials for OCI registries. The program must be
-	// OpenTofu 1.10 or later, because others refuse these blocks.
+	// OpenTofu 1.10 or later, because others reject these blocks.
 	OCI bool
 }
 
-// Rewrite writes one file with what the user's files say, for a program that takes
-// some providers from a directory: those are excluded from all other methods. Blocks
-// about OCI are left out unless [Mirrored] OCI is set. Relative paths become absolute.
-// Settings that are unknown here stay as they are.
+// Rewrite returns a single configuration file for a program that installs some providers
+// from a directory. It has the contents of the user's files, except that these providers
+// are excluded from all other methods, and relative paths become absolute. Blocks for OCI
+// registries are omitted unless [Mirrored] OCI is set. Unknown settings are kept.
 //
-// The file may hold tokens. Errors are those of [Read].
+// The file can contain tokens. Rewrite returns the errors of [Read].
 func Rewrite(e Environment, files Files, m Mirrored) (text []byte, err error) {
 	defer recoverPanic("", &err)
 	w := rewriter{Mirrored: m, blocks: map[string][]placed{}}
-	// 1. What all files say, as OpenTofu puts it together.
+	// 1. Merge all files like OpenTofu.
 	read, err := files.read()
 	if err != nil {
 		return nil, err
@@ -46,12 +45,12 @@ func Rewrite(e Environment, files Files, m Mirrored) (text []byte, err error) {
 			return nil, err
 		}
 	}
-	// 2. How providers are installed.
+	// 2. Add the implicit installation methods.
 	if !w.hasInstallation {
 		e.WorkDir = m.WorkDir
 		w.implied = impliedBy(e.PluginDirs())
 	}
-	// 3. All of it.
+	// 3. Print the result.
 	p := &printer{}
 	p.line("# Written by tofu-oci for one run of a program.")
 	w.write(p)
@@ -61,31 +60,32 @@ func Rewrite(e Environment, files Files, m Mirrored) (text []byte, err error) {
 	return []byte(p.String()), nil
 }
 
-// rewriter collects what files say.
+// rewriter collects the contents of files.
 type rewriter struct {
 	Mirrored
-	// settings and protocols may be there once each; those of registry_protocols count
-	// one by one.
+	// settings and protocols can be set once each. The arguments of registry_protocols
+	// are merged separately.
 	settings, protocols settings
-	// rest may be there several times, and means nothing to us.
+	// rest lists unknown blocks, which can be repeated.
 	rest []*ast.ObjectItem
-	// blocks are those with a label, and the block of default logins, by name.
+	// blocks has the blocks with a label and the default credentials, by name.
 	blocks          map[string][]placed
 	hasInstallation bool
 	methods         []*ast.ObjectItem
 	implied         []impliedMethod
 }
 
-// placed is an item, and the file that contains it.
+// placed is an item with the name of its file.
 type placed struct {
 	*ast.ObjectItem
 	file string
 }
 
-// settings are arguments in the order in which they came.
+// settings lists arguments in order.
 type settings []placed
 
-// set adds an argument. The first file's last one counts, and of switches any that is on.
+// set adds an argument. Within a file, the last value takes precedence, and otherwise the
+// first file. A Boolean is true if any file sets it to true.
 func (s *settings) set(file string, i *ast.ObjectItem) {
 	n := slices.IndexFunc(*s, func(p placed) bool { return keyOf(p.ObjectItem, 0) == keyOf(i, 0) })
 	if n < 0 {
@@ -106,8 +106,8 @@ func (s *settings) write(p *printer) {
 	}
 }
 
-// add takes what a file says. Of host and credentials blocks for one host those of
-// the last file count.
+// add adds the contents of a file. If multiple files have host or credentials blocks for
+// a host, the last file takes precedence.
 func (w *rewriter) add(f file) error {
 	if _, err := single(f, nil); err != nil {
 		return err
@@ -176,8 +176,8 @@ func (w *rewriter) write(p *printer) {
 	p.block("provider_installation", func() { w.printInstallation(p) })
 }
 
-// printLogins writes the credentials for OCI registries. Relative paths are resolved
-// against the directory of the file that contains them.
+// printLogins prints the credentials for OCI registries. Relative paths are resolved
+// against the directory of their file.
 func (w *rewriter) printLogins(p *printer) {
 	for _, b := range w.blocks["oci_default_credentials"] {
 		body := b.Val.(*ast.ObjectType)
@@ -200,7 +200,7 @@ func (w *rewriter) printLogins(p *printer) {
 	}
 }
 
-// absolute returns a path in a method as an absolute one.
+// absolute returns the absolute form of a path in a method.
 func (w *rewriter) absolute(n ast.Node) string {
 	literal, ok := n.(*ast.LiteralType)
 	if !ok {

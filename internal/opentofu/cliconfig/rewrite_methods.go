@@ -13,22 +13,22 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// impliedMethod is a method that counts without a provider_installation block.
+// impliedMethod is a method that applies without a provider_installation block.
 type impliedMethod struct {
-	// path is that of a filesystem_mirror, empty for direct.
+	// path is the path of a filesystem_mirror, or empty for direct installation.
 	path    string
 	exclude []string
 }
 
-// printInstallation writes the methods: providers under development, the mirror, and
-// then the user's other methods for other providers.
+// printInstallation prints dev_overrides, the mirror, and the user's methods for other
+// providers.
 func (w *rewriter) printInstallation(p *printer) {
 	var mirrored []string
 	for _, a := range w.Providers {
 		mirrored = append(mirrored, a.String())
 	}
 	w.printDevOverrides(p)
-	// Without any provider it would be for all.
+	// Without include, the method would apply to all providers.
 	if len(mirrored) > 0 {
 		printMethod(p, FilesystemMirror, w.Dir, "include", mirrored)
 	}
@@ -90,8 +90,9 @@ func printMethod(p *printer, kind Kind, path, argument string, providers []strin
 	})
 }
 
-// impliedBy returns the methods that stand for none: the plugin directories that exist,
-// and direct for all providers that those lack.
+// impliedBy returns the methods that apply without a provider_installation block:
+// existing plugin directories, and direct installation of providers that are not in these
+// directories.
 func impliedBy(dirs []string) []impliedMethod {
 	var methods []impliedMethod
 	var local []string
@@ -109,7 +110,7 @@ func impliedBy(dirs []string) []impliedMethod {
 	return append(methods, impliedMethod{exclude: local})
 }
 
-// providersIn lists the providers of which a filesystem_mirror has a package.
+// providersIn returns the providers with packages in a filesystem_mirror.
 func providersIn(dir string) []provider.Address {
 	var all []provider.Address
 	files := os.DirFS(dir)

@@ -17,7 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// rewrite writes a configuration anew whose files are in a home directory.
+// rewrite rewrites a configuration whose files are in a home directory.
 func rewrite(t *testing.T, files map[string]string, m cliconfig.Mirrored, providers ...string) (string, error) {
 	t.Helper()
 	home := t.TempDir()
@@ -43,7 +43,7 @@ func rewrite(t *testing.T, files map[string]string, m cliconfig.Mirrored, provid
 	}
 	m.WorkDir = filepath.Join(home, m.WorkDir)
 	text, err := cliconfig.Rewrite(env, located, m)
-	// On Windows paths have a drive, and backslashes that a string has twice.
+	// On Windows, paths have a drive and backslashes, which strings contain twice.
 	portable := onDrive.ReplaceAllStringFunc(string(text), func(path string) string { return strings.ReplaceAll(path, `\\`, "/") })
 	return strings.NewReplacer(filepath.ToSlash(home), "~", filepath.VolumeName(home)+"/", "/").Replace(portable), err
 }
@@ -245,8 +245,7 @@ provider_installation {
 	}
 }
 
-// TestRewriteMeansTheSame: what OpenTofu reads in the new file is what it read in
-// the old ones.
+// TestRewriteMeansTheSame checks that OpenTofu reads the same settings from the new file.
 func TestRewriteMeansTheSame(t *testing.T) {
 	t.Parallel()
 	const text = `{
@@ -276,14 +275,14 @@ func TestRewriteMeansTheSame(t *testing.T) {
 	if after.PluginCacheDir != "" {
 		t.Errorf("there is a plugin cache in %s", after.PluginCacheDir)
 	}
-	// No provider is in the directory, so nothing is said of it.
+	// Without mirrored providers, the mirror is omitted.
 	if methods := after.Installation.Methods; len(methods) != 1 || methods[0].Kind != cliconfig.Direct || len(methods[0].Exclude) > 0 {
 		t.Errorf("the methods are %v", methods)
 	}
 }
 
-// TestRewriteForOCI: OpenTofu 1.10 and later get what is said about OCI registries, and the
-// mirrored provider still comes from the directory alone.
+// TestRewriteForOCI checks that blocks for OCI registries are kept for OpenTofu 1.10 and
+// later, and that the mirrored provider is still only installed from the directory.
 func TestRewriteForOCI(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -350,7 +349,7 @@ func TestRewriteErrors(t *testing.T) {
 	}
 }
 
-// TestTerraform: Terraform does not read the files that are OpenTofu's alone.
+// TestTerraform checks that Terraform doesn't read OpenTofu's files.
 func TestTerraform(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

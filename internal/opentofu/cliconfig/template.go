@@ -7,8 +7,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// template parses the repository template of an oci_mirror block, and checks it
-// as OpenTofu does: before any provider is looked up.
+// template parses the repository template of an oci_mirror block. Like OpenTofu, it
+// checks the template before any provider is looked up.
 func (r *reader) template(m Method, text string, v value) template.Template {
 	if text == "" {
 		return template.Template{}
@@ -38,8 +38,8 @@ func (r *reader) template(m Method, text string, v value) template.Template {
 	return t
 }
 
-// checkExample evaluates a template for OpenTofu's own example of an address, so
-// that the same templates pass.
+// checkExample evaluates a template for the example address that OpenTofu uses for
+// validation.
 func checkExample(t template.Template) error {
 	example, err := provider.ParseAddress("example.com/example-namespace/example-type")
 	if err == nil {
@@ -48,9 +48,9 @@ func checkExample(t template.Template) error {
 	return err
 }
 
-// uncovered names the parts of addresses that a template does not use and would
-// have to, since include does not fix them to one value. OpenTofu doesn't see
-// those that are fixed by one pattern and open in another: they are ambiguous.
+// uncovered returns the parts of addresses that a template must use but doesn't, because
+// include doesn't fix them to one value. Parts that one pattern fixes and another one
+// leaves open are ambiguous; OpenTofu accepts these.
 func uncovered(t template.Template, include []provider.Pattern) (missing, ambiguous []string) {
 	usesHost, usesNamespace, usesType := t.Uses()
 	for i, part := range []struct {
@@ -62,7 +62,7 @@ func uncovered(t template.Template, include []provider.Pattern) (missing, ambigu
 		}
 		fixed, open := map[string]bool{}, false
 		for _, p := range include {
-			// The parts of a pattern stand between slashes.
+			// The parts of a pattern are separated by slashes.
 			if text := strings.Split(p.String(), "/")[i]; text != "*" {
 				fixed[text] = true
 			} else {

@@ -10,9 +10,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// MirrorBlock writes a provider_installation block that takes the matching
-// providers from a template's repositories and all others from their origin.
-// Without patterns it takes every provider that the template can name.
+// MirrorBlock returns a provider_installation block that installs matching providers from
+// the repositories of a template, and all others directly. Without patterns, it matches
+// every provider that the template distinguishes.
 func MirrorBlock(t template.Template, patterns []provider.Pattern) (string, error) {
 	if t.IsLayout() {
 		return "", fmt.Errorf("OpenTofu installs from registries only, not from %s: push the layout to a registry, or pull it into a filesystem_mirror", t.Redacted())
@@ -68,8 +68,9 @@ func listOf(patterns []provider.Pattern) string {
 	return "[" + strings.Join(names, ", ") + "]"
 }
 
-// CheckTemplate refuses a template that leaves out a part of the address that
-// the pattern leaves open, as OpenTofu does: providers would get mixed up.
+// CheckTemplate returns an error if the template doesn't use a part of the address that
+// the pattern leaves open, because providers would be mixed up. OpenTofu rejects such
+// templates too.
 func CheckTemplate(t template.Template, p provider.Pattern) error {
 	if missing, _ := uncovered(t, []provider.Pattern{p}); len(missing) > 0 {
 		return fmt.Errorf("the template %s has no ${%s}, which the pattern %s leaves open: use it, or name the providers in a pattern such as hashicorp/aws", t.Redacted(), missing[0], p)
@@ -77,7 +78,7 @@ func CheckTemplate(t template.Template, p provider.Pattern) error {
 	return nil
 }
 
-// widest is the pattern of all providers that a template tells apart.
+// widest returns the pattern of all providers that a template distinguishes.
 func widest(t template.Template) (provider.Pattern, error) {
 	host, namespace, typ := t.Uses()
 	switch {
@@ -89,8 +90,8 @@ func widest(t template.Template) (provider.Pattern, error) {
 	return provider.Pattern{}, fmt.Errorf("the template %s does not tell namespaces and types apart: name the providers that it is for in patterns, such as hashicorp/aws", t.Redacted())
 }
 
-// quote writes a string of the configuration language, HCL 1. It copies what
-// stands in ${…} as it is, quotes included: that is evaluated later, as HCL 2.
+// quote returns a quoted string of HCL 1. The content of ${…} is copied, including
+// quotes, because it is evaluated later as HCL 2.
 func quote(s string) string {
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 	var b strings.Builder
@@ -106,7 +107,7 @@ func quote(s string) string {
 	}
 }
 
-// closing finds the end of an interpolation as HCL 1 does, counting braces.
+// closing returns the end of an interpolation. Like HCL 1, it counts braces.
 func closing(s string) int {
 	open := 1
 	for i, r := range s {
@@ -123,8 +124,8 @@ func closing(s string) int {
 	return len(s)
 }
 
-// quotable reports whether HCL 1 reads back what quote wrote: it counts braces in
-// quotes like any other.
+// quotable reports whether HCL 1 can parse the result of quote. HCL 1 counts braces in
+// quotes like others.
 func quotable(s string) bool {
 	var file struct {
 		Text string `hcl:"text"`
@@ -132,9 +133,9 @@ func quotable(s string) bool {
 	return hcl.Decode(&file, "text = "+quote(s)) == nil && file.Text == s
 }
 
-// NetworkMirrorBlock returns the provider_installation block that installs what a pattern
-// covers from a network mirror, and all else directly. OpenTofu wants an https URL with
-// a slash at its end; the block is written with whatever URL is given.
+// NetworkMirrorBlock returns a provider_installation block that installs providers that
+// match a pattern from a network mirror, and all others directly. OpenTofu requires an
+// HTTPS URL with a trailing slash, but any URL is written.
 func NetworkMirrorBlock(url string, p provider.Pattern) string {
 	list := quote(p.String())
 	return fmt.Sprintf(`provider_installation {

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// attributes reads a block as OpenTofu's parser does: "oci_mirror.include" → value.
+// attributes parses a block like OpenTofu's parser: "oci_mirror.include" → value.
 func attributes(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var file map[string]any
@@ -42,7 +42,7 @@ func TestMirrorBlock(t *testing.T) {
 	for _, test := range []struct {
 		name, template string
 		patterns       []string
-		// hcl and include are what OpenTofu reads.
+		// hcl and include are the values that OpenTofu reads.
 		hcl     string
 		include []string
 	}{
@@ -90,8 +90,9 @@ func TestMirrorBlock(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden(t, strings.ReplaceAll(test.name, " ", "_")+".tofurc", got)
-			// What a mirror takes, direct must leave, or versions that only the
-			// origin has break the installation.
+			// Providers of the mirror must be excluded from direct installation.
+			// Otherwise, versions that only the origin registry has would break the
+			// installation.
 			want := map[string]any{
 				"oci_mirror.repository_template": test.hcl, "oci_mirror.include": anys(test.include), "direct.exclude": anys(test.include),
 			}

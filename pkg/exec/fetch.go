@@ -13,12 +13,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// errLeft says that a package is not brought.
+// errLeft is returned for a package that is left to the user's configuration.
 var errLeft = errors.New("left to the user's configuration")
 
-// bring downloads a package from the source into the store. If the package in the store
-// was refused, refused is the reason, which is part of the error if the download fails.
-func (o Options) bring(ctx context.Context, s selection, refused error, acquire func(context.Context, int64) (func(), error)) (store.Known, error) {
+// fetch downloads a package from the source into the store. If the package in the store
+// was rejected, refused is the reason, which is part of the error if the download fails.
+func (o Options) fetch(ctx context.Context, s selection, refused error, acquire func(context.Context, int64) (func(), error)) (store.Known, error) {
 	src := source.NewCached(o.Source, o.Store, source.CacheOptions{ReadOnly: true})
 	to := &sink{store: o.Store, selection: s}
 	judge := func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
@@ -37,7 +37,7 @@ func (o Options) bring(ctx context.Context, s selection, refused error, acquire 
 	}
 	if err != nil {
 		if refused != nil {
-			err = fmt.Errorf("%w; looking for newer evidence: %w", refused, err)
+			err = fmt.Errorf("%w; requesting newer verification metadata: %w", refused, err)
 		}
 		return store.Known{}, err
 	}
@@ -45,33 +45,33 @@ func (o Options) bring(ctx context.Context, s selection, refused error, acquire 
 	return to.Known, nil
 }
 
-// sink puts the one package of a selection into the store, as a zip or unpacked.
+// sink stores the package of a selection in the store, as a zip or unpacked.
 type sink struct {
 	store     *store.Store
 	selection selection
-	// Known is what it has put there.
+	// Known describes the stored package.
 	store.Known
 }
 
-// Has answers no: what the store has under another name is found in Put.
+// Has returns false. Put checks whether the store has the package.
 func (s *sink) Has(context.Context, provider.Package) (path string, ok bool, err error) {
 	return s.store.Dir(), false, nil
 }
 
-// PutDirectory refuses: without a zip there is nothing to hold against the hashes.
+// PutDirectory returns an error, because zh: hashes can't be verified without a zip.
 func (s *sink) PutDirectory(context.Context, provider.Package, string) (path string, kept bool, err error) {
 	return "", false, errLeft
 }
 
-// Put reads the zip once in nearly all cases: what is stated of its h1 tells whether
-// it has to be unpacked, and is wrong when that is not true.
+// Put reads the zip once in most cases: the h1: hash in the metadata determines whether
+// to unpack the zip. If that hash is wrong, Put returns an error.
 func (s *sink) Put(ctx context.Context, p provider.Package, open pull.Opener) (path string, kept bool, err error) {
 	path = s.store.Dir()
-	if err := s.selection.possible(p); err != nil {
+	if err := s.selection.canMatch(p); err != nil {
 		return path, false, err
 	}
 	s.Zip = p.Digest
-	// 1. What is unpacked already, for whatever else.
+	// 1. Use an unpacked package, if the store has one.
 	packed, unpacked := s.selection.packedIfStated(p), false
 	if tree, ok := s.store.Tree(ctx, p.Digest); ok {
 		h := tree.Hashes()
@@ -81,22 +81,23 @@ func (s *sink) Put(ctx context.Context, p provider.Package, open pull.Opener) (p
 		}
 		packed, unpacked = s.selection.packed(s.Hashes), true
 	}
-	// 2. Else what the zip holds.
+	// 2. Otherwise, read the zip.
 	if packed || !unpacked {
 		if err := s.read(ctx, p, open, packed); err != nil {
 			return path, false, err
 		}
 	}
-	// 3. Nothing may have been stated, or what does not count, in zips that list
-	// directories.
+	// 3. Read the zip again if the other form is needed, because the metadata had no h1:
+	// hash, or the zip has directory entries.
 	if now := s.selection.packed(s.Hashes); now != packed {
 		err = s.read(ctx, p, open, now)
 	}
 	return path, false, err
 }
 
-// keeping keeps the zip that is read, unless the store has it.
-func (s *sink) keeping(p provider.Package, open pull.Opener) pull.Opener {
+// storingOpener returns an opener that stores the zip while it is read, unless the store has
+// it.
+func (s *sink) storingOpener(p provider.Package, open pull.Opener) pull.Opener {
 	return func(ctx context.Context) (io.ReadCloser, error) {
 		if zip, ok := s.store.Blob(ctx, p.Digest); ok {
 			_ = zip.Close()
@@ -110,10 +111,10 @@ func (s *sink) keeping(p provider.Package, open pull.Opener) pull.Opener {
 	}
 }
 
-// read reads the zip, and either keeps it or unpacks it into the store.
+// read reads the zip, and either stores it or unpacks it into the store.
 func (s *sink) read(ctx context.Context, p provider.Package, open pull.Opener, packed bool) error {
 	if packed {
-		contents, err := packagezip.HashAny(ctx, packagezip.Opener(s.keeping(p, open)), p.Size, s.store.Dir())
+		contents, err := packagezip.HashAny(ctx, packagezip.Opener(s.storingOpener(p, open)), p.Size, s.store.Dir())
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", p.Filename, err)
 		}
@@ -129,7 +130,7 @@ func (s *sink) read(ctx context.Context, p provider.Package, open pull.Opener, p
 	})
 }
 
-// judge holds what a zip holds against what is stated, and against the lock files.
+// judge compares the contents of a zip with the metadata and the lock files.
 func (s *sink) judge(p provider.Package, contents packagezip.Contents) error {
 	s.Hashes = store.Hashes{H1: contents.H1, Unpacked: contents.H1Unpacked}
 	if err := contents.VerifyH1(p.Filename+" h1", p.H1); err != nil {

@@ -27,30 +27,30 @@ const (
 	other = "registry.example.org/acme/other"
 )
 
-// shelf is a source whose releases are in memory. It counts what is asked for.
-type shelf struct {
+// fakeSource is a source with releases in memory. It counts calls.
+type fakeSource struct {
 	releases []provider.Release
 	zips     map[digest.Digest][]byte
-	// opened counts zips that were opened, asked the releases that were asked for.
-	opened, asked atomic.Int32
-	// cutOff is how many of the next zips end in their middle.
+	// opened counts opened zips, and requested counts requested releases.
+	opened, requested atomic.Int32
+	// cutOff is the number of subsequent zips to truncate.
 	cutOff atomic.Int32
-	// meanwhile happens when a release is asked for.
-	meanwhile func()
+	// onRelease, if not nil, is called when a release is requested.
+	onRelease func()
 	err       error
 }
 
-// newShelf has releases of a provider for two platforms, with sums and true h1.
-func newShelf(t *testing.T, address string, versions ...string) *shelf {
+// newFakeSource creates releases for two platforms, with valid checksums and h1: hashes.
+func newFakeSource(t *testing.T, address string, versions ...string) *fakeSource {
 	t.Helper()
-	s := &shelf{zips: map[digest.Digest][]byte{}}
+	s := &fakeSource{zips: map[digest.Digest][]byte{}}
 	for _, v := range versions {
 		s.add(t, address, v)
 	}
 	return s
 }
 
-func (s *shelf) add(t *testing.T, address, version string) {
+func (s *fakeSource) add(t *testing.T, address, version string) {
 	t.Helper()
 	r := provider.Release{Address: nouns.Address(t, address), Version: nouns.Version(t, version)}
 	listed := map[string]digest.Digest{"terraform-provider-thing_" + version + "_manifest.json": digest.FromString("manifest")}
@@ -62,13 +62,13 @@ func (s *shelf) add(t *testing.T, address, version string) {
 	s.releases = append(s.releases, r)
 }
 
-// sumsOf is a release's SHA256SUMS with some text.
+// sumsOf returns a SHA256SUMS document with the given text.
 func sumsOf(r provider.Release, text []byte) provider.Document {
 	return artifact.NewDocument(provider.SumsName(r.Address, r.Version), artifact.MediaTypeSums, text)
 }
 
-// hold keeps a zip, and gives the package that it is.
-func (s *shelf) hold(t *testing.T, p provider.Package, data []byte) provider.Package {
+// hold stores a zip and returns its package.
+func (s *fakeSource) hold(t *testing.T, p provider.Package, data []byte) provider.Package {
 	t.Helper()
 	p.Filename, p.Digest, p.Size = provider.Filename(p.Address, p.Version, p.Platform), digest.FromBytes(data), int64(len(data))
 	p.H1 = hashOf(t, data).H1
@@ -76,7 +76,7 @@ func (s *shelf) hold(t *testing.T, p provider.Package, data []byte) provider.Pac
 	return p
 }
 
-// hashOf says what is in a zip.
+// hashOf returns the hashes of a zip.
 func hashOf(t *testing.T, data []byte) packagezip.Contents {
 	t.Helper()
 	r, err := packagezip.Open(bytes.NewReader(data), int64(len(data)))
@@ -90,10 +90,10 @@ func hashOf(t *testing.T, data []byte) packagezip.Contents {
 	return contents
 }
 
-// first is the release that was put there first.
-func (s *shelf) first() *provider.Release { return &s.releases[0] }
+// first returns the first release.
+func (s *fakeSource) first() *provider.Release { return &s.releases[0] }
 
-func (s *shelf) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
+func (s *fakeSource) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	var versions []provider.Version
 	for _, r := range s.releases {
 		if r.Address == a {
@@ -106,10 +106,10 @@ func (s *shelf) Versions(ctx context.Context, a provider.Address) ([]provider.Ve
 	return provider.NewestFirst(versions), ctx.Err()
 }
 
-func (s *shelf) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
-	s.asked.Add(1)
-	if s.meanwhile != nil {
-		s.meanwhile()
+func (s *fakeSource) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
+	s.requested.Add(1)
+	if s.onRelease != nil {
+		s.onRelease()
 	}
 	if _, err := s.Versions(ctx, a); err != nil || s.err != nil {
 		return provider.Release{}, cmp.Or(err, s.err)
@@ -128,7 +128,7 @@ func (s *shelf) Release(ctx context.Context, a provider.Address, v provider.Vers
 	return provider.Release{}, fmt.Errorf("%s %s: %w", a, v, provider.ErrVersionNotFound)
 }
 
-func (s *shelf) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
+func (s *fakeSource) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	data, found := s.zips[p.Digest]
 	if !found {
 		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, provider.ErrWrongSource)
@@ -141,25 +141,25 @@ func (s *shelf) Open(ctx context.Context, p provider.Package) (io.ReadCloser, in
 	return sums.NewReadCloser(io.NopCloser(body), p.Filename, p.Size, p.Digest), int64(len(data)), ctx.Err()
 }
 
-// failing is a connection that ended.
+// failing is an interrupted connection.
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// zh is a lock file's hash of a zip.
+// zh returns the zh: hash of a digest.
 func zh(d digest.Digest) lockfile.Hash { return lockfile.Hash(sums.ZH(d)) }
 
-// wrongH1 is that of something else.
+// wrongH1 is the h1: hash of different content.
 var wrongH1 = lockfile.Hash("h1:" + strings.Repeat("A", 43) + "=")
 
-// wrongZH is that of something else.
+// wrongZH is the zh: hash of different content.
 var wrongZH = zh(digest.FromString("something else"))
 
-// zhOfManifest is that of a line of the sums that is about no zip.
+// zhOfManifest is the zh: hash of a file in SHA256SUMS that is not a zip.
 var zhOfManifest = zh(digest.FromString("manifest"))
 
-// stored makes a zip that can't be read from front to back, with entries for
-// directories: its unpacked form has another h1.
+// stored returns a zip that can't be read as a stream. It has directory entries, so its
+// unpacked form has a different h1: hash.
 func stored(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
