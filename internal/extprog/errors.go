@@ -45,7 +45,7 @@ type Error struct {
 
 // ErrNotFound is the error for a program that does not exist. It wraps
 // [exec.ErrNotFound].
-var ErrNotFound error = &Error{Failure: NotFound, Problem: "there is no such program in PATH", err: exec.ErrNotFound}
+var ErrNotFound error = &Error{Failure: NotFound, Problem: "program not found in PATH", err: exec.ErrNotFound}
 
 func (e *Error) Error() string {
 	if e.Stderr == "" {
