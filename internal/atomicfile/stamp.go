@@ -28,10 +28,10 @@ func ParseStamp(text string) (Stamp, error) {
 	return s, nil
 }
 
-// MarshalText returns [Stamp.String].
+// MarshalText returns the same text as String.
 func (s Stamp) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText is [ParseStamp].
+// UnmarshalText parses text like [ParseStamp].
 func (s *Stamp) UnmarshalText(text []byte) (err error) {
 	*s, err = ParseStamp(string(text))
 	return err

@@ -24,7 +24,7 @@ const (
 
 // Entry describes a file or directory below a directory.
 type Entry struct {
-	// Name is the relative path with slashes. The name of a directory ends in a slash.
+	// Name is the relative path with slashes. The name of a directory ends with a slash.
 	Name string `json:"name"`
 	// Stamp is the zero value for a directory.
 	Stamp      Stamp `json:"stamp"`

@@ -102,5 +102,5 @@ func (f *UserFile) Replace(text []byte, mode fs.FileMode) error {
 	if err != nil || !f.Exists() {
 		return err
 	}
-	return giveBack(f.Place, f.info)
+	return restoreOwner(f.Place, f.info)
 }

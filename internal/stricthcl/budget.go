@@ -8,30 +8,30 @@ import (
 )
 
 const (
-	// maxTokens limits the tokens of a text. The parsers keep all of them, and use up to
-	// 400 bytes for each: about 200 MiB in total.
+	// maxTokens is the maximum number of tokens in a text. The parsers keep all tokens
+	// and use up to 400 bytes for each, so about 200 MiB in total.
 	maxTokens = 512 << 10
-	// maxAllTokens limits the tokens of all texts of a budget. A million takes a few
-	// seconds.
+	// maxAllTokens is the maximum number of tokens in all texts of a budget. A million
+	// takes a few seconds.
 	maxAllTokens = 2 << 20
-	// maxJoining limits the effort of joining the pieces of literals, for all texts of
-	// a budget. The unit is about a nanosecond.
+	// maxJoining limits the effort of joining pieces of literals in all texts of a
+	// budget. The unit is about a nanosecond.
 	maxJoining = 1 << 30
-	// chunk is the number of bytes that are split into tokens at a time.
+	// chunk is the number of bytes to split into tokens at a time.
 	chunk = 64 << 10
 )
 
 var tooDeep = fmt.Sprintf("brackets are nested deeper than %d", maxDepth)
 
-// Budget limits the effort of parsing several texts in HCL 2. The zero value is a
-// full budget. It must not be used concurrently.
+// Budget limits the effort of parsing texts in HCL 2. The zero value is a full budget. It
+// must not be used concurrently.
 type Budget struct {
 	tokens, joining int
 }
 
 // Check checks a text in HCL 2's native syntax: the number of tokens, the depth of
-// brackets and templates, the operators of an expression, and the pieces of
-// literals. Errors are *[Error]; syntax errors are left to the parser.
+// brackets and templates, the operators of an expression, and the pieces of literals.
+// Errors are of type *[Error]. Syntax errors are left to the parser.
 func (b *Budget) Check(file string, data []byte) error {
 	s := syntax{file: file, budget: b, open: []expression{{lines: true}}}
 	pos, size := hcl.InitialPos, chunk
@@ -60,8 +60,8 @@ func (b *Budget) Check(file string, data []byte) error {
 	return nil
 }
 
-// CheckJSON checks a text in HCL 2's JSON syntax: the number of tokens, and the depth
-// of brackets. Errors are *[Error]; syntax errors are left to the parser.
+// CheckJSON checks a text in HCL 2's JSON syntax: the number of tokens, and the depth of
+// brackets. Errors are of type *[Error]. Syntax errors are left to the parser.
 func (b *Budget) CheckJSON(file string, data []byte) error {
 	depth, tokens, line, start, quoted, word := 0, 0, 1, 0, false, false
 	for i := 0; i < len(data); i++ {
@@ -113,14 +113,14 @@ func (b *Budget) exceeded(tokens int) string {
 	return ""
 }
 
-// wholeLines returns the tokens up to the last newline that is outside of templates
-// and comments, after which the lexer can start again.
+// wholeLines returns the tokens up to the last newline that is outside of templates and
+// comments. The lexer can start again after this newline.
 func wholeLines(tokens hclsyntax.Tokens) hclsyntax.Tokens {
 	end, templates := 0, 0
 	for i, t := range tokens {
 		switch t.Type {
 		case hclsyntax.TokenStar:
-			// The lexer splits a comment without an end into tokens.
+			// The lexer splits an unclosed comment into tokens.
 			if i > 0 && tokens[i-1].Type == hclsyntax.TokenSlash && tokens[i-1].Range.End.Byte == t.Range.Start.Byte {
 				return tokens[:end]
 			}
@@ -137,7 +137,7 @@ func wholeLines(tokens hclsyntax.Tokens) hclsyntax.Tokens {
 	return tokens[:end]
 }
 
-// syntax follows the tokens of a text.
+// syntax tracks the state of a text while it is tokenized.
 type syntax struct {
 	file   string
 	budget *Budget
@@ -148,8 +148,8 @@ type syntax struct {
 	templates []literals
 }
 
-// expression counts the operators since the last comma or, where lines end
-// expressions, the last line.
+// expression counts the operators since the last comma or, if newlines end expressions,
+// since the last newline.
 type expression struct {
 	operators int
 	lines     bool
@@ -167,12 +167,12 @@ func (s *syntax) fail(at hclsyntax.Token, problem string) error {
 	return &Error{Position: Position{s.file, at.Range.Start.Line, at.Range.Start.Column}, Problem: problem}
 }
 
-// next processes a token, and describes the limit that it exceeds, or returns "".
+// next processes a token. It describes the limit that the token exceeds, or returns "".
 func (s *syntax) next(t hclsyntax.Token) string {
 	last := &s.open[len(s.open)-1]
 	switch t.Type {
 	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenTemplateControl:
-		last.operators++ // a[0][0], and %{if} without an end, nest as operators do
+		last.operators++ // a[0][0], and unclosed %{if}, nest like operators
 		s.open = append(s.open, expression{lines: t.Type == hclsyntax.TokenOBrace})
 	case hclsyntax.TokenTemplateInterp:
 		s.open = append(s.open, expression{})
@@ -222,7 +222,8 @@ func (s *syntax) join(t hclsyntax.Token) {
 		}
 		l.last += len(t.Bytes)
 	case hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
-		// Each joined piece is removed from the list of parts, the rest of which moves.
+		// Each joined piece is removed from the list of parts, which moves all following
+		// parts.
 		s.budget.joining += l.joins * l.parts
 		s.templates = s.templates[:len(s.templates)-1]
 	}

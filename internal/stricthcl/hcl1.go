@@ -21,8 +21,8 @@ const (
 )
 
 // CheckHCL1 checks the depth and the number of brackets of a text in HCL 1's native
-// syntax or, if isJSON, in its JSON syntax. Errors are *[Error]; syntax errors are left
-// to the parser.
+// syntax or, if isJSON is set, in its JSON syntax. Errors are of type *[Error]. Syntax
+// errors are left to the parser.
 func CheckHCL1(file string, data []byte, isJSON bool) error {
 	c := counter{file: file}
 	if isJSON {

@@ -90,7 +90,7 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
-// TestBudget checks that many texts together cost no more than a budget.
+// TestBudget checks that the limits apply to all texts of a budget together.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -1,5 +1,5 @@
 // Package stricthcl reads files in HCL 2's native syntax that contain only values.
-// Unknown and duplicate arguments are errors, with their position in the file.
+// Unknown and duplicate arguments are errors with a position in the file.
 //
 // It also limits the input of the parsers of HCL 1 and HCL 2 ([CheckHCL1], [Budget]): a
 // few kilobytes of brackets can exhaust the stack of a parser or keep it busy for
@@ -16,9 +16,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Decode parses a text, and decodes its blocks and arguments into a struct with the tags
+// Decode parses a text and decodes its blocks and arguments into a struct with the tags
 // of package gohcl. The caller must limit the size of the text. file is the file name in
-// errors, which are of type *[Error] and describe the first problem in the file.
+// errors. Errors are of type *[Error] and describe the first problem in the file.
 func Decode(file string, data []byte, into any) error {
 	if err := new(Budget).Check(file, data); err != nil {
 		return err
@@ -78,8 +78,8 @@ func String(name string, expr hcl.Expression) (string, error) {
 	return value.AsString(), nil
 }
 
-// Strings calls add with each string in a list and with the position of the string. The
-// list must not be empty. name is the name of the argument in errors.
+// Strings calls add with each string in a list and its position. The list must not be
+// empty. name is the name of the argument in errors.
 func Strings(name string, expr hcl.Expression, add func(text string, at hcl.Range) error) error {
 	if value, diags := expr.Value(nil); !diags.HasErrors() && value.IsNull() {
 		return Wrong(expr.Range(), "%s is required", name)

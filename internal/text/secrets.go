@@ -81,7 +81,8 @@ func (e *redactedError) Error() string { return e.text }
 
 func (e *redactedError) Unwrap() error { return e.err }
 
-// forms returns all forms in which the credentials can appear in a text, each once.
+// forms returns all forms in which the credentials can appear in a text, without
+// duplicates.
 func (s Secrets) forms() []string {
 	var forms []string
 	for _, secret := range s {

@@ -16,7 +16,7 @@ type call struct {
 	at stricthcl.Position
 	// sourceIs and versionIs are the expressions of the arguments, or nil.
 	sourceIs, versionIs hcl.Expression
-	// arguments are the values of the module's variables.
+	// arguments maps the module's variables to their values.
 	arguments map[string]hcl.Expression
 
 	// source and version are the values of the expressions in a scope. If the source

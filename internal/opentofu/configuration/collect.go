@@ -11,7 +11,7 @@ import (
 // maxConstraints limits the number of constraints of one provider.
 const maxConstraints = 1000
 
-// constraint is a version constraint, and its position.
+// constraint is a version constraint with its position.
 type constraint struct {
 	provider.Constraint
 	at stricthcl.Position

@@ -16,20 +16,20 @@ import (
 const (
 	// maxConstant limits the length of a template's value in bytes.
 	maxConstant = 4096
-	// maxReferences limits references to references.
+	// maxReferences is the maximum number of nested references.
 	maxReferences = 64
-	// maxSteps limits the expressions and elements that are visited for all sources of a
-	// configuration.
+	// maxSteps is the maximum number of expressions and elements to visit for all sources
+	// of a configuration.
 	maxSteps = 1 << 20
 )
 
-// evaluation resolves the expressions that OpenTofu evaluates before it installs
-// modules: literals, templates, conditions, and references to locals and variables.
-// Functions and all other references are errors. It visits only the targets of references
-// and builds no objects, so the number of steps bounds the cost of an expression.
+// evaluation resolves the expressions that OpenTofu evaluates before it installs modules:
+// literals, templates, conditions, and references to locals and variables. Functions and
+// all other references are errors. It visits only the targets of references and creates
+// no objects, so the number of steps limits the cost of an expression.
 type evaluation struct {
 	reader *reader
-	// scope resolves references. If it is nil, references are errors.
+	// scope resolves references. If nil, references are errors.
 	scope *scope
 	depth int
 }
@@ -82,7 +82,8 @@ func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	return cty.NilVal, errors.New("its form is not supported here")
 }
 
-// text returns the value of an expression as text; it must be a string, number, or boolean.
+// text returns the value of an expression as text. The value must be a string, number, or
+// Boolean.
 func (v evaluation) text(e hcl.Expression) (string, error) {
 	found, err := v.value(e, nil)
 	if err != nil {
@@ -163,8 +164,8 @@ func (v evaluation) element(e hcl.Expression, path []string) (cty.Value, error) 
 	return v.value(found, path[1:])
 }
 
-// json returns the value of an expression in JSON syntax. Strings are templates if references
-// are allowed.
+// json returns the value of an expression in JSON syntax. If references are allowed,
+// strings are templates.
 func (v evaluation) json(e hcl.Expression) (cty.Value, error) {
 	v.reader.steps += e.Range().End.Byte - e.Range().Start.Byte
 	text, ok := literal(e)

@@ -51,8 +51,8 @@ type Call struct {
 	Reason string
 }
 
-// String returns "module.network at main.tf:7:1 ("acme/network/aws"): it is not
-// installed".
+// String returns a text such as "module.network at main.tf:7:1 ("acme/network/aws"): it
+// is not installed".
 func (c Call) String() string {
 	source := "its source can't be resolved"
 	if c.Source != "" {

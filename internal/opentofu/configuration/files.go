@@ -18,8 +18,8 @@ const (
 	maxFile = 4 << 20
 	// maxTotal limits the total size of all files in bytes.
 	maxTotal = 32 << 20
-	// maxKept limits the text of all expressions that sources of modules can refer to, in
-	// bytes. They are kept as parsed, which takes up to 260 times as much memory.
+	// maxKept is the maximum size of all expressions that sources of modules can refer
+	// to, in bytes. The parsed expressions take up to 260 times as much memory.
 	maxKept = 512 << 10
 	// maxFiles limits the number of files.
 	maxFiles = 5_000

@@ -30,8 +30,8 @@ func Load(ctx context.Context, dir string, o Options) (Configuration, error) {
 	return await(ctx, func() (Configuration, error) { return load(ctx, dir, o) })
 }
 
-// await returns the results of f, or the cause of ctx if that is done first. In that case,
-// f keeps running in the background.
+// await returns the results of f, or the cause of ctx if that is canceled first. In this
+// case, f keeps running in the background.
 func await[T any](ctx context.Context, f func() (T, error)) (value T, err error) {
 	done := make(chan struct{})
 	var result T
@@ -100,7 +100,7 @@ type place struct {
 	key, address string
 	// above has the directories of all callers and of the module itself.
 	above []string
-	// scope resolves the references in the module's expressions.
+	// scope resolves references in the module's expressions.
 	scope *scope
 }
 

@@ -147,7 +147,7 @@ func (r *reader) addResource(m *module, b *hcl.Block, override bool) {
 	}
 }
 
-// inner returns the blocks of one kind within a block.
+// inner returns the nested blocks of one kind.
 func (r *reader) inner(b *hcl.Block, header hcl.BlockHeaderSchema) hcl.Blocks {
 	content, ok := r.arguments(b, &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{header}})
 	if !ok {
@@ -198,7 +198,7 @@ func (r *reader) resource(b *hcl.Block) use {
 	return u
 }
 
-// providerArgument returns the local name of a block's provider argument.
+// providerArgument returns the local name in a block's provider argument.
 func (r *reader) providerArgument(b *hcl.Block) (name string, ok bool) {
 	content, ok := r.arguments(b, attributes("provider"))
 	if !ok {

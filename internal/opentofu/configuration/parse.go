@@ -27,7 +27,7 @@ var topLevel = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "variable", LabelNames: []string{"name"}},
 }}
 
-// body reads and parses a file. Its errors are added to the problems.
+// body reads and parses a file. Errors are added to the problems.
 func (r *reader) body(ctx context.Context, path string) (hcl.Body, bool) {
 	data, ok := r.read(ctx, path)
 	if !ok {

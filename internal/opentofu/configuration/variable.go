@@ -27,8 +27,8 @@ type scope struct {
 	// arguments are the values of the variables, which refer to the caller's scope.
 	arguments map[string]hcl.Expression
 	caller    *scope
-	// files returns the arguments of a root module from its .tfvars files, and
-	// environment those of TF_VAR_NAME.
+	// files returns the values of the root module's variables from .tfvars files.
+	// environment has the values of TF_VAR_NAME.
 	files       func() map[string]hcl.Expression
 	environment map[string]string
 	// unknown reports whether variables can have unknown values.
@@ -43,7 +43,7 @@ type variable struct {
 	kind hcl.Expression
 }
 
-// constraint returns the type of a variable.
+// constraint returns the type of the variable.
 func (b variable) constraint() (cty.Type, error) {
 	if b.kind == nil {
 		return cty.DynamicPseudoType, nil
@@ -139,7 +139,7 @@ func elementType(t cty.Type, path []string) (cty.Type, bool) {
 	return t, true
 }
 
-// rootScope returns the scope of a root module in a directory.
+// rootScope returns the scope of the root module in a directory.
 func (r *reader) rootScope(ctx context.Context, dir string, m *module) *scope {
 	return &scope{
 		module: m, environment: r.options.Variables, unknown: r.options.UnknownVariables,
@@ -177,7 +177,7 @@ func (r *reader) variableFiles(ctx context.Context, dir string) map[string]hcl.E
 	return values
 }
 
-// named reads locals and variables. Those of override files take precedence.
+// named reads locals and variables. Blocks of override files take precedence.
 func (r *reader) named(m *module, b *hcl.Block) {
 	all, _ := b.Body.JustAttributes() // validation blocks are ignored
 	if b.Type == "locals" {

@@ -11,29 +11,28 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ErrNotSupported is the error about a part of the configuration that OpenTofu uses and
-// this package does not support.
+// ErrNotSupported is returned for settings that OpenTofu uses and this package doesn't
+// support.
 var ErrNotSupported = provider.Errorf(provider.Misuse, "not supported yet")
 
 func notSupported(a provider.Address, m cliconfig.Method) error {
 	return fmt.Errorf("OpenTofu would look for %s by %s, which is %w", a, m, ErrNotSupported)
 }
 
-// UnresolvedError says that no method has what was asked for, and what each of
-// them answered. It wraps their errors, and [provider.ErrProviderNotFound] when
-// none was asked.
+// UnresolvedError reports that no installation method has a version or package. It wraps
+// the errors of the methods or, if no method matches the provider,
+// [provider.ErrProviderNotFound].
 type UnresolvedError struct {
 	Address provider.Address
-	// Version is the zero value when versions were asked for.
+	// Version is the zero value if versions were requested.
 	Version provider.Version
-	// attempts are in the order of methods.
+	// attempts lists the attempts in the order of the methods.
 	attempts []attempt
-	// missing is set when versions or packages are there, but none for the
-	// platform.
+	// missing is set if versions or packages exist, but not for the platform.
 	missing *provider.PlatformError
 }
 
-// attempt is what a method answered.
+// attempt is the error of a method.
 type attempt struct {
 	method cliconfig.Method
 	err    error
@@ -50,10 +49,10 @@ func (e *UnresolvedError) Error() string {
 	return e.text(what, "")
 }
 
-// Kind is [provider.Refused].
+// Kind returns [provider.Refused].
 func (e *UnresolvedError) Kind() provider.ErrorKind { return provider.Refused }
 
-// Within returns the text for a message that has named the release.
+// Within returns the text for a message that already contains the release.
 func (e *UnresolvedError) Within(a provider.Address, v provider.Version) string {
 	switch {
 	case e.Address != a || e.Version != v:
@@ -64,7 +63,8 @@ func (e *UnresolvedError) Within(a provider.Address, v provider.Version) string 
 	return e.text("it", "")
 }
 
-// text names what was looked for as it is given, and what is missing of it.
+// text returns the message. what is the requested object, and missing describes what is
+// missing.
 func (e *UnresolvedError) text(what, missing string) string {
 	if len(e.attempts) == 0 {
 		return fmt.Sprintf("%v: no installation method of the CLI configuration is for %s", provider.ErrProviderNotFound, what)
@@ -79,8 +79,7 @@ func (e *UnresolvedError) text(what, missing string) string {
 	return fmt.Sprintf("no installation method has %s: %s", what, strings.Join(answers, "; "))
 }
 
-// Unwrap returns the errors of the methods, in an order that puts what says most
-// first.
+// Unwrap returns the errors of the methods, with the most specific ones first.
 func (e *UnresolvedError) Unwrap() []error {
 	var all []error
 	if e.missing != nil {
@@ -95,14 +94,14 @@ func (e *UnresolvedError) Unwrap() []error {
 	return all
 }
 
-// NoMirrorError says that no oci_mirror of the configuration is for a provider,
-// so that nothing says which repository it belongs in.
+// NoMirrorError reports that no oci_mirror of the configuration matches a provider, so
+// its repository is unknown.
 type NoMirrorError struct {
 	Address provider.Address
-	// Block is an example of what to write, a provider_installation block.
+	// Block is an example of a provider_installation block that would match.
 	Block string
-	// Position is where such a block is already, to which the oci_mirror would
-	// have to be added; the zero value when there is none.
+	// Position is the position of the existing provider_installation block, or the zero
+	// value.
 	Position stricthcl.Position
 }
 
@@ -110,10 +109,10 @@ func (e *NoMirrorError) Error() string {
 	return fmt.Sprintf("no oci_mirror of the CLI configuration is for %s, so it names no repository", e.Address)
 }
 
-// Kind is [provider.Misuse].
+// Kind returns [provider.Misuse].
 func (e *NoMirrorError) Kind() provider.ErrorKind { return provider.Misuse }
 
-// unsupported is the source of a method that is not supported.
+// unsupported is the source of an unsupported method.
 type unsupported struct{ method cliconfig.Method }
 
 func (u unsupported) Versions(_ context.Context, a provider.Address) ([]provider.Version, error) {

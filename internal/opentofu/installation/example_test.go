@@ -29,7 +29,7 @@ provider_installation {
 		return
 	}
 	i, err := installation.New(installation.Options{Config: config, OCI: func(template.Template) provider.Source {
-		return oci.New(nil) // nothing is asked here
+		return oci.New(nil) // not used here
 	}})
 	if err != nil {
 		fmt.Println(err)
@@ -49,8 +49,8 @@ provider_installation {
 	//  no oci_mirror of the CLI configuration is for registry.opentofu.org/acme/thing, so it names no repository
 }
 
-// An Installation is the source of what OpenTofu would install: the methods of
-// the CLI configuration are asked as OpenTofu asks them.
+// An Installation provides the releases that OpenTofu would install according to the CLI
+// configuration.
 func ExampleNew() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -78,7 +78,7 @@ provider_installation {
 		Direct: origin.New(origin.Options{HTTP: server.Client(), Services: server.Services()}),
 		OCI: func(template.Template) provider.Source {
 			return oci.New(func(provider.Address) (repository.Reader, error) {
-				return repository.NewLayout(layout), nil // in earnest: the repository that the template names
+				return repository.NewLayout(layout), nil // in real programs, the repository of the template
 			})
 		},
 	})

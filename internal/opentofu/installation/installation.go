@@ -1,22 +1,20 @@
-// Package installation is where OpenTofu's CLI configuration says that providers
-// come from: a source of releases that asks the methods of the configuration as
-// OpenTofu would, and the way from an address to the repository that an
-// oci_mirror has for it.
+// Package installation provides the releases that OpenTofu would install according to its
+// CLI configuration. It also determines the repository of a provider from oci_mirror
+// blocks.
 //
-// Use it where your program is to find providers where OpenTofu on the same
-// machine would. Where you know the place, use a source of package source.
+// Use it to find providers in the same places as OpenTofu on the same machine. If you
+// know the place, use a package below source.
 //
-// The rules, which are those of OpenTofu's MultiSource and the sources below it:
+// The rules are the rules of OpenTofu's MultiSource and its sources:
 //
-//   - Versions are those of all methods that are for the provider. A method that
-//     does not know it adds none; any other error ends the search.
-//   - A package comes from the first method that has it. A method is passed over
-//     when it lacks the platform; direct and filesystem_mirror also when they
-//     lack the version or do not know the provider. An oci_mirror that lacks
-//     either, and every other error, ends the search.
-//   - Without a provider_installation block there are OpenTofu's plugin
-//     directories, as far as they exist, and then direct for all providers of
-//     which those have nothing.
+//   - Versions are merged from all methods that match the provider. A method that doesn't
+//     know the provider is skipped. Any other error ends the search.
+//   - A package comes from the first method that has it. A method is skipped if it lacks the
+//     platform. The methods direct and filesystem_mirror are also skipped if they lack the
+//     version or the provider. If an oci_mirror lacks either, or any other error occurs, the
+//     search ends.
+//   - Without a provider_installation block, the methods are OpenTofu's existing plugin
+//     directories, and direct for all providers that are not in these directories.
 package installation
 
 import (
@@ -30,24 +28,24 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Options say what an [Installation] is made of.
+// Options configures an [Installation].
 type Options struct {
-	// Config is the configuration. Only its Installation counts here.
+	// Config is the CLI configuration. Only its Installation is used.
 	Config cliconfig.Config
-	// PluginDirs are the directories that count without a provider_installation
-	// block, see [cliconfig.Environment.PluginDirs].
+	// PluginDirs lists the directories to use without a provider_installation block. See
+	// [cliconfig.Environment.PluginDirs].
 	PluginDirs []string
-	// Direct is the source of releases at their origin registries. Needed where
-	// a method is direct, as it is without a block.
+	// Direct is the source of releases in origin registries. It is required if a method
+	// is direct, or without a provider_installation block.
 	Direct provider.Source
-	// OCI makes the source of the repositories that a template names. Needed
-	// where a method is an oci_mirror.
+	// OCI returns the source for the repositories of a template. It is required if a
+	// method is an oci_mirror.
 	OCI func(template.Template) provider.Source
 }
 
-// Installation resolves providers as the CLI configuration says. It is a
-// [provider.Source], safe for concurrent use, and like every one it lives for
-// one run.
+// Installation provides releases according to a CLI configuration. It is a
+// [provider.Source] and safe for concurrent use. Like other sources, it must be used for
+// a single run only.
 type Installation struct {
 	block   *cliconfig.Installation
 	methods []*method
@@ -55,15 +53,16 @@ type Installation struct {
 
 var _ provider.Capable = (*Installation)(nil)
 
-// method is an installation method and what answers for it.
+// method is an installation method with its source.
 type method struct {
 	cliconfig.Method
 	source provider.Source
-	// unless: the method is not for providers that one of these sources has.
+	// unless lists sources that exclude providers: the method is not used for providers
+	// in them.
 	unless []provider.Source
 }
 
-// New makes the sources of all methods; nothing is asked yet but whether the
+// New creates the sources of all methods. It makes no requests, but checks whether the
 // plugin directories exist.
 func New(o Options) (*Installation, error) {
 	i := &Installation{block: o.Config.Installation}
@@ -90,7 +89,7 @@ func New(o Options) (*Installation, error) {
 	return i, nil
 }
 
-// implicit returns the methods that count without a provider_installation block.
+// implicit returns the methods that apply without a provider_installation block.
 func implicit(dirs []string) []cliconfig.Method {
 	var methods []cliconfig.Method
 	for _, dir := range dirs {
@@ -101,7 +100,7 @@ func implicit(dirs []string) []cliconfig.Method {
 	return append(methods, cliconfig.Method{Kind: cliconfig.Direct})
 }
 
-// source makes the source of a method.
+// source returns the source of a method.
 func (o Options) source(m cliconfig.Method) (provider.Source, error) {
 	switch m.Kind {
 	case cliconfig.Direct:

@@ -9,14 +9,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// located is the locator of what a method's source gave, around that source's
-// own.
+// located is the locator of a release or package from a method. It wraps the locator of
+// the method's source.
 type located struct {
 	source provider.Source
 	inner  any
 }
 
-// located marks a release as this method's.
+// located adds locators to a release.
 func (m *method) located(r provider.Release) provider.Release {
 	r.Locator = located{m.source, r.Locator}
 	r.Packages = slices.Clone(r.Packages)
@@ -26,7 +26,7 @@ func (m *method) located(r provider.Release) provider.Release {
 	return r
 }
 
-// merged puts together what several methods gave of a release.
+// merged merges parts of a release from multiple methods.
 func merged(parts []provider.Release) provider.Release {
 	if len(parts) == 1 {
 		return parts[0]
@@ -48,14 +48,14 @@ func merged(parts []provider.Release) provider.Release {
 	return r
 }
 
-// at returns the source of a package, and the package as that source gave it.
+// at returns the source of a package, and the package with the locator of that source.
 func at(p provider.Package) (provider.Source, provider.Package, bool) {
 	at, ok := p.Locator.(located)
 	p.Locator = at.inner
 	return at.source, p, ok
 }
 
-// Open opens the zip at the source that the package came from.
+// Open opens the zip of a package in its source.
 func (i *Installation) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	src, inner, ok := at(p)
 	if !ok {
@@ -64,15 +64,15 @@ func (i *Installation) Open(ctx context.Context, p provider.Package) (io.ReadClo
 	return src.Open(ctx, inner)
 }
 
-// Capabilities are those of the methods, as far as they can be asked about what a
-// method gave. Which method is for a provider is known only when it is asked, so
-// what is known of a release for less than it costs is not among them.
+// Capabilities returns the operations that are supported for packages and releases of the
+// methods' sources. Operations that would be cheaper than Release are missing, because
+// only Release determines the method of a provider.
 func (i *Installation) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Denied: i.denied, Documents: i.documents, Stat: i.stat, Path: i.path, Directory: i.directory}
 }
 
-// denied lists the versions that the methods for a provider deny. Errors of a method are
-// ignored here, because Versions returns them.
+// denied returns the versions that the matching methods deny. It ignores errors, because
+// Versions returns them.
 func (i *Installation) denied(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	methods, err := i.candidates(ctx, a)
 	if err != nil {
@@ -88,8 +88,7 @@ func (i *Installation) denied(ctx context.Context, a provider.Address) ([]provid
 	return provider.NewestFirst(all), ctx.Err()
 }
 
-// documents returns those about all packages of a release, from the methods that
-// it came from.
+// documents returns documents about all packages of a release from its methods.
 func (i *Installation) documents(ctx context.Context, r provider.Release) ([]provider.Document, error) {
 	parts, several := r.Locator.([]provider.Release)
 	if !several {
@@ -115,7 +114,7 @@ func (i *Installation) documents(ctx context.Context, r provider.Release) ([]pro
 	return all, nil
 }
 
-// stat checks that a package's zip exists, if its source has that capability.
+// stat checks that a package's zip exists, if its source supports that.
 func (i *Installation) stat(ctx context.Context, p provider.Package) (checked bool, err error) {
 	if src, inner, ok := at(p); ok {
 		if stat := provider.CapabilitiesOf(src).Stat; stat != nil {
@@ -125,7 +124,7 @@ func (i *Installation) stat(ctx context.Context, p provider.Package) (checked bo
 	return false, nil
 }
 
-// path returns the local file that a package's zip is.
+// path returns the path of a package's zip if it is a local file.
 func (i *Installation) path(p provider.Package) (string, bool) {
 	if src, inner, ok := at(p); ok {
 		if path := provider.CapabilitiesOf(src).Path; path != nil {
@@ -135,8 +134,7 @@ func (i *Installation) path(p provider.Package) (string, bool) {
 	return "", false
 }
 
-// directory returns the directory of a package that a filesystem_mirror has
-// unpacked.
+// directory returns the directory of an unpacked package in a filesystem_mirror.
 func (i *Installation) directory(p provider.Package) (string, bool) {
 	if src, inner, ok := at(p); ok {
 		if directory := provider.CapabilitiesOf(src).Directory; directory != nil {

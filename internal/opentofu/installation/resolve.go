@@ -10,9 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Versions lists the versions of all methods that are for the provider. Errors
-// are *[UnresolvedError], [ErrNotSupported], and those of the method that
-// ended the search.
+// Versions returns the versions of all matching methods. It returns *[UnresolvedError],
+// [ErrNotSupported], and the error of a method that ends the search.
 func (i *Installation) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	methods, err := i.candidates(ctx, a)
 	if err != nil {
@@ -37,10 +36,10 @@ func (i *Installation) Versions(ctx context.Context, a provider.Address) ([]prov
 	return provider.NewestFirst(all), nil
 }
 
-// Release finds each platform's package at the first method that has it. Where
-// several methods gave some, the evidence about a method's release is with each
-// of its packages. Without platforms it is the release of the first method that
-// has the version. Errors are as those of Versions.
+// Release returns a release whose packages come from the first method that has each
+// platform. If multiple methods are used, the documents of each method's release are
+// attached to its packages. Without platforms, it returns the release of the first method
+// that has the version. It returns the same errors as Versions.
 func (i *Installation) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	methods, err := i.candidates(ctx, a)
 	if err != nil {
@@ -69,7 +68,7 @@ func (i *Installation) Release(ctx context.Context, a provider.Address, v provid
 	return provider.Release{}, unresolved.about(wanted, parts)
 }
 
-// candidates returns the methods that are for a provider, in their order.
+// candidates returns the methods that match a provider in order.
 func (i *Installation) candidates(ctx context.Context, a provider.Address) ([]*method, error) {
 	if i.block != nil {
 		if override, found := i.block.DevOverrides[a]; found {
@@ -92,7 +91,7 @@ func (i *Installation) candidates(ctx context.Context, a provider.Address) ([]*m
 	return methods, nil
 }
 
-// left reports whether none of the sources that come before has the provider.
+// left reports whether none of the sources in unless has the provider.
 func (m *method) left(ctx context.Context, a provider.Address) (bool, error) {
 	for _, src := range m.unless {
 		_, err := src.Versions(ctx, a)
@@ -102,14 +101,14 @@ func (m *method) left(ctx context.Context, a provider.Address) (bool, error) {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		// What else is wrong with the directory is told when it is asked itself.
+		// Other problems are reported when the directory is used.
 	}
 	return true, nil
 }
 
-// release asks the method for the wanted platforms, or for those of them that it
-// has: then with a *[provider.PlatformError] beside it. All are wanted when none
-// is named.
+// release returns the release of a method for the given platforms, or for all if there
+// are none. If the method lacks some platforms, it returns the others and a
+// *[provider.PlatformError].
 func (m *method) release(ctx context.Context, a provider.Address, v provider.Version, wanted []provider.Platform) (provider.Release, error) {
 	r, err := m.source.Release(ctx, a, v, wanted...)
 	var missing, still *provider.PlatformError
@@ -120,8 +119,8 @@ func (m *method) release(ctx context.Context, a provider.Address, v provider.Ver
 	if len(has) == 0 || len(has) == len(wanted) {
 		return provider.Release{}, err
 	}
-	// A registry may list a platform that it then does not have, so fewer may
-	// come back once more; each time there is one less to ask for.
+	// A registry can list a platform without a package, so another platform can be
+	// missing. The list gets shorter each time.
 	r, again := m.release(ctx, a, v, has)
 	if again != nil && !errors.As(again, &still) {
 		return provider.Release{}, again
@@ -129,9 +128,9 @@ func (m *method) release(ctx context.Context, a provider.Address, v provider.Ver
 	return r, err
 }
 
-// passedOver reports whether OpenTofu goes on to the next method. What ends its
-// search, beside 401 and 403, is the answer of an oci_mirror that it has no such
-// tag: also where it has no such repository.
+// passedOver reports whether OpenTofu continues with the next method. The search ends
+// after errors 401 and 403, and if the registry of an oci_mirror reports that a tag or
+// repository doesn't exist.
 func (m *method) passedOver(err error) bool {
 	var missing *provider.PlatformError
 	if errors.As(err, &missing) {
@@ -141,7 +140,7 @@ func (m *method) passedOver(err error) bool {
 	return absent && (m.Kind == cliconfig.Direct || m.Kind == cliconfig.FilesystemMirror)
 }
 
-// failed says which method ended the search.
+// failed adds the method that ended the search to an error.
 func (m *method) failed(err error) error {
 	if errors.Is(err, ErrNotSupported) {
 		return err
@@ -149,7 +148,7 @@ func (m *method) failed(err error) error {
 	return fmt.Errorf("installation method %s: %w", m.Method, err)
 }
 
-// about adds which platform is missing, where some method knows the version.
+// about sets the missing platform if some method has the version.
 func (e *UnresolvedError) about(wanted []provider.Platform, parts []provider.Release) error {
 	var have []provider.Platform
 	known := false

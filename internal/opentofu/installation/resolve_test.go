@@ -24,16 +24,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 )
 
-// Platforms that no test machine has.
+// Platforms on which no tests run.
 const (
 	haiku = "haiku_riscv64"
 	plan9 = "plan9_mips"
 )
 
-// methods makes the methods of a test, in their order.
+// methods creates the methods of a test in order.
 type methods func(t *testing.T, w *world) []cliconfig.Method
 
-// is asks for a condition, by errors.Is.
+// is returns a predicate that uses errors.Is.
 func is(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
 
 func isUnresolved(err error) bool {
@@ -160,9 +160,9 @@ func TestRelease(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		methods methods
-		// only are the platforms asked for, of version 1.0.0.
+		// only lists the requested platforms of version 1.0.0.
 		only []string
-		// want says from which method each platform comes.
+		// want lists the expected method of each platform.
 		want  []string
 		fails func(error) bool
 	}{
@@ -206,8 +206,8 @@ func TestRelease(t *testing.T) {
 			mirror := w.edited(t, w.push(t, "mirror", has{"1.0.0 " + haiku}), func(x *ocispec.Index) { x.Manifests = append(x.Manifests, x.Manifests[0]) })
 			return []cliconfig.Method{mirror, w.offer(t, has{"1.0.0 " + haiku})}
 		}, []string{haiku}, nil, isFormat},
-		// A tag that is not there ends OpenTofu's search, which is why direct has
-		// to exclude what a mirror has.
+		// A missing tag ends OpenTofu's search, so direct must exclude providers in a
+		// mirror.
 		{"a mirror that lacks the version", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.push(t, "mirror", has{"2.0.0 " + haiku}), w.offer(t, has{"1.0.0 " + haiku})}
 		}, []string{haiku}, nil, is(provider.ErrVersionNotFound)},
@@ -283,7 +283,7 @@ func TestImplicitMethods(t *testing.T) {
 	w.offer(t, has{"1.0.0 " + haiku, "3.0.0 " + haiku})
 	a := address(t, thing)
 
-	// What the directories have comes from nowhere else.
+	// Providers in the directories come from nowhere else.
 	local := install(t, w.options(nil, filepath.Join(w.root, "none"), first.Path, second.Path))
 	versions, err := local.Versions(t.Context(), a)
 	if err != nil || fmt.Sprint(versions) != "[2.0.0 1.0.0]" {
@@ -303,7 +303,7 @@ func TestImplicitMethods(t *testing.T) {
 		t.Errorf("the origin was asked %d times", n)
 	}
 
-	// Everything else comes from the origin.
+	// All other providers come from the origin registry.
 	empty := w.unpacked(t, "empty", nil)
 	write(t, filepath.Join(empty.Path, "README"), nil)
 	direct := install(t, w.options(nil, empty.Path))
@@ -440,8 +440,8 @@ func TestNewWantsTheSourcesOfItsMethods(t *testing.T) {
 	}
 }
 
-// answered are a mirror whose registry answers with a status and codes, and an
-// origin that has the provider.
+// answered returns a mirror whose registry responds with a status and error codes, and an
+// origin registry that has the provider.
 func answered(status int, codes ...string) methods {
 	return func(t *testing.T, w *world) []cliconfig.Method {
 		t.Helper()

@@ -6,12 +6,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// exampleTemplate is what an example of a block names; example.com belongs to
-// nobody.
+// exampleTemplate is the template in an example block. The domain example.com is
+// reserved.
 const exampleTemplate = "registry.example.com/providers/${namespace}/${type}"
 
-// Target returns the repository to put a provider in: the one that the first
-// oci_mirror for it names, and that method. Errors are *[NoMirrorError] and
+// Target returns the repository of a provider and its method, which is the first
+// oci_mirror that matches. Errors are of type *[NoMirrorError] and
 // *[template.ReferenceError].
 func (i *Installation) Target(a provider.Address) (template.Reference, cliconfig.Method, error) {
 	for _, m := range i.methods {
@@ -38,26 +38,26 @@ func (i *Installation) Target(a provider.Address) (template.Reference, cliconfig
 	return template.Reference{}, cliconfig.Method{}, missing
 }
 
-// overridden is the method for an entry of dev_overrides.
+// overridden returns the method for a dev_overrides entry.
 func overridden(o cliconfig.DevOverride) cliconfig.Method {
 	return cliconfig.Method{Kind: cliconfig.DevOverrides, Path: o.Path, Position: o.Position}
 }
 
-// Step says whether a method is for a provider, and why.
+// Step describes whether a method matches a provider, and why.
 type Step struct {
 	Method cliconfig.Method
-	// Matches tells that the method is asked.
+	// Matches reports whether the method is used.
 	Matches bool
-	// Pattern is the include or exclude pattern that decided; the zero value
-	// when none did.
+	// Pattern is the decisive include or exclude pattern, or the zero value if no pattern
+	// matches.
 	Pattern provider.Pattern
-	// Unless tells that the method is asked only for what no filesystem_mirror
-	// before it has, as direct is without a provider_installation block.
+	// Unless reports that the method is only used for packages that no preceding
+	// filesystem_mirror has, like direct without a provider_installation block.
 	Unless bool
 }
 
-// Explain returns a step for each method in their order, led by one for the
-// dev_overrides entry of the provider if there is one. Nobody is asked for that.
+// Explain returns a step for each method in order. If the provider has a dev_overrides
+// entry, a step for the entry comes first. It makes no requests.
 func (i *Installation) Explain(a provider.Address) []Step {
 	var steps []Step
 	if i.block != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// configured reads a configuration as it is written.
+// configured parses a configuration.
 func configured(t *testing.T, text string) *installation.Installation {
 	t.Helper()
 	config, err := cliconfig.Parse("rc", []byte(text))
@@ -94,7 +94,7 @@ func TestTargetWithoutAMirror(t *testing.T) {
 			if missing.Position.String() != test.at {
 				t.Errorf("the block there is at %q, want %q", missing.Position, test.at)
 			}
-			// Following the advice helps.
+			// The proposed block solves the problem.
 			if _, _, err := configured(t, missing.Block).Target(address(t, "a.example/acme/thing")); err != nil {
 				t.Error(err)
 			}

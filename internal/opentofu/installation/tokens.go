@@ -15,9 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// Tokens returns the tokens for origin registries in OpenTofu's order: those
-// of TF_TOKEN_…, then of credentials blocks, and for hosts without either the
-// credentials_helper's.
+// Tokens returns the tokens for origin registries in OpenTofu's order of precedence:
+// TF_TOKEN_… variables, credentials blocks, and the credentials_helper.
 //
 // notFound is called with a note if the helper does not exist.
 func Tokens(config cliconfig.Config, env cliconfig.Environment, notFound func(note string)) func(context.Context, svchost.Hostname) (origin.Token, error) {
@@ -52,13 +51,13 @@ func Tokens(config cliconfig.Config, env cliconfig.Environment, notFound func(no
 	}
 }
 
-// statedBy says where a token is from that no helper gave.
+// statedBy describes the origin of a token that is not from a helper.
 func statedBy(host svchost.Hostname, variable, token string) string {
 	switch {
 	case variable != "":
 		name := "TF_TOKEN_" + strings.NewReplacer("-", "__", ".", "_").Replace(string(host))
 		if os.Getenv(name) != variable {
-			name = "TF_TOKEN variable" // it is written in another way
+			name = "TF_TOKEN variable" // the name is written differently
 		}
 		return name + " of the environment"
 	case token == "":

@@ -37,12 +37,11 @@ const (
 	thing      = originHost + "/acme/thing"
 )
 
-// has is the content of a method: "1.0.0 haiku_riscv64 plan9_mips", a line a
-// version.
+// has is the content of a method. Each line has the form "1.0.0 haiku_riscv64
+// plan9_mips".
 type has []string
 
-// world is an origin registry, OCI repositories and directories that methods
-// refer to.
+// world has an origin registry, OCI repositories, and directories for methods.
 type world struct {
 	origin *origintest.Origin
 	direct *origin.Source
@@ -63,8 +62,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// options are those of an installation with a block, or with the implicit
-// methods when that is nil.
+// options returns the options for a block, or for the implicit methods if it is nil.
 func (w *world) options(block *cliconfig.Installation, dirs ...string) installation.Options {
 	return installation.Options{
 		Config: cliconfig.Config{Installation: block}, PluginDirs: dirs, Direct: w.direct,
@@ -82,7 +80,7 @@ func (w *world) repository(t template.Template, a provider.Address) (repository.
 	return repository.Open(ref, repository.Options{HTTP: w.client})
 }
 
-// block makes the methods of a block.
+// block returns a block with methods.
 func block(methods ...cliconfig.Method) *cliconfig.Installation {
 	for n := range methods {
 		methods[n].Position = stricthcl.Position{File: "rc", Line: n + 2, Column: 3}
@@ -90,7 +88,7 @@ func block(methods ...cliconfig.Method) *cliconfig.Installation {
 	return &cliconfig.Installation{Position: stricthcl.Position{File: "rc", Line: 1, Column: 1}, Methods: methods}
 }
 
-// offer puts releases into the origin registry; the method is direct.
+// offer adds releases to the origin registry and returns a direct method.
 func (w *world) offer(t *testing.T, content has) cliconfig.Method {
 	t.Helper()
 	each(t, content, func(v provider.Version, platforms []provider.Platform) {
@@ -105,7 +103,7 @@ func (w *world) offer(t *testing.T, content has) cliconfig.Method {
 	return cliconfig.Method{Kind: cliconfig.Direct}
 }
 
-// push puts releases into image layouts of a name; the method is an oci_mirror.
+// push pushes releases to image layouts and returns an oci_mirror.
 func (w *world) push(t *testing.T, name string, content has) cliconfig.Method {
 	t.Helper()
 	m := cliconfig.Method{Kind: cliconfig.OCIMirror, Template: parseTemplate(t, "oci-layout:"+filepath.ToSlash(w.root)+"/"+name+"/{namespace}/{type}")}
@@ -132,7 +130,7 @@ func (w *world) push(t *testing.T, name string, content has) cliconfig.Method {
 	return m
 }
 
-// edited changes the index of version 1.0.0 in a mirror.
+// edited modifies the index of version 1.0.0 in a mirror.
 func (w *world) edited(t *testing.T, m cliconfig.Method, edit func(x *ocispec.Index)) cliconfig.Method {
 	t.Helper()
 	repo, err := w.repository(m.Template, address(t, thing))
@@ -158,7 +156,7 @@ func (w *world) edited(t *testing.T, m cliconfig.Method, edit func(x *ocispec.In
 	return m
 }
 
-// packed makes a filesystem mirror of zips.
+// packed creates a filesystem_mirror of zips.
 func (w *world) packed(t *testing.T, name string, content has) cliconfig.Method {
 	t.Helper()
 	dir := filepath.Join(w.root, name)
@@ -171,7 +169,7 @@ func (w *world) packed(t *testing.T, name string, content has) cliconfig.Method 
 	return cliconfig.Method{Kind: cliconfig.FilesystemMirror, Path: dir}
 }
 
-// unpacked makes a filesystem mirror of directories.
+// unpacked creates a filesystem_mirror of unpacked packages.
 func (w *world) unpacked(t *testing.T, name string, content has) cliconfig.Method {
 	t.Helper()
 	dir := filepath.Join(w.root, name)
@@ -183,15 +181,15 @@ func (w *world) unpacked(t *testing.T, name string, content has) cliconfig.Metho
 	return cliconfig.Method{Kind: cliconfig.FilesystemMirror, Path: dir}
 }
 
-// locked is an oci_mirror in a registry that wants a login.
+// locked returns an oci_mirror in a registry that requires credentials.
 func (w *world) locked(t *testing.T) cliconfig.Method {
 	t.Helper()
 	host := registrytest.Serve(t, w.ca, registrytest.New(registrytest.Options{Username: "u", Password: "p"}))
 	return cliconfig.Method{Kind: cliconfig.OCIMirror, Template: parseTemplate(t, host+"/{namespace}/{type}")}
 }
 
-// refusing is an oci_mirror in a registry that answers to lists of tags with a
-// status and an error for each code.
+// refusing returns an oci_mirror in a registry that responds to tag list requests with a
+// status and error codes.
 func (w *world) refusing(t *testing.T, status int, codes ...string) cliconfig.Method {
 	t.Helper()
 	registry := registrytest.New(registrytest.Options{})
@@ -207,14 +205,14 @@ func (w *world) refusing(t *testing.T, status int, codes ...string) cliconfig.Me
 	return cliconfig.Method{Kind: cliconfig.OCIMirror, Template: parseTemplate(t, host+"/{namespace}/{type}")}
 }
 
-// absent is an oci_mirror in a registry that has no repositories.
+// absent returns an oci_mirror in a registry without repositories.
 func (w *world) absent(t *testing.T) cliconfig.Method {
 	t.Helper()
 	host := registrytest.Serve(t, w.ca, registrytest.New(registrytest.Options{}))
 	return cliconfig.Method{Kind: cliconfig.OCIMirror, Template: parseTemplate(t, host+"/{namespace}/{type}")}
 }
 
-// from tells which method a package came from: its name is in the program.
+// from returns the method that a package came from, whose name is in the executable.
 func from(t *testing.T, i *installation.Installation, p provider.Package) string {
 	t.Helper()
 	if dir, ok := i.Capabilities().Directory(p); ok {
