@@ -40,7 +40,7 @@ the network.
 
 The lock file is that of the directory where COMMAND works: -chdir, --working-dir of
 terragrunt, and --chdir count. Where there is none it is written first, for all
-platforms, as tofu-oci lock does; where there is no configuration either, tofu and
+platforms, as tofu-oci lock does; where no configuration found either, tofu and
 terraform run as they are. For terragrunt, whose directories nobody knows
 beforehand, name all lock files.
 

@@ -172,7 +172,7 @@ func (l locking) directories() ([]string, error) {
 	}
 	roots, err := configuration.Roots(l.c.Context, l.options.Configuration, dirs...)
 	if err == nil && len(roots) == 0 {
-		err = usagef("--recursive: there is no configuration in or below %s", strings.Join(dirs, ", "))
+		err = usagef("--recursive: no configuration found in or below %s", strings.Join(dirs, ", "))
 	}
 	return roots, err
 }

@@ -153,7 +153,7 @@ func (f *File) commit(move func(from, to string) error) error {
 		return f.named(err)
 	}
 	if err := move(f.f.Name(), f.final); err != nil {
-		return fmt.Errorf("naming %s: %w", f.final, err)
+		return fmt.Errorf("renaming a temporary file to %s: %w", f.final, err)
 	}
 	f.ended = true
 	return syncDirectory(filepath.Dir(f.final))

@@ -26,7 +26,7 @@ func WithLock(ctx context.Context, dir string, do func() error) error {
 	path := filepath.Join(dir, LockName)
 	// Opening a pipe could block forever.
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("locking %s: it is no file", path)
+		return fmt.Errorf("locking %s: not a regular file", path)
 	}
 	lock := flock.New(path, flock.SetPermissions(0o644))
 	if _, err := lock.TryLockContext(ctx, poll); err != nil {

@@ -13,7 +13,7 @@ import (
 // reserve space. If the free space is unknown, CheckRoom returns nil.
 func CheckRoom(dir string, size int64) error {
 	if free, known := room(existing(dir)); known && free < size {
-		return fmt.Errorf("%w: %d bytes are needed, and %d are free", syscall.ENOSPC, size, free)
+		return fmt.Errorf("%w: %d bytes required, %d available", syscall.ENOSPC, size, free)
 	}
 	return nil
 }

@@ -20,11 +20,11 @@ func NewScratchFile(dir string, size int64) (*ScratchFile, error) {
 	dir = cmp.Or(dir, os.TempDir())
 	Sweep(dir)
 	if err := CheckRoom(dir, size); err != nil {
-		return nil, fmt.Errorf("keeping a zip in %s: %w", dir, err)
+		return nil, fmt.Errorf("creating a temporary file in %s: %w", dir, err)
 	}
 	f, err := os.CreateTemp(dir, TemporaryPattern)
 	if err != nil {
-		return nil, fmt.Errorf("keeping a zip in a temporary file: %w", err)
+		return nil, fmt.Errorf("creating a temporary file: %w", err)
 	}
 	_ = os.Remove(f.Name()) // fails on Windows; Close tries again
 	return &ScratchFile{f}, nil

@@ -23,7 +23,7 @@ func ParseStamp(text string) (Stamp, error) {
 	var s Stamp
 	n, err := fmt.Sscanf(text, "%d %d %d %d", &s.size, &s.modified, &s.changed, &s.inode)
 	if err != nil || n != 4 || s.String() != text {
-		return Stamp{}, fmt.Errorf("%q is no stamp of a file", text)
+		return Stamp{}, fmt.Errorf("invalid file stamp %q", text)
 	}
 	return s, nil
 }

@@ -76,7 +76,7 @@ func readFile(p fileSpec) file {
 func readBounded(path string) ([]byte, error) {
 	data, err := bounded.ReadFileOrPipe(path, maxFile)
 	if _, large := errors.AsType[*bounded.TooLargeError](err); large {
-		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
+		return nil, fmt.Errorf("it exceeds %d bytes", maxFile)
 	}
 	return data, withoutPath(err)
 }

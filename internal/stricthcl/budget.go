@@ -106,9 +106,9 @@ func (b *Budget) CheckJSON(file string, data []byte) error {
 func (b *Budget) exceeded(tokens int) string {
 	switch {
 	case tokens > maxTokens:
-		return fmt.Sprintf("there are more than %d tokens", maxTokens)
+		return fmt.Sprintf("text exceeds %d tokens", maxTokens)
 	case b.tokens+tokens > maxAllTokens:
-		return fmt.Sprintf("there are more than %d tokens in all files", maxAllTokens)
+		return fmt.Sprintf("all files exceed %d tokens", maxAllTokens)
 	}
 	return ""
 }
@@ -194,7 +194,7 @@ func (s *syntax) next(t hclsyntax.Token) string {
 	case len(s.open)-1 > maxDepth:
 		return tooDeep
 	case last.operators > maxOperators:
-		return fmt.Sprintf("there are more than %d operators", maxOperators)
+		return fmt.Sprintf("expression exceeds %d operators", maxOperators)
 	case s.budget.joining > maxJoining:
 		return "literals have too many pieces, such as lines of a heredoc"
 	}

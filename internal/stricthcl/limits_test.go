@@ -56,28 +56,28 @@ func TestTooMuch(t *testing.T) {
 	}{
 		{"lists", native, "a = " + strings.Repeat("[", 65), "1:69: brackets are nested deeper than 64"},
 		{"objects", native, strings.Repeat("\na {", 20_000), "66:3: brackets are nested deeper than 64"},
-		{"blocks", native, strings.Repeat("a {}\n", 1025), "1025:3: there are more than 1024 blocks and lists"},
+		{"blocks", native, strings.Repeat("a {}\n", 1025), "1025:3: text exceeds 1024 blocks and lists"},
 		{"JSON", json, strings.Repeat("\n{\"a\":", 65), "66:1: brackets are nested deeper than 64"},
-		{"JSON lists", json, `{"a":[` + strings.Repeat("[],", 5000), "there are more than 1024 blocks and lists"},
+		{"JSON lists", json, `{"a":[` + strings.Repeat("[],", 5000), "text exceeds 1024 blocks and lists"},
 		{"parentheses", hcl2Native, "a = " + strings.Repeat("(", 50_000), "1:69: brackets are nested deeper than 64"},
 		{"templates", hcl2Native, "a = " + strings.Repeat(`"${`, 1000), "brackets are nested deeper than 64"},
-		{"negations", hcl2Native, "a = " + strings.Repeat("!", 50_000), "1:261: there are more than 256 operators"},
-		{"minus", hcl2Native, "a = " + strings.Repeat("-", 50_000), "there are more than 256 operators"},
-		{"conditions", hcl2Native, "a = " + strings.Repeat("a?b:", 300), "there are more than 256 operators"},
-		{"lines in brackets", hcl2Native, "a = (1" + strings.Repeat("\n+1", 300) + ")", "there are more than 256 operators"},
-		{"indexes", hcl2Native, "a = b" + strings.Repeat("[0]", 300), "there are more than 256 operators"},
-		{"if without end", hcl2Native, `a = "` + strings.Repeat("%{if a}", 300), "there are more than 256 operators"},
+		{"negations", hcl2Native, "a = " + strings.Repeat("!", 50_000), "1:261: expression exceeds 256 operators"},
+		{"minus", hcl2Native, "a = " + strings.Repeat("-", 50_000), "expression exceeds 256 operators"},
+		{"conditions", hcl2Native, "a = " + strings.Repeat("a?b:", 300), "expression exceeds 256 operators"},
+		{"lines in brackets", hcl2Native, "a = (1" + strings.Repeat("\n+1", 300) + ")", "expression exceeds 256 operators"},
+		{"indexes", hcl2Native, "a = b" + strings.Repeat("[0]", 300), "expression exceeds 256 operators"},
+		{"if without end", hcl2Native, `a = "` + strings.Repeat("%{if a}", 300), "expression exceeds 256 operators"},
 		{"HCL 2 JSON", hcl2JSON, `{"\\":` + "\n" + strings.Repeat("[", 5000), "2:64: brackets are nested deeper than 64"},
 		{"dollars", hcl2Native, "a = \"" + strings.Repeat("$", 64<<10) + "\"\n", "literals have too many pieces, such as lines of a heredoc"},
 		{"percents", hcl2Native, "a = \"" + strings.Repeat("%x", 64<<10) + "\"\n", "literals have too many pieces, such as lines of a heredoc"},
 		{"lines of a heredoc", hcl2Native, "a = <<E\n" + strings.Repeat("\n", 32<<10) + "E\n", "literals have too many pieces, such as lines of a heredoc"},
 		{"pieces before parts", hcl2Native, "a = \"" + strings.Repeat("$", 16<<10) + strings.Repeat("${a}", 64<<10) + "\"\n", "literals have too many pieces, such as lines of a heredoc"},
-		{"tokens", hcl2Native, strings.Repeat("a=1\n", 1<<20), "there are more than 524288 tokens"},
-		{"tokens in a line", hcl2Native, "a=[" + strings.Repeat("1,", 2<<20) + "]", "there are more than 524288 tokens"},
+		{"tokens", hcl2Native, strings.Repeat("a=1\n", 1<<20), "text exceeds 524288 tokens"},
+		{"tokens in a line", hcl2Native, "a=[" + strings.Repeat("1,", 2<<20) + "]", "text exceeds 524288 tokens"},
 		{"behind a long comment", hcl2Native, "/*" + strings.Repeat("x\n", 64<<10) + "\"\n*/ a = " + strings.Repeat("(", 65), "brackets are nested deeper than 64"},
-		{"tokens in JSON", hcl2JSON, "[" + strings.Repeat("1,", 2<<20) + "1]", "there are more than 524288 tokens"},
-		{"texts in JSON", hcl2JSON, "[" + strings.Repeat(`"",`, 1<<20) + "1]", "there are more than 524288 tokens"},
-		{"sums", hcl2Native, "a = 1" + strings.Repeat("+1", 300), "there are more than 256 operators"},
+		{"tokens in JSON", hcl2JSON, "[" + strings.Repeat("1,", 2<<20) + "1]", "text exceeds 524288 tokens"},
+		{"texts in JSON", hcl2JSON, "[" + strings.Repeat(`"",`, 1<<20) + "1]", "text exceeds 524288 tokens"},
+		{"sums", hcl2Native, "a = 1" + strings.Repeat("+1", 300), "expression exceeds 256 operators"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -97,7 +97,7 @@ func TestBudget(t *testing.T) {
 		check      func(*stricthcl.Budget, string, []byte) error
 		text, want string
 	}{
-		"tokens":   {(*stricthcl.Budget).CheckJSON, "[" + strings.Repeat("1,", 200_000) + "1]", "there are more than 2097152 tokens in all files"},
+		"tokens":   {(*stricthcl.Budget).CheckJSON, "[" + strings.Repeat("1,", 200_000) + "1]", "all files exceed 2097152 tokens"},
 		"literals": {(*stricthcl.Budget).Check, "a = \"" + strings.Repeat("$", 20_000) + "\"\n", "literals have too many pieces"},
 	} {
 		var b stricthcl.Budget

@@ -86,9 +86,9 @@ func Read(e Environment, files Files) (Config, error) {
 		at := stricthcl.Position{File: p.Path}
 		switch {
 		case p.Err != nil:
-			r.note(NoteUnreadable, at, "OpenTofu goes on without this file, which cannot be opened: %v", p.Err)
+			r.note(NoteUnreadable, at, "OpenTofu ignores this file, because it cannot be opened: %v", p.Err)
 		case p.Chosen && !p.Found:
-			r.note(NoteMissing, at, "OpenTofu goes on without this file, which is not there: %s", p.Why)
+			r.note(NoteMissing, at, "OpenTofu ignores this file, because it does not exist: %s", p.Why)
 		}
 	}
 	read, err := files.read()
@@ -106,7 +106,7 @@ func Read(e Environment, files Files) (Config, error) {
 		c.PluginCacheDir = dir
 	}
 	if _, err := os.Stat(c.PluginCacheDir); c.PluginCacheDir != "" && errors.Is(err, fs.ErrNotExist) {
-		c.Notes = append(c.Notes, Note{stricthcl.Position{File: c.PluginCacheDir}, NoteCacheDir, "OpenTofu complains about this plugin_cache_dir, which is not there"})
+		c.Notes = append(c.Notes, Note{stricthcl.Position{File: c.PluginCacheDir}, NoteCacheDir, "OpenTofu reports an error, because this plugin_cache_dir does not exist"})
 	}
 	return c, nil
 }

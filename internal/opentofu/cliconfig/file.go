@@ -67,7 +67,7 @@ func parseFile(name string, data []byte) (f file, err error) {
 // sequence in a string. The panic message contains the string, which can be a secret.
 func recoverPanic(name string, err *error) {
 	if recover() != nil {
-		*err = &stricthcl.Error{Position: stricthcl.Position{File: name}, Problem: "OpenTofu's parser breaks down at this file, which has an invalid escape sequence in a string"}
+		*err = &stricthcl.Error{Position: stricthcl.Position{File: name}, Problem: "OpenTofu's parser crashes on this file, because a string has an invalid escape sequence"}
 	}
 }
 
@@ -254,7 +254,7 @@ func (r *reader) refuse(name string, at stricthcl.Position) {
 	if r.json {
 		form = forms[name][1]
 	}
-	r.fail(at, "OpenTofu refuses %s as it is written here; its form is %v", name, form)
+	r.fail(at, "OpenTofu rejects this form of %s; want %v", name, form)
 }
 
 // forms are the forms of items in native and JSON syntax.

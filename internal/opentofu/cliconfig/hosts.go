@@ -89,7 +89,7 @@ func (r *reader) tokens() {
 		block := decoded.Hosts[keyOf(b, 1)]
 		for _, value := range block {
 			if _, isObject := value.([]map[string]any); isObject {
-				r.fail(r.label(b), "OpenTofu crashes at an object within a credentials block")
+				r.fail(r.label(b), "OpenTofu crashes on an object in a credentials block")
 				break
 			}
 		}
@@ -165,7 +165,7 @@ func (r *reader) protocols() {
 func (r *reader) hostname(b *ast.ObjectItem) (svchost.Hostname, bool) {
 	host, err := provider.ParseHost(keyOf(b, 1))
 	if err != nil {
-		r.fail(r.label(b), "%q is not a host name: %v", keyOf(b, 1), err)
+		r.fail(r.label(b), "invalid host name %q: %v", keyOf(b, 1), err)
 	}
 	return host, err == nil
 }

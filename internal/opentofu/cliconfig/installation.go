@@ -159,7 +159,7 @@ func (r *reader) method(i *ast.ObjectItem) {
 	body, ok := r.isBlock(i, 0)
 	switch {
 	case kind != DevOverrides && arguments[kind] == nil:
-		r.fail(at, "there is no installation method %q, only direct, filesystem_mirror, network_mirror, oci_mirror and dev_overrides", string(kind))
+		r.fail(at, "unknown installation method %q: want direct, filesystem_mirror, network_mirror, oci_mirror, or dev_overrides", string(kind))
 		return
 	case !ok:
 		r.refuse("provider_installation", at)
@@ -194,7 +194,7 @@ func (r *reader) method(i *ast.ObjectItem) {
 	}
 	switch kind {
 	case draftMirror:
-		r.note(NoteDraft, at, "OpenTofu wants oci_mirror { repository_template = … } instead of the draft's oci { registry_template = … }")
+		r.note(NoteDraft, at, "OpenTofu requires oci_mirror { repository_template = … } instead of the draft's oci { registry_template = … }")
 		m.Kind = OCIMirror
 		m.Template = r.template(m, required("registry_template", content.Draft), r.valueAt(of, "registry_template", at))
 	case OCIMirror:
@@ -229,7 +229,7 @@ func (r *reader) knownArguments(kind Kind, body *ast.ObjectType) *ast.ObjectType
 func (r *reader) devOverrides(body *ast.ObjectType, i *ast.ObjectItem) {
 	at := r.at(i)
 	if len(r.config.Installation.Methods) > 0 {
-		r.fail(at, "dev_overrides must stand before all methods, since it comes before them")
+		r.fail(at, "dev_overrides must precede all methods, because it takes precedence")
 	}
 	var paths map[string]string
 	if !r.decodeBlock("provider_installation", body, i, &paths) {
@@ -243,7 +243,7 @@ func (r *reader) devOverrides(body *ast.ObjectType, i *ast.ObjectItem) {
 		}
 		a, err := provider.ParseAddress(name)
 		if err != nil {
-			r.fail(at, "%q is not a provider address: %s", written, problemOf(err))
+			r.fail(at, "invalid provider address %q: %s", written, problemOf(err))
 			continue
 		}
 		r.config.Installation.DevOverrides[a] = DevOverride{at, filepath.Clean(paths[written])}

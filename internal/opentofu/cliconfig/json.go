@@ -19,7 +19,7 @@ func checkJSON(name string, data []byte) error {
 			at.Line, _ = strconv.Atoi(place[1])
 			at.Column, _ = strconv.Atoi(place[2])
 		}
-		return &stricthcl.Error{Position: at, Problem: "the JSON syntax is not valid here"}
+		return &stricthcl.Error{Position: at, Problem: "invalid JSON syntax"}
 	}
 	for value := range root.All() {
 		list, ok := value.Value.(*hujson.Array)
@@ -29,7 +29,7 @@ func checkJSON(name string, data []byte) error {
 		for _, element := range list.Elements {
 			switch element.Value.Kind() {
 			case '[', 'n', 't', 'f':
-				return &stricthcl.Error{Position: after(stricthcl.Position{File: name, Line: 1, Column: 1}, string(data[:element.StartOffset])), Problem: "a list cannot hold lists, null, true or false"}
+				return &stricthcl.Error{Position: after(stricthcl.Position{File: name, Line: 1, Column: 1}, string(data[:element.StartOffset])), Problem: "a list must not contain lists, null, true, or false"}
 			}
 		}
 	}

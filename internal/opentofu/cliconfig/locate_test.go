@@ -171,7 +171,7 @@ func TestLocateGoesOnWithoutWhatItCannotOpen(t *testing.T) {
 		return // Windows reports that the file doesn't exist
 	}
 	config := m.read(t)
-	if len(config.Notes) != 3 || !strings.Contains(config.Notes[0].Text, "OpenTofu goes on without this file, which cannot be opened") {
+	if len(config.Notes) != 3 || !strings.Contains(config.Notes[0].Text, "OpenTofu ignores this file, because it cannot be opened") {
 		t.Errorf("got %v", config.Notes)
 	}
 }
@@ -306,8 +306,8 @@ func TestReadNotesWhatOpenTofuGoesOnWithout(t *testing.T) {
 		files     []string
 		want      string
 	}{
-		{"a variable's file", map[string]string{"TF_CLI_CONFIG_FILE": "~/none"}, nil, "OpenTofu goes on without this file, which is not there: TF_CLI_CONFIG_FILE names it"},
-		{"a cache", map[string]string{"TF_PLUGIN_CACHE_DIR": "~/none"}, nil, "OpenTofu complains about this plugin_cache_dir, which is not there"},
+		{"a variable's file", map[string]string{"TF_CLI_CONFIG_FILE": "~/none"}, nil, "OpenTofu ignores this file, because it does not exist: TF_CLI_CONFIG_FILE names it"},
+		{"a cache", map[string]string{"TF_PLUGIN_CACHE_DIR": "~/none"}, nil, "OpenTofu reports an error, because this plugin_cache_dir does not exist"},
 		{"nothing", map[string]string{"TF_PLUGIN_CACHE_DIR": "~/there"}, []string{"there/"}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -88,7 +88,7 @@ func (r *reader) login(i *ast.ObjectItem, body *ast.ObjectType) (l Login, ok boo
 	l.Registry, l.Path, problem = parsePrefix(label)
 	unusable := problem != "" && openTofuAccepts(label)
 	if problem != "" && !unusable {
-		r.fail(r.label(i), "the label %q must be a registry, or a registry and the start of repository names: %s", label, problem)
+		r.fail(r.label(i), "the label %q must be a registry, optionally followed by a prefix of repository names: %s", label, problem)
 		return l, false
 	}
 	password := content.Username != nil || content.Password != nil
@@ -98,7 +98,7 @@ func (r *reader) login(i *ast.ObjectItem, body *ast.ObjectType) (l Login, ok boo
 	case !password && !tokens && !helper:
 		r.fail(l.Position, "an oci_credentials block must have username and password, or access_token and refresh_token, or docker_credentials_helper")
 	case password && tokens || tokens && helper || helper && password:
-		r.fail(l.Position, "an oci_credentials block must have only one form of login: username and password, or access_token and refresh_token, or docker_credentials_helper")
+		r.fail(l.Position, "an oci_credentials block must have only one kind of credentials: username and password, or access_token and refresh_token, or docker_credentials_helper")
 	case password && (content.Username == nil || content.Password == nil):
 		r.fail(l.Position, "username and password must both be given")
 	case tokens && (content.Access == nil || content.Refresh == nil):
@@ -124,7 +124,7 @@ func (r *reader) login(i *ast.ObjectItem, body *ast.ObjectType) (l Login, ok boo
 	}
 	r.labels[label] = l.Position
 	if unusable {
-		r.note(NoteLabel, r.label(i), "no repository is named as the label %q says, so this login is never used: %s", label, problem)
+		r.note(NoteLabel, r.label(i), "the label %q matches no repository, so these credentials are never used: %s", label, problem)
 	}
 	return l, !unusable
 }
@@ -157,7 +157,7 @@ func (r *reader) defaultLogins() {
 		l.NoAmbient = content.Ambient != nil && !*content.Ambient
 		if content.Files != nil {
 			if l.NoAmbient {
-				r.fail(l.Position, "docker_style_config_files says where ambient credentials are, which discover_ambient_credentials = false excludes")
+				r.fail(l.Position, "docker_style_config_files has no effect, because discover_ambient_credentials = false disables ambient credentials")
 			}
 			l.DockerFiles = []string{}
 			for _, file := range *content.Files {
@@ -174,7 +174,7 @@ func (r *reader) defaultLogins() {
 // helper checks the name of a credential helper, which is a part of a file name.
 func (r *reader) helper(name string, at stricthcl.Position) string {
 	if name == "" || strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, unicode.IsControl) {
-		r.fail(at, "docker_credentials_helper %q is not a part of a program's name, such as osxkeychain", name)
+		r.fail(at, "invalid docker_credentials_helper %q: want a part of a program name, such as osxkeychain", name)
 	}
 	return name
 }

@@ -104,12 +104,12 @@ func TestDefaultLogins(t *testing.T) {
 func TestChecksOfLogins(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, data, want string }{
-		{"no label", "oci_credentials {}", "rc:1:1: OpenTofu refuses oci_credentials"},
-		{"an equals sign", "oci_credentials = {}", "rc:1:1: OpenTofu refuses oci_credentials"},
-		{"text in JSON", `{"oci_credentials":{"a.io":"x"}}`, "rc:1:19: OpenTofu refuses oci_credentials"},
-		{"a list in JSON", "{\n\"oci_credentials\":{\"a.io\":[{\"docker_credentials_helper\":\"pass\"}]}}", `rc:2:18: OpenTofu refuses oci_credentials as it is written here; its form is "oci_credentials": {"registry.example.com": {…}}`},
-		{"an empty list in JSON", `{"oci_credentials":[]}`, "rc:1:19: OpenTofu refuses oci_credentials"},
-		{"null in JSON", `{"oci_credentials":{"a.io":null}}`, "rc:1:19: OpenTofu refuses oci_credentials"},
+		{"no label", "oci_credentials {}", "rc:1:1: OpenTofu rejects this form of oci_credentials"},
+		{"an equals sign", "oci_credentials = {}", "rc:1:1: OpenTofu rejects this form of oci_credentials"},
+		{"text in JSON", `{"oci_credentials":{"a.io":"x"}}`, "rc:1:19: OpenTofu rejects this form of oci_credentials"},
+		{"a list in JSON", "{\n\"oci_credentials\":{\"a.io\":[{\"docker_credentials_helper\":\"pass\"}]}}", `rc:2:18: OpenTofu rejects this form of oci_credentials; want "oci_credentials": {"registry.example.com": {…}}`},
+		{"an empty list in JSON", `{"oci_credentials":[]}`, "rc:1:19: OpenTofu rejects this form of oci_credentials"},
+		{"null in JSON", `{"oci_credentials":{"a.io":null}}`, "rc:1:19: OpenTofu rejects this form of oci_credentials"},
 		{"null for a password in JSON", `{"oci_credentials":{"a.io":{"username":null}}}`, "rc:1:19: username and password must both be given"},
 		{"a URL", `oci_credentials "https://ghcr.io/" {}`, `rc:1:17: the label "https://ghcr.io/" must be a registry`},
 		{"a tag", `oci_credentials "ghcr.io/a:b" {}`, "a repository is named without a tag"},
@@ -117,34 +117,34 @@ func TestChecksOfLogins(t *testing.T) {
 		{"no registry", `oci_credentials "" {}`, "rc:1:17: the label \"\" must be a registry"},
 		{"a layout", `oci_credentials "oci-layout:x" {}`, "an image layout has no login"},
 		{"nothing", "\noci_credentials \"a.io\" {}", "rc:2:1: an oci_credentials block must have username and password, or access_token"},
-		{"two forms", `oci_credentials "a.io" { username = "u" password = "p" docker_credentials_helper = "h" }`, "rc:1:1: an oci_credentials block must have only one form of login"},
-		{"half of each form", `oci_credentials "a.io" { username = "u" access_token = "p" }`, "rc:1:1: an oci_credentials block must have only one form of login"},
+		{"two forms", `oci_credentials "a.io" { username = "u" password = "p" docker_credentials_helper = "h" }`, "rc:1:1: an oci_credentials block must have only one kind of credentials"},
+		{"half of each form", `oci_credentials "a.io" { username = "u" access_token = "p" }`, "rc:1:1: an oci_credentials block must have only one kind of credentials"},
 		{"no password", `oci_credentials "a.io" { username = "u" }`, "rc:1:1: username and password must both be given"},
 		{"no user name", `{"oci_credentials":{"a.io":{"password":"p"}}}`, "rc:1:19: username and password must both be given"},
 		{"no refresh token", `oci_credentials "a.io" { access_token = "u" }`, "access_token and refresh_token must both be given"},
 		{"a helper for a path", `oci_credentials "a.io/b" { docker_credentials_helper = "pass" }`, `rc:1:17: docker_credentials_helper is for whole registries: the label must be "a.io"`},
-		{"a helper with a path", `oci_credentials "a.io" { docker_credentials_helper = "bin/pass" }`, `rc:1:54: docker_credentials_helper "bin/pass" is not a part of a program's name`},
-		{"a helper without a name", `oci_default_credentials { docker_credentials_helper = "" }`, `rc:1:55: docker_credentials_helper "" is not`},
-		{"a password that is a list", `oci_credentials "a.io" { username = "u" password = ["p"] }`, "rc:1:52: OpenTofu refuses oci_credentials"},
+		{"a helper with a path", `oci_credentials "a.io" { docker_credentials_helper = "bin/pass" }`, `rc:1:54: invalid docker_credentials_helper "bin/pass": want a part of a program name`},
+		{"a helper without a name", `oci_default_credentials { docker_credentials_helper = "" }`, `rc:1:55: invalid docker_credentials_helper ""`},
+		{"a password that is a list", `oci_credentials "a.io" { username = "u" password = ["p"] }`, "rc:1:52: OpenTofu rejects this form of oci_credentials"},
 		{"the same label twice", "oci_credentials \"a.io\" { docker_credentials_helper = \"a\" }\noci_credentials \"a.io\" { docker_credentials_helper = \"a\" }", `rc:2:1: a second oci_credentials block for "a.io"; the first is at rc:1:1`},
 		{"the same useless label twice", "oci_credentials \"*.a.io\" { docker_credentials_helper = \"a\" }\noci_credentials \"*.a.io\" { docker_credentials_helper = \"a\" }", `rc:2:1: a second oci_credentials block for "*.a.io"; the first is at rc:1:1`},
 		{"registry_protocols twice in JSON", `{"registry_protocols":[{},{}]}`, "rc:1:22: a second registry_protocols block in this file"},
 		{"two defaults", "oci_default_credentials {}\noci_default_credentials {}", "rc:2:1: a second oci_default_credentials block; the first is at rc:1:1"},
-		{"defaults with a label", `oci_default_credentials "x" {}`, "rc:1:1: OpenTofu refuses oci_default_credentials"},
-		{"files that are not looked for", "oci_default_credentials {\n  discover_ambient_credentials = false\n  docker_style_config_files = []\n}", "rc:1:1: docker_style_config_files says where ambient credentials are"},
-		{"yes for true", "oci_default_credentials {\n  discover_ambient_credentials = \"yes\"\n}", "rc:2:34: OpenTofu refuses oci_default_credentials"},
-		{"credentials for no host", `credentials "a_b" {}`, `rc:1:13: "a_b" is not a host name`},
-		{"credentials without a host", `credentials { token = "x" }`, `rc:1:23: OpenTofu refuses credentials`},
-		{"an object in credentials", `credentials "a.example" { token = { x = 1 } }`, "rc:1:13: OpenTofu crashes at an object within a credentials block"},
-		{"objects in credentials in JSON", `{"credentials":{"a.example":{"token":[{"x":"y"}]}}}`, "rc:1:15: OpenTofu crashes at an object within a credentials block"},
+		{"defaults with a label", `oci_default_credentials "x" {}`, "rc:1:1: OpenTofu rejects this form of oci_default_credentials"},
+		{"files that are not looked for", "oci_default_credentials {\n  discover_ambient_credentials = false\n  docker_style_config_files = []\n}", "rc:1:1: docker_style_config_files has no effect"},
+		{"yes for true", "oci_default_credentials {\n  discover_ambient_credentials = \"yes\"\n}", "rc:2:34: OpenTofu rejects this form of oci_default_credentials"},
+		{"credentials for no host", `credentials "a_b" {}`, `rc:1:13: invalid host name "a_b"`},
+		{"credentials without a host", `credentials { token = "x" }`, `rc:1:23: OpenTofu rejects this form of credentials`},
+		{"an object in credentials", `credentials "a.example" { token = { x = 1 } }`, "rc:1:13: OpenTofu crashes on an object in a credentials block"},
+		{"objects in credentials in JSON", `{"credentials":{"a.example":{"token":[{"x":"y"}]}}}`, "rc:1:15: OpenTofu crashes on an object in a credentials block"},
 		{"two helpers", "credentials_helper \"a\" {}\ncredentials_helper \"b\" {}", "rc:2:1: a second credentials_helper block; the first is at rc:1:1"},
-		{"args that are text", `credentials_helper "a" { args = "x" }`, "rc:1:33: OpenTofu refuses credentials_helper"},
-		{"retries that are no number", "registry_protocols {\n  retry_count = \"x\"\n}", "rc:2:17: OpenTofu refuses registry_protocols"},
-		{"a timeout that is no number", `registry_protocols { request_timeout_seconds = 1.5 }`, "rc:1:48: OpenTofu refuses registry_protocols"},
-		{"registry_protocols that are text", `registry_protocols = "x"`, "rc:1:1: OpenTofu refuses registry_protocols as it is written here; its form is registry_protocols { retry_count = 1 }"},
+		{"args that are text", `credentials_helper "a" { args = "x" }`, "rc:1:33: OpenTofu rejects this form of credentials_helper"},
+		{"retries that are no number", "registry_protocols {\n  retry_count = \"x\"\n}", "rc:2:17: OpenTofu rejects this form of registry_protocols"},
+		{"a timeout that is no number", `registry_protocols { request_timeout_seconds = 1.5 }`, "rc:1:48: OpenTofu rejects this form of registry_protocols"},
+		{"registry_protocols that are text", `registry_protocols = "x"`, "rc:1:1: OpenTofu rejects this form of registry_protocols; want registry_protocols { retry_count = 1 }"},
 		{"registry_protocols twice", "registry_protocols {}\nregistry_protocols {}", "rc:2:1: a second registry_protocols block in this file"},
-		{"a cache that may break", `plugin_cache_may_break_dependency_lock_file = "yes"`, "rc:1:47: OpenTofu refuses plugin_cache_may_break_dependency_lock_file"},
-		{"a plugin_cache_dir that is a list", `plugin_cache_dir = []`, "rc:1:20: OpenTofu refuses plugin_cache_dir"},
+		{"a cache that may break", `plugin_cache_may_break_dependency_lock_file = "yes"`, "rc:1:47: OpenTofu rejects this form of plugin_cache_may_break_dependency_lock_file"},
+		{"a plugin_cache_dir that is a list", `plugin_cache_dir = []`, "rc:1:20: OpenTofu rejects this form of plugin_cache_dir"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -163,7 +163,7 @@ func TestALoginForNoRegistryIsANote(t *testing.T) {
 	if len(config.Logins) != 1 || config.Logins[0].Registry != "b.io" {
 		t.Errorf("got %v", config.Logins)
 	}
-	want := `rc:1:17: no repository is named as the label "*.a.com" says, so this login is never used: invalid registry host "*.a.com"`
+	want := `rc:1:17: the label "*.a.com" matches no repository, so these credentials are never used: invalid registry host "*.a.com"`
 	if len(config.Notes) != 1 || config.Notes[0].Kind != cliconfig.NoteLabel || config.Notes[0].String() != want {
 		t.Errorf("got  %v\nwant %s", config.Notes, want)
 	}

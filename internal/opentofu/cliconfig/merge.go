@@ -49,7 +49,7 @@ func Merge(name string, data []byte, t template.Template, patterns []provider.Pa
 		return nil, err
 	}
 	if f.json {
-		return nil, &MergeError{stricthcl.Position{File: name}, "the file is in JSON syntax, into which nothing is written", jsonMember(methods)}
+		return nil, &MergeError{stricthcl.Position{File: name}, "files in JSON syntax are not modified", jsonMember(methods)}
 	}
 	if blocks, _ := f.installationsIn(); len(blocks) > 1 {
 		return nil, &MergeError{blocks[1].at, "a second provider_installation block; the first is at " + blocks[0].at.String(), ours}
@@ -68,7 +68,7 @@ func Merge(name string, data []byte, t template.Template, patterns []provider.Pa
 	merged = strings.ReplaceAll(merged, "\n", newline)
 	// Check that the result has the intended meaning.
 	if c, err := Parse(name, []byte(merged)); err != nil || c.Installation == nil || !sameMethods(c.Installation.Methods, methods) {
-		return nil, &MergeError{stricthcl.Position{File: name}, "the block can't be put into the file so that it is read as it is meant", ours}
+		return nil, &MergeError{stricthcl.Position{File: name}, "inserting the block would change its meaning", ours}
 	}
 	return []byte(merged), nil
 }
@@ -79,7 +79,7 @@ func splice(f file, text string, there *Installation, ours string, mirror Method
 		return appended(text, ours), nil
 	}
 	if strings.Contains(text, "\r\n") { // the parser's offsets are wrong in this case
-		return "", &MergeError{there.Position, "there is a provider_installation block already, in a file of mixed line endings", ours}
+		return "", &MergeError{there.Position, "a provider_installation block exists already, and the file has mixed line endings", ours}
 	}
 	block := f.items[slices.IndexFunc(f.items, func(i *ast.ObjectItem) bool { return keyOf(i, 0) == "provider_installation" })]
 	body, _ := f.isBlock(block, 0)
@@ -129,12 +129,12 @@ func sameMethods(a, b []Method) bool {
 // manualMerge returns the error for a block that a user wrote. The proposal is the user's
 // block with our method, which replaces methods that it supersedes, or comes first.
 func manualMerge(text string, begin int, body *ast.ObjectType, there Installation, ours string, mirror Method) *MergeError {
-	problem := "there is a provider_installation block already, which tofu-oci did not write, or which was changed since"
+	problem := "a provider_installation block exists already that tofu-oci did not write, or that was changed"
 	end := body.Rbrace.Offset + 1
 	// 1. The block can have the method already, perhaps for more providers.
 	for _, m := range there.Methods {
 		if m.Kind == OCIMirror && m.Template.HCL() == mirror.Template.HCL() && len(m.Exclude) == 0 && areAmong(mirror.Include, m.Include) {
-			its := fmt.Sprintf("; its oci_mirror block in line %d has these providers from this repository", m.Position.Line)
+			its := fmt.Sprintf("; its oci_mirror block in line %d already installs these providers from this repository", m.Position.Line)
 			return &MergeError{there.Position, problem + its, text[begin:end] + "\n"}
 		}
 	}

@@ -82,16 +82,16 @@ func TestMergeByHand(t *testing.T) {
 	method, _, _ := strings.Cut(ourBlock, "  direct")
 	method = strings.TrimPrefix(method, "provider_installation {\n")
 	for name, test := range map[string]struct{ before, problem, block string }{
-		"another method":          {"\nprovider_installation {\n  direct {}\n}\n", "tofurc:2:1: there is a provider_installation block already", "provider_installation {\n" + method + "  direct {}\n}\n"},
-		"an empty one":            {"provider_installation {}\n", "tofurc:1:1: there is a provider_installation block already", "provider_installation {\n" + method + "}\n"},
-		"ours with a change":      {strings.Replace(otherBlock, "  direct", "  # why\n  direct", 1), "which tofu-oci did not write, or which was changed since", ""},
+		"another method":          {"\nprovider_installation {\n  direct {}\n}\n", "tofurc:2:1: a provider_installation block exists already", "provider_installation {\n" + method + "  direct {}\n}\n"},
+		"an empty one":            {"provider_installation {}\n", "tofurc:1:1: a provider_installation block exists already", "provider_installation {\n" + method + "}\n"},
+		"ours with a change":      {strings.Replace(otherBlock, "  direct", "  # why\n  direct", 1), "that tofu-oci did not write, or that was changed", ""},
 		"one for developers":      {"provider_installation {\n  dev_overrides {\n    \"a/b\" = \"/x\"\n  }\n" + strings.TrimPrefix(ourBlock, "provider_installation {\n"), "tofu-oci did not write", ""},
 		"one for developers only": {"provider_installation { dev_overrides { \"a/b\" = \"/x\" } }\n", "tofu-oci did not write", ""},
 		"a comment":               {"provider_installation {\n  # of the team\n  direct {}\n}\n", "tofu-oci did not write", "provider_installation {\n" + method + "  # of the team\n  direct {}\n}\n"},
 		"in a line":               {"provider_installation { direct {} }\n", "tofu-oci did not write", "provider_installation { \n" + method + "direct {} }\n"},
 		"two":                     {ourBlock + ourBlock, "a second provider_installation block; the first is at tofurc:1:1", ourBlock},
 		"mixed line endings":      {"x = 1\r\n" + otherBlock, "mixed line endings", ourBlock},
-		"JSON":                    {"{}", "tofurc: the file is in JSON syntax", "\"provider_installation\": {\n  \"oci_mirror\": [{\"include\":[\"registry.opentofu.org/hashicorp/*\"],\"repository_template\":\"ghcr.io/acme/${namespace}/${type}\"}],\n  \"direct\": [{\"exclude\":[\"registry.opentofu.org/hashicorp/*\"]}]\n}\n"},
+		"JSON":                    {"{}", "tofurc: files in JSON syntax", "\"provider_installation\": {\n  \"oci_mirror\": [{\"include\":[\"registry.opentofu.org/hashicorp/*\"],\"repository_template\":\"ghcr.io/acme/${namespace}/${type}\"}],\n  \"direct\": [{\"exclude\":[\"registry.opentofu.org/hashicorp/*\"]}]\n}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -129,11 +129,11 @@ func TestMergeByHandOnce(t *testing.T) {
 	elsewhere := strings.Replace(method, "ghcr.io/acme", "ghcr.io/old", 1)
 	wider := strings.Replace(method, `/*"]`, `/*", "b/c"]`, 1)
 	for name, test := range map[string]struct{ before, problem, block string }{
-		"the same":            {begin + "  # ours\n" + method + rest, "; its oci_mirror block in line 3 has these providers from this repository", begin + "  # ours\n" + method + rest},
-		"for more":            {begin + wider + rest, "; its oci_mirror block in line 2 has these providers from this repository", begin + wider + rest},
-		"another repository":  {begin + "  # ours\n" + elsewhere + rest, "or which was changed since", begin + "  # ours\n" + method + rest},
-		"twice":               {begin + elsewhere + elsewhere + rest, "or which was changed since", begin + method + rest},
-		"for more, elsewhere": {begin + strings.Replace(wider, "acme", "old", 1) + rest, "or which was changed since", begin + method + strings.Replace(wider, "acme", "old", 1) + rest},
+		"the same":            {begin + "  # ours\n" + method + rest, "; its oci_mirror block in line 3 already installs these providers from this repository", begin + "  # ours\n" + method + rest},
+		"for more":            {begin + wider + rest, "; its oci_mirror block in line 2 already installs these providers from this repository", begin + wider + rest},
+		"another repository":  {begin + "  # ours\n" + elsewhere + rest, "or that was changed", begin + "  # ours\n" + method + rest},
+		"twice":               {begin + elsewhere + elsewhere + rest, "or that was changed", begin + method + rest},
+		"for more, elsewhere": {begin + strings.Replace(wider, "acme", "old", 1) + rest, "or that was changed", begin + method + strings.Replace(wider, "acme", "old", 1) + rest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -160,7 +160,7 @@ func TestMergeRefuses(t *testing.T) {
 			t.Errorf("%q: got %q, %v", text, got, err)
 		}
 	}
-	if _, err := cliconfig.Merge("tofurc", nil, parseTemplate(t, "ghcr.io/acme/x"), nil); err == nil || !strings.Contains(err.Error(), "does not tell namespaces and types apart") {
+	if _, err := cliconfig.Merge("tofurc", nil, parseTemplate(t, "ghcr.io/acme/x"), nil); err == nil || !strings.Contains(err.Error(), "does not distinguish namespaces and types") {
 		t.Errorf("got %v", err)
 	}
 }

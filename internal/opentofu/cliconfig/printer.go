@@ -73,7 +73,7 @@ func (p *printer) text(text string, at token.Pos) string {
 	if !quotable(text) {
 		p.problems = append(p.problems, &stricthcl.Error{
 			Position: stricthcl.Position{File: p.file, Line: at.Line, Column: at.Column},
-			Problem:  "this text can't be written into another configuration: braces in ${…} must balance, and a text has no control characters",
+			Problem:  "this string cannot be written to another configuration: braces in ${…} must be balanced, and control characters are not allowed",
 		})
 	}
 	return quote(text)

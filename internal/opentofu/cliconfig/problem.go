@@ -21,7 +21,7 @@ func parserProblem(message string) string {
 	if known := lexicalProblem.FindString(message); known != "" {
 		return known
 	}
-	return "this is no HCL"
+	return "invalid HCL syntax"
 }
 
 // parserProblems maps messages of HCL 1's parsers to descriptions.
@@ -29,15 +29,15 @@ var parserProblems = []struct {
 	message *regexp.Regexp
 	problem string
 }{
-	{regexp.MustCompile(`^key '(?s:.*)' expected start of object`), "a name must be followed by a brace or an equals sign: texts stand in quotes"},
-	{regexp.MustCompile(`^Unknown token:`), "a value must stand here: a text in quotes, a number, true, false, a list or an object"},
+	{regexp.MustCompile(`^key '(?s:.*)' expected start of object`), "a name must be followed by a brace or an equals sign; strings must be quoted"},
+	{regexp.MustCompile(`^Unknown token:`), "expected a value: a quoted string, a number, true, false, a list, or an object"},
 	{regexp.MustCompile(`error while trying to parse (object|list) within list`), "this object or list in a list is malformed"},
-	{regexp.MustCompile(`^object expected closing RBRACE`), "} must stand here"},
-	{regexp.MustCompile(`^(nested object )?expected: [A-Z| ]+ got:`), "a name, a block or a brace must stand here"},
-	{regexp.MustCompile(`^error parsing list, expected comma or list end`), "a comma or the end of the list must stand here"},
-	{regexp.MustCompile(`^unexpected token while parsing list`), "this cannot stand in a list"},
-	{regexp.MustCompile(`^no object keys found`), "there is no name in front of the equals sign"},
-	{regexp.MustCompile(`^EOF token found$`), "the text ends too early"},
+	{regexp.MustCompile(`^object expected closing RBRACE`), "expected }"},
+	{regexp.MustCompile(`^(nested object )?expected: [A-Z| ]+ got:`), "expected a name, a block, or a brace"},
+	{regexp.MustCompile(`^error parsing list, expected comma or list end`), "expected a comma or the end of the list"},
+	{regexp.MustCompile(`^unexpected token while parsing list`), "unexpected element in a list"},
+	{regexp.MustCompile(`^no object keys found`), "expected a name before the equals sign"},
+	{regexp.MustCompile(`^EOF token found$`), "unexpected end of the file"},
 }
 
 // lexicalProblem matches messages of HCL 1's scanners that can be shown unchanged.
@@ -71,7 +71,7 @@ func parserError(file string, err error) *stricthcl.Error {
 	}
 	at.Line, _ = strconv.Atoi(found[2])
 	at.Column, _ = strconv.Atoi(found[3])
-	return &stricthcl.Error{Position: at, Problem: name + " is set already: an argument may be there once"}
+	return &stricthcl.Error{Position: at, Problem: name + " is already set: an argument must not be repeated"}
 }
 
 // argumentNames lists the names that messages can contain.

@@ -19,18 +19,18 @@ func (r *reader) template(m Method, text string, v value) template.Template {
 		r.syntax(v, err)
 		return t
 	case t.IsLayout():
-		r.fail(v.at, "an oci_mirror is in a registry; OpenTofu reads no image layouts such as %s", t)
+		r.fail(v.at, "an oci_mirror must be in a registry; OpenTofu does not support image layouts such as %s", t)
 		return t
 	case t.HCL() != t.String():
-		r.fail(v.at, "variables are written ${…} in this file: %s", t.HCL())
+		r.fail(v.at, "variables must have the form ${…} in this file: %s", t.HCL())
 		return t
 	}
 	missing, ambiguous := uncovered(t, m.Include)
 	for _, part := range missing {
-		r.fail(m.Position, "the template %s must use ${%s}, or include must name exactly one %s", t, part, part)
+		r.fail(m.Position, "the template %s must use ${%s}, or include must specify exactly one %s", t, part, part)
 	}
 	for _, part := range ambiguous {
-		r.note(NoteAmbiguous, m.Position, "OpenTofu takes the template %s although it has no ${%s}, which a pattern of include leaves open: providers may get mixed up", t, part)
+		r.note(NoteAmbiguous, m.Position, "OpenTofu accepts the template %s without ${%s}, although a pattern of include leaves it open: providers can be mixed up", t, part)
 	}
 	if err := checkExample(t); err != nil {
 		r.fail(v.at, "%v", err)

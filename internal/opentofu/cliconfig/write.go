@@ -18,7 +18,7 @@ func MirrorBlock(t template.Template, patterns []provider.Pattern) (string, erro
 		return "", fmt.Errorf("OpenTofu installs from registries only, not from %s: push the layout to a registry, or pull it into a filesystem_mirror", t.Redacted())
 	}
 	if !quotable(t.HCL()) {
-		return "", fmt.Errorf("the template %s cannot stand in OpenTofu's CLI configuration: its braces must balance, those in quotes counted too", t.Redacted())
+		return "", fmt.Errorf("the template %s cannot be used in OpenTofu's CLI configuration: its braces must be balanced, including those in quotes", t.Redacted())
 	}
 	if len(patterns) == 0 {
 		all, err := widest(t)
@@ -36,7 +36,7 @@ func MirrorBlock(t template.Template, patterns []provider.Pattern) (string, erro
 		return "", fmt.Errorf("the template %s has no ${%s}, in which the patterns differ: use it, or write a block for each", t.Redacted(), missing[0])
 	}
 	if err := checkExample(t); err != nil {
-		return "", fmt.Errorf("OpenTofu would not take the template: %w", err)
+		return "", fmt.Errorf("OpenTofu would reject the template: %w", err)
 	}
 	return fmt.Sprintf(`provider_installation {
 %s  direct {
@@ -73,7 +73,7 @@ func listOf(patterns []provider.Pattern) string {
 // templates too.
 func CheckTemplate(t template.Template, p provider.Pattern) error {
 	if missing, _ := uncovered(t, []provider.Pattern{p}); len(missing) > 0 {
-		return fmt.Errorf("the template %s has no ${%s}, which the pattern %s leaves open: use it, or name the providers in a pattern such as hashicorp/aws", t.Redacted(), missing[0], p)
+		return fmt.Errorf("the template %s has no ${%s}, which the pattern %s leaves open: use it, or specify the providers in a pattern such as hashicorp/aws", t.Redacted(), missing[0], p)
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func widest(t template.Template) (provider.Pattern, error) {
 	case namespace && typ:
 		return provider.ParsePattern(string(provider.DefaultHost) + "/*/*")
 	}
-	return provider.Pattern{}, fmt.Errorf("the template %s does not tell namespaces and types apart: name the providers that it is for in patterns, such as hashicorp/aws", t.Redacted())
+	return provider.Pattern{}, fmt.Errorf("the template %s does not distinguish namespaces and types: specify the providers in patterns, such as hashicorp/aws", t.Redacted())
 }
 
 // quote returns a quoted string of HCL 1. The content of ${…} is copied, including

@@ -115,17 +115,17 @@ func TestMirrorBlockRefuses(t *testing.T) {
 		want           string
 	}{
 		{"an image layout", "oci-layout:mirror/{namespace}/{type}", nil, "OpenTofu installs from registries only, not from oci-layout:mirror/{namespace}/{type}"},
-		{"no variables and no patterns", "ghcr.io/acme/x", nil, "does not tell namespaces and types apart"},
-		{"no namespace and no patterns", "ghcr.io/{hostname}/{type}", nil, "does not tell namespaces and types apart"},
-		{"no type and no patterns", "ghcr.io/{namespace}", nil, "does not tell namespaces and types apart"},
+		{"no variables and no patterns", "ghcr.io/acme/x", nil, "does not distinguish namespaces and types"},
+		{"no namespace and no patterns", "ghcr.io/{hostname}/{type}", nil, "does not distinguish namespaces and types"},
+		{"no type and no patterns", "ghcr.io/{namespace}", nil, "does not distinguish namespaces and types"},
 		{"no type where it is open", "ghcr.io/{namespace}", []string{"hashicorp/*"}, "has no ${type}, which the pattern registry.opentofu.org/hashicorp/* leaves open"},
 		{"no namespace where it is open", "ghcr.io/{type}", []string{"*/*"}, "has no ${namespace}, which the pattern registry.opentofu.org/*/* leaves open"},
 		{"no host where it is open", "ghcr.io/{namespace}/{type}", []string{"*/*/*"}, "has no ${hostname}, which the pattern */*/* leaves open"},
 		{"several hosts", "ghcr.io/{namespace}/{type}", []string{"a.example/b/c", "d.example/b/c"}, "has no ${hostname}, in which the patterns differ"},
 		{"several types", "ghcr.io/x", []string{"a/b", "a/c"}, "has no ${type}, in which the patterns differ"},
-		{"what is never a repository", `ghcr.io/${namespace}/${type}\x`, nil, "OpenTofu would not take the template"},
+		{"what is never a repository", `ghcr.io/${namespace}/${type}\x`, nil, "OpenTofu would reject the template"},
 		{"one of several patterns", "ghcr.io/{type}", []string{"hashicorp/*", "*/*"}, "the pattern registry.opentofu.org/*/* leaves open"},
-		{"more braces in quotes than HCL 1 can count", `ghcr.io/${namespace}/${type == "{" ? "x" : type}`, nil, "its braces must balance"},
+		{"more braces in quotes than HCL 1 can count", `ghcr.io/${namespace}/${type == "{" ? "x" : type}`, nil, "its braces must be balanced"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -33,7 +33,7 @@ func (r *reader) call(b *hcl.Block, override bool) (call, bool) {
 		return c, false
 	}
 	if name := b.Labels[0]; !hclsyntax.ValidIdentifier(name) {
-		r.add(stricthcl.PositionOf(b.LabelRanges[0]), "%q is no name of a module", name)
+		r.add(stricthcl.PositionOf(b.LabelRanges[0]), "invalid module name %q", name)
 		return c, false
 	}
 	source, given := content.Attributes["source"]

@@ -94,12 +94,12 @@ func (w *walker) joined(a provider.Address, constraints []constraint) provider.C
 	case len(parts) == 0:
 		return provider.Constraint{}
 	case len(parts) > maxConstraints:
-		w.add(constraints[0].at, "the constraints of %s have more than %d parts", a, maxConstraints)
+		w.add(constraints[0].at, "the constraints of %s exceed %d parts", a, maxConstraints)
 		return provider.Constraint{}
 	}
 	c, err := provider.ParseConstraint(strings.Join(parts, ", "))
 	if err != nil {
-		w.add(constraints[0].at, "the constraints of %s together: %w", a, err)
+		w.add(constraints[0].at, "merging the constraints of %s: %w", a, err)
 	}
 	return c
 }

@@ -43,7 +43,7 @@ func (r *reader) constant(e hcl.Expression, s *scope) (string, error) {
 func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	v.depth++
 	if v.reader.steps++; v.reader.steps > maxSteps || v.depth > maxReferences {
-		return cty.NilVal, errors.New("it refers to itself or to too much")
+		return cty.NilVal, errors.New("it refers to itself or has too many references")
 	}
 	switch e := e.(type) {
 	case *hclsyntax.ParenthesesExpr:
@@ -79,7 +79,7 @@ func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	if hcljson.IsJSONExpression(e) {
 		return v.json(e)
 	}
-	return cty.NilVal, errors.New("its form is not supported here")
+	return cty.NilVal, errors.New("its form is not supported")
 }
 
 // text returns the value of an expression as text. The value must be a string, number, or
@@ -100,7 +100,7 @@ func (v evaluation) template(e *hclsyntax.TemplateExpr) (cty.Value, error) {
 			return cty.NilVal, err
 		}
 		if b.WriteString(text); b.Len() > maxConstant {
-			return cty.NilVal, fmt.Errorf("it has more than %d bytes", maxConstant)
+			return cty.NilVal, fmt.Errorf("it exceeds %d bytes", maxConstant)
 		}
 	}
 	return cty.StringVal(b.String()), nil
@@ -144,7 +144,7 @@ func (v evaluation) element(e hcl.Expression, path []string) (cty.Value, error) 
 		for _, pair := range pairs {
 			key, ok := primitive(pair.Key)
 			if !ok {
-				return cty.NilVal, errors.New("a name in an object is an expression")
+				return cty.NilVal, errors.New("an object key is an expression")
 			}
 			if key == path[0] {
 				found = pair.Value
@@ -172,7 +172,7 @@ func (v evaluation) json(e hcl.Expression) (cty.Value, error) {
 	if !ok {
 		found, ok := value(e)
 		if !ok || !found.Type().IsPrimitiveType() {
-			return cty.NilVal, errors.New("it is not a text")
+			return cty.NilVal, errors.New("it is not a string")
 		}
 		return found, nil
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNoConfiguration means that a directory has no configuration files.
-var ErrNoConfiguration = provider.Errorf(provider.Misuse, "there is no configuration")
+var ErrNoConfiguration = provider.Errorf(provider.Misuse, "no configuration found")
 
 // maxProblems is the maximum number of problems that are reported.
 const maxProblems = 20

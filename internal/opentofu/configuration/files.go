@@ -91,7 +91,7 @@ func (r *reader) read(ctx context.Context, path string) (data []byte, ok bool) {
 	r.count++
 	if r.count > maxFiles {
 		if r.count == maxFiles+1 {
-			r.add(stricthcl.Position{File: path}, "the configuration has more than %d files", maxFiles)
+			r.add(stricthcl.Position{File: path}, "the configuration exceeds %d files", maxFiles)
 		}
 		return nil, false
 	}
@@ -99,11 +99,11 @@ func (r *reader) read(ctx context.Context, path string) (data []byte, ok bool) {
 	r.bytes += int64(len(data))
 	switch _, large := errors.AsType[*bounded.TooLargeError](err); {
 	case large && r.bytes > maxTotal-maxFile:
-		r.add(stricthcl.Position{File: path}, "the configuration has more than %d MiB", maxTotal>>20)
+		r.add(stricthcl.Position{File: path}, "the configuration exceeds %d MiB", maxTotal>>20)
 	case large:
-		r.add(stricthcl.Position{File: path}, "the file has more than %d MiB", maxFile>>20)
+		r.add(stricthcl.Position{File: path}, "the file exceeds %d MiB", maxFile>>20)
 	case err != nil:
-		r.add(stricthcl.Position{File: path}, "reading it: %w", bare(err))
+		r.add(stricthcl.Position{File: path}, "reading the file: %w", bare(err))
 	}
 	return data, err == nil
 }

@@ -57,29 +57,29 @@ func TestHostile(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"a large file":   {map[string]string{"main.tf": strings.Repeat("# comment\n", 500_000)}, "main.tf: the file has more than 4 MiB"},
-		"large files":    {numbered(9, ".tf.json", "{"+strings.Repeat(" ", 4<<20-100)+"}\n"), "the configuration has more than 32 MiB"},
-		"many files":     {numbered(5_001, ".tf", ""), "the configuration has more than 5000 files"},
+		"a large file":   {map[string]string{"main.tf": strings.Repeat("# comment\n", 500_000)}, "main.tf: the file exceeds 4 MiB"},
+		"large files":    {numbered(9, ".tf.json", "{"+strings.Repeat(" ", 4<<20-100)+"}\n"), "the configuration exceeds 32 MiB"},
+		"many files":     {numbered(5_001, ".tf", ""), "the configuration exceeds 5000 files"},
 		"brackets":       {entry(strings.Repeat("[", 100_000)), "brackets are nested deeper than 64"},
-		"negations":      {entry(strings.Repeat("!", 200_000)), "there are more than 256 operators"},
-		"indexes":        {entry("a" + strings.Repeat("[0]", 100_000)), "there are more than 256 operators"},
-		"templates":      {entry(`"` + strings.Repeat("%{if a}", 50_000)), "there are more than 256 operators"},
+		"negations":      {entry(strings.Repeat("!", 200_000)), "expression exceeds 256 operators"},
+		"indexes":        {entry("a" + strings.Repeat("[0]", 100_000)), "expression exceeds 256 operators"},
+		"templates":      {entry(`"` + strings.Repeat("%{if a}", 50_000)), "expression exceeds 256 operators"},
 		"JSON":           {map[string]string{"main.tf.json": strings.Repeat(`{"a":`, 500_000)}, "brackets are nested deeper than 64"},
-		"tokens":         {map[string]string{"main.tf": strings.Repeat("a=1\n", 1<<20)}, "there are more than 524288 tokens"},
-		"JSON tokens":    {map[string]string{"main.tf.json": `{"a":[` + strings.Repeat("1,", 1<<20) + "1]}"}, "there are more than 524288 tokens"},
+		"tokens":         {map[string]string{"main.tf": strings.Repeat("a=1\n", 1<<20)}, "text exceeds 524288 tokens"},
+		"JSON tokens":    {map[string]string{"main.tf.json": `{"a":[` + strings.Repeat("1,", 1<<20) + "1]}"}, "text exceeds 524288 tokens"},
 		"dollars":        {entry(`"` + strings.Repeat("$", 256<<10) + `"`), "literals have too many pieces"},
 		"all dollars":    {numbered(4, ".tf", `a="`+strings.Repeat("$", 18_000)+"\"\n"), "literals have too many pieces"},
-		"loops":          {entry(`{ source = [for a in [1, 2] : [for b in [1, 2] : b]] }`), "the source must be a text in quotes"},
-		"numbers":        {entry("1e600000000"), "must be a text or an object"},
-		"small numbers":  {entry("1e-600000000"), "must be a text or an object"},
-		"written out":    {entry(`{ version = "${1e600000000}" }`), "the version must be a text in quotes"},
-		"constraint":     {entry(`"` + strings.Repeat(">= 1.0,", 1000) + `"`), "the version constraint has more than 1024 bytes"},
-		"constraints":    {map[string]string{"main.tf": parts}, "the constraints of registry.opentofu.org/hashicorp/x have more than 1000 parts"},
+		"loops":          {entry(`{ source = [for a in [1, 2] : [for b in [1, 2] : b]] }`), "the source must be a quoted string"},
+		"numbers":        {entry("1e600000000"), "must be a string or an object"},
+		"small numbers":  {entry("1e-600000000"), "must be a string or an object"},
+		"written out":    {entry(`{ version = "${1e600000000}" }`), "the version must be a quoted string"},
+		"constraint":     {entry(`"` + strings.Repeat(">= 1.0,", 1000) + `"`), "the version constraint exceeds 1024 bytes"},
+		"constraints":    {map[string]string{"main.tf": parts}, "the constraints of registry.opentofu.org/hashicorp/x exceed 1000 parts"},
 		"calls":          {twice, "the configuration calls more than 20000 modules"},
 		"depth":          {deep, "modules are nested deeper than 64"},
-		"a reference":    {map[string]string{"main.tf.json": `{"resource":{"a_b":{"c":{"provider":"` + strings.Repeat("(", 2000) + `"}}}}`}, "the provider argument must be the name of a provider"},
+		"a reference":    {map[string]string{"main.tf.json": `{"resource":{"a_b":{"c":{"provider":"` + strings.Repeat("(", 2000) + `"}}}}`}, "the provider argument must be a provider name"},
 		"many problems":  {map[string]string{"main.tf": strings.Repeat("provider \"A\" {}\n", 5000)}, "and 4980 more"},
-		"out of reach":   {map[string]string{"main.tf": "module \"a\" {\n source = \"" + strings.Repeat("../", 1000) + "none\"\n}\n"}, "the directory of module.a is not there"},
+		"out of reach":   {map[string]string{"main.tf": "module \"a\" {\n source = \"" + strings.Repeat("../", 1000) + "none\"\n}\n"}, "the directory of module.a does not exist"},
 		"a name of NULs": {map[string]string{"main.tf": "module \"a\" {\n source = \"./a\\u0000b\"\n}\n"}, "reading module.a in"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -112,10 +112,10 @@ func TestHostileSources(t *testing.T) {
 	}
 	chain += "}\n"
 	for name, test := range map[string]struct{ locals, source, want string }{
-		"doubled":       {doubled, "local.a60", "it refers to itself or to too much"},
-		"chain":         {chain, "local.a100", "it refers to itself or to too much"},
-		"long":          {"locals {\n a = \"" + strings.Repeat("x", 3000) + "\"\n}\n", `"${local.a}${local.a}"`, "it has more than 4096 bytes"},
-		"number":        {"locals {\n a = 1e600000000\n}\n", `"${local.a}"`, "it is not a text"},
+		"doubled":       {doubled, "local.a60", "it refers to itself or has too many references"},
+		"chain":         {chain, "local.a100", "it refers to itself or has too many references"},
+		"long":          {"locals {\n a = \"" + strings.Repeat("x", 3000) + "\"\n}\n", `"${local.a}${local.a}"`, "it exceeds 4096 bytes"},
+		"number":        {"locals {\n a = 1e600000000\n}\n", `"${local.a}"`, "it is not a string"},
 		"large locals":  {"locals {\n a = \"./m\"\n b = \"" + strings.Repeat("x", 600<<10) + "\"\n}\n", "local.a", "are too large"},
 		"large objects": {"locals {\n a = {" + strings.Repeat("x = 1,", 80_000) + "}\n}\n", "local.a.y", "which isn't found"},
 	} {
@@ -192,7 +192,7 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	_, err := configuration.Load(t.Context(), dir, configuration.Options{})
-	for _, want := range []string{"d.tf: reading it", "gone.tf: reading it", "self.tf: reading it", "main.tf:4:1: reading module.n in"} {
+	for _, want := range []string{"d.tf: reading the file", "gone.tf: reading the file", "self.tf: reading the file", "main.tf:4:1: reading module.n in"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
@@ -245,14 +245,14 @@ func TestLinksOutOfPackages(t *testing.T) {
 	if err := os.Symlink("../../../secret", filepath.Join(modules, "m", "out")); err != nil {
 		t.Fatal(err)
 	}
-	if got := describe(dir, configuration.Options{}); !strings.HasSuffix(got, "leads out of the package that its caller came in\n") {
+	if got := describe(dir, configuration.Options{}); !strings.Contains(got, "is outside of its caller's package") {
 		t.Errorf("got %s", got)
 	}
 	// A missing package is reported as not installed.
 	if err := os.RemoveAll(filepath.Join(modules, "m")); err != nil {
 		t.Fatal(err)
 	}
-	if got := describe(dir, configuration.Options{}); !strings.HasSuffix(got, "it is not installed any more\n") {
+	if got := describe(dir, configuration.Options{}); !strings.HasSuffix(got, "it is no longer installed\n") {
 		t.Errorf("got %s", got)
 	}
 }

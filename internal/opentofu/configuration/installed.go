@@ -49,7 +49,7 @@ func (r *reader) readInstalled(root string) installed {
 		err = bounded.JSONError(json.Unmarshal(text, &manifest))
 	}
 	if err != nil {
-		r.add(stricthcl.Position{File: path}, "reading which modules are installed: %w", bare(err))
+		r.add(stricthcl.Position{File: path}, "reading the list of installed modules: %w", bare(err))
 		return in
 	}
 	for _, m := range manifest.Modules {

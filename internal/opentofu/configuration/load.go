@@ -177,7 +177,7 @@ func (w *walker) locate(from place, c call, to place) (place, bool) {
 		if _, err := os.Stat(to.dir); err == nil {
 			return to, true
 		}
-		reason = "it is not installed any more"
+		reason = "it is no longer installed"
 	}
 	if c.unresolved != nil {
 		reason = c.unresolved.Error() + ", and " + reason
@@ -203,7 +203,7 @@ func (w *walker) beside(from place, c call, to place, path string) (place, bool)
 		to.dir, inside = dir, still || to.whole == ""
 	}
 	if !inside {
-		w.add(c.at, "the source of %s leads out of the package that its caller came in", to.address)
+		w.add(c.at, "the source of %s is outside of its caller's package", to.address)
 	}
 	return to, inside
 }
@@ -227,7 +227,7 @@ func followed(base, dir string) (path string, inside bool, err error) {
 
 func (w *walker) unreadable(c call, to place, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
-		w.add(c.at, "the directory of %s is not there: %s", to.address, to.dir)
+		w.add(c.at, "the directory of %s does not exist: %s", to.address, to.dir)
 		return
 	}
 	w.add(c.at, "reading %s in %s: %w", to.address, to.dir, bare(err))

@@ -89,7 +89,7 @@ func (r *reader) addBlock(m *module, b *hcl.Block, override bool) {
 	case "terraform":
 		r.addRequired(m, b, override)
 	case "required_providers":
-		r.add(stricthcl.PositionOf(b.DefRange), "a required_providers block must stand within a terraform block")
+		r.add(stricthcl.PositionOf(b.DefRange), "a required_providers block must be inside of a terraform block")
 	case "provider":
 		key, p, ok := r.provider(b)
 		if _, exists := m.providers[key]; ok && (!override || !exists || !p.constraint.IsZero()) {
@@ -126,7 +126,7 @@ func (r *reader) addRequired(m *module, terraform *hcl.Block, override bool) {
 	for _, b := range r.inner(terraform, hcl.BlockHeaderSchema{Type: "required_providers"}) {
 		at := stricthcl.PositionOf(b.DefRange)
 		if !override && m.requiredAt != (stricthcl.Position{}) {
-			r.add(at, "a module may have only one required_providers block, and there is one at %s", m.requiredAt)
+			r.add(at, "a module can have only one required_providers block; the first is at %s", m.requiredAt)
 			continue
 		}
 		if !override {
@@ -174,7 +174,7 @@ func (r *reader) provider(b *hcl.Block) (key string, p block, ok bool) {
 	if attr, given := content.Attributes["version"]; given && !isNull(attr.Expr) {
 		text, ok := primitive(attr.Expr)
 		if !ok {
-			r.add(stricthcl.PositionOf(attr.Expr.Range()), "the version must be a text in quotes, not an expression")
+			r.add(stricthcl.PositionOf(attr.Expr.Range()), "the version must be a quoted string, not an expression")
 			return "", p, false
 		}
 		p.at = stricthcl.PositionOf(attr.NameRange)
@@ -211,7 +211,7 @@ func (r *reader) providerArgument(b *hcl.Block) (name string, ok bool) {
 	at := stricthcl.PositionOf(attr.Expr.Range())
 	names := reference(attr.Expr)
 	if len(names) == 0 || len(names) > 2 {
-		r.add(at, "the provider argument must be the name of a provider, with an alias if need be: aws.west")
+		r.add(at, "the provider argument must be a provider name with an optional alias, such as aws.west")
 		return "", false
 	}
 	return names[0], r.localName(names[0], at)
@@ -226,12 +226,12 @@ func (r *reader) imported(b *hcl.Block) (use, bool) {
 	}
 	attr, given := content.Attributes["to"]
 	if !given {
-		r.add(u.at, "the import block does not say where to")
+		r.add(u.at, "the import block has no argument \"to\"")
 		return u, false
 	}
 	resource, ok := importedType(reference(attr.Expr))
 	if !ok {
-		r.add(stricthcl.PositionOf(attr.Expr.Range()), "this is no address of a resource")
+		r.add(stricthcl.PositionOf(attr.Expr.Range()), "invalid resource address")
 		return u, false
 	}
 	if name, ok := r.providerArgument(b); ok {

@@ -54,7 +54,7 @@ func (r *reader) entry(name string, attr *hcl.Attribute) entry {
 	}
 	pairs, found := hcl.ExprMap(attr.Expr)
 	if found.HasErrors() {
-		r.add(e.at, "the entry %q of required_providers must be a text or an object", name)
+		r.add(e.at, "the entry %q of required_providers must be a string or an object", name)
 		return e
 	}
 	sourced := false
@@ -72,7 +72,7 @@ func (r *reader) entry(name string, attr *hcl.Attribute) entry {
 		case "configuration_aliases":
 			r.aliases(name, pair.Value)
 		default:
-			r.add(stricthcl.PositionOf(pair.Key.Range()), `the entry %q of required_providers can only have "version", "source" and "configuration_aliases"`, name)
+			r.add(stricthcl.PositionOf(pair.Key.Range()), `the entry %q of required_providers can only have "version", "source", and "configuration_aliases"`, name)
 			return e
 		}
 	}
@@ -143,9 +143,9 @@ func (r *reader) localName(name string, at stricthcl.Position) bool {
 	normal, err := tfaddr.ParseProviderPart(name)
 	switch {
 	case err != nil:
-		r.add(at, "%q is no name of a provider: %w", name, err)
+		r.add(at, "invalid provider name %q: %w", name, err)
 	case normal != name:
-		r.add(at, "names of providers have small letters: %q in place of %q", normal, name)
+		r.add(at, "provider names must be lower-case: want %q, got %q", normal, name)
 	}
 	return err == nil && normal == name
 }
@@ -153,7 +153,7 @@ func (r *reader) localName(name string, at stricthcl.Position) bool {
 // constraint parses a version constraint.
 func (r *reader) constraint(text string, at stricthcl.Position) provider.Constraint {
 	if len(text) > maxConstraint {
-		r.add(at, "the version constraint has more than %d bytes", maxConstraint)
+		r.add(at, "the version constraint exceeds %d bytes", maxConstraint)
 		return provider.Constraint{}
 	}
 	c, err := provider.ParseConstraint(text)
@@ -178,7 +178,7 @@ var constraintForm = regexp.MustCompile(`^\s*(=|!=|>|<|>=|<=|~>)?\s*[0-9]+(\.[0-
 func (r *reader) text(e hcl.Expression, name string) (string, bool) {
 	text, ok := literal(e)
 	if !ok {
-		r.add(stricthcl.PositionOf(e.Range()), "the %s must be a text in quotes, not an expression", name)
+		r.add(stricthcl.PositionOf(e.Range()), "the %s must be a quoted string, not an expression", name)
 	}
 	return text, ok
 }

@@ -39,7 +39,7 @@ func (r *reader) tests(ctx context.Context, dir string, found []string) []test {
 	}
 	below, err := list(filepath.Join(dir, testDir), r.options.Terraform)
 	if err != nil && !os.IsNotExist(err) {
-		r.add(stricthcl.Position{File: filepath.Join(dir, testDir)}, "reading it: %w", bare(err))
+		r.add(stricthcl.Position{File: filepath.Join(dir, testDir)}, "reading the directory: %w", bare(err))
 	}
 	for _, name := range below.tests {
 		all = append(all, r.test(ctx, dir, path.Join(testDir, name)))

@@ -69,7 +69,7 @@ func (v evaluation) variable(name string, path []string) (cty.Value, error) {
 		return cty.NilVal, fmt.Errorf("it depends on var.%s, which isn't declared", name)
 	}
 	if s.unknown {
-		return cty.NilVal, fmt.Errorf("it depends on var.%s, whose value is set where tofu-oci can't see it", name)
+		return cty.NilVal, fmt.Errorf("it depends on var.%s, whose value is unknown to tofu-oci", name)
 	}
 	t, err := declared.constraint()
 	if err != nil {
@@ -153,7 +153,7 @@ func (r *reader) variableFiles(ctx context.Context, dir string) map[string]hcl.E
 	found := []string{"terraform.tfvars", "terraform.tfvars.json"}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		r.add(stricthcl.Position{File: dir}, "reading it: %w", bare(err))
+		r.add(stricthcl.Position{File: dir}, "reading the directory: %w", bare(err))
 	}
 	for _, e := range entries {
 		if name := e.Name(); strings.HasSuffix(name, ".auto.tfvars") || strings.HasSuffix(name, ".auto.tfvars.json") {

@@ -16,7 +16,7 @@ import (
 var ErrNotSupported = provider.Errorf(provider.Misuse, "not supported yet")
 
 func notSupported(a provider.Address, m cliconfig.Method) error {
-	return fmt.Errorf("OpenTofu would look for %s by %s, which is %w", a, m, ErrNotSupported)
+	return fmt.Errorf("OpenTofu would install %s with %s, which is %w", a, m, ErrNotSupported)
 }
 
 // UnresolvedError reports that no installation method has a version or package. It wraps
@@ -67,7 +67,7 @@ func (e *UnresolvedError) Within(a provider.Address, v provider.Version) string 
 // missing.
 func (e *UnresolvedError) text(what, missing string) string {
 	if len(e.attempts) == 0 {
-		return fmt.Sprintf("%v: no installation method of the CLI configuration is for %s", provider.ErrProviderNotFound, what)
+		return fmt.Sprintf("%v: no installation method of the CLI configuration matches %s", provider.ErrProviderNotFound, what)
 	}
 	var answers []string
 	for _, a := range e.attempts {
@@ -106,7 +106,7 @@ type NoMirrorError struct {
 }
 
 func (e *NoMirrorError) Error() string {
-	return fmt.Sprintf("no oci_mirror of the CLI configuration is for %s, so it names no repository", e.Address)
+	return fmt.Sprintf("no oci_mirror of the CLI configuration matches %s, so its repository is unknown", e.Address)
 }
 
 // Kind returns [provider.Misuse].

@@ -46,7 +46,7 @@ provider_installation {
 	}
 	// Output:
 	// ghcr.io/acme/hashicorp/null <nil>
-	//  no oci_mirror of the CLI configuration is for registry.opentofu.org/acme/thing, so it names no repository
+	//  no oci_mirror of the CLI configuration matches registry.opentofu.org/acme/thing, so its repository is unknown
 }
 
 // An Installation provides the releases that OpenTofu would install according to the CLI

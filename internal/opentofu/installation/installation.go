@@ -105,18 +105,18 @@ func (o Options) source(m cliconfig.Method) (provider.Source, error) {
 	switch m.Kind {
 	case cliconfig.Direct:
 		if o.Direct == nil {
-			return nil, errors.New("the installation method direct needs a source of origin registries, and none was given")
+			return nil, errors.New("the installation method direct requires a source of origin registries")
 		}
 		return o.Direct, nil
 	case cliconfig.FilesystemMirror:
 		return filesystem.New(m.Path), nil
 	case cliconfig.OCIMirror:
 		if o.OCI == nil {
-			return nil, errors.New("the installation method oci_mirror needs a source of repositories, and none was given")
+			return nil, errors.New("the installation method oci_mirror requires a source of repositories")
 		}
 		return o.OCI(m.Template), nil
 	case cliconfig.NetworkMirror:
 		return unsupported{m}, nil
 	}
-	return nil, fmt.Errorf("there is no installation method %q", m.Kind)
+	return nil, fmt.Errorf("unknown installation method %q", m.Kind)
 }

@@ -331,7 +331,7 @@ func TestDevOverridesAreNotPassedOver(t *testing.T) {
 	_, versions := i.Versions(t.Context(), address(t, thing))
 	_, release := i.Release(t.Context(), address(t, thing), version(t, "1.0.0"))
 	for _, err := range []error{versions, release} {
-		if want := "OpenTofu would look for " + thing + " by dev_overrides /src/thing (rc:9:5), which is not supported yet"; fmt.Sprint(err) != want || !isUnsupported(err) {
+		if want := "OpenTofu would install " + thing + " with dev_overrides /src/thing (rc:9:5), which is not supported yet"; fmt.Sprint(err) != want || !isUnsupported(err) {
 			t.Errorf("got %v", err)
 		}
 	}

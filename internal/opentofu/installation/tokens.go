@@ -29,7 +29,7 @@ func Tokens(config cliconfig.Config, env cliconfig.Environment, notFound func(no
 		dirs := env.HelperDirs()
 		helper, found := credentials.FindTokenHelper(block.Name, block.Args, dirs)
 		if !found {
-			notFound(fmt.Sprintf("%s: OpenTofu goes on without the credentials_helper %q, since there is no terraform-credentials-%s in %s",
+			notFound(fmt.Sprintf("%s: OpenTofu ignores the credentials_helper %q, because terraform-credentials-%s is not in %s",
 				block.Position, block.Name, block.Name, strings.Join(dirs, ", ")))
 		}
 		return helper, found
