@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// giveBack restores the owner of a replaced file. With sudo, the owner can be another
+// restoreOwner restores the owner of a replaced file. With sudo, the owner can be another
 // user, who could otherwise not read the file.
-func giveBack(path string, before fs.FileInfo) error {
+func restoreOwner(path string, before fs.FileInfo) error {
 	owner, known := before.Sys().(*syscall.Stat_t)
 	if !known || os.Geteuid() != 0 {
 		return nil // only root can change owners

@@ -2,5 +2,5 @@ package atomicfile
 
 import "io/fs"
 
-// giveBack does nothing, because access is inherited from the directory.
-func giveBack(string, fs.FileInfo) error { return nil }
+// restoreOwner does nothing, because access is inherited from the directory.
+func restoreOwner(string, fs.FileInfo) error { return nil }
