@@ -10,9 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// platforms returns the platforms that the registry lists for a version, sorted, at
-// no cost beyond the list of versions. Where it lists none, one package document
-// may tell.
+// platforms returns the platforms that the registry lists for a version, sorted. It needs only the
+// list of versions, unless this list contains no platforms: then it requests one package document.
 func (s *Source) platforms(ctx context.Context, a provider.Address, v provider.Version) ([]provider.Platform, error) {
 	version, err := s.versionOf(ctx, a, v)
 	if err != nil || len(version.platforms) > 0 {
@@ -28,10 +27,9 @@ func (s *Source) platforms(ctx context.Context, a provider.Address, v provider.V
 	return provider.SortPlatforms(append(found.others(), found.platforms...)), nil
 }
 
-// digests returns the zip digests of all platforms of a version for the price of
-// one package document, where the registry states them there; nil where it does
-// not, or not for every platform. They are not signed: they tell whether
-// something changed, and are no evidence.
+// digests returns the digests of the zips of all platforms of a version from one package document,
+// if the registry states them there for every platform; otherwise nil. They are not signed, so they
+// can only be used to detect changes.
 func (s *Source) digests(ctx context.Context, a provider.Address, v provider.Version) (map[provider.Platform]digest.Digest, error) {
 	version, err := s.versionOf(ctx, a, v)
 	if err != nil {

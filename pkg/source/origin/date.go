@@ -11,12 +11,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// dates has the fields that contain the date of a version. None of them is part of the
-// protocol. discovered or discovered_at is when registry.opentofu.org first saw the
-// version, so its author can't backdate it. Older versions, which the registry saw before
-// it recorded that date, share a later one or have none (opentofu/registry#4113).
-// OpenTofu's provider documents have published, those of registry.terraform.io
-// published_at.
+// dates contains the date fields of a version. None of them is part of the protocol. discovered and
+// discovered_at are the time when registry.opentofu.org first saw the version, so the author can't
+// backdate it. Older versions share a later date or have none (opentofu/registry#4113). OpenTofu's
+// provider documents have published, and those of registry.terraform.io have published_at.
 type dates struct {
 	Discovered   date `json:"discovered"`
 	DiscoveredAt date `json:"discovered_at"`
@@ -24,8 +22,8 @@ type dates struct {
 	PublishedAt  date `json:"published_at"`
 }
 
-// date is a date in seconds since 1970, or 0 for none, as small as possible because a
-// list has many. Text that is not a date must not spoil the document, so it is none.
+// date is a Unix time, or 0 for none. It is an integer because a list can contain many dates.
+// Invalid dates are ignored, so that they don't invalidate the document.
 type date int64
 
 func (d *date) UnmarshalJSON(data []byte) error {
@@ -39,41 +37,40 @@ func (d *date) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// published returns the date in the document, or the zero time. A date that the registry
-// set takes precedence over one that the author set.
+// published returns the date in the document, or the zero time. A date from the registry takes
+// precedence over one from the author.
 func (d dates) published(doc httpclient.Document) time.Time {
 	for _, stated := range []date{d.Discovered, d.DiscoveredAt, d.Published, d.PublishedAt} {
 		if stated == 0 {
 			continue
 		}
-		if t := notAfterAnswer(time.Unix(int64(stated), 0).UTC(), doc); !t.IsZero() {
+		if t := notAfterResponse(time.Unix(int64(stated), 0).UTC(), doc); !t.IsZero() {
 			return t
 		}
 	}
 	return time.Time{}
 }
 
-// lastModified returns the date of a file by the server that has it.
+// lastModified returns the Last-Modified time of a file.
 func lastModified(doc httpclient.Document) time.Time {
 	modified, err := http.ParseTime(doc.Header.Get("Last-Modified"))
 	if err != nil {
 		return time.Time{}
 	}
-	return notAfterAnswer(provider.CleanDate(modified), doc)
+	return notAfterResponse(provider.CleanDate(modified), doc)
 }
 
-// notAfterAnswer returns a date, unless it is later than the answer that has it, by the
-// answer's own Date: the clock of this machine has no part in what is stored.
+// notAfterResponse returns t, or the zero time if t is later than the Date header of the response.
+// It doesn't use the local clock, because stored dates must not depend on it.
 // https://www.rfc-editor.org/rfc/rfc9110#section-8.8.2.1
-func notAfterAnswer(t time.Time, doc httpclient.Document) time.Time {
-	if answered, err := http.ParseTime(doc.Header.Get("Date")); err == nil && t.After(answered) {
+func notAfterResponse(t time.Time, doc httpclient.Document) time.Time {
+	if responded, err := http.ParseTime(doc.Header.Get("Date")); err == nil && t.After(responded) {
 		return time.Time{}
 	}
 	return t
 }
 
-// statedBy returns the date that package documents state, the latest one where they
-// disagree.
+// statedBy returns the latest date in the package documents.
 func statedBy(ds []description) (latest time.Time) {
 	for _, d := range ds {
 		if d.published.After(latest) {
@@ -83,9 +80,9 @@ func statedBy(ds []description) (latest time.Time) {
 	return latest
 }
 
-// date tells when a version was published, for nothing where the list of versions
-// says so, else for one package document and SHA256SUMS. A release that is asked for
-// afterwards does not ask for these again.
+// date returns the publication date of a version. It needs only the list of versions if this list
+// contains dates; otherwise it requests one package document and SHA256SUMS, which are cached for
+// Release.
 func (s *Source) date(ctx context.Context, a provider.Address, v provider.Version) (time.Time, error) {
 	version, err := s.versionOf(ctx, a, v)
 	if err != nil || !version.published.IsZero() {

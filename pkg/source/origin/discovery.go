@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// discoveryPath is where a host tells which services it offers.
+	// discoveryPath is the path of the document that lists the services of a host.
 	// https://opentofu.org/docs/internals/remote-service-discovery/
 	discoveryPath = "/.well-known/terraform.json"
-	// providersService is the name of the provider registry protocol there.
+	// providersService is the key of the provider registry protocol in this document.
 	providersService = "providers.v1"
-	// maxDiscovery bounds the discovery document, in bytes; real ones have a
-	// few hundred.
+	// maxDiscovery is the maximum size of the discovery document in bytes. Typical ones have a few
+	// hundred bytes.
 	maxDiscovery = 1 << 20
-	// maxDiscoveryValues bounds the JSON values in it; a service takes one.
+	// maxDiscoveryValues is the maximum number of JSON values in it. A service needs one value.
 	maxDiscoveryValues = 1000
 )
 
-// ErrNoRegistry says that a host offers no provider registry at all. It is no
-// [provider.ErrProviderNotFound], since OpenTofu doesn't look further either.
-var ErrNoRegistry = provider.Errorf(provider.NotFound, "the host offers no provider registry")
+// ErrNoRegistry is returned if a host has no provider registry. It is not a
+// [provider.ErrProviderNotFound], because OpenTofu does not try other sources in this case either.
+var ErrNoRegistry = provider.Errorf(provider.NotFound, "the host has no provider registry")
 
 // service is a provider registry.
 type service struct {
@@ -38,7 +38,7 @@ type service struct {
 	token Token
 }
 
-// header returns what is sent along to the registry itself.
+// header returns the headers of requests to the registry.
 func (s service) header() http.Header { return registryHeader(s.token) }
 
 func registryHeader(token Token) http.Header {
@@ -49,8 +49,7 @@ func registryHeader(token Token) http.Header {
 	return h
 }
 
-// discover finds a host's provider registry, by what is known of it or by asking
-// the host.
+// discover returns the provider registry of a host, as configured or from the discovery document.
 func (c client) discover(ctx context.Context, host svchost.Hostname) (service, error) {
 	token, err := c.token(ctx, host)
 	found := service{token: token}
@@ -62,7 +61,7 @@ func (c client) discover(ctx context.Context, host svchost.Hostname) (service, e
 	if known, ok := c.services[host]; ok {
 		base, err = resolveURL(at, known)
 	} else {
-		base, err = c.askHost(ctx, at, token)
+		base, err = c.requestDiscovery(ctx, at, token)
 	}
 	if err != nil {
 		return service{}, fmt.Errorf("finding the provider registry of %s: %w", host.ForDisplay(), found.refused(err))
@@ -77,8 +76,8 @@ func (c client) discover(ctx context.Context, host svchost.Hostname) (service, e
 	return found, nil
 }
 
-// askHost asks the host where its provider registry is.
-func (c client) askHost(ctx context.Context, at *url.URL, token Token) (*url.URL, error) {
+// requestDiscovery requests the discovery document of a host.
+func (c client) requestDiscovery(ctx context.Context, at *url.URL, token Token) (*url.URL, error) {
 	doc, err := httpclient.Get(ctx, c.http, at, httpclient.Request{Header: registryHeader(token), Limit: maxDiscovery})
 	if isStatus(err, http.StatusNotFound) {
 		return nil, fmt.Errorf("%w: %w", ErrNoRegistry, err)
@@ -88,7 +87,7 @@ func (c client) askHost(ctx context.Context, at *url.URL, token Token) (*url.URL
 	}
 	contentType := doc.Header.Get("Content-Type")
 	if mediaType, _, err := mime.ParseMediaType(contentType); err != nil || mediaType != "application/json" {
-		return nil, doc.Error(fmt.Errorf("GET %s: the answer is of type %q and not application/json%s",
+		return nil, doc.Error(fmt.Errorf("GET %s: unexpected content type %q, want application/json%s",
 			httpclient.RedactURL(doc.URL), contentType, colonExcerpt(doc)))
 	}
 	var services map[string]json.RawMessage
@@ -98,7 +97,7 @@ func (c client) askHost(ctx context.Context, at *url.URL, token Token) (*url.URL
 	var text string
 	raw, offered := services[providersService]
 	if !offered {
-		return nil, fmt.Errorf("%w: its discovery document has no %q", ErrNoRegistry, providersService)
+		return nil, fmt.Errorf("%w: the discovery document has no %q", ErrNoRegistry, providersService)
 	}
 	if err := json.Unmarshal(raw, &text); err != nil {
 		return nil, doc.Error(fmt.Errorf("GET %s: %q is not a string", httpclient.RedactURL(doc.URL), providersService))
@@ -107,9 +106,9 @@ func (c client) askHost(ctx context.Context, at *url.URL, token Token) (*url.URL
 	return base, doc.Error(err)
 }
 
-// resolveURL reads a URL that a document has, relative to where the document
-// came from. Only https passes: what follows decides which bytes are trusted,
-// and may carry a token.
+// resolveURL resolves a URL in a document relative to the URL of the document. It accepts only
+// https, because the resources determine which content is trusted, and requests can contain a
+// token.
 func resolveURL(base *url.URL, text string) (*url.URL, error) {
 	ref, err := url.Parse(text)
 	if err != nil {
@@ -117,7 +116,7 @@ func resolveURL(base *url.URL, text string) (*url.URL, error) {
 	}
 	u := base.ResolveReference(ref)
 	if u.Scheme != "https" || u.Hostname() == "" {
-		return nil, fmt.Errorf("%s is refused: only https is used", httpclient.RedactURL(u))
+		return nil, fmt.Errorf("invalid URL %s: want https", httpclient.RedactURL(u))
 	}
 	return u, nil
 }

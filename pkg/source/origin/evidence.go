@@ -22,26 +22,26 @@ import (
 )
 
 const (
-	// maxSums bounds SHA256SUMS, in bytes: a hundred bytes a file.
+	// maxSums is the maximum size of SHA256SUMS in bytes. A line has about 100 bytes.
 	maxSums = 1 << 20
-	// maxSignature bounds a detached signature, in bytes.
+	// maxSignature is the maximum size of a detached signature in bytes.
 	maxSignature = 256 << 10
-	// maxRing bounds all keys of a release together, in bytes.
+	// maxRing is the maximum size of all keys of a release in bytes.
 	maxRing    = 1 << 20
 	sumsSuffix = "SHA256SUMS"
 )
 
-// evidence is what a registry has about all packages of a release.
+// evidence contains the documents of a registry about all packages of a release.
 type evidence struct {
-	// sums are nil when no package document names any.
+	// sums is nil if no package document refers to SHA256SUMS.
 	sums      *sums.File
 	documents []provider.Document
-	// modified is the date of SHA256SUMS; zero when unknown.
+	// modified is the date of SHA256SUMS, or the zero time if it is unknown.
 	modified time.Time
 }
 
-// fetchEvidence gets SHA256SUMS and its signature, of which a release has one
-// each however many documents point at them, and the keys.
+// fetchEvidence requests SHA256SUMS, its signature, and the keys. All package documents must refer
+// to the same SHA256SUMS and signature.
 func (s *Source) fetchEvidence(ctx context.Context, a provider.Address, v provider.Version, ds []description) (evidence, error) {
 	var sumsURLs, signatureURLs []*url.URL
 	keys := map[unique.Handle[string]]bool{}
@@ -65,7 +65,7 @@ func (s *Source) fetchEvidence(ctx context.Context, a provider.Address, v provid
 		}
 		e.sums, e.modified = &listed, found.modified
 		sumsName := name
-		// Only a name that says what it is: it must not pass for a zip's.
+		// Use the last part of the URL only if it can't be confused with the name of a zip.
 		if last := path.Base(from.Path); strings.HasSuffix(last, sumsSuffix) && provider.CheckFilename(last) == nil {
 			sumsName = last
 		}
@@ -84,8 +84,8 @@ func (s *Source) fetchEvidence(ctx context.Context, a provider.Address, v provid
 	return e, nil
 }
 
-// common gets the document that all URLs which are not nil lead to, and one of
-// the URLs; nil when there is none. Another document at any of them is an error.
+// common requests the document at all non-nil URLs, and returns it with one of the URLs, or nil if
+// there are none. It returns an error if the URLs have different documents.
 func (s *Source) common(ctx context.Context, urls []*url.URL, limit int64) (file, *url.URL, error) {
 	var distinct []*url.URL
 	seen := map[string]bool{}
@@ -102,14 +102,14 @@ func (s *Source) common(ctx context.Context, urls []*url.URL, limit int64) (file
 	if err != nil {
 		return file{}, nil, err
 	}
-	// The others are compared as they come: none of them has to be kept.
+	// The other documents are compared and discarded as they arrive.
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxDocuments)
 	for _, u := range distinct[1:] {
 		group.Go(func() error {
 			other, err := s.protocol.document(ctx, u, limit)
 			if err == nil && !bytes.Equal(other.text, first.text) {
-				err = fmt.Errorf("%w: %s and %s", errEvidenceDiffers, httpclient.RedactURL(distinct[0]), httpclient.RedactURL(u))
+				err = fmt.Errorf("%w: %s and %s", errDifferentDocuments, httpclient.RedactURL(distinct[0]), httpclient.RedactURL(u))
 			}
 			return err
 		})
@@ -117,16 +117,17 @@ func (s *Source) common(ctx context.Context, urls []*url.URL, limit int64) (file
 	return first, distinct[0], group.Wait()
 }
 
-var errEvidenceDiffers = errors.New("the platforms of the release name different documents")
+var errDifferentDocuments = errors.New("the platforms of the release refer to different documents")
 
-// ring is the keys of a release, each once.
+// ring contains the distinct keys of a release.
 type ring struct {
 	mu   sync.Mutex
 	keys map[unique.Handle[string]]bool
 	size int
 }
 
-// add refuses more keys than fit, while the documents that name them still come.
+// add adds keys. It returns an error as soon as they exceed maxRing, while other documents are
+// still being read.
 func (r *ring) add(keys []unique.Handle[string]) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,15 +139,15 @@ func (r *ring) add(keys []unique.Handle[string]) error {
 			continue
 		}
 		if r.size += len(key.Value()); r.size > maxRing {
-			return fmt.Errorf("the release's signing keys have more than %d bytes", maxRing)
+			return fmt.Errorf("signing keys exceed %d bytes", maxRing)
 		}
 		r.keys[key] = true
 	}
 	return nil
 }
 
-// joinKeys makes one text of armored keys, each once and in a fixed order; nil
-// when there are none.
+// joinKeys concatenates the armored keys, without duplicates and in a fixed order. It returns nil
+// if there are none.
 func joinKeys(keys map[unique.Handle[string]]bool) []byte {
 	var clean []string
 	for key := range keys {

@@ -45,10 +45,10 @@ func TestRegistryHostilePackageDocuments(t *testing.T) {
 			document + `filename: "terraform-provider-thing_1.2.2_haiku_riscv64.zip" is the name of thing 1.2.2 for haiku_riscv64, not of thing 1.2.3 for haiku_riscv64`},
 		"name that is not in the sums": {set("filename", "terraform-provider-thing_1.2.3+_haiku_riscv64.zip"), new(*sums.FileError),
 			checking + "SHA256SUMS does not list terraform-provider-thing_1.2.3+_haiku_riscv64.zip"},
-		"another platform": {set("arch", "amd64"), nil, document + `it is about "haiku_amd64", not haiku_riscv64`},
+		"another platform": {set("arch", "amd64"), nil, document + `unexpected platform "haiku_amd64", want haiku_riscv64`},
 		"other shasum": {set("shasum", otherDigest.Encoded()), new(*sums.MismatchError),
 			checking + "the package document disagrees with SHA256SUMS: checksum of " + name + " is " + otherDigest.String() + ", not " + right.String()},
-		"shasum that is none": {set("shasum", "cafe"), nil, document + `shasum "cafe" is not a SHA-256 checksum`},
+		"shasum that is none": {set("shasum", "cafe"), nil, document + `invalid shasum "cafe": want a SHA-256 checksum`},
 		"other zh": {state("hashes", []string{sums.ZH(otherDigest)}), new(*sums.MismatchError),
 			checking + "the registry's list of hashes disagrees: checksum of " + name + " is " + otherDigest.String() + ", not " + right.String()},
 		"two zh": {state("hashes", []string{sums.ZH(right), sums.ZH(otherDigest)}), nil,
@@ -56,14 +56,14 @@ func TestRegistryHostilePackageDocuments(t *testing.T) {
 		"h1 that is none": {state("hashes", []string{"h1:x"}), nil,
 			document + `packages: hash "h1:x": must be "h1:" and the base64 form of 32 bytes`},
 		"zip without TLS": {set("download_url", "http://127.0.0.1/z?sig=secret"), nil,
-			document + "download_url: http://127.0.0.1/z is refused: only https is used"},
-		"zip from disk":    {set("download_url", "file:///etc/passwd"), nil, document + "download_url: file:///etc/passwd is refused: only https is used"},
-		"no download_url":  {set("download_url", ""), nil, document + "it has no download_url"},
-		"sums without TLS": {set("shasums_url", "http://127.0.0.1/"), nil, document + "shasums_url: http://127.0.0.1/ is refused: only https is used"},
+			document + "download_url: invalid URL http://127.0.0.1/z: want https"},
+		"zip from disk":    {set("download_url", "file:///etc/passwd"), nil, document + "download_url: invalid URL file:///etc/passwd: want https"},
+		"no download_url":  {set("download_url", ""), nil, document + "download_url is not set"},
+		"sums without TLS": {set("shasums_url", "http://127.0.0.1/"), nil, document + "shasums_url: invalid URL http://127.0.0.1/: want https"},
 		"signature without TLS": {set("shasums_signature_url", "http://127.0.0.1/"), nil,
-			document + "shasums_signature_url: http://127.0.0.1/ is refused: only https is used"},
+			document + "shasums_signature_url: invalid URL http://127.0.0.1/: want https"},
 		"no checksum at all": {func(doc map[string]any) { delete(doc, "shasum"); delete(doc, "shasums_url") }, nil,
-			document + "it has neither shasum nor shasums_url, so nothing says which bytes are right"},
+			document + "neither shasum nor shasums_url is set, so the zip can't be verified"},
 	}
 	for label, test := range tests {
 		t.Run(label, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestRegistryPlatformsWithSumsOfTheirOwn(t *testing.T) {
 	}{
 		"same document elsewhere": {"/files/acme/thing/1.2.3/terraform-provider-thing_1.2.3_SHA256SUMS?2", "<nil>"},
 		"another document": {"/files/acme/thing/1.2.0/terraform-provider-thing_1.2.0_SHA256SUMS",
-			"fetching checksums of HOST/acme/thing 1.2.3: the platforms of the release name different documents: " +
+			"fetching checksums of HOST/acme/thing 1.2.3: the platforms of the release refer to different documents: " +
 				"https://HOST/files/acme/thing/1.2.3/terraform-provider-thing_1.2.3_SHA256SUMS and " +
 				"https://HOST/files/acme/thing/1.2.0/terraform-provider-thing_1.2.0_SHA256SUMS"},
 	} {

@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// limited asks a host for so many things at once and no more. A try again and the
-// pause before it are part of asking: a host that throttles is asked less.
+// limited limits the number of concurrent requests to a host. Retries and the pauses before them
+// count as part of a request, so a host that throttles receives fewer requests.
 type limited struct {
 	protocol
 	pool *schedule.Limiter
@@ -60,16 +60,15 @@ func (l limited) do(ctx context.Context, host string, ask func() error) error {
 	return ask()
 }
 
-// slotted is a zip that keeps the slot of its request until it has come or is
-// closed. More than one release do nothing.
+// slotted is a zip that occupies a request slot until it is read completely or closed.
 type slotted struct {
 	io.ReadCloser
 	release func()
 }
 
-// withSlot lets a small zip count as a request until it has come; the smallest come
-// at once, and not as slowly as they are passed on. Larger ones are transfers, of
-// which there are few.
+// withSlot makes a small zip occupy a request slot while it is read. The smallest zips are read at
+// once, independently of the speed of the reader. Larger zips are transfers, whose number is
+// limited elsewhere.
 func withSlot(body io.ReadCloser, size int64, release func()) io.ReadCloser {
 	switch {
 	case size < 0 || size > schedule.MaxSmall:

@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
-// TestRegistryConcurrentCallersShareOneRequest holds the first answer back until
+// TestRegistryConcurrentCallersShareOneRequest holds the first response back until
 // all callers are on their way.
 func TestRegistryConcurrentCallersShareOneRequest(t *testing.T) {
 	t.Parallel()
@@ -39,7 +39,7 @@ func TestRegistryConcurrentCallersShareOneRequest(t *testing.T) {
 }
 
 // TestRegistryOneCallersEndIsNotTheOthers cancels the caller whose request it
-// is, while another waits for the same answer.
+// is, while another waits for the same response.
 func TestRegistryOneCallersEndIsNotTheOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})

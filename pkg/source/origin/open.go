@@ -15,10 +15,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Open starts the download of a zip. An answer of another size than p has is a
-// *[sums.SizeError] before anything is read. The request is repeated while no
-// answer has begun. A body that breaks off goes on from there, where the server
-// offers that; else it is for the caller to open again.
+// Open starts the download of a zip. If the response has another size than p, Open returns a
+// *[sums.SizeError] before anything is read. Requests are retried until a response begins. If the
+// body is interrupted, it is resumed if the server supports that; otherwise the caller must open
+// the zip again.
 func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	at, ok := p.Locator.(*url.URL)
 	if !ok {
@@ -51,7 +51,7 @@ func (s *Source) open(ctx context.Context, at *url.URL, p provider.Package) (io.
 	contentType := resp.Header.Get("Content-Type")
 	if mediaType, _, _ := mime.ParseMediaType(contentType); mediaType == "text/html" {
 		failure := httpclient.NewStatusError(resp)
-		return nil, 0, fmt.Errorf("the answer is not a zip: %w", failure)
+		return nil, 0, fmt.Errorf("expected a zip: %w", failure)
 	}
 	size := p.Size
 	if size < 0 {
@@ -63,17 +63,17 @@ func (s *Source) open(ctx context.Context, at *url.URL, p provider.Package) (io.
 	}
 	if size > artifact.MaxZipSize {
 		_ = resp.Body.Close()
-		return nil, 0, fmt.Errorf("%d bytes are more than a package may have, which is %d", size, int64(artifact.MaxZipSize))
+		return nil, 0, fmt.Errorf("zip is %d bytes; the maximum is %d", size, int64(artifact.MaxZipSize))
 	}
-	bounded := &boundedBody{s.lasting(ctx, at, resp, size), artifact.MaxZipSize}
+	bounded := &boundedBody{s.resumable(ctx, at, resp, size), artifact.MaxZipSize}
 	return sums.NewReadCloser(bounded, p.Filename, size, p.Digest), size, nil
 }
 
-// lasting is an answer's body that goes on where it breaks off: by asking for the
-// rest, if the zip is still the same, in one stream and of the URL that the
-// registry gave, as hosts of releases throttle who asks much, and sign URLs for a
-// short time. It needs a size and a validator; without, the break is the end.
-func (s *Source) lasting(ctx context.Context, at *url.URL, resp *http.Response, size int64) io.ReadCloser {
+// resumable returns a body that resumes an interrupted download with a range request for the rest,
+// if the zip is unchanged. It uses one connection and the URL that the registry returned, because
+// hosts of releases throttle clients with many requests and sign URLs for a short time. Without a
+// size and a validator, the download can't be resumed.
+func (s *Source) resumable(ctx context.Context, at *url.URL, resp *http.Response, size int64) io.ReadCloser {
 	version := transfer.ValidatorOf(resp)
 	same := version.IfRange(resp.Header)
 	if size < 0 || same == "" {
@@ -107,17 +107,17 @@ func (s *Source) lasting(ctx context.Context, at *url.URL, resp *http.Response, 
 }
 
 func zipRequest(ctx context.Context, at *url.URL) (*http.Request, error) {
-	// Apart: zips would share a connection, and with it what may be under way.
+	// With HTTP/2, zips would otherwise share a connection and its flow control.
 	req, err := http.NewRequestWithContext(httpclient.WithDedicatedConnection(ctx), http.MethodGet, at.String(), nil)
 	if err != nil {
 		return nil, httpclient.RedactError(err)
 	}
-	// Else net/http asks for gzip and unpacks it, and the length is lost.
+	// Otherwise, net/http requests gzip and decompresses the body, which hides its length.
 	req.Header.Set("Accept-Encoding", "identity")
 	return req, nil
 }
 
-// boundedBody fails when more than left bytes come.
+// boundedBody returns an error after more than left bytes.
 type boundedBody struct {
 	io.ReadCloser
 	left int64
@@ -126,7 +126,7 @@ type boundedBody struct {
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, fmt.Errorf("more than the %d bytes that a package may have", int64(artifact.MaxZipSize))
+		return 0, fmt.Errorf("zip exceeds %d bytes", int64(artifact.MaxZipSize))
 	}
 	return n, err
 }

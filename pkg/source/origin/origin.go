@@ -1,6 +1,6 @@
-// Package origin is the source of releases that origin registries offer, by the
-// provider registry protocol, found by service discovery. Use it as the source of
-// a mirror; TF_TOKEN_ variables come from [TokenFromEnv].
+// Package origin implements the source of releases in origin registries, with service discovery and
+// the provider registry protocol. Use it as the source of a mirror. [TokenFromEnv] returns the
+// tokens in TF_TOKEN_ variables.
 //
 // https://opentofu.org/docs/internals/provider-registry-protocol/
 package origin
@@ -17,43 +17,42 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxDocuments is how many small documents are asked for at once.
+// maxDocuments is the maximum number of concurrent requests for documents of a release.
 const maxDocuments = 8
 
-// Source is the source of releases at their origin registries. Each provider's
-// address names its registry.
+// Source is the source of releases in origin registries. The address of a provider determines its
+// registry.
 type Source struct {
 	client   *http.Client
 	protocol protocol
-	// pool has the slots for requests to each host.
+	// pool limits concurrent requests to each host.
 	pool *schedule.Limiter
 }
 
 var _ provider.Capable = (*Source)(nil)
 
-// Options say how origin registries are asked. The zero value asks without
-// credentials.
+// Options configures requests to origin registries. The zero value sends no credentials.
 type Options struct {
-	// HTTP makes the requests; nil is a client with timeouts and retries. It must
-	// keep Authorization away from hosts that a redirect leads to.
+	// HTTP sends the requests. If nil, a client with timeouts and retries is used. The client must
+	// not send Authorization headers to other hosts after a redirect.
 	HTTP *http.Client
-	// Services are URLs of provider registries that are known without
-	// discovery, as the CLI configuration's host blocks give them. Relative
-	// ones are relative to where discovery would have asked.
+	// Services contains the URLs of provider registries that need no discovery, such as those in
+	// host blocks of the CLI configuration. Relative URLs are resolved against the URL of the
+	// discovery document.
 	Services map[svchost.Hostname]string
-	// Token gives the bearer token for a host, the zero value when there is none.
-	// It is sent to that host and to the provider registry that it names, and
-	// never to where zips and checksums are. May be nil.
+	// Token, if not nil, returns the bearer token for a host, or the zero value if there is none.
+	// The token is sent only to this host and its provider registry, not to the hosts of zips and
+	// checksums.
 	Token func(ctx context.Context, host svchost.Hostname) (Token, error)
-	// Lifetime is how long answers are kept; 0 is as long as the Source lives,
-	// which is right for a run.
+	// Lifetime is the time for which responses are cached. If zero, they are cached as long as the
+	// Source exists, which is suitable for a single run.
 	Lifetime time.Duration
 }
 
-// New makes a source.
+// New returns a source.
 func New(o Options) *Source {
 	if o.HTTP == nil {
-		// The only error is about a CA file, and there is none.
+		// New only returns errors about CA files.
 		o.HTTP, _ = httpclient.New(httpclient.Options{})
 	}
 	if o.Token == nil {
@@ -64,8 +63,7 @@ func New(o Options) *Source {
 	return &Source{client: o.HTTP, protocol: remember(limited{asked, pool}, o.Lifetime), pool: pool}
 }
 
-// Versions lists what the registry lists. What it lists that is no version is
-// left out.
+// Versions returns the versions that the registry lists. Invalid versions are ignored.
 func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	l, err := s.listing(ctx, a)
 	if err != nil {
@@ -74,13 +72,13 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 	return l.newestFirst(), nil
 }
 
-// Capabilities tell that releases are published, and what is known of them for
-// less than a release.
+// Capabilities reports that releases are published, and provides facts that need fewer requests
+// than a release.
 func (s *Source) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Published: true, Platforms: s.platforms, Digests: s.digests, Date: s.date}
 }
 
-// versionOf returns what the registry lists of a version.
+// versionOf returns the entry of a version in the list of versions.
 func (s *Source) versionOf(ctx context.Context, a provider.Address, v provider.Version) (listed, error) {
 	l, err := s.listing(ctx, a)
 	if err != nil {
@@ -93,7 +91,7 @@ func (s *Source) versionOf(ctx context.Context, a provider.Address, v provider.V
 	return found, nil
 }
 
-// listing gets the list of a provider's versions.
+// listing returns the list of a provider's versions.
 func (s *Source) listing(ctx context.Context, a provider.Address) (listing, error) {
 	registry, err := s.protocol.discover(ctx, a.Host)
 	if err == nil {

@@ -20,44 +20,44 @@ import (
 )
 
 const (
-	// maxPackageDocument bounds a package document, in bytes: keys and the hashes
-	// of all platforms make some tens of kilobytes.
+	// maxPackageDocument is the maximum size of a package document in bytes. Keys and the hashes of
+	// all platforms need tens of kilobytes.
 	maxPackageDocument = 1 << 20
-	// maxPackageValues bounds the JSON values in it: each of [maxPlatforms] has a
+	// maxPackageValues is the maximum number of JSON values in it. Each of [maxPlatforms] has a
 	// size and a few hashes.
 	maxPackageValues = 16 << 10
-	// maxKeys bounds the armored keys in it, in bytes together. One is a few
+	// maxKeys is the maximum total size of the armored keys in it in bytes. A key is a few
 	// kilobytes.
 	maxKeys = 256 << 10
 )
 
-// packageKey names a package document.
+// packageKey identifies a package document.
 type packageKey struct {
 	address  provider.Address
 	version  provider.Version
 	platform provider.Platform
 }
 
-// description is a package document, read and checked as far as it goes alone.
+// description is a parsed and validated package document.
 type description struct {
-	filename  string // as SHA256SUMS lists it
+	filename  string // in SHA256SUMS
 	zip       *url.URL
-	digest    digest.Digest // empty when not given
-	sums      *url.URL      // nil when there are none
-	signature *url.URL      // nil when there is none
-	// keys are ASCII-armored, as given: the same in every document of a provider,
-	// and so kept once.
+	digest    digest.Digest // empty if unknown
+	sums      *url.URL      // nil if there is none
+	signature *url.URL      // nil if there is none
+	// keys are ASCII-armored. All documents of a provider contain the same keys, so they are
+	// interned.
 	keys      []unique.Handle[string]
 	protocols []string
-	published time.Time // zero: the document does not say
+	published time.Time // zero if unknown
 	stated    map[provider.Platform]stated
 }
 
-// weight is about what the description takes in memory, in bytes.
+// weight returns the approximate size of the description in memory in bytes.
 func (d description) weight() int64 {
 	const (
-		own  = 1200 // its URLs, the key, and their place in a map
-		each = 400  // two hashes, a platform, and their place in a map
+		own  = 1200 // URLs, key, and map entry
+		each = 400  // two hashes, platform, and map entry
 	)
 	size := own + int64(len(d.stated))*each
 	for _, key := range d.keys {
@@ -66,14 +66,14 @@ func (d description) weight() int64 {
 	return size
 }
 
-// stated is what a registry says of a package without a signature.
+// stated contains the registry's unsigned facts about a package.
 type stated struct {
 	digest digest.Digest
-	h1     string // may be empty
-	size   int64  // -1: not given
+	h1     string // can be empty
+	size   int64  // -1 if unknown
 }
 
-// packageDocument is the answer to :namespace/:type/:version/download/:os/:arch.
+// packageDocument is the response to :namespace/:type/:version/download/:os/:arch.
 type packageDocument struct {
 	Protocols    []string `json:"protocols"`
 	OS           string   `json:"os"`
@@ -89,8 +89,8 @@ type packageDocument struct {
 		} `json:"gpg_public_keys"`
 	} `json:"signing_keys"`
 	dates
-	// Packages is about all platforms, whichever was asked for. Since OpenTofu
-	// 1.12, and on registry.opentofu.org only.
+	// Packages describes all platforms. OpenTofu 1.12 and later use it, and only
+	// registry.opentofu.org provides it.
 	Packages map[string]struct {
 		Hashes []string `json:"hashes"`
 		Size   int64    `json:"package_size"`
@@ -112,22 +112,22 @@ func (c client) describe(ctx context.Context, registry service, key packageKey, 
 	if err != nil {
 		return description{}, registry.refused(err)
 	}
-	var answer packageDocument
-	if err := decode(doc, &answer, maxPackageValues); err != nil {
+	var response packageDocument
+	if err := decode(doc, &response, maxPackageValues); err != nil {
 		return description{}, err
 	}
-	d, err := answer.read(doc.URL, key)
+	d, err := response.read(doc.URL, key)
 	if err != nil {
 		return description{}, doc.Error(fmt.Errorf("package document %s: %w", httpclient.RedactURL(doc.URL), err))
 	}
-	d.published = answer.published(doc)
+	d.published = response.published(doc)
 	return d, nil
 }
 
-// read checks the document and resolves its URLs.
+// read validates the document and resolves its URLs.
 func (doc packageDocument) read(base *url.URL, key packageKey) (description, error) {
 	if cmp.Or(doc.OS, key.platform.OS) != key.platform.OS || cmp.Or(doc.Arch, key.platform.Arch) != key.platform.Arch {
-		return description{}, fmt.Errorf("it is about %.50q, not %s", doc.OS+"_"+doc.Arch, key.platform)
+		return description{}, fmt.Errorf("unexpected platform %.50q, want %s", doc.OS+"_"+doc.Arch, key.platform)
 	}
 	about := provider.Package{Address: key.address, Version: key.version, Platform: key.platform}
 	if err := about.CheckConventional(doc.Filename); err != nil {
@@ -137,19 +137,19 @@ func (doc packageDocument) read(base *url.URL, key packageKey) (description, err
 	size := 0
 	for _, key := range doc.SigningKeys.GPG {
 		if size += len(key.Armor); size > maxKeys {
-			return description{}, fmt.Errorf("its keys have more than %d bytes", maxKeys)
+			return description{}, fmt.Errorf("keys exceed %d bytes", maxKeys)
 		}
 		d.keys = append(d.keys, unique.Make(key.Armor))
 	}
 	if doc.Shasum == "" && doc.SumsURL == "" {
-		return description{}, errors.New("it has neither shasum nor shasums_url, so nothing says which bytes are right")
+		return description{}, errors.New("neither shasum nor shasums_url is set, so the zip can't be verified")
 	}
 	var err error
-	if d.digest, err = readShasum(doc.Shasum); err != nil {
+	if d.digest, err = parseShasum(doc.Shasum); err != nil {
 		return description{}, err
 	}
 	if doc.DownloadURL == "" {
-		return description{}, errors.New("it has no download_url")
+		return description{}, errors.New("download_url is not set")
 	}
 	if d.zip, err = resolveURL(base, doc.DownloadURL); err != nil {
 		return description{}, fmt.Errorf("download_url: %w", err)
@@ -159,7 +159,7 @@ func (doc packageDocument) read(base *url.URL, key packageKey) (description, err
 			return description{}, fmt.Errorf("shasums_url: %w", err)
 		}
 	}
-	// A signature is of the sums, and means nothing without them.
+	// The signature is over SHA256SUMS.
 	if doc.SignatureURL != "" && d.sums != nil {
 		if d.signature, err = resolveURL(base, doc.SignatureURL); err != nil {
 			return description{}, fmt.Errorf("shasums_signature_url: %w", err)
@@ -169,11 +169,10 @@ func (doc packageDocument) read(base *url.URL, key packageKey) (description, err
 	return d, err
 }
 
-// statements reads the packages block. Hashes of kinds that we don't know are
-// left alone.
+// statements parses the packages block. Hashes of unknown kinds are ignored.
 func (doc packageDocument) statements() (map[provider.Platform]stated, error) {
 	if len(doc.Packages) > maxPlatforms {
-		return nil, fmt.Errorf("packages: there are %d, more than the %d platforms that can be real", len(doc.Packages), maxPlatforms)
+		return nil, fmt.Errorf("packages: %d platforms; the maximum is %d", len(doc.Packages), maxPlatforms)
 	}
 	all := map[provider.Platform]stated{}
 	for name, item := range doc.Packages {
@@ -206,14 +205,14 @@ func (doc packageDocument) statements() (map[provider.Platform]stated, error) {
 	return all, nil
 }
 
-// readShasum reads a SHA-256 in hexadecimal digits; empty stays empty.
-func readShasum(text string) (digest.Digest, error) {
+// parseShasum parses a hexadecimal SHA-256 checksum. An empty text results in an empty digest.
+func parseShasum(text string) (digest.Digest, error) {
 	if text == "" {
 		return "", nil
 	}
 	d := digest.NewDigestFromEncoded(digest.SHA256, strings.ToLower(text))
 	if err := d.Validate(); err != nil {
-		return "", fmt.Errorf("shasum %q is not a SHA-256 checksum", text)
+		return "", fmt.Errorf("invalid shasum %q: want a SHA-256 checksum", text)
 	}
 	return d, nil
 }

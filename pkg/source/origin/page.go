@@ -8,11 +8,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ErrPage says that a web page was returned instead of a registry's document. Portals,
-// logins, and proxies do so.
+// ErrPage is returned for a web page instead of a registry's document. Captive portals, login
+// pages, and proxies return such pages.
 var ErrPage = provider.Errorf(provider.Transient, "expected a registry response")
 
-// isPage knows HTML by its type, or by its beginning: no JSON begins so.
+// isPage reports whether a document is HTML, by its content type or its first character. JSON never
+// starts with this character.
 func isPage(doc httpclient.Document) bool {
 	mediaType, _, _ := mime.ParseMediaType(doc.Header.Get("Content-Type"))
 	return mediaType == "text/html" || bytes.HasPrefix(bytes.TrimSpace(doc.Bytes), []byte("<"))

@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// commonPlatforms are asked for where a registry lists none, the likeliest first.
+// commonPlatforms returns the platforms to try if a registry lists none, the most likely one first.
 func commonPlatforms() []provider.Platform {
 	common := []provider.Platform{
 		provider.CurrentPlatform(),
@@ -26,16 +26,15 @@ func commonPlatforms() []provider.Platform {
 
 // described are package documents of a version.
 type described struct {
-	// platforms are sorted, descriptions in the same order.
+	// platforms and descriptions have the same order, sorted by platform.
 	platforms    []provider.Platform
 	descriptions []description
-	// missing are platforms that have no document, and why.
+	// missing contains the errors of platforms without a document.
 	missing map[provider.Platform]error
 }
 
-// describeRelease gets the package documents of the platforms that are named. When
-// none is, it gets those of all that the list of versions or any document tells
-// of.
+// describeRelease requests the package documents of the given platforms. If none are given, it
+// requests those of all platforms in the list of versions or in any package document.
 func (s *Source) describeRelease(ctx context.Context, a provider.Address, v provider.Version, version listed, only []provider.Platform) (described, error) {
 	q := question{s, a, v, version}
 	if len(only) > 0 {
@@ -44,16 +43,16 @@ func (s *Source) describeRelease(ctx context.Context, a provider.Address, v prov
 	if len(version.platforms) == 0 {
 		return q.unlisted(ctx)
 	}
-	// 1. Those that are listed, each of which has to be there.
+	// 1. Request the listed platforms, which all must exist.
 	found, err := q.named(ctx, version.platforms)
 	if err != nil {
 		return found, err
 	}
-	// 2. Those that only the documents tell of.
+	// 2. Request platforms that only package documents contain.
 	return q.more(ctx, found, found.others())
 }
 
-// question is about a version.
+// question identifies the version to describe.
 type question struct {
 	source  *Source
 	address provider.Address
@@ -61,7 +60,7 @@ type question struct {
 	listed  listed
 }
 
-// named gets the documents of platforms that all have to be there.
+// named requests the documents of platforms that all must exist.
 func (q question) named(ctx context.Context, platforms []provider.Platform) (described, error) {
 	found, err := q.all(ctx, platforms)
 	if err != nil || len(found.missing) == 0 {
@@ -73,7 +72,7 @@ func (q question) named(ctx context.Context, platforms []provider.Platform) (des
 	if !ok {
 		return described{}, err
 	}
-	// Who asks for less than all may have what was found.
+	// The error lists the platforms that were found, which the user can request instead.
 	have := slices.DeleteFunc(slices.Concat(missing.Have, found.platforms), func(p provider.Platform) bool { return slices.Contains(wanted, p) })
 	missing.Have = provider.SortPlatforms(have)
 	if !slices.Contains(q.listed.platforms, wanted[0]) {
@@ -86,8 +85,8 @@ func (q question) failed(err error) error {
 	return &provider.Error{Op: "describing", Address: q.address, Version: q.version, Err: err}
 }
 
-// unlisted finds the platforms of a version that lists none: what is known of it is
-// in the document of any platform, and in SHA256SUMS.
+// unlisted determines the platforms of a version whose list contains none, from the document of any
+// platform and from SHA256SUMS.
 func (q question) unlisted(ctx context.Context) (described, error) {
 	found, err := q.any(ctx)
 	if err != nil {
@@ -102,17 +101,16 @@ func (q question) unlisted(ctx context.Context) (described, error) {
 	return q.more(ctx, found, slices.DeleteFunc(others, func(p provider.Platform) bool { return p == found.platforms[0] }))
 }
 
-// more adds the documents of other platforms to those that were found.
+// more requests the documents of other platforms, and adds them to found.
 func (q question) more(ctx context.Context, found described, others []provider.Platform) (described, error) {
 	if n := len(found.platforms) + len(others); n > maxPlatforms {
-		return described{}, q.failed(fmt.Errorf("there are %d platforms, more than the %d that can be real", n, maxPlatforms))
+		return described{}, q.failed(fmt.Errorf("%d platforms; the maximum is %d", n, maxPlatforms))
 	}
 	more, err := q.all(ctx, others)
 	return found.with(more), err
 }
 
-// any gets the document of one platform: of one that is listed, or else of a
-// common one.
+// any requests the document of one platform: a listed one, otherwise a common one.
 func (q question) any(ctx context.Context) (described, error) {
 	platforms := q.listed.platforms
 	if len(platforms) == 0 {
@@ -133,7 +131,7 @@ func (q question) any(ctx context.Context) (described, error) {
 	return described{}, &provider.PlatformError{Address: q.address, Version: q.version}
 }
 
-// summed returns the platforms of the packages that SHA256SUMS lists.
+// summed returns the platforms of the packages in SHA256SUMS.
 func (q question) summed(ctx context.Context, d description) ([]provider.Platform, error) {
 	if d.sums == nil {
 		return nil, nil
@@ -158,7 +156,7 @@ func (q question) summed(ctx context.Context, d description) ([]provider.Platfor
 	return platforms, nil
 }
 
-// all gets the documents of platforms, several at once.
+// all requests the documents of platforms concurrently.
 func (q question) all(ctx context.Context, platforms []provider.Platform) (described, error) {
 	platforms = provider.SortPlatforms(platforms)
 	descriptions, missing := make([]description, len(platforms)), make([]error, len(platforms))
@@ -197,7 +195,7 @@ func (q question) all(ctx context.Context, platforms []provider.Platform) (descr
 	return found, nil
 }
 
-// others returns the platforms that the documents tell of beside their own.
+// others returns the platforms that the documents contain in addition to d.platforms.
 func (d described) others() []provider.Platform {
 	var others []provider.Platform
 	for _, about := range d.descriptions {
@@ -210,7 +208,7 @@ func (d described) others() []provider.Platform {
 	return provider.SortPlatforms(others)
 }
 
-// with returns both in order. None of them is in both.
+// with returns the union of both, sorted by platform. They have no platform in common.
 func (d described) with(more described) described {
 	byPlatform := map[provider.Platform]description{}
 	for _, part := range []described{d, more} {

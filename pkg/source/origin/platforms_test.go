@@ -137,7 +137,7 @@ func TestRegistryManyPlatforms(t *testing.T) {
 	}
 	w.add(t, r)
 	_, err := w.source().Release(t.Context(), w.address, version(t, "1.2.3"))
-	if want := "describing HOST/acme/thing 1.2.3: there are 302 platforms, more than the 256 that can be real"; w.text(err) != want {
+	if want := "describing HOST/acme/thing 1.2.3: 302 platforms; the maximum is 256"; w.text(err) != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if n := w.origin.Requests()[origintest.Package]; n != 2 {

@@ -14,45 +14,44 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// protocol is what can be asked of a registry. Each call is a request.
+// protocol contains the requests to a registry.
 type protocol interface {
-	// discover finds a host's provider registry.
+	// discover returns the provider registry of a host.
 	discover(ctx context.Context, host svchost.Hostname) (service, error)
-	// versions lists the versions of a provider.
+	// versions returns the versions of a provider.
 	versions(ctx context.Context, registry service, a provider.Address) (listing, error)
-	// describe gets the package document of a platform, of which the list of
-	// versions says version.
+	// describe returns the package document of a platform. version is the entry in the list of
+	// versions.
 	describe(ctx context.Context, registry service, key packageKey, version listed) (description, error)
-	// document gets a small file that a package document points at.
+	// document returns a small file that a package document refers to.
 	document(ctx context.Context, at *url.URL, limit int64) (file, error)
 }
 
-// client asks, and keeps nothing.
+// client sends requests and caches nothing.
 type client struct {
 	http     *http.Client
 	services map[svchost.Hostname]string
 	token    func(ctx context.Context, host svchost.Hostname) (Token, error)
 }
 
-// document gets a small file. No token goes there, wherever it is: OpenTofu sends
-// none either.
+// document requests a small file, without a token even from the registry, as OpenTofu does.
 func (c client) document(ctx context.Context, at *url.URL, limit int64) (file, error) {
 	doc, err := httpclient.Get(ctx, c.http, at, httpclient.Request{Limit: limit})
 	return file{doc.Bytes, lastModified(doc)}, err
 }
 
-// file is a small file that a package document points at.
+// file is a small file that a package document refers to.
 type file struct {
 	text []byte
-	// modified is its date by the server that has it; zero when unknown.
+	// modified is its Last-Modified time, or the zero time if unknown.
 	modified time.Time
 }
 
-// maxRemembered bounds the package documents that are kept, and also the documents that
-// they refer to, in bytes: a few thousand packages of real providers.
+// maxRemembered is the maximum size in bytes of the cached package documents, and of the cached
+// files that they refer to. It suffices for several thousand packages.
 const maxRemembered = 16 << 20
 
-// remembered asks each thing once during a lifetime, as long as there is room for it.
+// remembered caches responses for a lifetime, within a limit of memory.
 type remembered struct {
 	protocol
 	services  memo.Memo[svchost.Hostname, service]
@@ -61,13 +60,13 @@ type remembered struct {
 	documents memo.Memo[string, keptFile]
 }
 
-// keptFile is a [file] whose text is kept once for all that have the same.
+// keptFile is a [file] with interned text.
 type keptFile struct {
 	text     unique.Handle[string]
 	modified time.Time
 }
 
-// remember decorates a protocol; 0 is a lifetime without end.
+// remember returns a caching decorator. If lifetime is zero, entries never expire.
 func remember(p protocol, lifetime time.Duration) protocol {
 	return &remembered{
 		protocol:  p,
@@ -96,8 +95,8 @@ func (r *remembered) describe(ctx context.Context, registry service, key package
 	})
 }
 
-// document keeps equal documents once, as registries may sign the same URL anew
-// for each platform.
+// document interns the text, because registries can sign the URL of the same file differently for
+// each platform.
 func (r *remembered) document(ctx context.Context, at *url.URL, limit int64) (file, error) {
 	kept, err := r.documents.Get(ctx, at.String(), func(ctx context.Context) (keptFile, error) {
 		f, err := r.protocol.document(ctx, at, limit)

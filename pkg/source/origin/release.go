@@ -10,27 +10,26 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Release asks for the package document of each platform, and for SHA256SUMS
-// with its signature once. Everything that states a checksum has to agree:
-// *[sums.MismatchError], *[sums.FileError].
+// Release requests the package document of each platform, and SHA256SUMS with its signature. All
+// stated checksums must agree; otherwise it returns a *[sums.MismatchError] or a *[sums.FileError].
 func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
-	// 1. What the registry lists.
+	// 1. Find the version in the list of versions.
 	version, err := s.versionOf(ctx, a, v)
 	if err != nil {
 		return provider.Release{}, err
 	}
-	// 2. What it says of each package.
+	// 2. Request the package documents.
 	found, err := s.describeRelease(ctx, a, v, version, only)
 	if err != nil {
 		return provider.Release{}, err
 	}
 	descriptions := found.descriptions
-	// 3. The evidence about all of them.
+	// 3. Request the documents about all packages.
 	about, err := s.fetchEvidence(ctx, a, v, descriptions)
 	if err != nil {
 		return provider.Release{}, &provider.Error{Op: "fetching checksums of", Address: a, Version: v, Err: err}
 	}
-	// 4. The packages, where nothing contradicts.
+	// 4. Build the packages, and compare all checksums.
 	r := provider.Release{Address: a, Version: v, Protocols: slices.Clone(version.protocols), Documents: about.documents}
 	for i, platform := range found.platforms {
 		p, err := packageOf(packageKey{a, v, platform}, descriptions[i], about.sums)
@@ -47,8 +46,8 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 	return r, nil
 }
 
-// packageOf makes a package of its description, when the package document, its
-// packages block and SHA256SUMS (nil: there is none) say the same.
+// packageOf returns the package of a description. The package document, its packages block, and
+// SHA256SUMS (nil if there is none) must agree.
 func packageOf(key packageKey, d description, listed *sums.File) (provider.Package, error) {
 	about, isStated := d.stated[key.platform]
 	if !isStated {
@@ -81,7 +80,7 @@ func packageOf(key packageKey, d description, listed *sums.File) (provider.Packa
 	return p, nil
 }
 
-// describe gets a platform's package document.
+// describe returns the package document of a platform.
 func (s *Source) describe(ctx context.Context, key packageKey, version listed) (description, error) {
 	registry, err := s.protocol.discover(ctx, key.address.Host)
 	if err != nil {

@@ -30,7 +30,7 @@ func large(t *testing.T) []byte {
 // reader gives.
 type resumption struct {
 	name     string
-	faults   []origintest.Fault // of the first requests; those that follow are answered well
+	faults   []origintest.Fault // of the first requests; those that follow are responded well
 	options  origintest.Options
 	requests int
 	// transient reports whether the failure is worth another Open; nil where all
@@ -67,7 +67,7 @@ func resumptions(size int64) []resumption {
 	return all
 }
 
-// weakly returns the answer a weak ETag, which is none for ranges.
+// weakly returns the response a weak ETag, which is none for ranges.
 func weakly(fault origintest.Fault) origintest.Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		fault(w, r, func(w http.ResponseWriter, r *http.Request) { origintest.Rewrite("ETag", `W/"weak"`)(w, r, honest) })

@@ -8,18 +8,18 @@ import (
 
 const tokenPrefix = "TF_TOKEN_"
 
-// Token is a bearer token, the zero value none.
+// Token is a bearer token. The zero value is no token.
 type Token struct {
 	Value string
-	// From says where it comes from, for the error of a registry that refuses it; may
-	// be empty.
+	// From is the origin of the token, for error messages of registries that reject it. It can be
+	// empty.
 	From string
 }
 
-// TokenFromEnv returns the tokens that an environment (as of os.Environ) has in
-// variables TF_TOKEN_<host>. In the host, a dot may be written "_" and a hyphen
-// "__"; it may be in Unicode or in Punycode. Of several variables for one host
-// the last counts. A host with a port can't be written.
+// TokenFromEnv returns a lookup function for the tokens in variables TF_TOKEN_<host> of an
+// environment, which has the format of os.Environ. In the host, "_" represents a dot and "__" a
+// hyphen; it can be written in Unicode or Punycode. If several variables specify the same host, the
+// last one wins. A host with a port can't be specified.
 // https://opentofu.org/docs/cli/config/config-file/#environment-variable-credentials
 func TokenFromEnv(environ []string) func(svchost.Hostname) string {
 	tokens := map[svchost.Hostname]string{}
@@ -29,10 +29,10 @@ func TokenFromEnv(environ []string) func(svchost.Hostname) string {
 		if !isToken {
 			continue
 		}
-		// Pairs first: what is left of underscores stands for dots.
+		// Replace pairs first: the remaining underscores represent dots.
 		host := strings.ReplaceAll(encoded, "__", "-")
 		host = strings.ReplaceAll(host, "_", ".")
-		// By way of the Unicode form, because ForComparison refuses Punycode.
+		// Convert to Unicode first, because ForComparison rejects Punycode.
 		h, err := svchost.ForComparison(svchost.ForDisplay(host))
 		if err == nil {
 			tokens[h] = token

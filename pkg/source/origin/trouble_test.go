@@ -76,15 +76,15 @@ func TestRegistryTellsOfTrouble(t *testing.T) {
 		want  string
 	}{
 		"no discovery": {origintest.Discovery, origintest.Status(404), origin.ErrNoRegistry,
-			find + "the host offers no provider registry: " + wellKnown + "404 Not Found" + oops},
+			find + "the host has no provider registry: " + wellKnown + "404 Not Found" + oops},
 		"no such service": {origintest.Discovery, origintest.Document("application/json", `{"modules.v1":"/m/"}`), origin.ErrNoRegistry,
-			find + `the host offers no provider registry: its discovery document has no "providers.v1"`},
+			find + `the host has no provider registry: the discovery document has no "providers.v1"`},
 		"service is no text": {origintest.Discovery, origintest.Document("application/json", `{"providers.v1":7}`), nil,
 			find + wellKnown + `"providers.v1" is not a string`},
 		"service without TLS": {origintest.Discovery, origintest.Document("application/json", `{"providers.v1":"http://127.0.0.1/v1/?k=secret"}`), nil,
-			find + "http://127.0.0.1/v1/ is refused: only https is used"},
+			find + "invalid URL http://127.0.0.1/v1/: want https"},
 		"discovery is a page": {origintest.Discovery, origintest.HTML("Welcome"), nil,
-			find + wellKnown + `the answer is of type "text/html; charset=utf-8" and not application/json: an HTML page titled "Welcome"`},
+			find + wellKnown + `unexpected content type "text/html; charset=utf-8", want application/json: an HTML page titled "Welcome"`},
 		"discovery is too large": {origintest.Discovery, origintest.Oversized(2 << 20), nil,
 			find + wellKnown + "the answer has more than 1048576 bytes"},
 		"discovery denied": {origintest.Discovery, origintest.Status(401), provider.ErrDenied,
@@ -108,7 +108,7 @@ func TestRegistryTellsOfTrouble(t *testing.T) {
 		"zip missing": {origintest.Zip, origintest.Status(404), nil,
 			zip + files + "haiku_riscv64.zip: 404 Not Found" + oops},
 		"zip is a page": {origintest.Zip, origintest.HTML("Wait"), nil,
-			zip + "the answer is not a zip: " + files + `haiku_riscv64.zip: 200 OK: an HTML page titled "Wait"`},
+			zip + "expected a zip: " + files + `haiku_riscv64.zip: 200 OK: an HTML page titled "Wait"`},
 		"zip in part": {origintest.Zip, origintest.Status(206), nil,
 			zip + files + "haiku_riscv64.zip: 206 Partial Content" + oops},
 	}

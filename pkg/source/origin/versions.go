@@ -16,31 +16,30 @@ import (
 )
 
 const (
-	// maxVersions bounds the list of versions, in bytes. The longest on
-	// registry.opentofu.org has under 2 MiB.
+	// maxVersions is the maximum size of the list of versions in bytes. The largest list on
+	// registry.opentofu.org has less than 2 MiB.
 	maxVersions = 8 << 20
-	// maxVersionsValues bounds the JSON values in it: a platform takes three.
+	// maxVersionsValues is the maximum number of JSON values in it. A platform needs three values.
 	maxVersionsValues = 512 << 10
-	// maxListed bounds the versions themselves; the most that a provider has are
-	// some hundreds.
+	// maxListed is the maximum number of versions. Providers have at most a few hundred.
 	maxListed = 10_000
-	// maxPlatforms bounds the platforms of a version, each of which costs a
-	// request for its package document; Go knows some fifty.
+	// maxPlatforms is the maximum number of platforms of a version, because each requires a request
+	// for its package document. Go supports about 50.
 	maxPlatforms = 256
 )
 
-// listing is what a registry lists of a provider.
+// listing is a registry's list of versions of a provider.
 type listing map[provider.Version]listed
 
-// listed is one version in a listing.
+// listed is the entry of a version in a listing.
 type listed struct {
-	// text is the version as the registry writes it. It is asked for in its
-	// canonical form all the same, as OpenTofu does it.
+	// text is the version as written by the registry. Requests use its canonical form, like
+	// OpenTofu.
 	text      string
 	protocols []string
-	published time.Time // zero: the list does not say
-	// platforms are sorted. They are only recommended by the protocol, and
-	// OpenTofu does not look at them: there may be others, and none listed.
+	published time.Time // zero if unknown
+	// platforms are sorted. The protocol only recommends them, and OpenTofu ignores them, so the
+	// list can be incomplete or empty.
 	platforms []provider.Platform
 }
 
@@ -48,8 +47,8 @@ func (l listing) newestFirst() []provider.Version {
 	return provider.NewestFirst(slices.Collect(maps.Keys(l)))
 }
 
-// versionsDocument is the answer to :namespace/:type/versions. Its warnings are
-// for people who choose a provider, and left alone.
+// versionsDocument is the response to :namespace/:type/versions. Its warnings are ignored, because
+// they are intended for people who choose a provider.
 type versionsDocument struct {
 	Versions []struct {
 		Version   string   `json:"version"`
@@ -71,31 +70,31 @@ func (c client) versions(ctx context.Context, registry service, a provider.Addre
 	if err != nil {
 		return nil, registry.refused(err)
 	}
-	var answer versionsDocument
-	if err := decode(doc, &answer, maxVersionsValues); err != nil {
+	var response versionsDocument
+	if err := decode(doc, &response, maxVersionsValues); err != nil {
 		return nil, err
 	}
-	l, err := answer.listing(doc)
+	l, err := response.listing(doc)
 	if err != nil {
 		return nil, doc.Error(fmt.Errorf("GET %s: %w", httpclient.RedactURL(doc.URL), err))
 	}
 	return l, nil
 }
 
-// listing reads the versions of the document, which came as doc.
-func (answer versionsDocument) listing(doc httpclient.Document) (listing, error) {
-	if len(answer.Versions) > maxListed {
-		return nil, fmt.Errorf("%d versions are listed, more than the %d that are read", len(answer.Versions), maxListed)
+// listing parses the versions of the document. doc is the response that contained it.
+func (response versionsDocument) listing(doc httpclient.Document) (listing, error) {
+	if len(response.Versions) > maxListed {
+		return nil, fmt.Errorf("list has %d versions; the maximum is %d", len(response.Versions), maxListed)
 	}
 	l := listing{}
-	for _, item := range answer.Versions {
+	for _, item := range response.Versions {
 		v, err := provider.ParseVersion(item.Version)
-		// Of two ways to write a version, the canonical one counts.
+		// If a version is written in two ways, the canonical one takes precedence.
 		if err != nil || l[v].text == v.String() {
 			continue
 		}
 		if len(item.Platforms) > maxPlatforms {
-			return nil, fmt.Errorf("version %s is listed with %d platforms, more than the %d that can be real", v, len(item.Platforms), maxPlatforms)
+			return nil, fmt.Errorf("version %s has %d platforms; the maximum is %d", v, len(item.Platforms), maxPlatforms)
 		}
 		found := listed{text: item.Version, protocols: provider.SortProtocols(item.Protocols), published: item.published(doc)}
 		for _, p := range item.Platforms {
@@ -109,28 +108,26 @@ func (answer versionsDocument) listing(doc httpclient.Document) (listing, error)
 	return l, nil
 }
 
-// decode reads a JSON document of at most so many values, and says what came when
-// it is something else.
+// decode parses a JSON document with a maximum number of values. Its errors describe other content.
 func decode(doc httpclient.Document, into any, values int) error {
 	err := bounded.DecodeJSON(doc.Bytes, into, values)
 	if errors.Is(err, bounded.ErrJSONLimit) {
-		return doc.Error(fmt.Errorf("GET %s: the answer is not read: %w", httpclient.RedactURL(doc.URL), err))
+		return doc.Error(fmt.Errorf("GET %s: reading the response: %w", httpclient.RedactURL(doc.URL), err))
 	}
 	if err != nil && isPage(doc) {
 		return doc.Error(fmt.Errorf("GET %s: %w, got %s", httpclient.RedactURL(doc.URL), ErrPage, doc.Page()))
 	}
 	if err != nil {
-		return doc.Error(fmt.Errorf("GET %s: the answer is not the JSON that was expected (%w)%s",
+		return doc.Error(fmt.Errorf("GET %s: invalid JSON response (%w)%s",
 			httpclient.RedactURL(doc.URL), err, colonExcerpt(doc)))
 	}
 	return nil
 }
 
-// maxShown is how much of a wrong document an error shows, in bytes: enough
-// to recognize it.
+// maxShown is the maximum length in bytes of the excerpt of an unexpected document in an error.
 const maxShown = 120
 
-// colonExcerpt returns ": " and the document's beginning, or nothing for nothing.
+// colonExcerpt returns ": " and an excerpt of the document, or an empty string if it is empty.
 func colonExcerpt(doc httpclient.Document) string {
 	if text := doc.Excerpt(maxShown); text != "" {
 		return ": " + text
