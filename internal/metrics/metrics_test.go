@@ -66,9 +66,9 @@ func TestCounts(t *testing.T) {
 	if diff := cmp.Diff([]string{
 		`tofu_oci_serve_archive_bytes_total 7`,
 		`tofu_oci_serve_build_info{version="1.2.3"} 1`,
-		`tofu_oci_serve_omitted_releases_total 1`,
 		`tofu_oci_serve_lookups_total{cache="tags",result="hit"} 1`,
 		`tofu_oci_serve_lookups_total{cache="tags",result="miss"} 1`,
+		`tofu_oci_serve_omitted_releases_total 1`,
 		`tofu_oci_serve_pulled_bytes_total 11`,
 		`tofu_oci_serve_pulls_total{stage="done"} 1`,
 		`tofu_oci_serve_pulls_total{stage="started"} 1`,
