@@ -102,7 +102,7 @@ func (u loginUser) command(t *testing.T, program string, args ...string) *exec.C
 	return cmd
 }
 
-// runs runs tofu-oci and returns its output, which must not contain a secret.
+// runs executes tofu-oci and returns its output, which must not contain a secret.
 func (u loginUser) runs(t *testing.T, args ...string) (said string, code int) {
 	t.Helper()
 	return ended(t, u.command(t, programs.tofuOCI, args...))
