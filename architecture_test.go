@@ -16,16 +16,16 @@ import (
 
 const module = "github.com/tofu-oci/tofu-oci/"
 
-// listed is what `go list` tells of a package. Tests are left out: they may
-// reach further, to servers and fixtures.
+// listed is a package in the output of `go list`. Test files are excluded, because they
+// may import servers and fixtures.
 type listed struct {
 	ImportPath string
 	Imports    []string
 	Deps       []string
 }
 
-// rows say what each package may import of this module, tests aside. What has no
-// row may not exist: a new package comes with its row. Dependencies point down.
+// rows lists the packages of this module that each package may import, except in tests.
+// Each package must have a row. Dependencies point down.
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source", "pkg/source/builddir", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/template", "pkg/trust", "pkg/verify",
@@ -135,7 +135,7 @@ var rows = map[string][]string{
 	"internal/testing/issuertest":   {},
 }
 
-// TestDirections holds the dependencies of packages to their rows.
+// TestDirections checks that packages import only the packages in their row.
 func TestDirections(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}
@@ -167,7 +167,7 @@ func TestDirections(t *testing.T) {
 	}
 }
 
-// TestSeclusion holds what only one package may know.
+// TestSeclusion checks that certain modules are imported by only one package.
 func TestSeclusion(t *testing.T) {
 	t.Parallel()
 	for _, p := range goList(t) {
@@ -201,8 +201,7 @@ func TestSeclusion(t *testing.T) {
 	}
 }
 
-// TestOnlyMainExits looks for os.Exit, and what ends in it, in the code that is
-// shipped.
+// TestOnlyMainExits checks that only main calls os.Exit or a function that calls it.
 func TestOnlyMainExits(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}
@@ -240,7 +239,7 @@ func exits(t *testing.T, path string) (found bool) {
 	return found
 }
 
-// goList describes the packages of the module, those of the root aside.
+// goList returns the packages of the module, except those in the root.
 func goList(t *testing.T) []listed {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Deps", "./cmd/...", "./pkg/...", "./internal/...")

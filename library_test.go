@@ -22,8 +22,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestLibrary builds the code of docs/library.md in a module of its own, where
-// nothing internal can be imported, and lets the program mirror a release.
+// TestLibrary builds the code in docs/library.md in a separate module, which cannot
+// import internal packages, and mirrors a release with the program.
 func TestLibrary(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -67,8 +67,8 @@ func TestLibrary(t *testing.T) {
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// buildLibrary returns the program that is the first block of docs/library.md. The
-// other blocks are functions, which are compiled with it.
+// buildLibrary builds the program in the first code block of docs/library.md, together
+// with the functions in the other blocks.
 func buildLibrary(t *testing.T) (program string) {
 	t.Helper()
 	text := read(t, filepath.Join("docs", "library.md"))
@@ -84,7 +84,7 @@ func buildLibrary(t *testing.T) (program string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// With the versions of this module's own go.mod and go.sum it works offline.
+	// With the versions in this module's go.mod and go.sum, the build works offline.
 	path := strings.TrimSuffix(module, "/")
 	mod := strings.Replace(read(t, "go.mod"), "module "+path, "module example.com/library", 1) +
 		fmt.Sprintf("\nrequire %s v0.0.0\nreplace %s => %q\n", path, path, filepath.ToSlash(checkout))
@@ -104,8 +104,8 @@ func buildLibrary(t *testing.T) (program string) {
 	return program
 }
 
-// trustRoots lets the program trust the test's authority on every system; macOS
-// and Windows don't read SSL_CERT_FILE.
+// trustRoots makes the program trust the test authority on every system. macOS and
+// Windows ignore SSL_CERT_FILE.
 const trustRoots = `package main
 
 import (
@@ -124,7 +124,8 @@ func init() {
 }
 `
 
-// importing makes the head of a file with the packages that its text names.
+// importing returns the start of a file with imports of the packages that the text
+// uses.
 func importing(text string) string {
 	paths := []string{"context", "errors", "fmt", "os", "path/filepath", "strings"}
 	for name := range rows {
@@ -142,7 +143,7 @@ func importing(text string) string {
 	return head + ")\n\n"
 }
 
-// zipOf makes a zip of one file.
+// zipOf returns a zip with one file.
 func zipOf(t *testing.T, name, content string) []byte {
 	t.Helper()
 	var b bytes.Buffer

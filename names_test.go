@@ -9,8 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// TestNamesOfFiles: a checkout is complete on Windows, which has devices where others
-// have files, refuses characters, and tells no capitals apart.
+// TestNamesOfFiles checks that all file names are valid on Windows, which reserves names
+// for devices, rejects some characters, and ignores case.
 func TestNamesOfFiles(t *testing.T) {
 	t.Parallel()
 	lower := map[string]string{}
@@ -20,7 +20,7 @@ func TestNamesOfFiles(t *testing.T) {
 				return err
 			}
 			name := entry.Name()
-			if name == "node_modules" { // of npm, in e2e/browser
+			if name == "node_modules" { // installed by npm in e2e/browser
 				return fs.SkipDir
 			}
 			if text.IsDeviceName(name) || strings.ContainsAny(name, `\:*?"<>|`) || strings.TrimRight(name, ". ") != name {

@@ -16,8 +16,8 @@ import (
 
 var packageCell = regexp.MustCompile("`((?:cmd|pkg|internal)/[a-z/_-]+(?:\\.go)?)[^`]*`")
 
-// TestArchitecturePage checks that docs/architecture.md names each package, and only packages
-// and files that exist. The packages for tests share one line.
+// TestArchitecturePage checks that docs/architecture.md lists each package, and that
+// all packages and files on the page exist. Packages for tests share one line.
 func TestArchitecturePage(t *testing.T) {
 	t.Parallel()
 	var want []string
@@ -47,11 +47,11 @@ var (
 	link    = regexp.MustCompile(`\]\(([^)#: ]*)(?:#([^)]*))?\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	fence   = regexp.MustCompile("(?s)\n *```.*?\n *```\n")
-	// unheard are what GitHub leaves out of a heading's anchor.
+	// unheard matches the characters that GitHub removes from the anchors of headings.
 	unheard = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// TestLinks: what pages link to in this repository is there, headings too.
+// TestLinks checks that links to files and headings in this repository are valid.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join("docs", "*.md"))
@@ -79,7 +79,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchors are those of a page's headings.
+// anchors returns the anchors of a page's headings.
 func anchors(t *testing.T, page string) (all []string) {
 	t.Helper()
 	for _, match := range heading.FindAllStringSubmatch(fence.ReplaceAllString(read(t, page), "\n"), -1) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Tests as docs/security.md names them.
+// Names of tests in docs/security.md.
 var (
 	namedTest   = regexp.MustCompile("`([a-z0-9/-]+) ((?:Test|Fuzz)[A-Za-z0-9]+)`")
 	namedScript = regexp.MustCompile("`([a-z_]+\\.txtar)`")

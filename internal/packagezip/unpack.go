@@ -26,8 +26,8 @@ const (
 	syncs = 8
 )
 
-// UnpackStream unpacks an archive to dir, an existing empty directory, in one pass. src
-// and the returned errors are those of [HashStream]. File modes are those of
+// UnpackStream unpacks an archive to dir, an existing empty directory, in one pass. It
+// returns the same errors as [HashStream], and sets the same file modes as
 // [Reader.Unpack].
 //
 // Until the complete archive is verified, each file has mode 0600, and its content is

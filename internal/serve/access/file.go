@@ -69,7 +69,7 @@ type hostBlock struct {
 }
 
 // parse parses a file of rules in HCL 2's native syntax. Unknown and duplicate settings
-// are errors. So is a file without blocks, because a program may have truncated it. name
+// are errors. A file without blocks is also an error, because a program may have truncated it. name
 // is the file name in errors, which are of type *[stricthcl.Error].
 func parse(name string, data []byte, keys *keyCache) (*Rules, error) {
 	var f file

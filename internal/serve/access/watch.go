@@ -42,8 +42,8 @@ type Watched[T any] struct {
 }
 
 // Watch reads files and parses their contents. After they have changed, reloaded is called
-// with nil or, if the previous value stays in force, with the reason. It can be nil. Errors
-// are those of the file system and of parse.
+// with nil or, if the previous value stays in force, with the reason. It can be nil. It
+// returns errors of the file system and of parse.
 func Watch[T any](parse func(contents [][]byte) (*T, error), reloaded func(error), paths ...string) (*Watched[T], error) {
 	w := &Watched[T]{paths: paths, parse: parse, reloaded: reloaded}
 	if w.reloaded == nil {

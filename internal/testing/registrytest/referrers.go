@@ -36,10 +36,10 @@ func (r *Registry) referrers(w http.ResponseWriter, req *http.Request) {
 	_, _ = w.Write(text)
 }
 
-// referrersTag matches a path that ends in a tag of the referrers tag schema.
+// referrersTag matches the path of a tag in the referrers tag schema.
 var referrersTag = regexp.MustCompile(`/manifests/sha256-([0-9a-f]{64})$`)
 
-// resolved returns the request with a tag replaced by the digest that it stands for,
+// resolved returns the request with a tag replaced by its digest,
 // see [Options].TagsAreDigests.
 func (r *Registry) resolved(kind Kind, req *http.Request) *http.Request {
 	if !r.options.TagsAreDigests {
