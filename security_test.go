@@ -14,8 +14,8 @@ var (
 	namedScript = regexp.MustCompile("`([a-z_]+\\.txtar)`")
 )
 
-// TestPromisesAreHeld looks for every test that docs/security.md names, and for one
-// in each guarantee.
+// TestPromisesAreHeld checks that all tests in docs/security.md exist, that each
+// guarantee has a test, and that no guarantee is repeated.
 func TestPromisesAreHeld(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("docs", "security.md"))
