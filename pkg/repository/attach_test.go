@@ -31,7 +31,8 @@ func TestAttach(t *testing.T) {
 	})
 }
 
-// TestAttachTwice: the same document, and another one of the same name.
+// TestAttachTwice checks that attaching the same document, or another document of the
+// same name, writes nothing.
 func TestAttachTwice(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world) {
@@ -60,7 +61,8 @@ func TestAttachNothing(t *testing.T) {
 	}
 }
 
-// TestTagOnlyWhereNeeded: a registry that lists referrers needs no tag for them.
+// TestTagOnlyWhereNeeded checks that Attach creates a referrers tag only if the
+// registry lacks the referrers API.
 func TestTagOnlyWhereNeeded(t *testing.T) {
 	t.Parallel()
 	for name, o := range kinds {
@@ -79,7 +81,8 @@ func TestTagOnlyWhereNeeded(t *testing.T) {
 	}
 }
 
-// TestTagIsTheSubject: GitLab takes the referrers tag for the artifact's digest.
+// TestTagIsTheSubject checks the error for a registry such as GitLab, which resolves
+// the referrers tag to the artifact's digest.
 func TestTagIsTheSubject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true})
@@ -96,8 +99,8 @@ func TestTagIsTheSubject(t *testing.T) {
 	w.wantDocuments(t)
 }
 
-// TestTagHarmsTheSubject shows that the server of the test above does what it is
-// there for.
+// TestTagHarmsTheSubject checks that the registry of TestTagIsTheSubject loses the
+// subject if a list is pushed to the referrers tag.
 func TestTagHarmsTheSubject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true})
@@ -113,7 +116,8 @@ func TestTagHarmsTheSubject(t *testing.T) {
 	}
 }
 
-// TestTagHoldsSomethingElse: it is not overwritten, and nothing is read of it.
+// TestTagHoldsSomethingElse checks that Attach does not overwrite a referrers tag that
+// points to an image manifest, and that Documents ignores the manifest.
 func TestTagHoldsSomethingElse(t *testing.T) {
 	t.Parallel()
 	for _, o := range []*registrytest.Options{nil, {NoReferrers: http.StatusNotFound}} {
@@ -136,7 +140,8 @@ func TestTagHoldsSomethingElse(t *testing.T) {
 	}
 }
 
-// TestAttachAtOnce: runs of other documents, and of the same.
+// TestAttachAtOnce checks that concurrent calls of Attach lose no documents, for
+// different documents and for the same document.
 func TestAttachAtOnce(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -163,7 +168,8 @@ func TestAttachAtOnce(t *testing.T) {
 	}
 }
 
-// TestListIsOverwritten after the run that wrote it has seen that all was well.
+// TestListIsOverwritten checks that Attach restores its entry if another run overwrites
+// the list after it was confirmed.
 func TestListIsOverwritten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound})
@@ -180,7 +186,8 @@ func TestListIsOverwritten(t *testing.T) {
 	w.wantDocuments(t, sbom(0), sbom(1))
 }
 
-// TestAttachKeepsEntriesOfOthers, also those that we cannot read.
+// TestAttachKeepsEntriesOfOthers checks that Attach keeps entries of other tools,
+// including those that tofu-oci can't read.
 func TestAttachKeepsEntriesOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, o := range []*registrytest.Options{nil, {NoReferrers: http.StatusMethodNotAllowed}} {
@@ -201,7 +208,8 @@ func TestAttachKeepsEntriesOfOthers(t *testing.T) {
 	}
 }
 
-// TestAttachAgainWhatWasCleanedUp: the list names a manifest that is gone.
+// TestAttachAgainWhatWasCleanedUp checks that Attach replaces an entry whose manifest
+// was deleted.
 func TestAttachAgainWhatWasCleanedUp(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -217,10 +225,11 @@ func TestAttachAgainWhatWasCleanedUp(t *testing.T) {
 	}
 }
 
-// TestDocumentsTolerates what is no document, has no usable name, or is gone.
+// TestDocumentsTolerates checks that Documents skips referrers that are not documents,
+// have an unusable name, or are missing.
 func TestDocumentsTolerates(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil) // registries do not take such a list
+	w := newWorld(t, nil) // registries reject such a list
 	bare := blobOf(t, ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{}}, ocispec.MediaTypeImageIndex)
 	if err := w.open().PushManifest(t.Context(), bare); err != nil {
 		t.Fatal(err)
@@ -244,7 +253,8 @@ func TestDocumentsTolerates(t *testing.T) {
 	w.wantDocuments(t, sbom(1))
 }
 
-// TestDocumentsAreVerified: a registry cannot give other bytes.
+// TestDocumentsAreVerified checks that reading a document detects content that does not
+// match the digest.
 func TestDocumentsAreVerified(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &registrytest.Options{})
@@ -259,7 +269,7 @@ func TestDocumentsAreVerified(t *testing.T) {
 	}
 }
 
-// TestRefusals: what a registry says is passed on.
+// TestRefusals checks that errors include the registry's error message.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

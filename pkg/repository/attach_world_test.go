@@ -23,7 +23,7 @@ import (
 
 const repositoryName = "acme/thing"
 
-// kinds of repositories that can hold referrers.
+// kinds contains the options of repositories that can store referrers.
 var kinds = map[string]*registrytest.Options{
 	"layout":            nil,
 	"API":               {},
@@ -34,10 +34,10 @@ var kinds = map[string]*registrytest.Options{
 	"API, tags digests": {TagsAreDigests: true},
 }
 
-// world is a repository with something under the tag 1.0.0 to refer to.
+// world is a repository with an artifact under the tag 1.0.0, the subject of referrers.
 type world struct {
 	open     func() repository.Repository
-	registry *registrytest.Registry // nil for layouts
+	registry *registrytest.Registry // nil for image layouts
 	subject  ocispec.Descriptor
 }
 
@@ -100,7 +100,8 @@ func sbom(i int) provider.Document {
 	return d
 }
 
-// settle is longer than what lies between a look and a write here.
+// settle is longer than the time between a check and the following write in these
+// tests.
 const settle = 300 * time.Millisecond
 
 func (w *world) attach(t *testing.T, want []string, documents ...provider.Document) {
@@ -114,7 +115,7 @@ func (w *world) attach(t *testing.T, want []string, documents ...provider.Docume
 	}
 }
 
-// wantDocuments compares what is attached.
+// wantDocuments compares the attached documents.
 func (w *world) wantDocuments(t *testing.T, want ...provider.Document) {
 	t.Helper()
 	got, err := repository.Documents(t.Context(), w.open(), w.subject.Digest)
@@ -133,7 +134,7 @@ func (w *world) wantDocuments(t *testing.T, want ...provider.Document) {
 	}
 }
 
-// wantSubject: whatever happened, the artifact is there as it was.
+// wantSubject checks that the subject is unchanged.
 func (w *world) wantSubject(t *testing.T) {
 	t.Helper()
 	for _, reference := range []string{"1.0.0", w.subject.Digest.String()} {
@@ -144,7 +145,7 @@ func (w *world) wantSubject(t *testing.T) {
 	}
 }
 
-// list reads what is under the referrers tag.
+// list returns the entries of the list under the referrers tag.
 func (w *world) list(t *testing.T) []ocispec.Descriptor {
 	t.Helper()
 	_, data, err := w.open().Manifest(t.Context(), artifact.ReferrersTag(w.subject.Digest))
@@ -158,7 +159,7 @@ func (w *world) list(t *testing.T) []ocispec.Descriptor {
 	return entries
 }
 
-// plant puts something under the referrers tag.
+// plant pushes b under the referrers tag.
 func (w *world) plant(t *testing.T, b artifact.Blob) {
 	t.Helper()
 	if err := w.open().PushTag(t.Context(), b, artifact.ReferrersTag(w.subject.Digest), ""); err != nil {

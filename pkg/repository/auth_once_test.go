@@ -11,7 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// newBearer starts a registry with tokens, and gives a repository of it.
+// newBearer starts a registry that requires bearer tokens and returns a repository in
+// it.
 func newBearer(t *testing.T) (*server, repository.Repository) {
 	t.Helper()
 	s := newServer(t, registrytest.Options{Username: "user", Password: "password", Bearer: true})
@@ -22,8 +23,8 @@ func newBearer(t *testing.T) (*server, repository.Repository) {
 	return s, r
 }
 
-// TestTokenOnce: requests that begin at the same time share one token, and only
-// the first of them is refused.
+// TestTokenOnce checks that concurrent requests share one token and that the registry
+// rejects only the first of them.
 func TestTokenOnce(t *testing.T) {
 	t.Parallel()
 	const many = 50
@@ -42,8 +43,8 @@ func TestTokenOnce(t *testing.T) {
 	}
 }
 
-// TestFirstGivesUp: who waits for the first answer goes on when that does not come,
-// and gives up when its own context ends.
+// TestFirstGivesUp checks that requests that wait for the first response continue if
+// the first request is canceled, and return when their own context is canceled.
 func TestFirstGivesUp(t *testing.T) {
 	t.Parallel()
 	s, r := newBearer(t)

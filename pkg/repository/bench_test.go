@@ -22,7 +22,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// slowListener lets each of its connections send 20 MB/s.
+// slowListener limits each accepted connection to 20 MB/s.
 type slowListener struct{ net.Listener }
 
 func (l slowListener) Accept() (net.Conn, error) {
@@ -32,12 +32,12 @@ func (l slowListener) Accept() (net.Conn, error) {
 
 type slowConn struct {
 	net.Conn
-	free time.Time // when all that was sent would have arrived
+	free time.Time // the time at which all data sent so far would have arrived
 }
 
 func (c *slowConn) Write(b []byte) (int, error) {
 	const perSecond = 20e6
-	// Who woke up late makes up for it, but not for having had nothing to send.
+	// A late wakeup is made up for, but idle time is not credited beyond 50 ms.
 	if least := time.Now().Add(-50 * time.Millisecond); c.free.Before(least) {
 		c.free = least
 	}
@@ -46,8 +46,8 @@ func (c *slowConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// slowRegistry has one blob, and takes 30 ms to begin an answer. Without ranges
-// it answers every request with all of it.
+// slowRegistry serves one blob and delays each response by 30 ms. If knowsRanges is
+// false, it ignores the Range header.
 func slowRegistry(b *testing.B, content []byte, knowsRanges bool) (repository.Repository, ocispec.Descriptor) {
 	b.Helper()
 	ca, err := testca.New()
@@ -77,8 +77,8 @@ func slowRegistry(b *testing.B, content []byte, knowsRanges bool) (repository.Re
 	return r, ocispec.Descriptor{MediaType: artifact.MediaTypeZip, Digest: digest.FromBytes(content), Size: int64(len(content))}
 }
 
-// BenchmarkBlob reads 128 MiB through the verifying reader, from a registry that
-// gives each connection 20 MB/s and answers after 30 ms.
+// BenchmarkBlob reads 128 MiB through the verifying reader from a registry that
+// responds after 30 ms and limits each connection to 20 MB/s.
 func BenchmarkBlob(b *testing.B) {
 	content := make([]byte, 128<<20)
 	random := rand.NewChaCha8([32]byte{})

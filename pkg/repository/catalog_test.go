@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// catalogOf serves a registry, and lists its repositories.
+// catalogOf serves r and lists its repositories.
 func catalogOf(t *testing.T, r *registrytest.Registry) ([]string, error) {
 	t.Helper()
 	ca, err := testca.New()
@@ -62,7 +62,7 @@ func TestCatalogIsReadByPages(t *testing.T) {
 	}
 }
 
-// TestNoCatalog has the answers of registries that do not list repositories.
+// TestNoCatalog checks the responses of registries that do not list their repositories.
 func TestNoCatalog(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{400, 401, 403, 404, 405, 501} {
@@ -80,7 +80,7 @@ func TestNoCatalog(t *testing.T) {
 	if _, err := catalogOf(t, r); !isCatalog(err) {
 		t.Errorf("a page: %v", err)
 	}
-	// A registry that is down may have a catalog.
+	// A registry that is down may support the catalog.
 	r.Behave()
 	r.Misbehave(registrytest.Catalog, registrytest.Refuse(http.StatusBadGateway, "UNKNOWN", "down"), -1)
 	if _, err := catalogOf(t, r); err == nil || isCatalog(err) {
@@ -92,7 +92,8 @@ func isCatalog(err error) bool {
 	return errors.Is(err, repository.ErrNoCatalog)
 }
 
-// TestCatalogsThatDoNotEnd are given up, and those that lead elsewhere.
+// TestCatalogsThatDoNotEnd checks that Catalog limits the number and size of pages and
+// does not follow links to other hosts.
 func TestCatalogsThatDoNotEnd(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

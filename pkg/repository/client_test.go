@@ -13,8 +13,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestRetriesDoNotMultiply: a request that always fails is made [httpclient.MaxTries]
-// times in all, also where the operation is repeated as a transfer.
+// TestRetriesDoNotMultiply checks that a request that always fails is sent
+// [httpclient.MaxTries] times in total, even if the operation is also retried as a
+// transfer.
 func TestRetriesDoNotMultiply(t *testing.T) {
 	t.Parallel()
 	b := blob("content")
@@ -58,7 +59,7 @@ func TestRetriesDoNotMultiply(t *testing.T) {
 	}
 }
 
-// onlyReader can't be read again.
+// onlyReader is a reader that can't be rewound.
 type onlyReader struct{ r *bytes.Reader }
 
 func (o onlyReader) Read(p []byte) (int, error) { return o.r.Read(p) }

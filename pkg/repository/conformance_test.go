@@ -62,7 +62,7 @@ func TestRoundTrip(t *testing.T) {
 		if err := open().PushBlob(t.Context(), b.Descriptor, streamed(b.Bytes)); err != nil {
 			t.Fatal(err)
 		}
-		// Once more changes nothing and is no error.
+		// Pushing the blob again is not an error.
 		pushBlob(t, open(), b)
 		if size, err := open().Stat(t.Context(), b.Descriptor.Digest); size != 10 || err != nil {
 			t.Errorf("Stat: %d, %v", size, err)
@@ -168,7 +168,7 @@ func TestManifestTooLarge(t *testing.T) {
 	})
 }
 
-// TestCancelled wants each method to stop at once, and to say why.
+// TestCancelled checks that each method returns the error of a canceled context.
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	eachRepository(t, func(t *testing.T, open func() repository.Repository) {
@@ -201,8 +201,8 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// unstoppable calls a function and goes on giving bytes, for longer than
-// anybody should read them.
+// unstoppable calls call on each read and returns data until left is exhausted, then an
+// error.
 type unstoppable struct {
 	call func()
 	left int

@@ -9,7 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestCopyJudges: before anything is sent, and only what the target has not.
+// TestCopyJudges checks that Copy calls Verify before it sends anything, and only if
+// the target lacks the release.
 func TestCopyJudges(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {

@@ -11,20 +11,21 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// raw is a manifest of somebody else's making, to the byte.
+// raw returns a manifest with exactly the given bytes.
 func raw(mediaType, text string) artifact.Blob {
 	b := blob(text)
 	b.Descriptor.MediaType = mediaType
 	return b
 }
 
-// entry describes content in JSON as nobody else writes it.
+// entry returns a descriptor in unusually formatted JSON.
 func entry(b artifact.Blob, more string) string {
 	return fmt.Sprintf("{\r\n \"size\" : %d,\t\"digest\":%q , \"mediaType\" : %q%s }", b.Descriptor.Size, b.Descriptor.Digest, b.Descriptor.MediaType, more)
 }
 
-// foreign is an artifact of another tool: no annotations of ours, other layers,
-// titles that are paths, an index in the index, and odd JSON.
+// foreign pushes an artifact as another tool might create it: without tofu-oci's
+// annotations, with other layers, with titles that are paths, with a nested index, and
+// with unusual JSON.
 func (e *end) foreign(t *testing.T) digest.Digest {
 	t.Helper()
 	repo := e.open(t)
@@ -51,12 +52,13 @@ func (e *end) foreign(t *testing.T) digest.Digest {
 		entry(manifest, `,"artifactType":"`+artifact.TypeTarget+`","platform":{"os":"plan9","architecture":"mips64","variant":"v9"}`)+`,`+
 		entry(inner, "")+`],"annotations":{"zz":"1","aa":"2"}, "artifactType":"`+artifact.TypeProvider+`","mediaType":"`+ocispec.MediaTypeImageIndex+`","schemaVersion":2}`)
 	pushTag(t, repo, index, tag, "")
-	// A signature of the inner index, as other tools attach it.
+	// Attach a signature to the nested index, as other tools do.
 	e.attach(t, inner.Descriptor, artifact.NewDocument("inner.sig", "application/x-signature", []byte("of the inner index")))
 	return index.Descriptor.Digest
 }
 
-// TestCopyOfOtherTools: not a byte changes, whatever the artifact looks like.
+// TestCopyOfOtherTools checks that Copy preserves every byte of an artifact created by
+// another tool.
 func TestCopyOfOtherTools(t *testing.T) {
 	t.Parallel()
 	eachDirection(t, func(t *testing.T, from, to *end) {
@@ -75,8 +77,8 @@ func TestCopyOfOtherTools(t *testing.T) {
 	})
 }
 
-// TestCopyOfAForeignList: a list of referrers in other words than ours keeps its
-// bytes where both ends keep it under the tag.
+// TestCopyOfAForeignList checks that Copy preserves the bytes of a list of referrers
+// written by another tool if both ends store it under the referrers tag.
 func TestCopyOfAForeignList(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
@@ -97,8 +99,8 @@ func TestCopyOfAForeignList(t *testing.T) {
 	})
 }
 
-// TestCopyOfNestedIndexes: more levels than anybody needs are an error, and a
-// manifest that is listed many times is copied once.
+// TestCopyOfNestedIndexes checks that Copy rejects deeply nested indexes and copies a
+// manifest that is listed many times only once.
 func TestCopyOfNestedIndexes(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, nil)

@@ -22,7 +22,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// other is a repository that says something else of itself than it is.
+// other is a repository that reports other traits than its own.
 type other struct {
 	repository.Repository
 	traits repository.Traits
@@ -30,8 +30,8 @@ type other struct {
 
 func (o other) Traits() repository.Traits { return o.traits }
 
-// TestTraitsThatContradictThemselves are refused by all that look into a
-// repository.
+// TestTraitsThatContradictThemselves checks that functions that inspect a repository
+// reject inconsistent traits.
 func TestTraitsThatContradictThemselves(t *testing.T) {
 	t.Parallel()
 	path := func(digest.Digest) (string, error) { return "", nil }
@@ -68,8 +68,8 @@ func TestTraitsThatContradictThemselves(t *testing.T) {
 	}
 }
 
-// TestCopyOfAMovedTag: nothing is tagged, and the next run copies what is there
-// now.
+// TestCopyOfAMovedTag checks that Copy does not tag the target if the source's tag
+// moves during the copy, and that the next run copies the new release.
 func TestCopyOfAMovedTag(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]*registrytest.Options{"API": {}, "tag": {NoReferrers: http.StatusNotFound}} {
@@ -96,7 +96,8 @@ func TestCopyOfAMovedTag(t *testing.T) {
 	}
 }
 
-// TestCopyOfATagThatVanishes says so, too.
+// TestCopyOfATagThatVanishes checks that Copy returns an error if the source's tag is
+// deleted during the copy.
 func TestCopyOfATagThatVanishes(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, &registrytest.Options{}), newEnd(t, nil)
@@ -112,7 +113,7 @@ func TestCopyOfATagThatVanishes(t *testing.T) {
 	}
 }
 
-// edited is a release whose index says something else.
+// edited tags a release whose index was changed by edit, and returns its digest.
 func (e *end) edited(t *testing.T, tag string, edit func(index string) string) digest.Digest {
 	t.Helper()
 	index := e.push(t, twoZips)
@@ -134,7 +135,7 @@ func (e *end) edited(t *testing.T, tag string, edit func(index string) string) d
 	return b.Descriptor.Digest
 }
 
-// untag takes a tag away.
+// untag deletes a tag.
 func (e *end) untag(t *testing.T, tag string) {
 	t.Helper()
 	if e.registry != nil {
@@ -145,8 +146,8 @@ func (e *end) untag(t *testing.T, tag string) {
 	write(t, index, strings.ReplaceAll(read(t, index), `"`+ocispec.AnnotationRefName+`":"`+tag+`"`, `"x":""`))
 }
 
-// TestCopyIntoAnotherProvider: under the same tag only force replaces it, and under
-// another one only force puts two providers into one repository.
+// TestCopyIntoAnotherProvider checks that Copy replaces another provider's release
+// under the same tag, or adds a second provider to a repository, only with Force.
 func TestCopyIntoAnotherProvider(t *testing.T) {
 	t.Parallel()
 	foreign := func(index string) string { return strings.Replace(index, "acme/thing", "else/thing", 1) }
@@ -175,7 +176,8 @@ func TestCopyIntoAnotherProvider(t *testing.T) {
 	}
 }
 
-// TestCopyOverSomethingElse: a tag may hold no provider at all.
+// TestCopyOverSomethingElse checks that Copy replaces an artifact that is not a
+// provider only with Force.
 func TestCopyOverSomethingElse(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
@@ -191,7 +193,7 @@ func TestCopyOverSomethingElse(t *testing.T) {
 	})
 }
 
-// TestCopyOverOtherZips is a conflict that names them all.
+// TestCopyOverOtherZips checks that the conflict error lists all differences.
 func TestCopyOverOtherZips(t *testing.T) {
 	t.Parallel()
 	minix := provider.Platform{OS: "minix", Arch: "vax"}
@@ -219,8 +221,8 @@ func TestCopyOverOtherZips(t *testing.T) {
 	}
 }
 
-// TestCopyOfWhatIsNotWhole: what the source has lost or damaged is said, and the
-// target gets no tag.
+// TestCopyOfWhatIsNotWhole checks that Copy reports missing or damaged content of the
+// source and does not tag the target.
 func TestCopyOfWhatIsNotWhole(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -232,7 +234,8 @@ func TestCopyOfWhatIsNotWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
-		// mounts tells that a registry's own mounting reads nothing of what is wrong.
+		// mounts is set if a registry's cross-repository mount succeeds because it does
+		// not read the damaged content.
 		mounts bool
 		harm   func(from *end)
 		is     func(error) bool
@@ -240,7 +243,7 @@ func TestCopyOfWhatIsNotWhole(t *testing.T) {
 	}{
 		"lost index": {false, func(from *end) {
 			from.lose(t, packed.Index.Descriptor.Digest)
-			if from.registry != nil { // it keeps what a tag names
+			if from.registry != nil { // a registry keeps content that a tag points to
 				from.untag(t, tag)
 			}
 		}, is(repository.ErrNotFound), ""},
@@ -277,8 +280,8 @@ func TestCopyOfWhatIsNotWhole(t *testing.T) {
 	}
 }
 
-// TestCopyLeavesOutReferrersThatAreGone: clean-up jobs take manifests without a tag
-// away and leave the list.
+// TestCopyLeavesOutReferrersThatAreGone checks that Copy skips listed referrers whose
+// manifests were deleted, for example by a cleanup job that removes untagged manifests.
 func TestCopyLeavesOutReferrersThatAreGone(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"layout", "tag"} {
@@ -304,8 +307,8 @@ func TestCopyLeavesOutReferrersThatAreGone(t *testing.T) {
 	}
 }
 
-// TestCopyOfHostileReferrers: a list may name what is no digest, and chains may be
-// made without end.
+// TestCopyOfHostileReferrers checks that Copy ignores invalid digests in a list of
+// referrers and limits the length of a chain of referrers.
 func TestCopyOfHostileReferrers(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, nil)
@@ -333,7 +336,7 @@ func TestCopyOfHostileReferrers(t *testing.T) {
 	}
 }
 
-// wantCopiedBut copies where the ends cannot be compared by their lists.
+// wantCopiedBut copies a release whose lists of referrers differ between the ends.
 func (e *end) wantCopiedBut(t *testing.T, to *end) repository.CopyResult {
 	t.Helper()
 	done, err := e.copyTo(t, to, repository.CopyOptions{})
@@ -343,7 +346,8 @@ func (e *end) wantCopiedBut(t *testing.T, to *end) repository.CopyResult {
 	return done
 }
 
-// TestCopyToATagThatIsMoved by another run, to something else.
+// TestCopyToATagThatIsMoved checks that Copy does not overwrite a tag that another run
+// has moved to another release.
 func TestCopyToATagThatIsMoved(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
@@ -365,7 +369,8 @@ func TestCopyToATagThatIsMoved(t *testing.T) {
 	})
 }
 
-// TestCopyIsRefused: what the target says is passed on, whatever it refuses.
+// TestCopyIsRefused checks that Copy returns the target's error, whichever request the
+// target rejects.
 func TestCopyIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []registrytest.Kind{
@@ -391,8 +396,8 @@ func TestCopyIsRefused(t *testing.T) {
 	}
 }
 
-// TestCopyWithoutAListOfTags: who may not list tags is taken at the word of whoever
-// names the repository.
+// TestCopyWithoutAListOfTags checks that Copy skips the check for other providers if
+// the registry denies listing tags, but fails if the list fails for another reason.
 func TestCopyWithoutAListOfTags(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, &registrytest.Options{})

@@ -21,8 +21,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestCopyIsResumed: a run that ends before any of its writes leaves no tag whose
-// graph is not whole, and the next run completes it, sending the rest alone.
+// TestCopyIsResumed interrupts a copy before one of its writes. It checks that every
+// existing tag points to a complete graph, and that the next run sends only the rest.
 func TestCopyIsResumed(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -51,7 +51,7 @@ func TestCopyIsResumed(t *testing.T) {
 				return nil
 			}}
 			done, err := copyOver(t.Context(), from.open(t), repo, repository.CopyOptions{})
-			// The failure may have cancelled a blob that was under way.
+			// The failure may have canceled the upload of a blob in progress.
 			if !errors.Is(err, broken) || target.at(t, tag) != "" || done.Tagged || int64(done.Blobs) > sent.Load() {
 				t.Fatalf("after %d of %d writes: %+v, %v", n, total, done, err)
 			}
@@ -64,8 +64,8 @@ func TestCopyIsResumed(t *testing.T) {
 	})
 }
 
-// wantWholeLists: what a tag of referrers leads to is whole, also when the release
-// is not there yet.
+// wantWholeLists checks that every existing tag points to a complete graph, including
+// referrers tags of a release that is not tagged yet.
 func wantWholeLists(t *testing.T, e *end) {
 	t.Helper()
 	repo := e.open(t)
@@ -85,7 +85,7 @@ func wantWholeLists(t *testing.T, e *end) {
 	}
 }
 
-// TestCopyOverBadLines: what breaks in the middle is tried again.
+// TestCopyOverBadLines checks that Copy retries interrupted requests.
 func TestCopyOverBadLines(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -118,7 +118,8 @@ func TestCopyOverBadLines(t *testing.T) {
 	}
 }
 
-// TestCopyCancelled stops at once, says why, and leaves no tag.
+// TestCopyCancelled checks that a canceled Copy returns promptly with the cause and
+// leaves no tag.
 func TestCopyCancelled(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -150,7 +151,8 @@ func TestCopyCancelled(t *testing.T) {
 	})
 }
 
-// TestCopyHangs: a source that answers no more ends with the context.
+// TestCopyHangs checks that Copy returns when the context is canceled while the source
+// does not respond.
 func TestCopyHangs(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, &registrytest.Options{}), newEnd(t, nil)
@@ -167,7 +169,8 @@ func TestCopyHangs(t *testing.T) {
 	}
 }
 
-// TestCopyConcurrency: no more zips are under way than the options say, and as many.
+// TestCopyConcurrency checks that Copy transfers as many zips at the same time as the
+// options allow, and not more.
 func TestCopyConcurrency(t *testing.T) {
 	t.Parallel()
 	zips := map[provider.Platform]string{}
@@ -193,7 +196,7 @@ func TestCopyConcurrency(t *testing.T) {
 						}
 					}
 					mu.Unlock()
-					<-full // so that all that may begin have begun
+					<-full // wait until all transfers that may start have started
 				},
 				End: func(provider.Package, error) { mu.Lock(); defer mu.Unlock(); now-- },
 			}})
@@ -204,11 +207,11 @@ func TestCopyConcurrency(t *testing.T) {
 	}
 }
 
-// TestCopyStreams: a zip is never in memory. Not parallel, as it counts what the
-// whole process allocates.
+// TestCopyStreams checks that Copy does not hold a zip in memory. It is not parallel
+// because it measures the allocations of the process.
 func TestCopyStreams(t *testing.T) { //nolint:paralleltest // see above
 	patience.SkipIfShort(t)
-	// A registry's large blob arrives in windows of 32 MiB at most.
+	// A large blob from a registry is buffered in windows of at most 32 MiB.
 	const size, bound = 64 << 20, 16<<20 + 32<<20
 	zip := bytes.Repeat([]byte("0123456789abcdef"), size/16)
 	zips := map[provider.Platform]string{haiku: string(zip)}
@@ -216,7 +219,8 @@ func TestCopyStreams(t *testing.T) { //nolint:paralleltest // see above
 	layout, from, to := newEnd(t, nil), newEnd(t, &registrytest.Options{}), newEnd(t, &registrytest.Options{})
 	from.registry.AddBlob(from.ref.Name, d.String(), zip)
 	from.pushRelease(t, zips)
-	// The server keeps what it is sent: here it has the bytes already.
+	// The test server buffers uploads. Because the test already has the bytes, this
+	// handler only verifies them.
 	to.registry.Misbehave(registrytest.UploadPut, func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		if r.URL.Query().Get("digest") != d.String() {
 			honest(w, r)

@@ -15,14 +15,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// without takes documents about the release away whose names end in something.
+// without returns a function that removes the release's documents whose names end in
+// suffix.
 func without(suffix string) func(*provider.Release) {
 	return func(r *provider.Release) {
 		r.Documents = slices.DeleteFunc(slices.Clone(r.Documents), func(d provider.Document) bool { return strings.HasSuffix(d.Name, suffix) })
 	}
 }
 
-// resigned has another signature under the same name.
+// resigned replaces the signature with another one of the same name.
 func resigned(r *provider.Release) {
 	r.Documents = slices.Clone(r.Documents)
 	r.Documents[1] = artifact.NewDocument(r.Documents[1].Name, artifact.MediaTypeSignature, []byte("a newer signature"))
@@ -30,15 +31,16 @@ func resigned(r *provider.Release) {
 
 func asItIs(*provider.Release) {}
 
-// TestCopyOverTheSame says what becomes of a tag that is there: zips decide whether it
-// is the same release, and nothing that is there gets lost.
+// TestCopyOverTheSame checks how Copy treats an existing tag. The zips determine
+// whether it is the same release, and no existing content is lost.
 func TestCopyOverTheSame(t *testing.T) {
 	t.Parallel()
 	haikuOnly := map[provider.Platform]string{haiku: twoZips[haiku]}
 	for name, test := range map[string]struct {
 		zips, there map[provider.Platform]string
 		is, was     func(*provider.Release)
-		// kept tells that the tag stays; else it is moved, or refused is why not.
+		// kept is set if the tag stays. Otherwise, the tag is moved, or refused lists
+		// the reasons of the conflict.
 		kept    bool
 		refused []string
 	}{
@@ -106,8 +108,8 @@ func wantConflict(t *testing.T, err error, reasons []string) {
 	}
 }
 
-// TestCopyOverTheSameInPart: what is kept has to be whole. If it is not, the source
-// takes its place, unless something gets lost by that.
+// TestCopyOverTheSameInPart checks that Copy replaces an incomplete release with the
+// source's, unless content would be lost.
 func TestCopyOverTheSameInPart(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
@@ -132,7 +134,7 @@ func TestCopyOverTheSameInPart(t *testing.T) {
 	})
 }
 
-// TestCopyRepairs says that it did, and beforehand that it would.
+// TestCopyRepairs checks that Copy reports repairs, including in a dry run.
 func TestCopyRepairs(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
@@ -152,7 +154,7 @@ func TestCopyRepairs(t *testing.T) {
 	})
 }
 
-// TestCopyRereads finds bytes that rotted under the right name and size.
+// TestCopyRereads checks that Reread finds corrupted content of the correct size.
 func TestCopyRereads(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, &registrytest.Options{})
@@ -171,8 +173,8 @@ func TestCopyRereads(t *testing.T) {
 	}
 }
 
-// TestCopyOfAProvider: both ends have to hold what is asked for, or what an alias
-// allows in its place.
+// TestCopyOfAProvider checks that both ends must contain the requested provider or a
+// provider that an alias allows.
 func TestCopyOfAProvider(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, nil)
@@ -199,7 +201,7 @@ func TestCopyOfAProvider(t *testing.T) {
 	}
 }
 
-// TestCopyWouldAttach tells of referrers that came later, and writes none.
+// TestCopyWouldAttach checks that a dry run reports new referrers and writes nothing.
 func TestCopyWouldAttach(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {

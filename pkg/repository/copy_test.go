@@ -23,14 +23,15 @@ var byEquality = cmp.Options{
 	cmpopts.EquateComparable(provider.Version{}), cmpopts.IgnoreFields(provider.Package{}, "Documents"), cmpopts.IgnoreFields(repository.CopyResult{}, "Documents"),
 }
 
-// TestCopy: digests stay, referrers come along, and a second run writes nothing.
+// TestCopy checks that Copy preserves digests and copies referrers, and that a second
+// run writes nothing.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	eachDirection(t, func(t *testing.T, from, to *end) {
 		index := from.fill(t)
 		done := from.wantCopied(t, to, repository.CopyOptions{})
-		// Two zips, sums, signature, keys, one SBOM for both packages, the config, and
-		// the documents of four referrers.
+		// The blobs are two zips, the sums, the signature, the keys, one SBOM for both
+		// packages, the config, and the documents of four referrers.
 		var size int64
 		for _, text := range []string{twoZips[haiku], twoZips[plan9], "sums", "signature", "keys", `{"spdxVersion":"SPDX-2.3"}`, "{}", "of a referrer"} {
 			size += int64(len(text))
@@ -55,7 +56,7 @@ func TestCopy(t *testing.T) {
 	})
 }
 
-// copied are both packages.
+// copied returns the results for both packages.
 func copied(t *testing.T, sent bool) []repository.CopiedPackage {
 	t.Helper()
 	var all []repository.CopiedPackage
@@ -67,8 +68,8 @@ func copied(t *testing.T, sent bool) []repository.CopiedPackage {
 	return all
 }
 
-// wantSameList compares the bytes of the list of referrers where both ends keep it
-// under a tag.
+// wantSameList compares the bytes of the list of referrers if both ends store it under
+// a tag.
 func (e *end) wantSameList(t *testing.T, to *end, subject digest.Digest) {
 	t.Helper()
 	listed := artifact.ReferrersTag(subject)
@@ -78,7 +79,8 @@ func (e *end) wantSameList(t *testing.T, to *end, subject digest.Digest) {
 	}
 }
 
-// TestCopyTellsOfDocuments: those about the release once, those about a package with it.
+// TestCopyTellsOfDocuments checks that the result lists the release's documents once
+// and a package's documents with the package.
 func TestCopyTellsOfDocuments(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, nil)
@@ -99,8 +101,8 @@ func TestCopyTellsOfDocuments(t *testing.T) {
 	}
 }
 
-// TestCopyAddsReferrers to a release that is there: the source's list is taken as
-// it is, unless the target's has more.
+// TestCopyAddsReferrers checks that Copy adds referrers to an existing release. The
+// source's list is copied unchanged, unless the target's list has more entries.
 func TestCopyAddsReferrers(t *testing.T) {
 	t.Parallel()
 	eachDirection(t, func(t *testing.T, from, to *end) {
@@ -128,7 +130,7 @@ func TestCopyAddsReferrers(t *testing.T) {
 	})
 }
 
-// TestCopyMounts within one registry: no content is read or sent.
+// TestCopyMounts checks that a copy within one registry transfers no content.
 func TestCopyMounts(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"API", "tag"} {
@@ -153,8 +155,8 @@ func TestCopyMounts(t *testing.T) {
 	}
 }
 
-// TestCopyWhereMountingFails: the content is sent instead, and a registry that does
-// not mount is not asked for each blob.
+// TestCopyWhereMountingFails checks that Copy sends the content if mounting fails, and
+// does not try to mount each blob.
 func TestCopyWhereMountingFails(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]func(r *registrytest.Registry){
@@ -185,7 +187,8 @@ func TestCopyWhereMountingFails(t *testing.T) {
 	}
 }
 
-// TestCopyMountFails: a registry in trouble is no registry that refuses.
+// TestCopyMountFails checks that a server error when mounting is an error and not
+// treated as missing support.
 func TestCopyMountFails(t *testing.T) {
 	t.Parallel()
 	from := newEnd(t, &registrytest.Options{})
@@ -200,7 +203,7 @@ func TestCopyMountFails(t *testing.T) {
 	}
 }
 
-// TestCopyRequests: what one look has told is not asked for again.
+// TestCopyRequests checks that Copy does not repeat requests.
 func TestCopyRequests(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -220,8 +223,8 @@ func TestCopyRequests(t *testing.T) {
 				got[k] = n
 			}
 		}
-		// Index and two manifests at either end. Seven blobs are looked for at the
-		// target, and referrers of three manifests at the source.
+		// Each end is asked for the index and two manifests. The target is asked for
+		// seven blobs, and the source for the referrers of three manifests.
 		want := map[registrytest.Kind]int{registrytest.ManifestGet: 3, registrytest.BlobHead: 7}
 		if e == from {
 			want = map[registrytest.Kind]int{registrytest.ManifestGet: 3, registrytest.Referrers: 3}
@@ -232,7 +235,7 @@ func TestCopyRequests(t *testing.T) {
 	}
 }
 
-// TestCopyAtOnce: several runs of the same copy all succeed.
+// TestCopyAtOnce checks that concurrent copies of the same release all succeed.
 func TestCopyAtOnce(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
@@ -262,7 +265,8 @@ func TestCopyAtOnce(t *testing.T) {
 	})
 }
 
-// TestCopyProgress: zips are reported with their names, small blobs are not.
+// TestCopyProgress checks that progress is reported for zips, by name, and not for
+// small blobs.
 func TestCopyProgress(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
@@ -299,7 +303,7 @@ func TestCopyProgress(t *testing.T) {
 	})
 }
 
-// TestCopyExtends a release of which the target has some platforms.
+// TestCopyExtends checks that Copy adds missing platforms to an existing release.
 func TestCopyExtends(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
@@ -311,7 +315,8 @@ func TestCopyExtends(t *testing.T) {
 	})
 }
 
-// TestCopyWithoutReferrers leaves them out.
+// TestCopyWithoutReferrers checks that NoReferrers copies to a registry that can't
+// store referrers.
 func TestCopyWithoutReferrers(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, &registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true})
@@ -324,14 +329,15 @@ func TestCopyWithoutReferrers(t *testing.T) {
 	if err != nil || done.Referrers != 0 || !done.Tagged || to.at(t, tag) != index.Digest {
 		t.Errorf("%+v, %v", done, err)
 	}
-	// Back from there nothing stands in the way: such a registry has no lists.
+	// Copying back works without the option, because such a registry has no lists.
 	back := newEnd(t, nil)
 	if done := to.wantCopied(t, back, repository.CopyOptions{}); done.Referrers != 0 {
 		t.Errorf("%+v", done)
 	}
 }
 
-// TestCopyRepairsALostIndex: the tag of a layout may name what is gone.
+// TestCopyRepairsALostIndex checks that Copy repairs a layout whose tag points to a
+// missing index.
 func TestCopyRepairsALostIndex(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, nil)
@@ -345,7 +351,7 @@ func TestCopyRepairsALostIndex(t *testing.T) {
 	if !done.Tagged || done.Blobs != 1 {
 		t.Errorf("%+v", done)
 	}
-	// Without the index alone, and with other things wrong than the index.
+	// The index exists now, but other content is missing or damaged.
 	to.lose(t, lost[2])
 	to.damage(t, artifact.Blob{Descriptor: ocispec.Descriptor{Digest: digest.FromString("sums")}, Bytes: []byte("sums")}, "!")
 	if done := from.wantCopied(t, to, repository.CopyOptions{}); done.Tagged || done.Blobs != 2 {

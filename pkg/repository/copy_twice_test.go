@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// twice lets an index name its first platform twice.
+// twice duplicates the first platform's entry of an index.
 func twice(index string) string {
 	var x ocispec.Index
 	if err := json.Unmarshal([]byte(index), &x); err != nil {
@@ -26,8 +26,8 @@ func twice(index string) string {
 	return string(data)
 }
 
-// TestCopyTwoEntries: nobody can say which of two entries for a platform counts,
-// so they are neither copied nor written over without force.
+// TestCopyTwoEntries checks that Copy rejects a source index with two entries for one
+// platform, and replaces such an index only with Force.
 func TestCopyTwoEntries(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {

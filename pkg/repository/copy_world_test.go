@@ -32,21 +32,22 @@ import (
 
 const tag = "1.2.3"
 
-// Platforms that no test machine has.
+// These platforms match no test machine.
 var (
 	haiku = provider.Platform{OS: "haiku", Arch: "riscv64"}
 	plan9 = provider.Platform{OS: "plan9", Arch: "mips64"}
 )
 
-// endKinds are the kinds of ends that a copy can have, nil for layouts.
+// endKinds contains the kinds of source and target repositories. A nil value is an
+// image layout.
 var endKinds = map[string]*registrytest.Options{
 	"layout": nil, "API": {}, "tag": {NoReferrers: http.StatusNotFound},
 }
 
-// end is one end of a copy, and what a test needs to look at it from outside.
+// end is the source or target of a copy.
 type end struct {
 	ref      template.Reference
-	registry *registrytest.Registry // nil for layouts
+	registry *registrytest.Registry // nil for image layouts
 	options  repository.Options
 }
 
@@ -55,7 +56,7 @@ func newEnd(t *testing.T, o *registrytest.Options) *end {
 	if o == nil {
 		return &end{ref: template.Reference{Layout: filepath.ToSlash(filepath.Join(t.TempDir(), "layout"))}}
 	}
-	// Without TLS: with the race detector, handshakes take most of the time.
+	// With the race detector, TLS handshakes would take most of the time.
 	r := registrytest.New(*o)
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
@@ -69,7 +70,7 @@ func newEnd(t *testing.T, o *registrytest.Options) *end {
 	return &end{template.Reference{Registry: host, Name: repositoryName}, r, options}
 }
 
-// neighbour is another repository of the same registry, or of the same kind.
+// neighbour returns another repository in the same registry, or another layout.
 func (e *end) neighbour(t *testing.T) *end {
 	t.Helper()
 	if e.registry == nil {
@@ -78,7 +79,7 @@ func (e *end) neighbour(t *testing.T) *end {
 	return &end{template.Reference{Registry: e.ref.Registry, Name: "acme/other"}, e.registry, e.options}
 }
 
-// open returns a value of its own, as each run has.
+// open returns a new Repository value, as each run has its own.
 func (e *end) open(t *testing.T) repository.Repository {
 	t.Helper()
 	repo, err := repository.Open(e.ref, e.options)
@@ -88,7 +89,7 @@ func (e *end) open(t *testing.T) repository.Repository {
 	return repo
 }
 
-// eachDirection runs a test over all pairs of kinds.
+// eachDirection runs a test for every pair of repository kinds.
 func eachDirection(t *testing.T, test func(t *testing.T, from, to *end)) {
 	t.Helper()
 	for _, a := range slices.Sorted(maps.Keys(endKinds)) {
@@ -101,7 +102,7 @@ func eachDirection(t *testing.T, test func(t *testing.T, from, to *end)) {
 	}
 }
 
-// eachTarget runs a test over all kinds of targets, from a layout.
+// eachTarget runs a test for a layout as the source and every kind of target.
 func eachTarget(t *testing.T, test func(t *testing.T, from, to *end)) {
 	t.Helper()
 	for name, o := range endKinds {
@@ -112,7 +113,7 @@ func eachTarget(t *testing.T, test func(t *testing.T, from, to *end)) {
 	}
 }
 
-// packageOf is a package whose zip is a text.
+// packageOf returns a package with the given zip content.
 func packageOf(t *testing.T, p provider.Platform, zip string) provider.Package {
 	t.Helper()
 	a, v := thing(t)
@@ -136,14 +137,13 @@ func thing(t *testing.T) (provider.Address, provider.Version) {
 	return a, v
 }
 
-// pack makes the artifact of a release whose zips are texts, with all the kinds of
-// documents.
+// pack packs a release with the given zip contents and all kinds of documents.
 func pack(t *testing.T, zips map[provider.Platform]string) artifact.Packed {
 	t.Helper()
 	return packEdited(t, zips, func(*provider.Release) {})
 }
 
-// packEdited packs a release that is otherwise.
+// packEdited packs a release after edit has changed it.
 func packEdited(t *testing.T, zips map[provider.Platform]string, edit func(*provider.Release)) artifact.Packed {
 	t.Helper()
 	a, v := thing(t)
@@ -167,7 +167,7 @@ func packEdited(t *testing.T, zips map[provider.Platform]string, edit func(*prov
 
 var twoZips = map[provider.Platform]string{haiku: "the zip of haiku", plan9: "the zip of plan9"}
 
-// push stores a release, and gives its index.
+// push stores a release and returns the descriptor of its index.
 func (e *end) push(t *testing.T, zips map[provider.Platform]string) ocispec.Descriptor {
 	t.Helper()
 	for _, zip := range zips {
@@ -176,7 +176,7 @@ func (e *end) push(t *testing.T, zips map[provider.Platform]string) ocispec.Desc
 	return e.pushRelease(t, zips)
 }
 
-// pushRelease stores a release whose zips are there.
+// pushRelease stores a release whose zips exist in the repository.
 func (e *end) pushRelease(t *testing.T, zips map[provider.Platform]string) ocispec.Descriptor {
 	t.Helper()
 	return e.pushPacked(t, pack(t, zips))
@@ -196,7 +196,7 @@ func (e *end) pushPacked(t *testing.T, packed artifact.Packed) ocispec.Descripto
 	return now.Descriptor
 }
 
-// fill stores a release with referrers: two of the index, one of a manifest, and
+// fill stores a release with four referrers: two of the index, one of a manifest, and
 // one of a referrer.
 func (e *end) fill(t *testing.T) ocispec.Descriptor {
 	t.Helper()
@@ -218,7 +218,7 @@ func (e *end) attach(t *testing.T, subject ocispec.Descriptor, documents ...prov
 	}
 }
 
-// copyTo copies with values of its own, as a run does.
+// copyTo copies with new Repository values, as a run does.
 func (e *end) copyTo(t *testing.T, to *end, o repository.CopyOptions) (repository.CopyResult, error) {
 	t.Helper()
 	return copyOver(t.Context(), e.open(t), to.open(t), o)
@@ -228,7 +228,7 @@ func copyOver(ctx context.Context, from repository.Reader, to repository.Reposit
 	return repository.Copy(ctx, from, to, tag, o)
 }
 
-// wantCopied copies, and wants all that belongs to the release at both ends.
+// wantCopied copies the release and checks that both ends have the same content.
 func (e *end) wantCopied(t *testing.T, to *end, o repository.CopyOptions) repository.CopyResult {
 	t.Helper()
 	done, err := e.copyTo(t, to, o)
@@ -246,8 +246,8 @@ func (e *end) wantSame(t *testing.T, to *end) {
 	}
 }
 
-// content reads all that belongs to the release: by the digest, what it is and how
-// long. Each digest is compared with the bytes.
+// content returns a description of each manifest and blob of the release by digest. It
+// verifies each digest.
 func (e *end) content(t *testing.T) map[digest.Digest]string {
 	t.Helper()
 	repo, all := e.open(t), map[digest.Digest]string{}
@@ -293,7 +293,7 @@ func (e *end) walk(t *testing.T, repo repository.Repository, d digest.Digest, al
 	}
 }
 
-// referrers lists what refers to a manifest, by the API or by the tag.
+// referrers returns the referrers of a manifest from the API or from the referrers tag.
 func (e *end) referrers(t *testing.T, repo repository.Repository, subject digest.Digest) []ocispec.Descriptor {
 	t.Helper()
 	if ask := repo.Traits().Referrers; ask != nil {
@@ -306,7 +306,7 @@ func (e *end) referrers(t *testing.T, repo repository.Repository, subject digest
 		}
 	}
 	d, data, err := repo.Manifest(t.Context(), artifact.ReferrersTag(subject))
-	if err != nil || d.Digest == subject { // as GitLab resolves it
+	if err != nil || d.Digest == subject { // GitLab resolves the tag to the subject
 		return nil
 	}
 	list, err := artifact.ParseReferrers(data)
@@ -316,7 +316,7 @@ func (e *end) referrers(t *testing.T, repo repository.Repository, subject digest
 	return list
 }
 
-// at returns what a tag names, empty when it is not there.
+// at returns the digest that a tag points to, or "" if the tag does not exist.
 func (e *end) at(t *testing.T, tag string) digest.Digest {
 	t.Helper()
 	d, _, err := e.open(t).Manifest(t.Context(), tag)
@@ -326,7 +326,7 @@ func (e *end) at(t *testing.T, tag string) digest.Digest {
 	return d.Digest
 }
 
-// state changes with everything that is written.
+// state returns a string that changes with every write.
 func (e *end) state(t *testing.T) string {
 	t.Helper()
 	if e.registry != nil {
@@ -349,7 +349,7 @@ func (e *end) state(t *testing.T) string {
 	return all.String()
 }
 
-// lose takes a blob or manifest away.
+// lose deletes a blob or manifest.
 func (e *end) lose(t *testing.T, d digest.Digest) {
 	t.Helper()
 	if e.registry != nil {
@@ -361,7 +361,7 @@ func (e *end) lose(t *testing.T, d digest.Digest) {
 	}
 }
 
-// damage replaces the bytes of a blob by others, as many as it had or more.
+// damage replaces the content of a blob with other bytes and appends more.
 func (e *end) damage(t *testing.T, b artifact.Blob, more string) {
 	t.Helper()
 	other := append(bytes.ToUpper(b.Bytes), more...)

@@ -12,11 +12,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestCheckLogin asks registries of every kind about a good and a bad login.
+// TestCheckLogin checks correct and incorrect credentials with different kinds of
+// registries.
 func TestCheckLogin(t *testing.T) {
 	t.Parallel()
 	const user, password = "jane", "password"
-	// looking lets everybody read, and looks at a login that is sent.
+	// looking allows anonymous access but rejects a wrong password.
 	looking := func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		if _, given, sent := r.BasicAuth(); sent && given != password {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -24,7 +25,7 @@ func TestCheckLogin(t *testing.T) {
 		}
 		honest(w, r)
 	}
-	// moving answers a basic login by asking for a token.
+	// moving responds to any credentials with a bearer challenge.
 	moving := func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		if r.Header.Get("Authorization") != "" {
 			w.Header().Set("Www-Authenticate", `Bearer realm="https://tokens.example.com/"`)
@@ -69,7 +70,8 @@ func TestCheckLogin(t *testing.T) {
 	}
 }
 
-// TestCheckLoginElsewhere: what is no registry is told apart from one that refuses.
+// TestCheckLoginElsewhere checks that a host that is not a registry is distinguished
+// from a registry that rejects the credentials.
 func TestCheckLoginElsewhere(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})
@@ -85,7 +87,7 @@ func TestCheckLoginElsewhere(t *testing.T) {
 	if asked, err := repository.CheckCredentials(t.Context(), s.host, s.options); asked || err != nil {
 		t.Errorf("without a login: %t, %v", asked, err)
 	}
-	// A token is not sent as a name and a password that are empty.
+	// A refresh token must not be sent as an empty username and password.
 	s.Misbehave(registrytest.Other, func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		if r.Header.Get("Authorization") != "" {
 			w.WriteHeader(http.StatusUnauthorized)

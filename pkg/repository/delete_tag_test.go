@@ -16,7 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestUntag: a tag goes, what it names and its other tags stay.
+// TestUntag checks that DeleteTag removes only the tag, not its target or other tags of
+// the target.
 func TestUntag(t *testing.T) {
 	t.Parallel()
 	eachRepository(t, func(t *testing.T, open func() repository.Repository) {
@@ -32,7 +33,7 @@ func TestUntag(t *testing.T) {
 		if err := untag("pending-1.2.3", "y"); !errors.Is(err, repository.ErrTagMoved) || !strings.Contains(err.Error(), "pending-1.2.3") {
 			t.Errorf("at another index: %v", err)
 		}
-		for range 2 { // gone already is as good
+		for range 2 { // deleting a missing tag succeeds
 			if err := untag("pending-1.2.3", "x"); err != nil {
 				t.Error(err)
 			}
@@ -49,11 +50,11 @@ func TestUntag(t *testing.T) {
 	})
 }
 
-// errTrouble stands for an answer that says neither yes nor no.
+// errTrouble stands for an inconclusive response.
 var errTrouble = errors.New("500")
 
-// TestUntagRefused: whatever a registry says to it, the tag that stays is told from
-// the one that goes.
+// TestUntagRefused checks that DeleteTag determines whether the tag still exists,
+// whatever the registry's response.
 func TestUntagRefused(t *testing.T) {
 	t.Parallel()
 	swallow := func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) { w.WriteHeader(http.StatusAccepted) }

@@ -21,8 +21,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// TestEchoedCredentials has a registry and a token service that repeat the login and the
-// token they received, in each of their responses.
+// TestEchoedCredentials checks that errors contain no credentials if a registry or
+// token service echoes them in its responses.
 func TestEchoedCredentials(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -50,7 +50,7 @@ func TestEchoedCredentials(t *testing.T) {
 	}
 }
 
-// failures does all that can be done with a registry.
+// failures returns the error of each operation on a registry.
 func (s *server) failures(t *testing.T) map[string]error {
 	t.Helper()
 	ctx, r, b := t.Context(), s.open(t), blob("content")
@@ -82,7 +82,8 @@ func readAll(ctx context.Context, r repository.Repository, d ocispec.Descriptor)
 	return io.Copy(io.Discard, body)
 }
 
-// describe is an error with the fields that hints and reports are made of.
+// describe returns the error text and the fields from which hints and reports are
+// built.
 func describe(err error) string {
 	text := fmt.Sprint(err)
 	if answer, ok := errors.AsType[*repository.ResponseError](err); ok {

@@ -13,9 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// A release goes from one repository into another byte for byte, with what refers
-// to it: the digests stay, and so does what was signed. A second run sends
-// nothing.
+// Copy copies a release and its referrers byte for byte. Digests do not change, so
+// signatures remain valid. A second run sends nothing.
 func ExampleCopy() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -35,8 +34,8 @@ func ExampleCopy() {
 	// 1.0.0 tagged: false blobs: 0
 }
 
-// A tag that is there proves nothing about what it leads to. Inspect looks, as
-// far as it is told.
+// The existence of a tag does not prove that its content is complete. Inspect checks
+// the content up to the given depth.
 func ExampleInspect() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -65,7 +64,8 @@ func ExampleInspect() {
 	// false true <nil>
 }
 
-// An SBOM of all platforms refers to the release, which stays as it is.
+// This example attaches an SBOM for all platforms to the release. The release does not
+// change.
 func ExampleAttach() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -95,8 +95,8 @@ func ExampleAttach() {
 	// sbom release {"spdxVersion":"SPDX-2.3"} <nil>
 }
 
-// Open gives a registry's repository or an image layout, whichever the reference
-// names. Nothing is contacted by it.
+// Open returns a repository in a registry or an image layout, depending on the
+// reference. It sends no requests.
 func ExampleOpen() {
 	for _, text := range []string{"ghcr.io/acme/providers/rocket", "oci-layout:mirror/acme/rocket"} {
 		ref, err := template.ParseReference(text)
@@ -106,7 +106,7 @@ func ExampleOpen() {
 		}
 		repo, err := repository.Open(ref, repository.Options{
 			Credential: func(_ context.Context, name string) (repository.Credential, error) {
-				return repository.Credential{}, nil // the login for "host/name"; none is anonymous
+				return repository.Credential{}, nil // the credentials for "host/name"; the zero value means anonymous access
 			},
 		})
 		if err != nil {
@@ -120,7 +120,7 @@ func ExampleOpen() {
 	// oci-layout:mirror/acme/rocket moves tags in one step: true
 }
 
-// What went wrong is told by the error's kind, whichever repository it was.
+// The error type identifies the cause, regardless of the kind of repository.
 func ExampleConflictError() {
 	dir, remove := exampletest.Dir()
 	defer remove()

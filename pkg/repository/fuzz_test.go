@@ -20,12 +20,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// transport answers by a function, without a network.
+// transport is an [http.RoundTripper] that calls a function.
 type transport func(*http.Request) *http.Response
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
-// answering is a repository in a registry that gives the same to each question.
+// answering returns a repository in a registry that sends the same response to every
+// request.
 func answering(t *testing.T, status int, contentType, link string, body []byte) repository.Repository {
 	t.Helper()
 	header := http.Header{"Content-Type": {contentType}}
@@ -44,8 +45,7 @@ func answering(t *testing.T, status int, contentType, link string, body []byte) 
 	return r
 }
 
-// FuzzAnswers has a registry that answers anything to questions for lists and
-// manifests.
+// FuzzAnswers tests arbitrary responses to requests for lists and manifests.
 func FuzzAnswers(f *testing.F) {
 	f.Add(200, "application/json", "", []byte(`{"tags":["1.0.0","latest",""]}`))
 	f.Add(200, ocispec.MediaTypeImageIndex, "", []byte(`{"manifests":[{"digest":"sha256:x"},null]}`))
@@ -54,7 +54,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add(404, "", "", []byte(`{"errors":[{"code":""},{"code":"NAME_UNKNOWN","detail":{"message":7}}]}`))
 	f.Fuzz(func(t *testing.T, status int, contentType, link string, body []byte) {
 		if status < 200 || status > 599 || status/100 == 3 || status == 401 || link != "" && status == 200 && !strings.Contains(link, "://") && bytes.Contains(body, []byte("{")) {
-			return // a redirect, a login, or a thousand pages
+			return // a redirect, an authentication challenge, or a thousand pages
 		}
 		r := answering(t, status, contentType, link, body)
 		tags, tagsErr := r.Tags(t.Context())
@@ -74,8 +74,8 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// FuzzLayoutIndex has a layout whose index.json is anything: it can be read or not,
-// and a tag that is added is there and takes nothing away.
+// FuzzLayoutIndex tests layouts with an arbitrary index.json. If the layout is
+// readable, adding a tag keeps the existing tags.
 func FuzzLayoutIndex(f *testing.F) {
 	entry := `{"mediaType":"` + ocispec.MediaTypeImageIndex + `","digest":"` + digest.FromString("x").String() + `","size":1,"annotations":{"` + ocispec.AnnotationRefName + `":"1.0.0"}}`
 	f.Add([]byte(`{"schemaVersion":2,"manifests":[` + entry + `]}`))

@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// inspect looks from outside, with a value of its own.
+// inspect inspects the release with a new Repository value.
 func (e *end) inspect(t *testing.T, depth repository.Depth, platforms ...provider.Platform) repository.Inspection {
 	t.Helper()
 	i, err := repository.Inspect(t.Context(), e.open(t), tag, depth, platforms...)
@@ -30,7 +30,7 @@ func (e *end) inspect(t *testing.T, depth repository.Depth, platforms ...provide
 	return i
 }
 
-// eachEnd runs a test over all kinds of repositories.
+// eachEnd runs a test for every kind of repository.
 func eachEnd(t *testing.T, test func(t *testing.T, e *end)) {
 	t.Helper()
 	for name, o := range endKinds {
@@ -41,7 +41,7 @@ func eachEnd(t *testing.T, test func(t *testing.T, e *end)) {
 	}
 }
 
-// TestInspect looks as far as it is asked to, and at the platforms that are named.
+// TestInspect checks that Inspect respects the depth and the platforms.
 func TestInspect(t *testing.T) {
 	t.Parallel()
 	packed := pack(t, twoZips)
@@ -86,12 +86,13 @@ func TestInspect(t *testing.T) {
 	})
 }
 
-// TestInspectAbsent tells a missing tag from a missing repository.
+// TestInspectAbsent checks that Inspect distinguishes a missing tag from a missing
+// repository.
 func TestInspectAbsent(t *testing.T) {
 	t.Parallel()
 	eachEnd(t, func(t *testing.T, e *end) {
 		i := e.inspect(t, repository.DepthBlobs)
-		// A registry does not say which of the two it lacks.
+		// The test registry does not distinguish the two.
 		if i.Exists() || errors.Is(i.Absent, repository.ErrNotFound) == (e.registry == nil) || errors.Is(i.Absent, repository.ErrNoRepository) != (e.registry == nil) || i.Digest != "" {
 			t.Errorf("no repository: %+v", i)
 		}
@@ -103,7 +104,8 @@ func TestInspectAbsent(t *testing.T) {
 	})
 }
 
-// TestInspectLostIndex: in a layout the tag still says what it named.
+// TestInspectLostIndex checks that Inspect returns the digest of a layout's tag even if
+// the index is missing or damaged.
 func TestInspectLostIndex(t *testing.T) {
 	t.Parallel()
 	packed := pack(t, twoZips)
@@ -122,8 +124,7 @@ func TestInspectLostIndex(t *testing.T) {
 	}
 }
 
-// TestInspectFindings: what is wrong is part of the result, at the platform that it
-// is wrong of.
+// TestInspectFindings checks that the result lists problems by platform.
 func TestInspectFindings(t *testing.T) {
 	t.Parallel()
 	packed, shared := pack(t, twoZips), digest.FromString("sums")
@@ -177,8 +178,8 @@ func TestInspectFindings(t *testing.T) {
 	}
 }
 
-// TestInspectContent: other bytes of the same length are found only where every byte
-// is read.
+// TestInspectContent checks that DepthContent finds corrupted content of the correct
+// length.
 func TestInspectContent(t *testing.T) {
 	t.Parallel()
 	zip := blob(twoZips[haiku])
@@ -198,7 +199,8 @@ func TestInspectContent(t *testing.T) {
 	})
 }
 
-// TestInspectOtherFormats: a tag, or a manifest, may be something else.
+// TestInspectOtherFormats checks tags and entries that are not a provider release or a
+// package manifest.
 func TestInspectOtherFormats(t *testing.T) {
 	t.Parallel()
 	eachEnd(t, func(t *testing.T, e *end) {
@@ -212,7 +214,7 @@ func TestInspectOtherFormats(t *testing.T) {
 		if _, ok := errors.AsType[*repository.ProviderMismatchError](i.CheckProvider(a)); !ok {
 			t.Errorf("%v", i.CheckProvider(a))
 		}
-		// An index of ours that names a manifest which is not.
+		// This index is valid, but one of its manifests is not a package.
 		config := artifact.Blob{Descriptor: ocispec.DescriptorEmptyJSON, Bytes: []byte("{}")}
 		manifest := blobOf(t, ocispec.Manifest{MediaType: ocispec.MediaTypeImageManifest, Config: config.Descriptor, Layers: []ocispec.Descriptor{}}, ocispec.MediaTypeImageManifest)
 		if err := e.open(t).PushManifest(t.Context(), manifest); err != nil {
@@ -230,8 +232,8 @@ func TestInspectOtherFormats(t *testing.T) {
 	})
 }
 
-// TestInspectRequests: each thing is asked for once, and going deeper asks for
-// nothing again.
+// TestInspectRequests checks that Inspect and InspectMore request each manifest and
+// blob once.
 func TestInspectRequests(t *testing.T) {
 	t.Parallel()
 	e := newEnd(t, &registrytest.Options{})
@@ -272,7 +274,8 @@ func TestInspectRequests(t *testing.T) {
 		{"all", deeper(repository.DepthBlobs), requests{registrytest.BlobHead: 6}},
 		{"nothing new", deeper(repository.DepthBlobs, plan9, haiku), requests{}},
 		{"less deep", deeper(repository.DepthManifests), requests{}},
-		// What manifests share is looked for once: two zips and five others.
+		// Shared blobs are requested once. The seven blobs are two zips and five
+		// others.
 		{"all at once", func() { i = e.inspect(t, repository.DepthBlobs) }, requests{registrytest.ManifestGet: 3, registrytest.BlobHead: 7}},
 	} {
 		if diff := cmp.Diff(step.want, asked(step.do)); diff != "" {
@@ -281,8 +284,8 @@ func TestInspectRequests(t *testing.T) {
 	}
 }
 
-// TestInspectFails where the repository does not answer: that says nothing about
-// the artifact.
+// TestInspectFails checks that Inspect returns an error, not a finding, if the
+// repository can't be read.
 func TestInspectFails(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []registrytest.Kind{registrytest.ManifestGet, registrytest.BlobHead} {

@@ -26,7 +26,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// files lists what is below a directory; nothing when it is not there.
+// files lists the files in a directory. If the directory does not exist, the list is
+// empty.
 func files(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string
@@ -145,7 +146,7 @@ func TestForeignEntriesStay(t *testing.T) {
 	}
 }
 
-// TestUntaggedIndex is what crane pull --format=oci leaves.
+// TestUntaggedIndex checks layouts as written by crane pull --format=oci.
 func TestUntaggedIndex(t *testing.T) {
 	t.Parallel()
 	for annotations, want := range map[string]error{
@@ -163,7 +164,8 @@ func TestUntaggedIndex(t *testing.T) {
 	}
 }
 
-// TestTagTwice is what tools leave that append without looking.
+// TestTagTwice checks a layout that lists a tag twice, as written by tools that append
+// without checking.
 func TestTagTwice(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -225,7 +227,8 @@ func TestDamagedLayouts(t *testing.T) {
 	}
 }
 
-// TestBegunLayout: a run was cut off between the marker and the first index.
+// TestBegunLayout checks a layout whose creation was interrupted before index.json was
+// written.
 func TestBegunLayout(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -261,8 +264,8 @@ func TestDamagedBlobIsReplaced(t *testing.T) {
 	}
 }
 
-// TestStatKnowsWhatItRead: a blob is read once, by whichever process, and again
-// when its file changed. What is read and not written leaves no trace.
+// TestStatKnowsWhatItRead checks that a blob is read again only if its file has
+// changed. A process that only reads leaves no record.
 func TestStatKnowsWhatItRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -283,12 +286,12 @@ func TestStatKnowsWhatItRead(t *testing.T) {
 	if _, err := os.Lstat(record); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("reading made a record: %v", err)
 	}
-	// Writing something else keeps what was found out by reading.
+	// The next write also records blobs that were verified by reading.
 	pushBlob(t, l, other)
 	if text := read(t, record); strings.Count(text, "\n") != 2 || !strings.Contains(text, b.Descriptor.Digest.String()) {
 		t.Errorf("the record is %q", text)
 	}
-	// Rot that changes no time is not found this way; that is what reading is for.
+	// This check can't detect corruption that keeps the file's modification time.
 	path, err := l.Traits().BlobPath(b.Descriptor.Digest)
 	if err != nil {
 		t.Fatal(err)
@@ -330,7 +333,8 @@ func TestWrongBlobLeavesNoFile(t *testing.T) {
 	}
 }
 
-// TestDigestIsNoPath: digests come from other people's manifests.
+// TestLayoutLooksForRoomFirst checks that PushBlob fails before reading the content if
+// the disk is too small.
 func TestLayoutLooksForRoomFirst(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "layout")
@@ -384,8 +388,8 @@ func TestLayoutBlobIsReaderAt(t *testing.T) {
 	}
 }
 
-// TestConcurrentWriters has values of their own write tags of their own, and
-// one tag that only one of them can get.
+// TestConcurrentWriters checks concurrent writers with separate Repository values. Each
+// writes its own tag, and one of them wins a shared tag.
 func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -16,8 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// put tags a release with an annotation, none when it is empty, whose package has
-// a title.
+// put tags a release with the given provider annotation and package title. An empty
+// annotation is omitted.
 func put(t *testing.T, repo repository.Repository, version, annotation, title string) {
 	t.Helper()
 	a, v := nouns.Address(t, "acme/thing"), nouns.Version(t, version)
@@ -45,10 +45,10 @@ func TestForeign(t *testing.T) {
 	const thing = "registry.opentofu.org/acme/thing"
 	for name, test := range map[string]struct {
 		annotation, title, alias string
-		// want is the error, alike from the tag's own sight and from another's;
-		// byTitle is one that only CheckOwner gives.
+		// want is the expected error of every check. byTitle is an error that only
+		// CheckOwner returns.
 		want, byTitle string
-		// offer is the alias that would help.
+		// offer is the alias that would allow the release.
 		offer string
 	}{
 		"its own":               {annotation: thing},
@@ -113,7 +113,7 @@ func checkForeign(t *testing.T, err error, want, offer string) {
 	}
 }
 
-// TestNoOwner: repositories of which nobody can be the owner.
+// TestNoOwner checks repositories that have no owner.
 func TestNoOwner(t *testing.T) {
 	t.Parallel()
 	a := nouns.Address(t, "acme/thing")
@@ -132,8 +132,8 @@ func TestNoOwner(t *testing.T) {
 	})
 }
 
-// TestOwnerOfUnlisted: a repository that does not list its tags is taken at the
-// word of whoever names it; one that fails to is not.
+// TestOwnerOfUnlisted checks that CheckOwner succeeds if a registry does not allow
+// listing tags, but fails if the list fails for another reason.
 func TestOwnerOfUnlisted(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})
@@ -153,8 +153,8 @@ func TestOwnerOfUnlisted(t *testing.T) {
 	}
 }
 
-// TestOwnerOfPending: where there is no release, one that waits tells whose the
-// repository is.
+// TestOwnerOfPending checks that a pending release determines the owner if the
+// repository has no other release.
 func TestOwnerOfPending(t *testing.T) {
 	t.Parallel()
 	eachRepository(t, func(t *testing.T, open func() repository.Repository) {

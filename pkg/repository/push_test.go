@@ -13,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestPushOrder: blobs, then manifests, then the tag, and nothing after it; a
-// second push of the same writes nothing.
+// TestPushOrder checks that Push writes blobs, then manifests, and the tag last. A
+// second push writes nothing.
 func TestPushOrder(t *testing.T) {
 	t.Parallel()
 	eachEnd(t, func(t *testing.T, e *end) {
@@ -54,8 +54,8 @@ func TestPushOrder(t *testing.T) {
 	})
 }
 
-// TestPushRepairs what an inspection found missing: a manifest, a document, and in a
-// layout the index.
+// TestPushRepairs checks that Push restores a missing manifest, a missing document,
+// and, in a layout, a missing index.
 func TestPushRepairs(t *testing.T) {
 	t.Parallel()
 	packed := pack(t, twoZips)
@@ -75,7 +75,8 @@ func TestPushRepairs(t *testing.T) {
 	})
 }
 
-// TestPushOfAMovedTag leaves it where the other run has moved it.
+// TestPushOfAMovedTag checks that Push does not overwrite a tag that another run has
+// moved.
 func TestPushOfAMovedTag(t *testing.T) {
 	t.Parallel()
 	eachEnd(t, func(t *testing.T, e *end) {
@@ -91,7 +92,8 @@ func TestPushOfAMovedTag(t *testing.T) {
 	})
 }
 
-// TestPushShowsWhatBecameOfTheTag: another run may move it right after.
+// TestPushShowsWhatBecameOfTheTag checks that Push returns the current target of the
+// tag if another run moves it right after the push.
 func TestPushShowsWhatBecameOfTheTag(t *testing.T) {
 	t.Parallel()
 	e := newEnd(t, &registrytest.Options{})
@@ -116,7 +118,8 @@ func TestPushShowsWhatBecameOfTheTag(t *testing.T) {
 	}
 }
 
-// TestPushOfATagThatIsLost: a registry may take a tag and not show it.
+// TestPushOfATagThatIsLost checks the error if a registry accepts a tag but does not
+// return it.
 func TestPushOfATagThatIsLost(t *testing.T) {
 	t.Parallel()
 	e := newEnd(t, &registrytest.Options{})
@@ -131,8 +134,8 @@ func TestPushOfATagThatIsLost(t *testing.T) {
 	}
 }
 
-// TestPushWithoutZips: a registry takes no manifest whose zip it lacks, and nothing
-// is tagged.
+// TestPushWithoutZips checks that nothing is tagged if the registry rejects a manifest
+// because its zip is missing.
 func TestPushWithoutZips(t *testing.T) {
 	t.Parallel()
 	e := newEnd(t, &registrytest.Options{})
@@ -142,7 +145,8 @@ func TestPushWithoutZips(t *testing.T) {
 	}
 }
 
-// TestPushOfAnUnreadableDocument leaves no tag.
+// TestPushOfAnUnreadableDocument checks that Push leaves no tag if a document has no
+// content.
 func TestPushOfAnUnreadableDocument(t *testing.T) {
 	t.Parallel()
 	eachEnd(t, func(t *testing.T, e *end) {

@@ -16,8 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestLargeBlobOfALogin: every piece is asked for by the registry's own rules, at
-// the token that there is, and none of it goes to where the bytes are.
+// TestLargeBlobOfALogin checks that each range is requested from the registry with the
+// existing credentials, and that the redirect target receives none of them.
 func TestLargeBlobOfALogin(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]registrytest.Options{
@@ -64,8 +64,8 @@ func TestLargeBlobOfALogin(t *testing.T) {
 	}
 }
 
-// TestLargeBlobIsLeft: a reader that is closed in the middle, or whose context has
-// ended, leaves no goroutine. Not parallel, as it counts those of the process.
+// TestLargeBlobIsLeft checks that closing a reader or canceling its context leaves no
+// goroutine. It is not parallel because it counts the goroutines of the process.
 func TestLargeBlobIsLeft(t *testing.T) { //nolint:paralleltest // see above
 	s := largeServer(t, registrytest.Options{})
 	client := s.impatient(t)
@@ -93,7 +93,7 @@ func TestLargeBlobIsLeft(t *testing.T) { //nolint:paralleltest // see above
 		cancel()
 	}
 	client.CloseIdleConnections()
-	// The server's side of a connection ends a moment after ours.
+	// The server closes its side of a connection a moment later.
 	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
 		runtime.Gosched()
 	}

@@ -27,10 +27,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// pieces is how many a largeBlob has: of 4 MiB, as one reader has them.
+// pieces is the number of 4 MiB ranges in which a reader requests the large blob.
 const pieces = 6
 
-// largeBlob is what comes in pieces.
+// largeBlob returns a blob that is large enough to be read in ranges.
 var largeBlob = sync.OnceValue(func() []byte {
 	content := make([]byte, 23<<20)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(content)
@@ -41,7 +41,7 @@ var largeDescriptor = sync.OnceValue(func() ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: artifact.MediaTypeZip, Digest: digest.FromBytes(largeBlob()), Size: int64(len(largeBlob()))}
 })
 
-// largeServer is a registry that has the blob.
+// largeServer starts a registry that contains the large blob.
 func largeServer(t *testing.T, o registrytest.Options) *server {
 	t.Helper()
 	s := newServer(t, o)
@@ -59,8 +59,8 @@ func readLarge(ctx context.Context, repo repository.Reader) (int64, error) {
 	return io.Copy(io.Discard, body)
 }
 
-// from answers honestly up to the n-th request, and with a fault from there on,
-// so many times; negative means always.
+// from returns a fault that applies to times requests, starting with the n-th request.
+// If times is negative, it applies to all following requests.
 func from(n, times int, fault origintest.Fault) origintest.Fault {
 	var mu sync.Mutex
 	seen := 0
@@ -77,7 +77,7 @@ func from(n, times int, fault origintest.Fault) origintest.Fault {
 	}
 }
 
-// onceEach lets every part meet a fault when it is asked for the first time.
+// onceEach applies a fault to the first request for each range.
 func onceEach(fault origintest.Fault) origintest.Fault {
 	var mu sync.Mutex
 	seen := map[string]bool{}
@@ -96,15 +96,15 @@ func onceEach(fault origintest.Fault) origintest.Fault {
 	}
 }
 
-// TestLargeBlob is over what the registry does, and what the reader gives.
+// TestLargeBlob checks reads of a large blob from registries with different faults.
 func TestLargeBlob(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for name, test := range map[string]struct {
 		fault origintest.Fault
-		// asked is how many requests for blobs there are at most, and again how many
-		// when the blob is read once more: 1 where the registry is known by then to
-		// be read better in one stream.
+		// asked is the maximum number of blob requests, and again the maximum for a
+		// second read. It is 1 if the first read showed that a single stream works
+		// better.
 		asked, again int
 		fails        bool
 		as           any
@@ -148,7 +148,7 @@ func TestLargeBlob(t *testing.T) {
 				t.Errorf("%d requests, at most %d", asked, test.asked)
 			}
 			_, _ = readLarge(t.Context(), repo)
-			// A canceled request of the first time may arrive only now.
+			// A canceled request of the first read may arrive late.
 			if both := s.Requests()[registrytest.BlobGet]; both > test.asked+test.again {
 				t.Errorf("%d requests in both times, at most %d", both, test.asked+test.again)
 			}
@@ -156,8 +156,8 @@ func TestLargeBlob(t *testing.T) {
 	}
 }
 
-// TestLargeBlobsOfABusyRegistry: a registry that is busy once is asked for parts
-// again, and one that is for the third time is not.
+// TestLargeBlobsOfABusyRegistry checks that ranges are used again after a registry was
+// busy once or twice, but not after the third time.
 func TestLargeBlobsOfABusyRegistry(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -184,8 +184,8 @@ func TestLargeBlobsOfABusyRegistry(t *testing.T) {
 	}
 }
 
-// TestLargeBlobOfWrongParts: wrong bytes out of parts are worth another go, which
-// is in one stream; out of that they are not.
+// TestLargeBlobOfWrongParts checks that a digest mismatch is transient if the blob was
+// read in ranges, and permanent if it was read in a single stream.
 func TestLargeBlobOfWrongParts(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -202,7 +202,7 @@ func TestLargeBlobOfWrongParts(t *testing.T) {
 	if n := s.Requests()[registrytest.BlobGet]; n != pieces+1 {
 		t.Errorf("%d requests", n)
 	}
-	// Who tries again, as all flows do, gets the blob.
+	// A retry gets the correct blob.
 	s = largeServer(t, registrytest.Options{})
 	s.Misbehave(registrytest.BlobGet, func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		if r.Header.Get("Range") == "" {
@@ -221,8 +221,8 @@ func TestLargeBlobOfWrongParts(t *testing.T) {
 	}
 }
 
-// etags returns every answer another ETag, as a farm of servers may that make them
-// of where the file lies.
+// etags sets a different ETag in each response, like a server farm that derives ETags
+// from file locations.
 func etags() origintest.Fault {
 	var mu sync.Mutex
 	n := 0
@@ -235,7 +235,7 @@ func etags() origintest.Fault {
 	}
 }
 
-// impatient is a client that waits for two seconds, where it can.
+// impatient returns a client with a timeout of about two seconds.
 func (s *server) impatient(t *testing.T) *http.Client {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "ca.pem")
@@ -250,7 +250,8 @@ func (s *server) impatient(t *testing.T) *http.Client {
 	return client
 }
 
-// TestSmallBlobsComeInOneRequest: as many as without ranges.
+// TestSmallBlobsComeInOneRequest checks that a blob below the size limit for ranges is
+// read in one request.
 func TestSmallBlobsComeInOneRequest(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})

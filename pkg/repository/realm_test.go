@@ -20,24 +20,25 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// publicAddress is one for documentation (RFC 5737): it is not private, and
-// nobody is there.
+// publicAddress is reserved for documentation (RFC 5737). It is not private, and no
+// host uses it.
 const publicAddress = "192.0.2.1"
 
-// realmServer is a registry whose challenges name a token service that the test
-// chooses. All addresses lead to it.
+// realmServer is a registry whose challenges name a configurable token service. The
+// client's connections to all addresses lead to this server.
 type realmServer struct {
 	*registrytest.Registry
 	host, port string
 	options    repository.Options
 
 	mu sync.Mutex
-	// realm is the token service's URL.
+	// realm is the URL of the token service.
 	realm string
-	// redirect is where the first token request is sent on to, "" for nowhere.
+	// redirect is the target to which the first token request is redirected. If empty,
+	// it is not redirected.
 	redirect string
-	// asked are the hosts that token requests were for, with a + when they had a
-	// login.
+	// asked lists the hosts of token requests. A plus sign marks requests with
+	// credentials.
 	asked []string
 }
 
@@ -78,7 +79,7 @@ func newRealmServer(t *testing.T, plain bool) *realmServer {
 	return s
 }
 
-// ServeHTTP is the registry's, with another challenge.
+// ServeHTTP wraps the registry and replaces its challenge.
 func (s *realmServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +107,7 @@ func (s *realmServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	s.Registry.ServeHTTP(&challenger{w, s.realm}, req)
 }
 
-// challenger puts a token service into challenges.
+// challenger replaces the realm in challenges.
 type challenger struct {
 	http.ResponseWriter
 	realm string
@@ -119,7 +120,7 @@ func (c *challenger) WriteHeader(status int) {
 	c.ResponseWriter.WriteHeader(status)
 }
 
-// push pushes a blob, which wants a token.
+// push pushes a blob, which requires a token.
 func (s *realmServer) push(t *testing.T) error {
 	t.Helper()
 	r, err := repository.Open(template.Reference{Registry: s.host, Name: repositoryName}, s.options)
@@ -145,10 +146,10 @@ func TestTokenServices(t *testing.T) {
 	}
 	tests := map[string]struct {
 		plain bool
-		realm string // PORT is the server's, with its colon
+		realm string // PORT is replaced with a colon and the server's port
 		allow string
 		edit  func(*realmServer)
-		// asked are the hosts that token requests came for.
+		// asked lists the hosts of the token requests.
 		asked   string
 		refused string
 	}{
@@ -203,7 +204,8 @@ func TestTokenServices(t *testing.T) {
 	}
 }
 
-// TestNoTLSWithoutALogin: what has no login may ask any token service.
+// TestNoTLSWithoutALogin checks that a client without credentials may request a token
+// over plain HTTP.
 func TestNoTLSWithoutALogin(t *testing.T) {
 	t.Parallel()
 	s := newRealmServer(t, true)
@@ -217,7 +219,8 @@ func TestNoTLSWithoutALogin(t *testing.T) {
 	}
 }
 
-// TestTokenServiceOutOfReach names the service, and not what stands in for it.
+// TestTokenServiceOutOfReach checks that the error names the token service and not its
+// internal placeholder.
 func TestTokenServiceOutOfReach(t *testing.T) {
 	t.Parallel()
 	s := newRealmServer(t, false)

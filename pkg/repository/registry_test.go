@@ -136,7 +136,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// refuseWith answers with a body of the registry's own making.
+// refuseWith responds with the given status and body.
 func refuseWith(status int, body string) origintest.Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -146,8 +146,8 @@ func refuseWith(status int, body string) origintest.Fault {
 	}
 }
 
-// TestUploadNeverLeavesTLS: a registry behind a proxy that ends TLS names http
-// URLs, and gets nothing there, its login least of all.
+// TestUploadNeverLeavesTLS checks that a client sends nothing to an http upload URL, as
+// a registry behind a TLS-terminating proxy may return.
 func TestUploadNeverLeavesTLS(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})
@@ -180,8 +180,8 @@ func TestImmutableTag(t *testing.T) {
 	}
 }
 
-// TestLogins: each way to log in works, and asks for the login of the right
-// repository.
+// TestLogins checks that each authentication method works and requests the credentials
+// of the correct repository.
 func TestLogins(t *testing.T) {
 	t.Parallel()
 	for name, bearer := range map[string]bool{"basic": false, "bearer": true} {
@@ -238,7 +238,7 @@ func TestLoginLookupFails(t *testing.T) {
 	}
 }
 
-// storage is another host, to which a registry redirects for blobs.
+// storage is a host to which a registry redirects blob requests.
 type storage struct {
 	mu     sync.Mutex
 	bearer int
@@ -256,14 +256,15 @@ func (s *storage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r)
 }
 
-// requests counts those that came, and those with a login.
+// requests returns the number of requests and the number of requests with credentials.
 func (s *storage) requests() (all, authorized int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked, s.bearer
 }
 
-// redirected returns a registry with a login that keeps its blobs elsewhere.
+// redirected starts a registry that requires credentials and redirects blob requests to
+// another host.
 func redirected(t *testing.T, answer http.HandlerFunc) (*server, *storage) {
 	t.Helper()
 	s := newServer(t, registrytest.Options{Username: "user", Password: "password"})
@@ -298,8 +299,8 @@ func TestRedirectGetsNoLogin(t *testing.T) {
 	}
 }
 
-// TestChallengeElsewhere: a host that blobs are redirected to asks for a login,
-// and gets none.
+// TestChallengeElsewhere checks that a redirect target that requests credentials
+// receives none.
 func TestChallengeElsewhere(t *testing.T) {
 	t.Parallel()
 	s, elsewhere := redirected(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -314,7 +315,8 @@ func TestChallengeElsewhere(t *testing.T) {
 	}
 }
 
-// TestErrorsTellNoQuery: it is where signed URLs have their secret.
+// TestErrorsTellNoQuery checks that errors contain no query string, because signed URLs
+// have secrets in it.
 func TestErrorsTellNoQuery(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{
@@ -394,7 +396,7 @@ func TestPlainHTTP(t *testing.T) {
 	}
 }
 
-// TestWrongManifest: the registry answers other bytes than it was asked for.
+// TestWrongManifest checks that a manifest with the wrong content is rejected.
 func TestWrongManifest(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})
@@ -408,7 +410,7 @@ func TestWrongManifest(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// Without a header that tells the digest, the library finds it out.
+	// Without a digest header, the library detects the mismatch.
 	s.Behave()
 	s.Misbehave(registrytest.ManifestGet, func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		origintest.FlipBit(10)(headless{w}, r, honest)
@@ -418,7 +420,7 @@ func TestWrongManifest(t *testing.T) {
 	}
 }
 
-// headless leaves out the header that tells the digest.
+// headless removes the digest header.
 type headless struct{ http.ResponseWriter }
 
 func (h headless) WriteHeader(code int) {
@@ -426,8 +428,8 @@ func (h headless) WriteHeader(code int) {
 	h.ResponseWriter.WriteHeader(code)
 }
 
-// TestManifestBreaksOff: the connection breaks in the middle, and the next try
-// has all of it.
+// TestManifestBreaksOff checks that an interrupted manifest request is retried up to
+// the limit.
 func TestManifestBreaksOff(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]origintest.Fault{"reset": origintest.Reset(10), "short": origintest.Short(10)} {
@@ -452,7 +454,7 @@ func TestManifestBreaksOff(t *testing.T) {
 	}
 }
 
-// TestPassingTrouble is repeated below us.
+// TestPassingTrouble checks that the HTTP client retries transient errors.
 func TestPassingTrouble(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})

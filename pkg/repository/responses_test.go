@@ -19,7 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// questions are the ways to ask a registry for something small.
+// questions returns the operations that request small documents from a registry.
 func questions(t *testing.T) map[registrytest.Kind]func(context.Context, repository.Repository) error {
 	t.Helper()
 	b := blob("x")
@@ -46,7 +46,8 @@ func questions(t *testing.T) map[registrytest.Kind]func(context.Context, reposit
 	}
 }
 
-// TestPageInsteadOfAnAnswer: portals, logins and proxies say 200 to everything.
+// TestPageInsteadOfAnAnswer checks the error for HTML pages with status 200, as sent by
+// portals, login pages, and proxies.
 func TestPageInsteadOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	for kind, ask := range questions(t) {
@@ -55,7 +56,7 @@ func TestPageInsteadOfAnAnswer(t *testing.T) {
 			"in another's clothes": origintest.Document("application/json", "\n <HTML><title>Please log in</title>"),
 		} {
 			if name != "as it is" && (kind == registrytest.BlobGet || kind == registrytest.ManifestHead) {
-				continue // a blob may be anything, and a HEAD has no more than its type
+				continue // a blob may contain anything, and a HEAD response has only a content type
 			}
 			t.Run(string(kind)+" "+name, func(t *testing.T) {
 				t.Parallel()
@@ -76,7 +77,8 @@ func TestPageInsteadOfAnAnswer(t *testing.T) {
 	}
 }
 
-// TestPageOfATokenService: the page is told, and not that a login is missing.
+// TestPageOfATokenService checks that the error reports the page instead of missing
+// credentials.
 func TestPageOfATokenService(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{Username: "u", Password: "p", Bearer: true})
@@ -87,7 +89,7 @@ func TestPageOfATokenService(t *testing.T) {
 	}
 }
 
-// TestPageThatIsAsked has a blob that is a page.
+// TestPageThatIsAsked checks that a blob may contain an HTML page.
 func TestPageThatIsAsked(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})
@@ -121,7 +123,7 @@ func TestListsBreakOff(t *testing.T) {
 	}
 }
 
-// pages answers with a page of a list, again and again.
+// pages returns the same page of a list with a link to the next page.
 func pages(contentType, text string) origintest.Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
 		w.Header().Set("Link", fmt.Sprintf(`<%s?more=1>; rel="next"`, r.URL.Path))
@@ -164,8 +166,8 @@ func TestListsAreBounded(t *testing.T) {
 	}
 }
 
-// TestStoredAsSomethingElse: a registry says under which digest it has stored a
-// blob, and is believed.
+// TestStoredAsSomethingElse checks that PushBlob fails if the registry reports another
+// digest for the stored blob.
 func TestStoredAsSomethingElse(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})

@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// TestTokensStayWithTheirRepository: registries with tokens for one repository
-// each get what was issued for it, and nothing else, from clients in one process.
+// TestTokensStayWithTheirRepository checks that a client process sends each token only
+// to requests for the repository that the token was issued for.
 func TestTokensStayWithTheirRepository(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{Username: "user", Password: "password", Bearer: true})
@@ -21,7 +21,7 @@ func TestTokensStayWithTheirRepository(t *testing.T) {
 		return repository.Credential{Username: "user", Password: "password"}, nil
 	}
 	var mu sync.Mutex
-	// seen has the repository that each token came for.
+	// seen maps each token to the repository that it was sent for.
 	seen, scopes := map[string]string{}, map[string]bool{}
 	s.Misbehave(registrytest.Token, func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		mu.Lock()

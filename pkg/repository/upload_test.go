@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// sending counts the bytes of bodies that a client hands to the network.
+// sending counts the bytes of request bodies that the transport reads.
 type sending struct {
 	http.RoundTripper
 	bytes atomic.Int64
@@ -45,7 +45,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// pushLarge pushes the large blob as all flows do, and counts the bytes sent.
+// pushLarge pushes the large blob with retries and counts the bytes sent.
 func (s *server) pushLarge(t *testing.T, content []byte) (sent int64, tries int, err error) {
 	t.Helper()
 	client := *s.options.HTTP
@@ -67,7 +67,8 @@ func (s *server) pushLarge(t *testing.T, content []byte) (sent int64, tries int,
 	return counting.bytes.Load(), tries, err
 }
 
-// TestUploadThatBreaksOff: at whatever point, the rest is sent and not much else.
+// TestUploadThatBreaksOff checks that an interrupted upload is resumed wherever it
+// stopped.
 func TestUploadThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -88,15 +89,14 @@ func TestUploadThatBreaksOff(t *testing.T) {
 				t.Errorf("%d bytes sent and %d received, for a blob of %d", sent, s.Received(), size)
 			}
 			if n := s.Requests(); n[registrytest.UploadPost] != 2 || n[registrytest.UploadGet] != 1 {
-				t.Errorf("requests: %v", n) // the first POST is without login
+				t.Errorf("requests: %v", n) // the first POST has no credentials
 			}
 		})
 	}
 }
 
-// TestUploadThatDoesNotGoOn: what a registry says of an upload is not believed
-// where it can't be, and the blob is sent again; and so it is when the rest is
-// refused.
+// TestUploadThatDoesNotGoOn checks that the blob is sent again if the registry reports
+// an implausible upload state or rejects the rest.
 func TestUploadThatDoesNotGoOn(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -138,13 +138,13 @@ func TestUploadThatDoesNotGoOn(t *testing.T) {
 	}
 }
 
-// TestRestThatIsRefused: the rest may break off too, or be refused, or not be the
-// rest of what the registry has.
+// TestRestThatIsRefused checks that the upload succeeds if the resumed upload is
+// interrupted or rejected, or does not match the bytes that the registry has.
 func TestRestThatIsRefused(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	size := largeDescriptor().Size
-	// damaged lets a byte arrive as another one.
+	// damaged corrupts the first byte.
 	damaged := func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		r.Body = struct {
 			io.Reader
@@ -152,7 +152,7 @@ func TestRestThatIsRefused(t *testing.T) {
 		}{io.MultiReader(bytes.NewReader([]byte{largeBlob()[0] ^ 1}), &skipped{r: r.Body, n: 1}), r.Body}
 		registrytest.CutUpload(size/2)(w, r, honest)
 	}
-	// restOnly takes the rest for the whole.
+	// restOnly stores the rest of the upload as if it were the complete blob.
 	restOnly := func(s *server) origintest.Fault {
 		return func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
 			rest, _ := io.ReadAll(r.Body)
@@ -188,7 +188,7 @@ func TestRestThatIsRefused(t *testing.T) {
 	}
 }
 
-// skipped leaves out the first bytes.
+// skipped skips the first n bytes.
 type skipped struct {
 	r io.Reader
 	n int64
@@ -204,8 +204,7 @@ func (s *skipped) Read(p []byte) (int, error) {
 	return s.r.Read(p)
 }
 
-// TestRestOfWrongContent: content is verified as a whole, also where only its end
-// is sent.
+// TestRestOfWrongContent checks that a resumed upload verifies the complete content.
 func TestRestOfWrongContent(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -220,8 +219,8 @@ func TestRestOfWrongContent(t *testing.T) {
 	}
 }
 
-// TestUploadStaysAtTheRegistry: a registry that begins an upload elsewhere gets no content,
-// whether its response or a redirect leads there.
+// TestUploadStaysAtTheRegistry checks that no content is sent if a registry's response
+// or redirect leads to another host.
 func TestUploadStaysAtTheRegistry(t *testing.T) {
 	t.Parallel()
 	for name, lead := range map[string]func(http.ResponseWriter, *http.Request, string){

@@ -11,12 +11,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// watched tells a test before each write: "blob", "manifest" or "tag". An error
-// keeps the write from happening.
+// watched calls before with "blob", "manifest", or "tag" before each write. If before
+// returns an error, the write is not performed.
 type watched struct {
 	repository.Repository
 	before func(op string) error
-	// only, when it is not empty, is the one tag that is told of.
+	// only restricts the calls for tags to one tag. If empty, before is called for all
+	// tags.
 	only string
 }
 

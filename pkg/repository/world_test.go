@@ -19,7 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// server is a registry on loopback and what a user has to reach it.
+// server is a registry on a loopback address with the client options to reach it.
 type server struct {
 	*registrytest.Registry
 	ca      *testca.CA
@@ -49,8 +49,8 @@ func (s *server) open(t *testing.T) repository.Repository {
 	return r
 }
 
-// eachRepository runs a test over both kinds, empty. Each call of open gives
-// another value for the same repository.
+// eachRepository runs a test with an empty layout and an empty registry. Each call of
+// open returns a new value for the same repository.
 func eachRepository(t *testing.T, test func(t *testing.T, open func() repository.Repository)) {
 	t.Helper()
 	t.Run("layout", func(t *testing.T) {
@@ -72,7 +72,8 @@ func blob(text string) artifact.Blob {
 	}
 }
 
-// index makes an index without manifests, each name another one.
+// index returns an index without manifests. Indexes with different names have different
+// digests.
 func index(t *testing.T, name string) artifact.Blob {
 	t.Helper()
 	data, err := json.Marshal(ocispec.Index{
@@ -102,6 +103,5 @@ func pushTag(t *testing.T, r repository.Repository, b artifact.Blob, tag string,
 	}
 }
 
-// streamed hides what a reader can do beside reading, as content is that comes
-// from another server.
+// streamed hides all methods of a reader except Read, like content from another server.
 func streamed(data []byte) io.Reader { return struct{ io.Reader }{bytes.NewReader(data)} }

@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestWritableRegistry: an upload is begun and cancelled where the registry has it, and
-// what a push would be refused with comes back.
+// TestWritableRegistry checks that Writable starts an upload and cancels it if it is on
+// the registry's host, and that it returns the registry's error.
 func TestWritableRegistry(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -55,7 +55,7 @@ func TestWritableRegistry(t *testing.T) {
 	}
 }
 
-// registryAt begins an upload at a place.
+// registryAt accepts an upload and returns its location.
 func registryAt(location string) origintest.Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) {
 		if location != "" {
