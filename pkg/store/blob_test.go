@@ -15,8 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// TestDamagedZips: what is not right is noticed when it is used, said once, and
-// replaced.
+// TestDamagedZips checks that damage is detected on use, reported once, and repaired by
+// keeping the zip again.
 func TestDamagedZips(t *testing.T) {
 	t.Parallel()
 	const content = "the content of a zip"
@@ -60,8 +60,8 @@ func TestDamagedZips(t *testing.T) {
 	}
 }
 
-// TestZipsThatOnlyLookOtherwise are hashed, as after a copy of the whole cache, and
-// trusted from then on.
+// TestZipsThatOnlyLookOtherwise checks that zips with changed file metadata, as after
+// copying the cache, are rehashed once and then trusted.
 func TestZipsThatOnlyLookOtherwise(t *testing.T) {
 	t.Parallel()
 	const content = "the content of a zip"
@@ -86,7 +86,8 @@ func TestZipsThatOnlyLookOtherwise(t *testing.T) {
 	said.check(t, 0, 0)
 }
 
-// rot damages a zip as a disk does, without a trace: it looks as its record says.
+// rot corrupts a zip without a trace: the record matches the metadata of the corrupted
+// file.
 func rot(t *testing.T, dir string, d digest.Digest) {
 	t.Helper()
 	patch(t, blobPath(dir, d))
@@ -107,8 +108,8 @@ func TestRotIsFoundByRecheck(t *testing.T) {
 	said.check(t, 1, 0)
 }
 
-// TestRotIsFoundByReading: the reader that a source gives is verified, wherever the
-// bytes come from.
+// TestRotIsFoundByReading checks that the verifying reader of a blob detects
+// corruption.
 func TestRotIsFoundByReading(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -131,7 +132,8 @@ func TestRotIsFoundByReading(t *testing.T) {
 	}
 }
 
-// TestChangedWhileCopied: what was copied is not right then.
+// TestChangedWhileCopied checks that Unchanged detects a file that was changed during a
+// copy.
 func TestChangedWhileCopied(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -150,8 +152,8 @@ func TestChangedWhileCopied(t *testing.T) {
 	said.check(t, 1, 0)
 }
 
-// TestGoneWhileCopied: another process removed or replaced the file, which changes
-// the time of change of the one that is open, and nothing of its content.
+// TestGoneWhileCopied checks that Unchanged succeeds if another process removes or
+// replaces the file. This changes the change time of the open file but not its content.
 func TestGoneWhileCopied(t *testing.T) {
 	t.Parallel()
 	const content = "the content of a zip"
@@ -163,7 +165,7 @@ func TestGoneWhileCopied(t *testing.T) {
 		},
 	} {
 		if runtime.GOOS == "windows" {
-			continue // which removes no file that is open
+			continue // Windows does not allow removing an open file
 		}
 		dir := t.TempDir()
 		s, said := open(t, dir, false)

@@ -13,7 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// A zip is kept while it is read for the first time, and taken from then on.
+// The store keeps a zip while it is read for the first time. Later reads use the stored
+// zip.
 func Example() {
 	dir, err := os.MkdirTemp("", "store")
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// fullFile is a file of which the rest goes to the kernel's own full device after
-// some bytes.
+// fullFile writes to /dev/full after the first left bytes.
 type fullFile struct {
 	store.File
 	full *os.File
@@ -29,8 +28,8 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	return f.File.Write(p)
 }
 
-// TestFullDisk: a cache whose disk is full is no reason to fail. It is said once,
-// and what was begun is removed, so that the output has that space.
+// TestFullDisk checks that a full disk is not an error. The failure is reported once,
+// and partial files are removed to free the space.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
@@ -60,7 +59,7 @@ func TestFullDisk(t *testing.T) {
 		if _, ok := take(t, s, digest.FromString(content)); ok {
 			t.Errorf("%s: it was kept", name)
 		}
-		checkTaken(t, s, "before") // what is there can still be used
+		checkTaken(t, s, "before") // existing entries remain usable
 	}
 }
 

@@ -35,8 +35,8 @@ func TestKeepAndTake(t *testing.T) {
 	noLitter(t, dir)
 }
 
-// TestKeepWithoutEnd: an HTTP client that knows the length reads so many bytes, and
-// not the end.
+// TestKeepWithoutEnd checks a client that reads exactly the known number of bytes but
+// not io.EOF.
 func TestKeepWithoutEnd(t *testing.T) {
 	t.Parallel()
 	s, said := open(t, t.TempDir(), false)
@@ -64,7 +64,8 @@ func TestKeepOfUnknownSize(t *testing.T) {
 	said.check(t, 0, 0)
 }
 
-// TestKeepsNothingHalf: the reader gets what came, and its error.
+// TestKeepsNothingHalf checks that the reader returns partial content with its error,
+// and that the store does not keep it.
 func TestKeepsNothingHalf(t *testing.T) {
 	t.Parallel()
 	const content = "content"
@@ -99,7 +100,7 @@ func TestKeepsNothingHalf(t *testing.T) {
 			}
 			said.check(t, 0, 0)
 			noLitter(t, dir)
-			// And nothing of that is in the way.
+			// A complete read then succeeds.
 			keep(t, s, content)
 			checkTaken(t, s, content)
 		})

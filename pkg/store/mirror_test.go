@@ -27,7 +27,7 @@ const (
 	zipContent   = "a zip that stays one"
 )
 
-// aMirror puts an unpacked package and a zip into a store.
+// aMirror stores a zip and an unpacked package.
 func aMirror(t *testing.T, s *store.Store) []store.MirrorPackage {
 	t.Helper()
 	return []store.MirrorPackage{
@@ -44,7 +44,7 @@ func mirror(t *testing.T, s *store.Store, packages []store.MirrorPackage) *store
 	return m
 }
 
-// checkMirror looks into a mirror as clients do: they follow links.
+// checkMirror reads a mirror and follows links, as clients do.
 func checkMirror(t *testing.T, m *store.Mirror) {
 	t.Helper()
 	dirs := []string{m.Dir()}
@@ -58,7 +58,8 @@ func checkMirror(t *testing.T, m *store.Mirror) {
 			t.Errorf("%s: %s", dir, diff)
 		}
 	}
-	// On Windows nobody opens a file while another of its names is removed; that passes.
+	// On Windows, opening a file can fail briefly while another of its names is being
+	// removed.
 	if text, err := bounded.ReadFile(filepath.Join(m.Dir(), filepath.FromSlash(packedPath)), 1<<20); string(text) != zipContent {
 		t.Errorf("the zip is %q, %v", text, err)
 	}
@@ -83,7 +84,7 @@ func TestMirror(t *testing.T) {
 	if third := mirror(t, s, packages[:1]); third.Dir() == m.Dir() {
 		t.Error("other packages are in the same directory")
 	}
-	// Its paths still hold when the store has moved.
+	// The paths remain valid after the store is moved.
 	must(t, errors.Join(m.Close(), again.Close(), m.Close()))
 	if runtime.GOOS != "windows" {
 		moved := dir + " moved"
@@ -121,7 +122,7 @@ func TestMirrorOfWhatIsNotThere(t *testing.T) {
 	}
 	absent([]store.MirrorPackage{packages[1], {Path: "h/n/t/1.0.0/linux_amd64", Zip: digest.FromString("other")}}, "h/n/t/1.0.0/linux_amd64")
 	absent([]store.MirrorPackage{{Path: "h/n/t/f.zip", Zip: digest.FromString("other"), Packed: true}}, "h/n/t/f.zip")
-	// Damage is found before anybody links to it.
+	// Damage is detected before the package is linked.
 	mirror(t, s, packages)
 	patch(t, treePath(dir, packages[1].Zip, "files", "terraform-provider-x"))
 	absent(packages, unpackedPath)
@@ -173,7 +174,8 @@ func TestMirrorRepairs(t *testing.T) {
 	}
 }
 
-// TestPluginsOfClients: what a client put into its plugin cache is its own.
+// TestPluginsOfClients checks that files that a client added to the plugin cache are
+// kept.
 func TestPluginsOfClients(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t, t.TempDir(), false)
@@ -191,8 +193,8 @@ func TestPluginsOfClients(t *testing.T) {
 	}
 }
 
-// TestMirrorWithoutLinks is Windows' case for users without a certain right: the
-// files are there all the same, and once.
+// TestMirrorWithoutLinks checks that hard links are used if symbolic links fail, as
+// they do for unprivileged Windows users.
 func TestMirrorWithoutLinks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -220,7 +222,7 @@ func TestMirrorWithoutLinks(t *testing.T) {
 			t.Errorf("%s is a copy", path)
 		}
 	}
-	// What was changed there is put right.
+	// Changed files are repaired.
 	must(t, m.Close())
 	must(t, errors.Join(os.Remove(filepath.Join(at, "terraform-provider-x")), os.WriteFile(filepath.Join(at, "more"), nil, 0o644)))
 	zip := filepath.Join(m.Dir(), filepath.FromSlash(packedPath))
@@ -236,7 +238,7 @@ func TestPruneMirrors(t *testing.T) {
 	m := mirror(t, s, packages)
 	all := store.PruneOptions{MaxSize: new(int64(0))}
 	other, _ := open(t, dir, false)
-	// 1. Nothing of it goes while it is used, not even its zip.
+	// 1. Nothing is removed while the mirror is in use, not even its zip.
 	p, err := other.Prune(t.Context(), all)
 	must(t, err)
 	if len(p.InUse) != 3 || len(p.Removed)+len(p.Kept) != 0 {
@@ -244,7 +246,7 @@ func TestPruneMirrors(t *testing.T) {
 	}
 	checkMirror(t, m)
 	must(t, m.Close())
-	// 2. The least recently used goes first.
+	// 2. The least recently used entry is removed first.
 	long := time.Now().Add(-time.Hour)
 	must(t, os.Chtimes(filepath.Join(filepath.Dir(m.Dir()), "record"), long, long))
 	p, err = other.Prune(t.Context(), store.PruneOptions{MaxAge: new(time.Minute)})
@@ -252,7 +254,8 @@ func TestPruneMirrors(t *testing.T) {
 	if len(p.Removed) != 1 || p.Removed[0].Kind != "mirror" || len(p.Kept) != 2 {
 		t.Errorf("removed %v, kept %v", p.Removed, p.Kept)
 	}
-	// 3. Made again it is where it was, and its packages may go before it.
+	// 3. A mirror that is created again has the same path. Its packages may be removed
+	// before it.
 	again := mirror(t, s, packages)
 	if again.Dir() != m.Dir() {
 		t.Errorf("it was %s and is %s", m.Dir(), again.Dir())
@@ -266,8 +269,8 @@ func TestPruneMirrors(t *testing.T) {
 	said.check(t, 0, 0)
 }
 
-// TestMirrorAtOnce: several that make, use and prune the same mirrors at the same
-// time get whole ones.
+// TestMirrorAtOnce checks that mirrors are complete while other goroutines create, use,
+// and prune them.
 func TestMirrorAtOnce(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -280,7 +283,7 @@ func TestMirrorAtOnce(t *testing.T) {
 				packages := aMirror(t, s)
 				m, err := s.Mirror(t.Context(), packages)
 				if errors.Is(err, store.ErrNotCached) {
-					continue // another pruned it in between
+					continue // another goroutine has pruned it
 				}
 				if err != nil {
 					t.Error(err)
@@ -331,7 +334,7 @@ func TestKnown(t *testing.T) {
 	if got := s.Known(name + "x"); got != nil {
 		t.Errorf("it knows %v", got)
 	}
-	// What is remembered goes when all of its zips are gone.
+	// Remembered entries are removed when all of their zips are gone.
 	prune := func(want int) {
 		t.Helper()
 		_, err := s.Prune(t.Context(), store.PruneOptions{})

@@ -19,13 +19,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// Environment variables of the processes that tests start.
+// These environment variables configure the worker processes.
 const (
 	envStore = "TEST_STORE"
 	envHang  = "TEST_STORE_HANG"
 )
 
-// TestWork is what the other processes do; as a test of its own it works alone.
+// TestWork is the entry point of the worker processes. Without the environment
+// variables, it runs as an ordinary test.
 func TestWork(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv(envStore)
@@ -38,7 +39,7 @@ func TestWork(t *testing.T) {
 	work(t, dir)
 }
 
-// work keeps, takes and prunes what others keep, take and prune.
+// work keeps, reads, and prunes entries that other processes also use.
 func work(t *testing.T, dir string) {
 	t.Helper()
 	s, said := open(t, dir, false)
@@ -72,10 +73,10 @@ func work(t *testing.T, dir string) {
 	said.check(t, 0, 0)
 }
 
-// step is what a worker prints after each round.
+// step is printed by a worker before each round.
 const step = "STEP"
 
-// hang keeps half of a zip, says so and waits to be killed.
+// hang keeps half of a zip, prints HALF, and blocks until it is killed.
 func hang(t *testing.T, dir string) {
 	t.Helper()
 	s, _ := open(t, dir, false)
@@ -86,7 +87,7 @@ func hang(t *testing.T, dir string) {
 	_, _ = io.Copy(io.Discard, body)
 }
 
-// worker is another process.
+// worker returns the command of a worker process.
 func worker(t *testing.T, dir string, env ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestWork$")
@@ -94,11 +95,11 @@ func worker(t *testing.T, dir string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestProcessesAtOnce: whatever several processes do at the same time, nobody gets
-// wrong bytes, finds damage that is none, or loses what it is copying.
+// TestProcessesAtOnce checks that concurrent processes read correct content, report no
+// false damage, and can finish copying entries.
 func TestProcessesAtOnce(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "store") // which they race to make
+	dir := filepath.Join(t.TempDir(), "store") // the processes race to create this directory
 	var all []*exec.Cmd
 	outputs := make([]strings.Builder, 3)
 	for i := range outputs {
@@ -115,8 +116,8 @@ func TestProcessesAtOnce(t *testing.T) {
 	noLitter(t, dir)
 }
 
-// TestKilledHalfWay: nothing half-written is ever found, and what is left is swept
-// when it is a day old.
+// TestKilledHalfWay checks that a partial file is never used and that Prune removes it
+// after a day.
 func TestKilledHalfWay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -146,7 +147,8 @@ func TestKilledHalfWay(t *testing.T) {
 	said.check(t, 0, 0)
 }
 
-// TestKilledAtRandom: whatever a killed process was doing, what has a name is whole.
+// TestKilledAtRandom checks that all entries are complete after processes were killed
+// at random times.
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -180,5 +182,5 @@ func TestKilledAtRandom(t *testing.T) {
 		}
 	}
 	said.check(t, 0, 0)
-	work(t, dir) // and it goes on
+	work(t, dir) // the store remains usable
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// filled has four entries of ten bytes and more, used four, three, two and one days
-// ago: zip, package, zip, package.
+// filled has four entries of at least ten bytes, alternately zips and packages. They
+// were last used four, three, two, and one days ago.
 type filled struct {
 	*store.Store
 	dir     string
@@ -44,7 +44,7 @@ func newFilled(t *testing.T) filled {
 	return f
 }
 
-// names returns the numbers of entries.
+// names returns the indexes of the entries.
 func (f filled) names(entries []store.Entry) string {
 	var names []string
 	for _, e := range entries {
@@ -77,7 +77,7 @@ func TestEntries(t *testing.T) {
 			t.Errorf("no. %d is %+v", i, e)
 		}
 	}
-	// Using an entry is noted, by another process too.
+	// Using an entry updates its time, also from another process.
 	other, _ := open(t, f.dir, false)
 	if _, ok := take(t, other, f.digests[0]); !ok {
 		t.Error("it is gone")
@@ -162,8 +162,8 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// TestPruneLeavesWhatIsUsed: a package that is being copied stays, and its copy is
-// whole; a zip that is open can be read on.
+// TestPruneLeavesWhatIsUsed checks that Prune keeps a package that is being copied, and
+// that an open zip remains readable.
 func TestPruneLeavesWhatIsUsed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -206,8 +206,8 @@ func TestPruneLeavesWhatIsUsed(t *testing.T) {
 	said.check(t, 0, 0)
 }
 
-// TestPruneTakesLitter: what killed runs left is removed when it is more than a day
-// old, and records without their zip always.
+// TestPruneTakesLitter checks that Prune removes temporary files older than a day and
+// all records without a zip.
 func TestPruneTakesLitter(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -15,8 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// TestBrokenStore: where nothing can be kept, contents come through, and it is said
-// once.
+// TestBrokenStore checks that content can still be read if the store fails, and that
+// the failure is reported once.
 func TestBrokenStore(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

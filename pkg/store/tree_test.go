@@ -58,8 +58,8 @@ func TestPutAndTakeTree(t *testing.T) {
 	}
 }
 
-// TestDamagedTrees: what is not right is noticed when it is used, said once, and
-// replaced.
+// TestDamagedTrees checks that damage is detected on use, reported once, and repaired
+// by storing the package again.
 func TestDamagedTrees(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(t *testing.T, dir string){
@@ -114,7 +114,7 @@ func TestDamagedTrees(t *testing.T) {
 func TestLostPermissionIsDamage(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		return // where no file has such a permission
+		return // Windows has no executable permission
 	}
 	dir := t.TempDir()
 	s, said := open(t, dir, false)
@@ -126,7 +126,8 @@ func TestLostPermissionIsDamage(t *testing.T) {
 	said.check(t, 1, 0)
 }
 
-// TestTreesThatOnlyLookOtherwise are hashed and trusted from then on.
+// TestTreesThatOnlyLookOtherwise checks that files with changed metadata are rehashed
+// once and then trusted.
 func TestTreesThatOnlyLookOtherwise(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -145,7 +146,7 @@ func TestTreesThatOnlyLookOtherwise(t *testing.T) {
 	said.check(t, 0, 0)
 }
 
-// TestTreeRotIsFoundByRecheck: the files look as the record says.
+// TestTreeRotIsFoundByRecheck checks corruption that leaves the metadata as recorded.
 func TestTreeRotIsFoundByRecheck(t *testing.T) {
 	t.Parallel()
 	for recheck, found := range map[bool]bool{false: false, true: true} {
@@ -170,7 +171,8 @@ func TestTreeRotIsFoundByRecheck(t *testing.T) {
 	}
 }
 
-// TestRecordLeadsNowhereElse: names in a record are names of files that are there.
+// TestRecordLeadsNowhereElse checks that a file name in a record can't refer to a file
+// outside the package.
 func TestRecordLeadsNowhereElse(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -194,7 +196,7 @@ func TestRecordLeadsNowhereElse(t *testing.T) {
 	said.check(t, 1, 0)
 }
 
-// TestTreeChangesWhileCopied between the look at it and the copy.
+// TestTreeChangesWhileCopied changes a file between the check and the copy.
 func TestTreeChangesWhileCopied(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(t *testing.T, path string){
@@ -231,7 +233,8 @@ func TestCopyIsCancelled(t *testing.T) {
 	defer tree.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	// Where blocks are shared there is nothing to wait for.
+	// If the file system shares blocks, the copy may finish before the cancellation
+	// takes effect.
 	if err := tree.CopyTo(ctx, t.TempDir()); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -239,7 +242,7 @@ func TestCopyIsCancelled(t *testing.T) {
 	said.check(t, 0, 0)
 }
 
-// TestPutTreeFails: it is said, and the directory is as it was.
+// TestPutTreeFails checks that a failure is reported and leaves no files.
 func TestPutTreeFails(t *testing.T) {
 	t.Parallel()
 	dir, from := t.TempDir(), t.TempDir()
@@ -254,8 +257,8 @@ func TestPutTreeFails(t *testing.T) {
 	noLitter(t, dir)
 }
 
-// TestApart: what becomes of an output is nothing to the store, and the other way
-// round, though they may share blocks.
+// TestApart checks that changes to an output do not affect the store, and vice versa,
+// even if they share blocks.
 func TestApart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

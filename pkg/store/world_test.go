@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// told is what a store said.
+// told records the callbacks of a store.
 type told struct {
 	mu      sync.Mutex
 	damaged []string
@@ -34,7 +34,7 @@ func (s *told) check(t *testing.T, damaged, failed int) {
 	}
 }
 
-// open opens a store that trusts, or rechecks.
+// open opens a store with the given Recheck option.
 func open(t *testing.T, dir string, recheck bool) (*store.Store, *told) {
 	t.Helper()
 	said := &told{}
@@ -57,7 +57,7 @@ func open(t *testing.T, dir string, recheck bool) (*store.Store, *told) {
 	return s, said
 }
 
-// keep reads a content to its end while a store keeps it.
+// keep reads content completely while the store keeps it.
 func keep(t *testing.T, s *store.Store, content string) digest.Digest {
 	t.Helper()
 	d := digest.FromString(content)
@@ -69,7 +69,7 @@ func keep(t *testing.T, s *store.Store, content string) digest.Digest {
 	return d
 }
 
-// take reads a zip out of a store; false where it has none.
+// take reads a zip from the store. It returns false if the zip is not stored.
 func take(t *testing.T, s *store.Store, d digest.Digest) (string, bool) {
 	t.Helper()
 	blob, ok := s.Blob(t.Context(), d)
@@ -103,11 +103,11 @@ func treePath(dir string, d digest.Digest, names ...string) string {
 	return filepath.Join(append([]string{dir, "unpacked", "sha256", d.Encoded()}, names...)...)
 }
 
-// aPackage is what an unpacked package holds.
+// aPackage contains the files of an unpacked package.
 var aPackage = map[string]string{"terraform-provider-x": "program", "docs/index.md": "text", "docs/more/": ""}
 
-// fill writes files; names that end in a slash are directories, and those of
-// providers executable.
+// fill writes files. A name with a trailing slash is a directory, and providers are
+// executable.
 func fill(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
@@ -125,7 +125,7 @@ func fill(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// contents reads what is below a directory, in the form of [aPackage].
+// contents reads the files in a directory, in the form of [aPackage].
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -151,7 +151,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// putTree keeps a package, and gives the digest of its zip.
+// putTree stores a package and returns the digest of its zip.
 func putTree(t *testing.T, s *store.Store, files map[string]string) digest.Digest {
 	t.Helper()
 	dir := t.TempDir()
@@ -163,7 +163,7 @@ func putTree(t *testing.T, s *store.Store, files map[string]string) digest.Diges
 	return d
 }
 
-// takeTree copies a package out of a store.
+// takeTree copies a package from the store.
 func takeTree(t *testing.T, s *store.Store, d digest.Digest) (dir string, ok bool) {
 	t.Helper()
 	tree, ok := s.Tree(t.Context(), d)
@@ -176,7 +176,7 @@ func takeTree(t *testing.T, s *store.Store, d digest.Digest) (dir string, ok boo
 	return dir, true
 }
 
-// noLitter wants no temporary files.
+// noLitter checks that no temporary files exist.
 func noLitter(t *testing.T, dir string) {
 	t.Helper()
 	_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, _ error) error {
@@ -203,7 +203,7 @@ func patch(t *testing.T, path string) {
 	text[len(text)/2] ^= 1
 	info, err := os.Stat(path)
 	must(t, err)
-	must(t, os.Chmod(path, info.Mode()|0o200)) // as who means it could
+	must(t, os.Chmod(path, info.Mode()|0o200)) // like a user who edits a read-only file on purpose
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	must(t, err)
 	_, err = f.WriteAt(text, 0)
