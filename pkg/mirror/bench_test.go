@@ -24,14 +24,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// latency is what each request takes beyond the work, as over a long way.
+// latency is added to each request to simulate a distant server.
 const latency = 30 * time.Millisecond
 
-// The versions that benchmarks mirror, and the platforms of each.
+// benchVersions is the number of versions that benchmarks mirror, and benchPlatforms
+// the number of platforms of each.
 const benchVersions, benchPlatforms = 200, 10
 
-// BenchmarkLatency mirrors 200 versions for 10 platforms each, of 1 kB, from an
-// origin into an empty registry, both 30 ms away; and once more when all is there.
+// BenchmarkLatency mirrors 200 versions with 10 platforms each and 1 kB zips from an
+// origin to an empty registry, both with a latency of 30 ms. A second run finds all
+// versions unchanged.
 //
 //	go test ./pkg/mirror -run - -bench Latency -benchtime 1x
 func BenchmarkLatency(b *testing.B) {
@@ -57,8 +59,8 @@ func BenchmarkLatency(b *testing.B) {
 	}
 }
 
-// mirrorAll mirrors all versions in a run of its own, by an origin and a registry,
-// and wants a status of each.
+// mirrorAll mirrors all versions in a run with its own source and repository, and
+// checks the status of each.
 func mirrorAll(b *testing.B, ca, at, host string, want publish.Status) {
 	b.Helper()
 	client, err := httpclient.New(httpclient.Options{CAFile: ca})
@@ -84,7 +86,7 @@ func mirrorAll(b *testing.B, ca, at, host string, want publish.Status) {
 	}
 }
 
-// offer makes an origin with those versions of acme/rocket, zips of 1 kB.
+// offer returns an origin with these versions of acme/rocket and 1 kB zips.
 func offer(b *testing.B) *origintest.Origin {
 	b.Helper()
 	offered := origintest.New(origintest.Options{})
@@ -104,7 +106,7 @@ func offer(b *testing.B) *origintest.Origin {
 	return offered
 }
 
-// far serves over TLS with a latency.
+// far serves h over TLS with the added latency.
 func far(b *testing.B, ca *testca.CA, h http.Handler) (host string) {
 	b.Helper()
 	return registrytest.Serve(b, ca, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -113,7 +115,7 @@ func far(b *testing.B, ca *testca.CA, h http.Handler) (host string) {
 	}))
 }
 
-// archive makes a package's zip that holds size bytes.
+// archive returns a package zip that contains a file of size bytes.
 func archive(tb testing.TB, content string, size int) []byte {
 	tb.Helper()
 	var out bytes.Buffer

@@ -20,7 +20,7 @@ import (
 
 const day = 24 * time.Hour
 
-// noon is the present of these tests.
+// noon is the current time in these tests.
 var noon = time.Date(2025, 11, 22, 12, 0, 0, 0, time.UTC)
 
 func atNoon() time.Time { return noon }
@@ -68,7 +68,7 @@ func TestCooldownCheck(t *testing.T) {
 	}
 }
 
-// dated offers versions of acme/rocket of some age each; a negative one is none.
+// dated adds versions of acme/rocket with the given ages. A negative age means no date.
 func dated(t *testing.T, w *world, ages ...time.Duration) {
 	t.Helper()
 	for i, age := range ages {
@@ -85,7 +85,7 @@ func dated(t *testing.T, w *world, ages ...time.Duration) {
 	}
 }
 
-// became tells what became of each item, in a word.
+// became returns the version and outcome of each item.
 func became(t *testing.T, w *world, src provider.Source, wanted []provider.Requirement, o mirror.Options) []string {
 	t.Helper()
 	var lines []string
@@ -122,11 +122,11 @@ func TestRunHoldsBack(t *testing.T) {
 	t.Parallel()
 	const none = -1
 	for name, test := range map[string]struct {
-		ages   []time.Duration // of 1.0.0, 1.1.0, …
+		ages   []time.Duration // ages of 1.0.0, 1.1.0, …
 		wanted string
 		newest int
 		want   []string
-		asked  int // SHA256SUMS that were asked for
+		asked  int // number of SHA256SUMS requests
 	}{
 		"the newest that is old enough":   {[]time.Duration{9 * day, 4 * day, 3 * day, 2 * day, 0}, "acme/rocket", 1, []string{"1.4.0 held", "1.3.0 held", "1.2.0 created"}, 3},
 		"the newest one":                  {[]time.Duration{9 * day, 4 * day}, "acme/rocket", 1, []string{"1.1.0 created"}, 1},
@@ -158,8 +158,8 @@ func TestRunHoldsBack(t *testing.T) {
 	}
 }
 
-// TestRunHoldsNothingThatIsThere: a version that the target has, since it was named
-// once, counts, and the origin is not asked how old it is.
+// TestRunHoldsNothingThatIsThere checks that existing versions count toward Latest and
+// that their dates are not requested from the origin.
 func TestRunHoldsNothingThatIsThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 0, 0)
@@ -171,7 +171,7 @@ func TestRunHoldsNothingThatIsThere(t *testing.T) {
 	for _, step := range []struct {
 		newest int
 		want   []string
-		asked  int // SHA256SUMS that were asked for
+		asked  int // number of SHA256SUMS requests
 	}{
 		{1, []string{"1.1.0 unchanged"}, 0},
 		{2, []string{"1.1.0 unchanged", "1.0.0 created"}, 1},
@@ -187,8 +187,8 @@ func TestRunHoldsNothingThatIsThere(t *testing.T) {
 	}
 }
 
-// TestRunTakesWhatIsNamed: a release that one requirement names is not held back for
-// another, whichever comes first.
+// TestRunTakesWhatIsNamed checks that a release that one requirement pins is not held
+// back for another, in either order.
 func TestRunTakesWhatIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, reversed := range []bool{false, true} {
@@ -206,8 +206,8 @@ func TestRunTakesWhatIsNamed(t *testing.T) {
 	}
 }
 
-// TestRunAsksDatesInVain: what can't be asked about fails, as it would when it is
-// mirrored, and no older version comes in its place.
+// TestRunAsksDatesInVain checks that a version fails if its date can't be requested,
+// and that no older version replaces it.
 func TestRunAsksDatesInVain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 0, 0)
@@ -219,8 +219,8 @@ func TestRunAsksDatesInVain(t *testing.T) {
 	}
 }
 
-// TestRunWithoutDates: a source that can't tell dates for less tells them with its
-// releases.
+// TestRunWithoutDates checks that dates are read from the releases if the source has no
+// cheaper way to return them.
 func TestRunWithoutDates(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 0, 0)
@@ -231,10 +231,11 @@ func TestRunWithoutDates(t *testing.T) {
 	}
 }
 
-// plain is a source that declares nothing.
+// plain is a source without optional capabilities.
 type plain struct{ provider.Source }
 
-// TestRunFailFastGoesOnPastHeld: what is held back is no failure.
+// TestRunFailFastGoesOnPastHeld checks that a version that is held back does not count
+// as a failure.
 func TestRunFailFastGoesOnPastHeld(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 0, 0)

@@ -19,14 +19,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// layouts returns each provider a layout in a directory.
+// layouts returns a target function that maps each provider to a layout in dir.
 func layouts(dir string) func(provider.Address) (repository.Repository, publish.Options, error) {
 	return func(a provider.Address) (repository.Repository, publish.Options, error) {
 		return repository.NewLayout(filepath.Join(dir, a.Type)), publish.Options{}, nil
 	}
 }
 
-// copyAll copies out of the world's registry.
+// copyAll copies from the world's registry.
 func (w *world) copyAll(t *testing.T, o mirror.Options, wanted ...provider.Requirement) []mirror.Result {
 	t.Helper()
 	var results []mirror.Result
@@ -44,8 +44,8 @@ func (w *world) copyAll(t *testing.T, o mirror.Options, wanted ...provider.Requi
 	return results
 }
 
-// TestCopy: many versions, each with equal digests at both ends, and a second time
-// there is nothing to do.
+// TestCopy checks that all versions have equal digests at both ends and that a second
+// run does nothing.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 3, 1000)
@@ -86,7 +86,8 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestCopyChooses versions as a mirror does, out of the tags that are there.
+// TestCopyChooses checks that Copy selects versions from the existing tags by the same
+// rules as Run.
 func TestCopyChooses(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -111,8 +112,8 @@ func TestCopyChooses(t *testing.T) {
 	}
 }
 
-// TestCopyWrongBytes at the source: the release fails, gets no tag, and the others are
-// copied.
+// TestCopyWrongBytes checks that a release with corrupted content fails without a tag,
+// and that the others are copied.
 func TestCopyWrongBytes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 2, 1000)
@@ -130,8 +131,7 @@ func TestCopyWrongBytes(t *testing.T) {
 	}
 }
 
-// TestCopyRefused: a target that refuses is the failure of all; with FailFast no
-// further one is begun.
+// TestCopyRefused checks that all releases fail if the target rejects writes.
 func TestCopyRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 2, 1000)
@@ -156,8 +156,8 @@ func TestCopyRefused(t *testing.T) {
 	}
 }
 
-// TestCopyInterrupted leaves no tag of what was under way, and the next run completes
-// it.
+// TestCopyInterrupted checks that an interrupted Copy leaves no tags of incomplete
+// releases and that the next run completes them.
 func TestCopyInterrupted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 2, 1000)

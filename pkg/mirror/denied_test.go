@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// deny denies versions that were mirrored.
+// deny denies mirrored versions.
 func (w *world) deny(t *testing.T, versions ...string) {
 	t.Helper()
 	repo, _, err := w.target(w.address)
@@ -29,8 +29,8 @@ func (w *world) deny(t *testing.T, versions ...string) {
 	}
 }
 
-// TestRunDenied: a denied version that nobody named is skipped and reported, also by
-// force, and the next older one takes its place. One that is named fails.
+// TestRunDenied checks that a denied version is skipped and reported, even with Force,
+// and that the next older version replaces it. A pinned version that is denied fails.
 func TestRunDenied(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -80,8 +80,8 @@ func TestRunDenied(t *testing.T) {
 	}
 }
 
-// TestCopyDenied: what the source denies is skipped as well. Each repository is listed
-// once, and the source has no denied version to give.
+// TestCopyDenied checks that versions that the source denies are skipped and that the
+// tags of each repository are listed once.
 func TestCopyDenied(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

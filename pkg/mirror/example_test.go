@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// The newest release that meets a constraint goes from its origin registry into
-// an OCI image layout. Run again, it finds everything there.
+// Run mirrors the newest release that meets a constraint from its origin registry to an
+// OCI image layout. A second run changes nothing.
 func ExampleRun() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -27,7 +27,8 @@ func ExampleRun() {
 		fmt.Println(err)
 		return
 	}
-	// The zero Options ask the real registries; these ask one on loopback.
+	// The zero Options use the public registries. These use a server on a loopback
+	// address.
 	src := origin.New(origin.Options{HTTP: server.Client(), Services: server.Services()})
 	for range 2 {
 		err = mirror.Run(context.Background(), src, []provider.Requirement{wanted}, mirror.Options{
@@ -56,8 +57,8 @@ func ExampleRun() {
 	//   linux_amd64 sent: false
 }
 
-// All versions go as they are from one OCI repository into another, here from an image
-// layout to the next. Run again, they are found there.
+// Copy copies all versions unchanged from one OCI repository to another, in this
+// example between image layouts. A second run changes nothing.
 func ExampleCopy() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -90,7 +91,7 @@ func ExampleCopy() {
 	// registry.opentofu.org/acme/rocket 1.0.0 unchanged <nil>
 }
 
-// A version that nobody named has to be old enough, by the date that its origin states.
+// Check compares the publication date stated by the origin with the minimum age.
 func ExampleCooldown_Check() {
 	a, err := provider.ParseAddress("acme/rocket")
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestRunAsksOnce: what many releases have in common is asked for once, and over
-// connections that are used again.
+// TestRunAsksOnce checks that shared data is requested once and that connections are
+// reused.
 func TestRunAsksOnce(t *testing.T) {
 	t.Parallel()
 	const versions = 40
@@ -38,11 +38,11 @@ func TestRunAsksOnce(t *testing.T) {
 		asked[origintest.Sums] != versions || asked[origintest.Zip] != 2*versions {
 		t.Errorf("the origin was asked for %v", asked)
 	}
-	// One token to read and one to write.
+	// The registry issues one token for reading and one for writing.
 	if n := w.registry.Requests()[registrytest.Token]; n != 2 {
 		t.Errorf("%d tokens", n)
 	}
-	// Some are opened for nothing, when another becomes free meanwhile.
+	// Some connections are opened but not used, because another becomes idle first.
 	for name, d := range map[string]*door{"origin": w.atOrigin, "registry": w.atRegistry} {
 		if d.connections > d.requests/4 {
 			t.Errorf("%d connections to the %s for %d requests", d.connections, name, d.requests)
@@ -50,8 +50,8 @@ func TestRunAsksOnce(t *testing.T) {
 	}
 }
 
-// TestRunRequestsAtOnce: both servers are asked for as much at once as they may be,
-// and no more.
+// TestRunRequestsAtOnce checks that the number of concurrent requests to each server
+// reaches its limit and does not exceed it.
 func TestRunRequestsAtOnce(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -70,8 +70,8 @@ func TestRunRequestsAtOnce(t *testing.T) {
 	}
 }
 
-// TestRunTransfers: as many large zips of all releases move at once as Concurrency
-// says, and no more.
+// TestRunTransfers checks that the number of concurrent transfers of large zips across
+// all releases equals Concurrency.
 func TestRunTransfers(t *testing.T) {
 	t.Parallel()
 	const versions, concurrency = 5, 3
@@ -88,7 +88,8 @@ func TestRunTransfers(t *testing.T) {
 	}
 }
 
-// TestRunTellsInOrder holds the first release back until the last is there.
+// TestRunTellsInOrder delays the download of one release until the last is finished,
+// and checks the order of the results.
 func TestRunTellsInOrder(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -115,8 +116,7 @@ func TestRunTellsInOrder(t *testing.T) {
 
 var errTarget = errors.New("no such place")
 
-// TestRunTargets: a provider that goes nowhere fails with all its releases, and
-// only those.
+// TestRunTargets checks that all releases of a provider fail if it has no target.
 func TestRunTargets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 2, 1000)
@@ -143,7 +143,8 @@ func TestRunTargets(t *testing.T) {
 	}
 }
 
-// TestRunRefusesASharedRepository of two providers.
+// TestRunRefusesASharedRepository checks that Run rejects a target repository that two
+// providers share.
 func TestRunRefusesASharedRepository(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 2, 1000)
@@ -158,7 +159,8 @@ func TestRunRefusesASharedRepository(t *testing.T) {
 	}
 }
 
-// TestRunMakesARepositoryOnce, however many releases find it missing.
+// TestRunMakesARepositoryOnce checks that a missing repository is created once, even if
+// several releases find it missing.
 func TestRunMakesARepositoryOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{NoCreate: true}, 10, 1000)

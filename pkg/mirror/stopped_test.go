@@ -14,7 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// withheld is a source whose releases fail or wait, as hold says.
+// withheld is a source whose Release method calls hold first, which may block or return
+// an error.
 type withheld struct {
 	provider.Source
 	hold func(ctx context.Context, v provider.Version) error
@@ -29,8 +30,8 @@ func (s withheld) Release(ctx context.Context, a provider.Address, v provider.Ve
 
 var errWithheld = errors.New("withheld")
 
-// TestRunFailFast: when the first of many has failed, those under way are finished
-// and no further one is begun. Else all are.
+// TestRunFailFast checks that, with FailFast, Run finishes the releases in progress
+// after a failure and starts no more. Without it, Run processes all releases.
 func TestRunFailFast(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -73,7 +74,8 @@ func TestRunFailFast(t *testing.T) {
 	}
 }
 
-// TestRunFailFastPlan: nothing is begun by a plan that has a failure.
+// TestRunFailFastPlan checks that Run starts nothing if planning fails for a
+// requirement.
 func TestRunFailFastPlan(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 2, 1000)
@@ -93,8 +95,8 @@ func TestRunFailFastPlan(t *testing.T) {
 	}
 }
 
-// TestRunInterrupted: no further release is begun, and what became of the others is
-// told, those that were finished included.
+// TestRunInterrupted checks that a canceled Run starts no more releases and reports the
+// results of those already started.
 func TestRunInterrupted(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -125,7 +127,7 @@ func TestRunInterrupted(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	// The first made way for one more.
+	// The first release finished, so one more was started.
 	wantVersions(t, results, versions-1, schedule.MaxItems+1)
 	for i, r := range results {
 		if i == 0 && r.Err != nil || i > 0 && !errors.Is(r.Err, context.Canceled) {

@@ -22,10 +22,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// BenchmarkThere looks at 200 versions for 10 platforms that are all there, and
-// compares with a bare client that sends the same requests, as many at once, and
-// looks at no answer. The servers are in the same process, so that both times have
-// their work in them.
+// BenchmarkThere checks 200 versions with 10 platforms each that already exist in the
+// target. It compares the time with that of a bare client that sends the same requests
+// with the same concurrency and ignores the responses. Both times include the work of
+// the servers, which run in the same process.
 //
 //	go test ./pkg/mirror -run - -bench There -benchtime 11x
 func BenchmarkThere(b *testing.B) {
@@ -59,7 +59,7 @@ func BenchmarkThere(b *testing.B) {
 	b.ReportMetric(median(ours)/median(bare), "ratio")
 }
 
-// timed returns the seconds that something takes, beginning without garbage.
+// timed runs a garbage collection, calls do, and returns its duration in seconds.
 func timed(do func()) float64 {
 	runtime.GC()
 	began := time.Now()
@@ -69,7 +69,7 @@ func timed(do func()) float64 {
 
 func median(all []float64) float64 { return slices.Sorted(slices.Values(all))[len(all)/2] }
 
-// sendAll is the bare client.
+// sendAll sends the requests with a bare client.
 func sendAll(ctx context.Context, ca *testca.CA, requests []request) error {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca.PEM())
@@ -98,7 +98,7 @@ func sendAll(ctx context.Context, ca *testca.CA, requests []request) error {
 	return group.Wait()
 }
 
-// record has the requests that came, in their order.
+// record collects requests in the order of arrival.
 type record struct {
 	mu       sync.Mutex
 	requests []request
@@ -124,7 +124,7 @@ func (r *record) take() []request {
 	return taken
 }
 
-// recorded serves over TLS, and records what is asked for.
+// recorded serves h over TLS and records the requests.
 func recorded(b *testing.B, ca *testca.CA, h http.Handler, asked *record) (host string) {
 	b.Helper()
 	return registrytest.Serve(b, ca, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

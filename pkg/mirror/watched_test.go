@@ -14,8 +14,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestRunTellsAsItHappens holds the first release back until the second was told to
-// have ended; a requirement that means nothing has only an end.
+// TestRunTellsAsItHappens delays the first release until OnFinish has been called for
+// the second. It also checks that a requirement without versions causes only a call of
+// OnFinish.
 func TestRunTellsAsItHappens(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -60,7 +61,7 @@ func TestRunTellsAsItHappens(t *testing.T) {
 	if diff := cmp.Diff([]string{"1.0.0", "1.1.0"}, begun); diff != "" {
 		t.Errorf("begun (-want +got)\n%s", diff)
 	}
-	// When the one without versions ends is a matter of luck.
+	// The order of the requirement without versions is not deterministic.
 	without := slices.DeleteFunc(slices.Clone(ended), func(s string) bool { return s == "sled" })
 	if diff := cmp.Diff([]string{"1.0.0 created", "1.1.0 created"}, without); diff != "" || len(ended) != 3 {
 		t.Errorf("%d ended (-want +got)\n%s", len(ended), diff)

@@ -22,17 +22,18 @@ import (
 )
 
 // world is an origin with versions of acme/rocket for two platforms, and an OCI
-// registry for them.
+// registry as the target.
 type world struct {
 	client   *http.Client
 	origin   *origintest.Origin
 	registry *registrytest.Registry
-	// atOrigin and atRegistry see what arrives.
+	// atOrigin and atRegistry count requests and connections.
 	atOrigin, atRegistry *door
 	address              provider.Address
 }
 
-// newWorld offers versions 1.0.0, 1.1.0, and so on, with zips of some size.
+// newWorld starts an origin with the versions 1.0.0, 1.1.0, and so on, with zips of the
+// given size.
 func newWorld(t *testing.T, o registrytest.Options, versions, size int) *world {
 	t.Helper()
 	ca, err := testca.New()
@@ -68,7 +69,7 @@ func (w *world) requirement(t *testing.T, text string) provider.Requirement {
 	return r
 }
 
-// target is where each provider goes.
+// target returns the repository for a provider.
 func (w *world) target(a provider.Address) (repository.Repository, publish.Options, error) {
 	repo, err := repository.Open(template.Reference{Registry: w.atRegistry.host, Name: a.Namespace + "/" + a.Type}, repository.Options{
 		HTTP: w.client,
@@ -79,7 +80,7 @@ func (w *world) target(a provider.Address) (repository.Repository, publish.Optio
 	return repo, publish.Options{}, err
 }
 
-// run mirrors all versions, and gives the results.
+// run mirrors all versions and returns the results.
 func (w *world) run(t *testing.T, src provider.Source, o mirror.Options) []mirror.Result {
 	t.Helper()
 	var results []mirror.Result
@@ -99,7 +100,8 @@ func (w *world) run(t *testing.T, src provider.Source, o mirror.Options) []mirro
 	return results
 }
 
-// wantVersions wants results for versions in their order, the newest first.
+// wantVersions checks that the results cover n versions in descending order, starting
+// with 1.newest.0.
 func wantVersions(t *testing.T, results []mirror.Result, newest, n int) {
 	t.Helper()
 	if len(results) != n {
@@ -112,8 +114,8 @@ func wantVersions(t *testing.T, results []mirror.Result, newest, n int) {
 	}
 }
 
-// door is a server that counts connections, and how many requests are there at
-// once.
+// door is a server that counts connections and requests, and records the maximum number
+// of concurrent requests.
 type door struct {
 	host string
 
