@@ -13,10 +13,10 @@ import (
 )
 
 // ErrChanged means that a file has changed since it was read.
-var ErrChanged = errors.New("another program has changed it meanwhile")
+var ErrChanged = errors.New("changed by another program")
 
 // errDangling means that a symbolic link refers to a missing file.
-var errDangling = errors.New("it is a link to a file that is not there")
+var errDangling = errors.New("dangling symbolic link")
 
 // UserFile is the content of a user's file that other programs also read. Replacing the
 // file preserves symbolic links and the owner, and fails if the file has changed.
