@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// cached decorates the world's source with a store.
+// cached returns the world's source with a store.
 func (w *world) cached(t *testing.T, dir string, o source.CacheOptions) *source.Cached {
 	t.Helper()
 	s, err := store.Open(dir, store.Options{})
@@ -58,8 +58,8 @@ func read(t *testing.T, src provider.Source, p provider.Package) []byte {
 	return got
 }
 
-// TestCachedAsksOnce: what was read once is not asked for again, by anybody; unless
-// nothing is to be added.
+// TestCachedAsksOnce checks that cached content is not requested again, unless the
+// store is read-only.
 func TestCachedAsksOnce(t *testing.T) {
 	t.Parallel()
 	for readOnly, wanted := range map[bool]int{false: 1, true: 3} {
@@ -81,7 +81,8 @@ func TestCachedAsksOnce(t *testing.T) {
 	}
 }
 
-// TestCachedTakesForOthers: what somebody else kept is taken also by who adds nothing.
+// TestCachedTakesForOthers checks that a read-only source uses content that another
+// source cached.
 func TestCachedTakesForOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -92,7 +93,7 @@ func TestCachedTakesForOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	read(t, src, r.Packages[0])
-	r.Packages[0].Size = -1 // as origins have it
+	r.Packages[0].Size = -1 // as in origin registries
 	body, size, err := w.cached(t, dir, source.CacheOptions{ReadOnly: true}).Open(t.Context(), r.Packages[0])
 	if err != nil || size != int64(len(w.zips[nouns.Plan9])) {
 		t.Fatalf("size %d, %v", size, err)
@@ -103,7 +104,7 @@ func TestCachedTakesForOthers(t *testing.T) {
 	}
 }
 
-// TestCachedLeavesFilesAlone: a zip that is a file at hand is not kept twice.
+// TestCachedLeavesFilesAlone checks that a zip in a local file is not cached.
 func TestCachedLeavesFilesAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -123,7 +124,7 @@ func TestCachedLeavesFilesAlone(t *testing.T) {
 	}
 }
 
-// atHand is a source whose zips are files.
+// atHand is a source whose zips are local files.
 type atHand struct{ provider.Source }
 
 func (atHand) Capabilities() provider.Capabilities {

@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// Resolve turns what a user asked for into versions.
+// Resolve returns the versions for a requirement of a user.
 func ExampleResolve() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -39,7 +39,8 @@ func ExampleResolve() {
 	// [] true
 }
 
-// A server asks an origin registry once in a few minutes, however many ask it.
+// A server queries an origin registry once every few minutes, however many clients it
+// has.
 func ExampleNewMemo() {
 	server := exampletest.NewOrigin("1.0.0")
 	address, err := provider.ParseAddress("acme/rocket")
@@ -50,7 +51,7 @@ func ExampleNewMemo() {
 	src := source.NewMemo(origin.New(origin.Options{HTTP: server.Client(), Services: server.Services()}), 5*time.Minute)
 	fmt.Println(src.Versions(context.Background(), address))
 
-	server.Close() // what was said counts until its time is over
+	server.Close() // cached values are valid until they expire
 	fmt.Println(src.Versions(context.Background(), address))
 	// Output:
 	// [1.0.0] <nil>

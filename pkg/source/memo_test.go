@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// world is an origin with two releases.
+// world is an origin registry with two releases.
 type world struct {
 	*origintest.Origin
 	options origin.Options
@@ -48,7 +48,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// memo decorates a source that keeps nothing itself.
+// memo returns a caching source.
 func (w *world) memo(lifetime time.Duration) *source.Memo {
 	o := w.options
 	o.Lifetime = time.Nanosecond
@@ -69,8 +69,8 @@ func TestMemoHandsCapabilitiesOn(t *testing.T) {
 	sourcetest.RunDecorator(t, origin.New(newWorld(t).options), func(inner provider.Source) provider.Source { return source.NewMemo(inner, 0) })
 }
 
-// TestMemoLifetime: during a lifetime each thing is asked for once, however many
-// want it; afterwards it is asked for again.
+// TestMemoLifetime checks that concurrent callers share one request during the
+// lifetime, and that a new request is made afterwards.
 func TestMemoLifetime(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -107,8 +107,8 @@ func TestMemoLifetime(t *testing.T) {
 	}
 }
 
-// TestMemoIsNotChangedByItsUsers: what one does with an answer is not seen by
-// the next.
+// TestMemoIsNotChangedByItsUsers checks that a caller that modifies a result does not
+// affect other callers.
 func TestMemoIsNotChangedByItsUsers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

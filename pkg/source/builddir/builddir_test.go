@@ -33,7 +33,7 @@ func mustAddress(s string) provider.Address {
 	return a
 }
 
-// packageZip is a small package; what tells two apart is its text.
+// packageZip returns a small package with the given text.
 func packageZip(t *testing.T, text string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -51,7 +51,7 @@ func packageZip(t *testing.T, text string) []byte {
 	return b.Bytes()
 }
 
-// dirWith makes a directory of files.
+// dirWith creates a directory with files.
 func dirWith(t *testing.T, files map[string][]byte) string {
 	t.Helper()
 	dir := t.TempDir()

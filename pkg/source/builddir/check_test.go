@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// scriptZip is a package whose executable is a script.
+// scriptZip returns a package whose executable is a script.
 func scriptZip(t *testing.T, name string, mode fs.FileMode) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -66,8 +66,8 @@ func TestDirCheck(t *testing.T) {
 	}
 }
 
-// TestDirCheckVersionOfExecutable: an executable that is named after another version is often
-// left over from an earlier build.
+// TestDirCheckVersionOfExecutable checks that an executable with another version in its
+// name is reported, because it is often left over from an earlier build.
 func TestDirCheckVersionOfExecutable(t *testing.T) {
 	t.Parallel()
 	for name, warned := range map[string]bool{
@@ -81,7 +81,8 @@ func TestDirCheckVersionOfExecutable(t *testing.T) {
 	}
 }
 
-// TestDirCheckFindsAll problems, of all packages and of what lies beside them.
+// TestDirCheckFindsAll checks that all problems of all packages and other files are
+// reported.
 func TestDirCheckFindsAll(t *testing.T) {
 	t.Parallel()
 	good := scriptZip(t, "terraform-provider-widget", 0o755)
@@ -115,7 +116,7 @@ func TestDirCheckFindsAll(t *testing.T) {
 	if len(warnings) == 0 || warnings[0] != want[0] {
 		t.Errorf("warnings (-want +got):\n%s", cmp.Diff(want, warnings))
 	}
-	// Of other platforms nothing is said.
+	// Other platforms are not mentioned.
 	_, _, err = checkDir(t, map[string][]byte{
 		stem100 + "_plan9_386.zip": []byte("no zip"), stem100 + "_plan9_arm.zip": good,
 	}, provider.Platform{OS: "plan9", Arch: "arm"})
@@ -145,8 +146,8 @@ func TestDirCheckErrors(t *testing.T) {
 	}
 }
 
-// TestDirOfSeveralDirectories, as jobs of a build matrix leave them: what is in
-// two of them has to be the same.
+// TestDirOfSeveralDirectories covers the output of the jobs of a build matrix. Files in
+// more than one directory must be equal.
 func TestDirOfSeveralDirectories(t *testing.T) {
 	t.Parallel()
 	one, two := packageZip(t, "1"), packageZip(t, "2")
@@ -172,7 +173,7 @@ func TestDirOfSeveralDirectories(t *testing.T) {
 	}
 }
 
-// TestDirTakesCycloneDX under the name that such documents have.
+// TestDirTakesCycloneDX covers the usual name of CycloneDX documents.
 func TestDirTakesCycloneDX(t *testing.T) {
 	t.Parallel()
 	s, err := builddir.New(acme, dirWith(t, map[string][]byte{

@@ -12,7 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 )
 
-// What one program pulls into a filesystem_mirror is a source for another one.
+// A directory that one program pulls for filesystem_mirror is a source for another
+// program.
 func ExampleNew() {
 	dir, remove := exampletest.Dir()
 	defer remove()

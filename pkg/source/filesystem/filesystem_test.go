@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Platforms that no test machine has, and values of texts.
+// Platforms that no test machine has, and parsed values.
 var (
 	haiku, plan9            = nouns.Haiku, nouns.Plan9
 	address, version, zipOf = nouns.Address, nouns.Version, nouns.Zip
@@ -28,7 +28,7 @@ var (
 
 const thing = "registry.example.org/acme/thing"
 
-// mirrorDir makes a filesystem mirror of files, path → content.
+// mirrorDir creates a filesystem mirror with files by path.
 func mirrorDir(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,7 +52,7 @@ func TestFilesystemIsASource(t *testing.T) {
 		thing + "/terraform-provider-thing_1.2.3_plan9_mips.zip":    string(zips[plan9]),
 		thing + "/terraform-provider-thing_1.0.0_plan9_mips.zip":    "old",
 		thing + "/1.1.0-rc1/plan9_mips/terraform-provider-thing":    "unpacked",
-		// The zip of what is there in both forms.
+		// This package exists in both forms.
 		thing + "/1.2.3/plan9_mips/terraform-provider-thing": "unpacked",
 	})
 	sourcetest.Run(t, sourcetest.Fixture{
@@ -205,7 +205,7 @@ func TestFilesystemFollowsOpenTofusLinks(t *testing.T) {
 	if err != nil || len(r.Packages) != 2 {
 		t.Errorf("got %v, %v", r.Packages, err)
 	}
-	// Within a package a link leads out of it.
+	// A link inside a package leads out of it.
 	link("elsewhere/other.zip", "elsewhere/plan9/link")
 	_, err = filesystem.New(filepath.Join(dir, "base")).Release(t.Context(), address(t, thing), version(t, "1.2.3"), plan9)
 	if err == nil || !strings.Contains(err.Error(), "is neither a file nor a directory") {

@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestOCILeavesDocuments: documents about one package are left where they are until
-// someone wants them.
+// TestOCILeavesDocuments checks that documents about one package are not downloaded
+// until they are needed.
 func TestOCILeavesDocuments(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, false)

@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// The versions in an OCI repository, and what one of them has.
+// New returns a source with the releases in an OCI repository.
 func ExampleNew() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -51,7 +51,7 @@ func ExampleNew() {
 	// checksums terraform-provider-rocket_1.0.0_SHA256SUMS
 }
 
-// One source serves the providers of many repositories: a template finds each.
+// With a template, one source finds the repositories of many providers.
 func ExampleNew_template() {
 	mirrored, err := template.Parse("ghcr.io/acme/providers/{namespace}/{type}")
 	if err != nil {
@@ -64,7 +64,7 @@ func ExampleNew_template() {
 			return nil, err
 		}
 		fmt.Println("would read", ref)
-		return nil, errors.New("this Example stays offline") // in earnest: repository.Open(ref, repository.Options{})
+		return nil, errors.New("this Example stays offline") // usually: repository.Open(ref, repository.Options{})
 	})
 	address, err := provider.ParseAddress("hashicorp/null")
 	if err != nil {

@@ -51,7 +51,7 @@ func TestOCIConforms(t *testing.T) {
 	}
 }
 
-// TestOCIStat: what a manifest names can be lost, or have another size.
+// TestOCIStat covers blobs that are missing or have another size.
 func TestOCIStat(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, false)
@@ -82,8 +82,8 @@ func TestOCIStat(t *testing.T) {
 	}
 }
 
-// TestOCISharesEvidence: every manifest names the same documents, and each is
-// fetched once and told once.
+// TestOCISharesEvidence checks that documents in all manifests are fetched and returned
+// once.
 func TestOCISharesEvidence(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, false)
@@ -103,7 +103,8 @@ func TestOCISharesEvidence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Sums, their signature and keys. What each package has for itself is left.
+	// Checksums, their signature, and keys. Documents about one package are not
+	// fetched.
 	if n := m.registry.Requests()[registrytest.BlobGet] - before; n != 3 {
 		t.Errorf("%d blobs were fetched", n)
 	}
@@ -128,15 +129,15 @@ func TestOCISharesEvidence(t *testing.T) {
 	}
 }
 
-// documentsOnly leaves out how documents came to be.
+// documentsOnly ignores how documents were generated.
 var documentsOnly = cmpopts.IgnoreFields(provider.Document{}, "Generated")
 
-// TestOCIForeign reads what other publishers write and OpenTofu installs.
+// TestOCIForeign reads artifacts of other publishers that OpenTofu installs.
 func TestOCIForeign(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		edit func(m *mirror, a *artifactOf)
-		// shared and own count documents.
+		// shared and own are the numbers of documents.
 		shared, own int
 	}{
 		"zips only": {func(_ *mirror, a *artifactOf) {
@@ -212,7 +213,8 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// TestOCIRefuses what is wrong before any zip is asked for.
+// TestOCIRefuses covers invalid artifacts, which are rejected before any zip is
+// requested.
 func TestOCIRefuses(t *testing.T) {
 	t.Parallel()
 	listing := func(name string, d digest.Digest) func(*mirror, *artifactOf) {
@@ -293,7 +295,7 @@ func retitled(title string) func(*mirror, *artifactOf) {
 	}
 }
 
-// TestOCIDamagedEvidence arrives short or wrong.
+// TestOCIDamagedEvidence covers truncated and corrupt documents.
 func TestOCIDamagedEvidence(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -356,7 +358,7 @@ func TestOCIMissing(t *testing.T) {
 			a.editIndex = func(x *ocispec.Index) {
 				for i := range x.Manifests {
 					if x.Manifests[i].Platform.OS == "plan9" && layout {
-						// A registry would not take the index.
+						// A registry would reject this index.
 						x.Manifests[i].Digest = digest.FromString("never pushed")
 					}
 				}
@@ -387,7 +389,7 @@ func TestOCIMissing(t *testing.T) {
 				!strings.Contains(err.Error(), "the artifact is incomplete: the manifest for plan9_mips is missing") {
 				t.Error(err)
 			}
-			// The other platform is not the worse for it.
+			// The other platform is not affected.
 			if r, err := m.source().Release(t.Context(), m.address, m.version, haiku); err != nil || len(r.Packages) != 1 {
 				t.Error(err)
 			}
@@ -395,8 +397,8 @@ func TestOCIMissing(t *testing.T) {
 	}
 }
 
-// TestOCITagsDenied: a login that may read and not list must not make believe
-// that there are no versions.
+// TestOCITagsDenied checks that missing permission to list tags is not reported as a
+// missing provider.
 func TestOCITagsDenied(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, false)

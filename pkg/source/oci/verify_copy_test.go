@@ -10,7 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// TestVerifyCopy: a copy is judged by the evidence that lies in the repository.
+// TestVerifyCopy checks that a copy is verified with the signature and the keys in the
+// repository.
 func TestVerifyCopy(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, true)

@@ -24,13 +24,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Platforms that no test machine has, and values of texts.
+// Platforms that no test machine has, and parsed values.
 var (
 	haiku, plan9            = nouns.Haiku, nouns.Plan9
 	address, version, zipOf = nouns.Address, nouns.Version, nouns.Zip
 )
 
-// mirror is an OCI registry or layout with one repository a provider.
+// mirror is an OCI registry or layout with one repository per provider.
 type mirror struct {
 	registry *registrytest.Registry // nil for layouts
 	template template.Template
@@ -79,7 +79,7 @@ func (m *mirror) filename(p provider.Platform) string {
 	return provider.Filename(m.address, m.version, p)
 }
 
-// sums is the document that lists all zips.
+// sums returns the document that lists all zips.
 func (m *mirror) sums() []byte {
 	lines := map[string]digest.Digest{}
 	for p, zip := range m.zips {
@@ -88,27 +88,27 @@ func (m *mirror) sums() []byte {
 	return sums.New(lines).Bytes()
 }
 
-// document is a layer or a manifest in the making.
+// document is a layer or a manifest to be pushed.
 type document struct {
 	mediaType, title string
 	bytes            []byte
 }
 
-// artifactOf is an artifact in the making; tests change it before it is put.
+// artifactOf is an artifact that tests change before it is pushed.
 type artifactOf struct {
 	mirror *mirror
-	// layers of each platform, the zip first.
+	// layers has the layers of each platform, with the zip first.
 	layers map[provider.Platform][]document
-	// edits come last.
+	// The edits are applied last.
 	editManifest func(p provider.Platform, x *ocispec.Manifest)
 	editIndex    func(x *ocispec.Index)
-	// lost are blobs that are gone once the artifact is there: registries take no
-	// manifest without them.
+	// lost are blobs that are deleted after the push, because registries reject
+	// manifests without them.
 	lost []digest.Digest
 }
 
-// foreign is a correct artifact without any annotation of ours, each manifest
-// with a zip that has a title, and one SHA256SUMS.
+// foreign returns a valid artifact without our annotations, in which each manifest has
+// a zip with a title and a SHA256SUMS.
 func (m *mirror) foreign() *artifactOf {
 	a := &artifactOf{mirror: m, layers: map[provider.Platform][]document{}}
 	for p, zip := range m.zips {
@@ -168,7 +168,7 @@ func (a *artifactOf) put(t *testing.T) {
 	}
 }
 
-// lose takes a blob away, as clean-up jobs do.
+// lose deletes a blob, like cleanup jobs do.
 func lose(t *testing.T, repo repository.Repository, registry *registrytest.Registry, d digest.Digest) {
 	t.Helper()
 	if registry != nil {
@@ -184,7 +184,7 @@ func lose(t *testing.T, repo repository.Repository, registry *registrytest.Regis
 	}
 }
 
-// pushBlob stores what a manifest names.
+// pushBlob stores a blob for a manifest.
 func (m *mirror) pushBlob(t *testing.T, content string) {
 	t.Helper()
 	repo, err := m.open(m.address)
@@ -197,7 +197,7 @@ func (m *mirror) pushBlob(t *testing.T, content string) {
 	}
 }
 
-// tag puts a document under the version's tag.
+// tag stores a document under the version's tag.
 func (m *mirror) tag(t *testing.T, mediaType string, document any) {
 	t.Helper()
 	repo, err := m.open(m.address)

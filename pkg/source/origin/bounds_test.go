@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// list repeats an element, %d in which is its number.
+// list repeats an element. %d in it is replaced by its number.
 func list(n int, element string) string {
 	all := make([]string, n)
 	for i := range all {
@@ -62,8 +62,8 @@ func TestRegistryBoundsLists(t *testing.T) {
 	}
 }
 
-// TestRegistryBoundsRequests has a release of the most platforms, each with a
-// SHA256SUMS at a place of its own.
+// TestRegistryBoundsRequests covers a release with the maximum number of platforms,
+// each with its own SHA256SUMS.
 func TestRegistryBoundsRequests(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -92,7 +92,7 @@ func TestRegistryBoundsRequests(t *testing.T) {
 	}
 }
 
-// transport answers by a function, without a network.
+// transport is an http.RoundTripper that calls a function.
 type transport func(*http.Request) *http.Response
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }

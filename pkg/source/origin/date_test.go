@@ -10,11 +10,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// someDay is a date of a release.
+// someDay is the date of a release.
 var someDay = time.Date(2025, 6, 7, 8, 9, 10, 0, time.UTC)
 
-// TestRegistryDates: what the documents state comes before the date of SHA256SUMS,
-// and what is no date of a provider is as if it were not there.
+// TestRegistryDates checks that dates in documents take precedence over the date of
+// SHA256SUMS, and that invalid dates are ignored.
 func TestRegistryDates(t *testing.T) {
 	t.Parallel()
 	const stated, other, future = "2025-06-07T08:09:10Z", "2025-01-01T00:00:00Z", "2999-01-01T00:00:00Z"
@@ -38,7 +38,7 @@ func TestRegistryDates(t *testing.T) {
 		list     func(map[string]any)
 		edit     func(provider.Platform, map[string]any)
 		modified time.Time
-		want     bool // else zero
+		want     bool // otherwise zero
 	}{
 		"nothing":                 {},
 		"the list":                {list: list("published", stated), modified: someDay.Add(time.Hour), want: true},
@@ -87,8 +87,9 @@ func TestRegistryDates(t *testing.T) {
 	}
 }
 
-// TestRegistryDateCosts: a date costs two requests beyond the list of versions, and
-// nothing where that has it. The release does not make them again.
+// TestRegistryDateCosts checks that a date needs two requests in addition to the list
+// of versions, or none if the list contains it, and that reading the release does not
+// repeat them.
 func TestRegistryDateCosts(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

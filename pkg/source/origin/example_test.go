@@ -26,7 +26,8 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	// The zero Options ask the real registries; these ask one on loopback.
+	// By default, the source uses the real registries. This one uses a registry on a
+	// loopback address.
 	src := origin.New(origin.Options{HTTP: server.Client(), Services: server.Services()})
 	release, err := src.Release(ctx, address, version, provider.Platform{OS: "linux", Arch: "amd64"})
 	if err != nil {
@@ -40,7 +41,7 @@ func ExampleNew() {
 	// terraform-provider-rocket_1.0.0_linux_amd64.zip
 }
 
-// What is not there is told apart by errors that all sources share.
+// All sources return the same kinds of errors for missing content.
 func ExampleSource_Release_errors() {
 	server := exampletest.NewOrigin("1.0.0")
 	defer server.Close()

@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// FuzzDocuments has an origin that answers anything to each question.
+// FuzzDocuments reads arbitrary responses of an origin registry.
 func FuzzDocuments(f *testing.F) {
 	const sum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	const name = "terraform-provider-thing_1.2.3_haiku_riscv64.zip"

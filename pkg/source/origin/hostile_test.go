@@ -12,10 +12,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// otherDigest is the checksum of nothing that is served.
+// otherDigest is a checksum that matches no content.
 var otherDigest = digest.FromString("something else")
 
-// TestRegistryHostilePackageDocuments changes one platform's package document.
+// TestRegistryHostilePackageDocuments changes the package document of one platform.
 func TestRegistryHostilePackageDocuments(t *testing.T) {
 	t.Parallel()
 	const document = "describing HOST/acme/thing 1.2.3: package document https://HOST/v1/providers/acme/thing/1.2.3/download/haiku/riscv64: "
@@ -106,7 +106,7 @@ func TestRegistrySumsOfAnotherRelease(t *testing.T) {
 func TestRegistryPlatformsWithSumsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		path string // of the other sums
+		path string // of the other SHA256SUMS
 		want string
 	}{
 		"same document elsewhere": {"/files/acme/thing/1.2.3/terraform-provider-thing_1.2.3_SHA256SUMS?2", "<nil>"},

@@ -10,8 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
-// TestRegistryConcurrentCallersShareOneRequest holds the first response back until
-// all callers are on their way.
+// TestRegistryConcurrentCallersShareOneRequest delays the first response until all
+// callers wait for it.
 func TestRegistryConcurrentCallersShareOneRequest(t *testing.T) {
 	t.Parallel()
 	const callers = 10
@@ -38,8 +38,8 @@ func TestRegistryConcurrentCallersShareOneRequest(t *testing.T) {
 	}
 }
 
-// TestRegistryOneCallersEndIsNotTheOthers cancels the caller whose request it
-// is, while another waits for the same response.
+// TestRegistryOneCallersEndIsNotTheOthers cancels the caller that made the request
+// while another caller waits for the response.
 func TestRegistryOneCallersEndIsNotTheOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})

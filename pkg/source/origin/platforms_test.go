@@ -17,7 +17,7 @@ import (
 
 var linux = provider.Platform{OS: "linux", Arch: "amd64"}
 
-// lists are ways to be silent about platforms in the list of versions.
+// lists are lists of versions with incomplete platforms.
 var lists = map[string]func(entry map[string]any){
 	"missing": func(entry map[string]any) { delete(entry, "platforms") },
 	"null":    func(entry map[string]any) { entry["platforms"] = nil },
@@ -28,7 +28,7 @@ var lists = map[string]func(entry map[string]any){
 	"of no kind": func(entry map[string]any) { entry["platforms"] = []map[string]string{{"os": "Linux"}} },
 }
 
-// offer adds version 1.2.3 for haiku, linux and plan9.
+// offer adds version 1.2.3 for haiku, linux, and plan9.
 func (w *world) offer(t *testing.T, list func(map[string]any)) {
 	t.Helper()
 	r := w.release()
@@ -38,7 +38,8 @@ func (w *world) offer(t *testing.T, list func(map[string]any)) {
 	w.add(t, r)
 }
 
-// TestRegistryUnlistedPlatforms: the list of versions hides no package.
+// TestRegistryUnlistedPlatforms checks that packages are found even if the list of
+// versions omits their platforms.
 func TestRegistryUnlistedPlatforms(t *testing.T) {
 	t.Parallel()
 	for name, list := range lists {
@@ -56,7 +57,7 @@ func TestRegistryUnlistedPlatforms(t *testing.T) {
 				}
 				all, err := w.source().Release(t.Context(), w.address, version(t, "1.2.3"))
 				want := "[haiku_riscv64 linux_amd64 plan9_mips]"
-				if name == "partial" && o.NoPackages { // nothing tells of the others
+				if name == "partial" && o.NoPackages { // no document lists the other platforms
 					want = "[haiku_riscv64]"
 				}
 				if err != nil || fmt.Sprint(all.Platforms()) != want {
@@ -70,7 +71,8 @@ func TestRegistryUnlistedPlatforms(t *testing.T) {
 	}
 }
 
-// TestRegistryUnlistedCapabilities: what is known for less than a release costs.
+// TestRegistryUnlistedCapabilities covers facts that are available without reading the
+// complete release.
 func TestRegistryUnlistedCapabilities(t *testing.T) {
 	t.Parallel()
 	for name, list := range lists {
@@ -96,7 +98,7 @@ func TestRegistryUnlistedCapabilities(t *testing.T) {
 	}
 }
 
-// TestRegistryNamedPlatformsInPart: the error says what of them there is.
+// TestRegistryNamedPlatformsInPart checks that the error lists the available platforms.
 func TestRegistryNamedPlatformsInPart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -109,8 +111,8 @@ func TestRegistryNamedPlatformsInPart(t *testing.T) {
 	}
 }
 
-// TestRegistryUnlistedTrouble: an origin that lists no platforms and then refuses
-// documents is not one without packages.
+// TestRegistryUnlistedTrouble checks that failed documents are not reported as a
+// release without packages.
 func TestRegistryUnlistedTrouble(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -125,12 +127,13 @@ func TestRegistryUnlistedTrouble(t *testing.T) {
 	}
 }
 
-// TestRegistryManyPlatforms are refused before they are asked for.
+// TestRegistryManyPlatforms checks that too many platforms are rejected before they are
+// requested.
 func TestRegistryManyPlatforms(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	r := w.release()
-	r.Edit = func(p provider.Platform, doc map[string]any) { // each tells of others
+	r.Edit = func(p provider.Platform, doc map[string]any) { // each lists other platforms
 		for n := range 150 {
 			doc["packages"].(map[string]any)[fmt.Sprintf("%s%d_arch", p.OS, n)] = map[string]any{}
 		}
@@ -145,8 +148,8 @@ func TestRegistryManyPlatforms(t *testing.T) {
 	}
 }
 
-// TestRegistryCanonicalVersions: a version is asked for in its canonical form,
-// whatever the registry writes, and SHA256SUMS lists what the registry wrote.
+// TestRegistryCanonicalVersions checks that requests contain the canonical version,
+// while SHA256SUMS contains the version as listed.
 func TestRegistryCanonicalVersions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})

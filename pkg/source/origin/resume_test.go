@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// large is a zip of a bit more than 1 MiB.
+// large returns a zip of slightly more than 1 MiB.
 func large(t *testing.T) []byte {
 	t.Helper()
 	text := make([]byte, 1<<20)
@@ -26,15 +26,14 @@ func large(t *testing.T) []byte {
 	return zipOf(t, string(text))
 }
 
-// resumption is what the server does with each of the requests, and what the
-// reader gives.
+// resumption describes the server's faults and the expected result.
 type resumption struct {
 	name     string
-	faults   []origintest.Fault // of the first requests; those that follow are responded well
+	faults   []origintest.Fault // for the first requests; further requests succeed
 	options  origintest.Options
 	requests int
-	// transient reports whether the failure is worth another Open; nil where all
-	// arrives.
+	// transient is whether Open can be retried after the failure, or nil if the
+	// download succeeds.
 	transient *bool
 	as        any
 }
@@ -67,14 +66,14 @@ func resumptions(size int64) []resumption {
 	return all
 }
 
-// weakly returns the response a weak ETag, which is none for ranges.
+// weakly responds with a weak ETag, which is not valid for ranges.
 func weakly(fault origintest.Fault) origintest.Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		fault(w, r, func(w http.ResponseWriter, r *http.Request) { origintest.Rewrite("ETag", `W/"weak"`)(w, r, honest) })
 	}
 }
 
-// dated answers with a date of last change, and ranges for who knows it.
+// dated responds with a Last-Modified date, and serves ranges for this date.
 func dated(fault origintest.Fault) origintest.Fault {
 	const date = "Sat, 01 Feb 2025 03:04:05 GMT"
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
@@ -83,7 +82,7 @@ func dated(fault origintest.Fault) origintest.Fault {
 			return
 		}
 		r = r.Clone(r.Context())
-		r.Header.Del("If-Range") // what serves knows no dates
+		r.Header.Del("If-Range") // the handler does not support dates
 		w.Header().Set("Last-Modified", date)
 		if fault == nil {
 			honest(w, r)
@@ -93,7 +92,7 @@ func dated(fault origintest.Fault) origintest.Fault {
 	}
 }
 
-// TestZipGoesOnWhereItBrokeOff is over what servers do with a download.
+// TestZipGoesOnWhereItBrokeOff covers the faults of servers during a download.
 func TestZipGoesOnWhereItBrokeOff(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -125,7 +124,7 @@ func TestZipGoesOnWhereItBrokeOff(t *testing.T) {
 	}
 }
 
-// download reads a version's zip for haiku.
+// download reads the zip of a version for haiku.
 func (w *world) download(ctx context.Context, t *testing.T, of string) ([]byte, error) {
 	t.Helper()
 	s := w.source()
@@ -141,7 +140,7 @@ func (w *world) download(ctx context.Context, t *testing.T, of string) ([]byte, 
 	return io.ReadAll(body)
 }
 
-// TestZipTellsWhyItDoesNotGoOn shows the text for it.
+// TestZipTellsWhyItDoesNotGoOn checks the error message.
 func TestZipTellsWhyItDoesNotGoOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{ETags: true})
@@ -156,8 +155,8 @@ func TestZipTellsWhyItDoesNotGoOn(t *testing.T) {
 	}
 }
 
-// TestZipIsCancelledInTheMiddle: the context ends a download that hangs, and
-// nothing is asked again.
+// TestZipIsCancelledInTheMiddle checks that canceling the context ends a download that
+// hangs, without further requests.
 func TestZipIsCancelledInTheMiddle(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{ETags: true})
@@ -175,7 +174,7 @@ func TestZipIsCancelledInTheMiddle(t *testing.T) {
 	}
 }
 
-// cancelled is a context that has ended already.
+// cancelled returns a canceled context.
 func cancelled(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()

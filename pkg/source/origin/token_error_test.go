@@ -13,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// TestRegistryRefusesAToken: whichever request is refused, the error says where the
-// token is from; without one it is about no token.
+// TestRegistryRefusesAToken checks that errors of all requests name the source of the
+// token, and that errors without a token do not mention one.
 func TestRegistryRefusesAToken(t *testing.T) {
 	t.Parallel()
 	for name, kind := range map[string]origintest.Kind{"discovery": origintest.Discovery, "versions": origintest.Versions, "package": origintest.Package} {

@@ -64,7 +64,8 @@ func TestRegistryNeedsAToken(t *testing.T) {
 	}
 }
 
-// TestRegistryWithoutItsToken: who can't look the token up does not ask without.
+// TestRegistryWithoutItsToken checks that no request is made if looking up the token
+// fails.
 func TestRegistryWithoutItsToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -78,8 +79,8 @@ func TestRegistryWithoutItsToken(t *testing.T) {
 	}
 }
 
-// TestRegistryTokenStaysWithTheRegistry has files on another host, which is
-// reached by URL and by redirect: no Authorization may arrive there.
+// TestRegistryTokenStaysWithTheRegistry checks that files on another host, by URL or by
+// redirect, are requested without Authorization.
 func TestRegistryTokenStaysWithTheRegistry(t *testing.T) {
 	t.Parallel()
 	for name, redirected := range map[string]bool{"by URL": false, "by redirect": true} {
@@ -95,7 +96,7 @@ func TestRegistryTokenStaysWithTheRegistry(t *testing.T) {
 				w.origin.ServeHTTP(rw, r)
 			}))
 			r := w.release()
-			// One after the other, so that the canary can count.
+			// One platform at a time, so that the canary can count.
 			delete(r.Archives, plan9)
 			if redirected {
 				const files = "/files/acme/thing/1.2.3/terraform-provider-thing_1.2.3_"

@@ -21,12 +21,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// TestRegistryTellsWhatIsNotThere shows the texts for what users ask for and
-// the origin does not have.
+// TestRegistryTellsWhatIsNotThere checks the messages for content that the origin
+// registry does not have.
 func TestRegistryTellsWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
-	w.add(t, origintest.Release{Version: "0.0.1"}) // lists no platforms
+	w.add(t, origintest.Release{Version: "0.0.1"}) // has no platforms
 	w.add(t, origintest.Release{Version: "0.0.2"})
 	for name, test := range map[string]struct {
 		address, version string
@@ -57,7 +57,7 @@ func TestRegistryTellsWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestRegistryTellsOfTrouble shows the texts for an origin in trouble.
+// TestRegistryTellsOfTrouble checks the messages for faulty origin registries.
 func TestRegistryTellsOfTrouble(t *testing.T) {
 	t.Parallel()
 	const list = "listing versions of HOST/acme/thing: "
@@ -118,7 +118,7 @@ func TestRegistryTellsOfTrouble(t *testing.T) {
 			w := newWorld(t, origintest.Options{})
 			w.origin.Misbehave(test.kind, test.fault, -1)
 			s := w.source()
-			// One platform, or which one fails first is chance.
+			// With one platform, the first error is deterministic.
 			r, err := s.Release(t.Context(), w.address, version(t, "1.2.3"), haiku)
 			if err == nil {
 				_, _, err = s.Open(t.Context(), r.Packages[0])
@@ -206,8 +206,8 @@ func TestRegistryTroubleThatPasses(t *testing.T) {
 	}
 }
 
-// TestRegistryZipsThatAreWrong shows that no wrong zip arrives whole, and which
-// failures are worth another Open.
+// TestRegistryZipsThatAreWrong checks that no corrupt zip is returned completely, and
+// after which failures Open can be retried.
 func TestRegistryZipsThatAreWrong(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -22,13 +22,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// Platforms that no test machine has, and values of texts.
+// Platforms that no test machine has, and parsed values.
 var (
 	haiku, plan9            = nouns.Haiku, nouns.Plan9
 	address, version, zipOf = nouns.Address, nouns.Version, nouns.Zip
 )
 
-// world is an origin with a few releases, and what a user has to reach it.
+// world is an origin registry with a few releases, and a client configuration for it.
 type world struct {
 	ca      *testca.CA
 	origin  *origintest.Origin
@@ -38,8 +38,8 @@ type world struct {
 	options origin.Options
 }
 
-// newWorld starts an origin that has acme/thing: 1.2.3 for two platforms,
-// some older versions, a pre-release, and an entry that is no version.
+// newWorld starts an origin registry with acme/thing: 1.2.3 for two platforms, some
+// older versions, a pre-release, and an invalid version.
 func newWorld(t *testing.T, o origintest.Options) *world {
 	t.Helper()
 	ca, err := testca.New()
@@ -60,7 +60,7 @@ func newWorld(t *testing.T, o origintest.Options) *world {
 	return w
 }
 
-// release returns version 1.2.3, to be added again with changes.
+// release returns version 1.2.3, which tests can change and add again.
 func (w *world) release() origintest.Release {
 	return origintest.Release{
 		Version: "1.2.3", Protocols: []string{"6.0", "5.0"},
@@ -77,7 +77,7 @@ func (w *world) add(t *testing.T, r origintest.Release) {
 	}
 }
 
-// useClient sets a client with other options that trusts the servers of the world.
+// useClient sets a client that trusts the servers of the world, with other options.
 func (w *world) useClient(t *testing.T, o httpclient.Options) {
 	t.Helper()
 	o.CAFile = filepath.Join(t.TempDir(), "ca.pem")
@@ -97,7 +97,7 @@ func (w *world) host() string { return strings.TrimPrefix(w.server.URL, "https:/
 
 func (w *world) source() *origin.Source { return origin.New(w.options) }
 
-// read takes everything out of the source that there is of 1.2.3.
+// read reads everything about 1.2.3 from the source.
 func (w *world) read(t *testing.T) (provider.Release, error) {
 	t.Helper()
 	s := w.source()
@@ -119,12 +119,12 @@ func (w *world) read(t *testing.T) (provider.Release, error) {
 	return r, nil
 }
 
-// text returns an error's text without what changes from run to run.
+// text returns an error's message without variable parts.
 func (w *world) text(err error) string {
 	return strings.ReplaceAll(fmt.Sprint(err), w.host(), "HOST")
 }
 
-// serve starts a TLS server on loopback.
+// serve starts a TLS server on a loopback address.
 func serve(t *testing.T, ca *testca.CA, h http.Handler) *httptest.Server {
 	t.Helper()
 	config, err := ca.ServerConfig("127.0.0.1", "localhost")
