@@ -52,7 +52,7 @@ var rows = map[string][]string{
 		"internal/atomicfile", "internal/packagezip", "internal/schedule", "internal/stricthcl",
 	},
 	"pkg/mirror":   {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/template", "internal/schedule"},
-	"pkg/approval": {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source/oci", "internal/bounded"},
+	"pkg/approval": {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "internal/bounded"},
 	"pkg/publish": {
 		"pkg/approval", "pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/sums", "pkg/template",
 		"internal/atomicfile", "internal/bounded", "internal/extprog", "internal/memo", "internal/packagezip", "internal/schedule", "internal/transfer",

@@ -16,18 +16,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// run is the whole program but for the process around it.
+// run runs the program and returns its exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	app := newApp(stdout, stderr)
 	ordered, variables, err := commandline.Read(app, args, os.Getenv)
-	run := sharedBy(app)
+	run := stateOf(app)
 	run.variables = variables
 	if err == nil {
 		err = app.RunContext(ctx, ordered)
 	}
-	if !run.printing {
-		err = commandline.NameVariables(err, variables)
-		if err != nil && commandline.AsksJSON(app, args, os.Getenv) { // which no command has printed
+	if !run.reporting {
+		err = commandline.WithVariables(err, variables)
+		if err != nil && commandline.WantsJSON(app, args, os.Getenv) {
 			out, problem := report.New(report.Options{Stdout: stdout, Format: report.JSON, Quiet: true})
 			if problem == nil {
 				problem = out.PrintError(err)
@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil, reported && exit.Child:
 	case ctx.Err() != nil:
-		_, _ = fmt.Fprintln(stderr, "tofu-oci: interrupted; nothing half-written was left, run the same command again to go on")
+		_, _ = fmt.Fprintln(stderr, "tofu-oci: interrupted; no partial results were left behind; rerun the command to continue")
 	case !reported:
 		_, _ = fmt.Fprint(stderr, report.Printable(explain.Text(err, explain.Hint(err))))
 	}
@@ -48,47 +48,49 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// shared is what the parts of a run have in common, beside what the library hands on.
-type shared struct {
-	// variables are the variables that set flags, by the names of those.
+// state is the state of a run that actions share.
+type state struct {
+	// variables maps the names of flags set by environment variables to the variables.
 	variables map[string]string
 	// debug is nil without --debug.
 	debug *report.Debug
-	// printing reports that an action prints, which also prints its errors as JSON.
-	printing bool
+	// reporting reports that an action runs, which prints its own errors as JSON.
+	reporting bool
 }
 
-// sharedKey is where an app keeps it.
-const sharedKey = "shared"
+// stateKey is the key of the [state] in the metadata of an app.
+const stateKey = "state"
 
-func sharedBy(app *cli.App) *shared { return app.Metadata[sharedKey].(*shared) }
+func stateOf(app *cli.App) *state { return app.Metadata[stateKey].(*state) }
 
 func newApp(stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
 		Name:  "tofu-oci",
-		Usage: "bring OpenTofu providers into OCI registries, and out again, verified",
+		Usage: "mirror OpenTofu providers to OCI registries, and install and verify them",
 		Description: strings.TrimSpace(`
-A PROVIDER is [HOST/]NAMESPACE/TYPE[@CONSTRAINT], as in hashicorp/aws,
-hashicorp/aws@5.64.0 or 'hashicorp/aws@~> 5.0, != 5.10.0'. The default host is
-registry.opentofu.org. It means the newest release that meets the constraint.
-Pre-releases count only where they are named exactly: hashicorp/aws@6.0.0-beta1.
+It also publishes your own providers and serves them to clients without OCI support.
 
-A REPO is a repository template that makes an OCI repository's name of an
-address: ghcr.io/acme/providers/{namespace}/{type}, the same with ${namespace}
-as OpenTofu writes it, or oci-layout:DIR/{namespace}/{type} for an OCI image
-layout on disk. It may use {hostname}, {namespace} and {type}.
+A PROVIDER is [HOST/]NAMESPACE/TYPE[@CONSTRAINT], such as hashicorp/aws,
+hashicorp/aws@5.64.0, or 'hashicorp/aws@~> 5.0, != 5.10.0'. The default host is
+registry.opentofu.org. It selects the newest release that meets the constraint.
+Pre-releases must be specified exactly: hashicorp/aws@6.0.0-beta1.
 
-Flags stand anywhere: before the command, after it, or after its arguments. A flag
-takes one value and can be given once, unless its help says "(repeatable)". Where
-the command line has not got a flag, the variable counts that the flag's help names,
-such as TOFU_OCI_FROM for --from, unless it is empty. A switch is true or false
-there; several values stand one a line, or in one line between commas.
+A REPO is a template that maps a provider to an OCI repository, such as
+ghcr.io/acme/providers/{namespace}/{type}, or oci-layout:DIR/{namespace}/{type} for an
+OCI image layout on disk. It can contain {hostname}, {namespace}, and {type}.
 
-Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 some items failed and
-some were done, 4 verification failed or conflict, 5 not found,
-6 not authorized, 130 interrupted.`),
+Flags can appear anywhere on the command line. Unless its description says
+"(repeatable)", a flag can be given only once. The environment variable TOFU_OCI_FLAG
+sets --flag, for example TOFU_OCI_DRY_RUN=true sets --dry-run. In a variable, separate
+the values of a repeatable flag by commas.
+
+Exit codes: 0 success, 1 failure, 2 invalid usage or configuration, 3 some items failed
+and some succeeded, 4 verification failed or conflict, 5 not found, 6 access denied,
+130 interrupted.
+
+Details: ` + docs + `cli.md`),
 		Commands:                  []*cli.Command{mirrorCommand(), publishCommand(), pullCommand(), copyCommand(), listCommand(), promoteCommand(), denyCommand(), lockCommand(), execCommand(), verifyCommand(), serveCommand(), trustCommand(), tofurcCommand(), doctorCommand(), loginCommand(), logoutCommand(), cacheCommand(), completionCommand(), manCommand(), versionCommand()},
-		Metadata:                  map[string]any{sharedKey: &shared{}},
+		Metadata:                  map[string]any{stateKey: &state{}},
 		Writer:                    stdout,
 		ErrWriter:                 stderr,
 		HideVersion:               true, // --version is the version command
@@ -96,17 +98,20 @@ some were done, 4 verification failed or conflict, 5 not found,
 		ExitErrHandler:            func(*cli.Context, error) {},
 		Action:                    cli.ShowAppHelp,
 	}
-	commandline.Prepare(app, func(command *cli.Command) {
+	commandline.Prepare(app, commandline.Width(stdout), func(command *cli.Command) {
 		command.Flags = append(command.Flags, debugFlag())
 		command.Before = func(c *cli.Context) error {
 			for _, warning := range commandline.UnknownVariables(app.Commands, os.Environ(), passphraseVariable) {
 				_, _ = fmt.Fprintln(stderr, report.Printable(report.OneLine("warning: "+warning)))
 			}
-			return beginDebug(c)
+			return startDebug(c)
 		}
 	})
 	return app
 }
+
+// docs is the URL of the documentation.
+const docs = "https://github.com/tofu-oci/tofu-oci/blob/main/docs/"
 
 // usagef returns an error about the command line or the configuration.
 func usagef(format string, args ...any) error {

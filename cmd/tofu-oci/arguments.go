@@ -1,11 +1,13 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/text"
@@ -13,38 +15,116 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// requirements reads the PROVIDERs, of which there has to be one.
-func requirements(c *cli.Context, out *report.Report) ([]provider.Requirement, error) {
-	if !namesProviders(c) {
-		or := ""
-		switch listed := commandline.FlagNamed(c.Command, "sources") != nil; {
-		case listed && commandline.FlagNamed(c.Command, "lock-file") != nil:
-			or = ", --sources FILE or --lock-file FILE"
-		case listed:
-			or = ", or --sources FILE"
-		}
-		return nil, usagef("name at least one PROVIDER, such as hashicorp/null%s; see tofu-oci %s --help", or, c.Command.Name)
-	}
-	return named(c, c.Args().Slice(), out)
+func fromFlag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: "from", Category: commandline.GroupSelection, Usage: usage}
 }
 
-func parseRequirements(args []string) ([]provider.Requirement, error) {
+func toFlag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: "to", Category: commandline.GroupSelection, Usage: usage}
+}
+
+func sourcesFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "sources", Category: commandline.GroupSelection, Usage: "read PROVIDERs from `FILE`; - is stdin (repeatable)"}
+}
+
+func lockFileFlag(usage string) cli.Flag {
+	return &cli.StringSliceFlag{Name: "lock-file", Category: commandline.GroupSelection, Usage: usage}
+}
+
+func platformFlag(usage string) cli.Flag {
+	return &cli.StringSliceFlag{Name: "platform", Category: commandline.GroupSelection, Usage: usage}
+}
+
+// versionFlags returns the flags that select versions.
+func versionFlags(versions string) []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "latest", Category: commandline.GroupSelection, Usage: "the newest `N` " + versions},
+		&cli.BoolFlag{Name: "all", Category: commandline.GroupSelection, Usage: "all " + versions + " except pre-releases"},
+	}
+}
+
+func aliasFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "alias", Category: commandline.GroupSelection, Usage: "`REQUESTED=STORED`: accept releases of STORED as REQUESTED (repeatable)"}
+}
+
+func minAgeFlag() cli.Flag {
+	return &cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"}
+}
+
+func dryRunFlag(usage string) cli.Flag {
+	return &cli.BoolFlag{Name: "dry-run", Category: commandline.GroupOperation, Usage: usage}
+}
+
+func failFastFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "fail-fast", Category: commandline.GroupOperation, Usage: "start nothing new after the first failure"}
+}
+
+// requiredProviders returns the PROVIDERs of the command line and of --sources. It returns
+// an error if there are none.
+func requiredProviders(c *cli.Context, out *report.Report) ([]provider.Requirement, error) {
+	if !hasProviders(c) {
+		or := ""
+		switch sources := commandline.FlagNamed(c.Command, "sources") != nil; {
+		case sources && commandline.FlagNamed(c.Command, "lock-file") != nil:
+			or = ", --sources FILE, or --lock-file FILE"
+		case sources:
+			or = ", or --sources FILE"
+		}
+		return nil, usagef("specify at least one PROVIDER, such as hashicorp/null%s; see tofu-oci %s --help", or, c.Command.Name)
+	}
+	return providers(c, c.Args().Slice(), out)
+}
+
+// hasProviders reports whether PROVIDERs are specified as arguments or in a file.
+func hasProviders(c *cli.Context) bool { return c.Args().Present() || c.IsSet("sources") }
+
+// providers returns the PROVIDERs among args, followed by the PROVIDERs of --sources.
+// Duplicates are omitted.
+func providers(c *cli.Context, args []string, out *report.Report) ([]provider.Requirement, error) {
 	var wanted []provider.Requirement
+	places := map[string]string{}
 	for _, arg := range args {
 		r, err := provider.ParseRequirement(arg)
 		if err != nil {
 			return nil, usagef("%w", err)
 		}
 		wanted = append(wanted, r)
+		places[r.String()] = "on the command line"
+	}
+	files := c.StringSlice("sources")
+	if first := slices.Index(files, catalog.Stdin); first >= 0 && slices.Contains(files[first+1:], catalog.Stdin) {
+		return nil, usagef("--sources - cannot be repeated")
+	}
+	for _, file := range files {
+		listed, err := catalog.ReadSources(file, c.App.Reader)
+		if err != nil {
+			return nil, usagef("--sources: %w", err)
+		}
+		for _, s := range listed {
+			if place, duplicate := places[s.Requirement.String()]; duplicate {
+				out.Note("%s: %s is already specified %s", s.Place, s.Requirement, place)
+				continue
+			}
+			places[s.Requirement.String()] = "in " + s.Place
+			wanted = append(wanted, s.Requirement)
+		}
 	}
 	return wanted, nil
 }
 
-// repositoryTemplate reads --to or --from.
+func addresses(wanted []provider.Requirement) []provider.Address {
+	var as []provider.Address
+	for _, r := range wanted {
+		as = append(as, r.Address)
+	}
+	return as
+}
+
+// repositoryTemplate parses --to or --from.
 func repositoryTemplate(c *cli.Context, flag string) (template.Template, error) {
 	text := c.String(flag)
 	if text == "" {
-		return template.Template{}, usagef("--%s is missing: write the repository template, such as --%s ghcr.io/acme/providers/{namespace}/{type} or --%s oci-layout:mirror/{namespace}/{type}", flag, flag, flag)
+		return template.Template{}, missingTemplate(flag)
 	}
 	t, err := template.Parse(text)
 	if err != nil {
@@ -53,12 +133,16 @@ func repositoryTemplate(c *cli.Context, flag string) (template.Template, error) 
 	return t, nil
 }
 
-// platforms reads --platform.
+func missingTemplate(flag string) error {
+	return usagef("missing --%s: specify a repository template, such as --%s ghcr.io/acme/providers/{namespace}/{type} or --%s oci-layout:mirror/{namespace}/{type}", flag, flag, flag)
+}
+
+// platforms parses --platform.
 func platforms(c *cli.Context) ([]provider.Platform, error) {
 	var ps []provider.Platform
-	for _, text := range c.StringSlice("platform") {
-		for one := range strings.SplitSeq(text, ",") {
-			p, err := parsePlatform(strings.TrimSpace(one))
+	for _, list := range c.StringSlice("platform") {
+		for text := range strings.SplitSeq(list, ",") {
+			p, err := parsePlatform(strings.TrimSpace(text))
 			if err != nil {
 				return nil, err
 			}
@@ -68,11 +152,11 @@ func platforms(c *cli.Context) ([]provider.Platform, error) {
 	return provider.SortPlatforms(ps), nil
 }
 
-// parsePlatform reads OS_ARCH, and OS/ARCH as container tools write it.
+// parsePlatform parses OS_ARCH. It also accepts OS/ARCH, the notation of container tools.
 func parsePlatform(s string) (provider.Platform, error) {
 	p, err := provider.ParsePlatform(strings.Replace(s, "/", "_", 1))
 	if system, arch, ok := text.Platform(s); ok && (err != nil || system != p.OS || strings.Contains(p.Arch, "_")) {
-		return p, usagef("--platform %s: must be OS_ARCH as OpenTofu names it; did you mean %s_%s?", s, system, arch)
+		return p, usagef("invalid --platform %q: want OS_ARCH; did you mean %s_%s?", s, system, arch)
 	}
 	if err != nil {
 		return p, usagef("--platform: %w", err)
@@ -80,25 +164,21 @@ func parsePlatform(s string) (provider.Platform, error) {
 	return p, nil
 }
 
-// newestOf reads --all and --latest: how many versions a PROVIDER means, 0 for all.
-func newestOf(c *cli.Context, otherwise int) (int, error) {
+// latest returns the number of versions that --all or --latest selects per PROVIDER, or
+// otherwise if neither is set. Zero means all versions.
+func latest(c *cli.Context, otherwise int) (int, error) {
 	switch {
 	case c.Bool("all"):
 		return 0, nil
 	case !c.IsSet("latest"):
 		return otherwise, nil
 	case c.Int("latest") < 1:
-		return 0, usagef("--latest %d: must be at least 1", c.Int("latest"))
+		return 0, usagef("invalid --latest %d: want at least 1", c.Int("latest"))
 	}
 	return c.Int("latest"), nil
 }
 
-// aliasFlag is that of every command that looks at whose release an artifact is.
-func aliasFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "alias", Usage: "let releases that are stored as one provider stand for another that is asked for: `REQUESTED=STORED`, addresses or patterns of one type (repeatable)"}
-}
-
-// aliases reads --alias.
+// aliases parses --alias.
 func aliases(c *cli.Context) (provider.Aliases, error) {
 	var all provider.Aliases
 	for _, text := range c.StringSlice("alias") {
@@ -111,15 +191,7 @@ func aliases(c *cli.Context) (provider.Aliases, error) {
 	return all, nil
 }
 
-// minAgeFlag returns the flag of all commands that choose versions by themselves.
-func minAgeFlag() cli.Flag {
-	return &cli.StringFlag{
-		Name:  "min-age",
-		Usage: "hold back versions that were published less than `DURATION` ago, such as 72h or 3d, by their origin's date; what is named exactly or locked passes",
-	}
-}
-
-// minAge reads --min-age; 0 where it is not given.
+// minAge parses --min-age. The default is zero.
 func minAge(c *cli.Context) (time.Duration, error) {
 	text := c.String("min-age")
 	if text == "" {

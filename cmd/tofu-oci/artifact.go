@@ -7,44 +7,43 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// artifactFlags are those of every command that writes artifacts.
+// artifactFlags returns the flags of commands that create artifacts.
 func artifactFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "source-url", Usage: "`URL` for org.opencontainers.image.source, which GHCR links packages by (default: the CI's repository)"},
-		&cli.StringSliceFlag{Name: "annotation", Usage: "annotate the index with `KEY=VALUE` (repeatable)"},
-		&cli.StringFlag{Name: "sbom-program", Usage: "make each package's SBOM with `PROGRAM`, which writes it to stdout; {zip}, {dir} and {binary} stand for the package's files"},
+		&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "`URL`: source annotation (default: CI repository)"},
+		&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupContent, Usage: "annotate the index with `KEY=VALUE` (repeatable)"},
+		&cli.StringFlag{Name: "sbom-program", Category: commandline.GroupContent, Usage: "generate an SBOM of each package with `PROGRAM`"},
 		missingRepositoryFlag(),
 		digestFileFlag(),
 	}
 }
 
-// missingRepositoryFlag and digestFileFlag are those of every command that writes into
-// repositories.
 func missingRepositoryFlag() cli.Flag {
-	return &cli.StringFlag{Name: "on-missing-repository", Usage: "run `PROGRAM` when the registry has no such repository, then try again; {registry} and {repository} stand for its name"}
+	return &cli.StringFlag{Name: "on-missing-repository", Category: commandline.GroupOperation, Usage: "create missing repositories with `PROGRAM`"}
 }
 
 func digestFileFlag() cli.Flag {
-	return &cli.StringFlag{Name: "digest-file", Usage: "write the index digests to `FILE`, one a line"}
+	return &cli.StringFlag{Name: "digest-file", Category: commandline.GroupOutput, Usage: "write the index digests to `FILE`, one per line"}
 }
 
-// checkFlag says how hard to look, of some levels.
-func checkFlag(levels string) cli.Flag {
-	return &cli.StringFlag{Name: "check-level", Value: repository.DepthBlobs.String(), Usage: "how hard a version that is there is looked at: `LEVEL` " + levels + ", see above"}
+// checkLevelFlag returns the flag for the check level. levels lists its values.
+func checkLevelFlag(levels string) cli.Flag {
+	return &cli.StringFlag{Name: "check-level", Category: commandline.GroupOperation, Value: repository.DepthBlobs.String(), Usage: "`LEVEL`: how to check existing versions: " + levels}
 }
 
-// checkOption reads --check-level, for which --digest-file counts too.
+// checkOption parses --check-level. It also removes the file of --digest-file, so that a
+// failed run does not leave the digests of an earlier run.
 func checkOption(c *cli.Context, o *publish.Options) error {
-	// A failed run must not leave the digests of an earlier one.
 	if file := c.String("digest-file"); file != "" {
 		info, err := os.Stat(file)
 		if err == nil && info.IsDir() {
-			return usagef("--digest-file: %s is a directory where a file has to be", file)
+			return usagef("--digest-file: %s is a directory", file)
 		}
 		if err == nil && info.Mode().IsRegular() {
 			if err := os.Remove(file); err != nil {
@@ -59,7 +58,7 @@ func checkOption(c *cli.Context, o *publish.Options) error {
 	return nil
 }
 
-// artifactOptions reads --check-level and all of them but the programs.
+// artifactOptions parses --check-level and the flags of [artifactFlags] except programs.
 func artifactOptions(c *cli.Context, o *publish.Options) error {
 	if err := checkOption(c, o); err != nil {
 		return err
@@ -71,10 +70,10 @@ func artifactOptions(c *cli.Context, o *publish.Options) error {
 	for _, text := range c.StringSlice("annotation") {
 		key, value, found := strings.Cut(text, "=")
 		if !found || key == "" {
-			return usagef("--annotation %s: must be KEY=VALUE", text)
+			return usagef("invalid --annotation %q: want KEY=VALUE", text)
 		}
 		if key == ocispec.AnnotationSource {
-			return usagef("--annotation %s: use --source-url, which annotates the manifests too", key)
+			return usagef("--annotation %s: use --source-url, which also annotates the manifests", key)
 		}
 		if err := o.Index.Annotate(key, value); err != nil {
 			return usagef("--annotation: %w", err)
@@ -83,8 +82,8 @@ func artifactOptions(c *cli.Context, o *publish.Options) error {
 	return nil
 }
 
-// opened opens a target, with the programs that flags name for it.
-func (cmd *command) opened(o publish.Options, ref template.Reference) (repository.Repository, publish.Options, error) {
+// openTarget opens a target repository and sets the programs that flags specify for it.
+func (cmd *command) openTarget(o publish.Options, ref template.Reference) (repository.Repository, publish.Options, error) {
 	repo, err := repository.Open(ref, cmd.repos)
 	if err != nil {
 		return nil, o, err
@@ -104,7 +103,8 @@ func (cmd *command) opened(o publish.Options, ref template.Reference) (repositor
 	return repo, o, nil
 }
 
-// sourceURLFromCI knows the repository that GitHub's and GitLab's CI run for.
+// sourceURLFromCI returns the URL of the repository that a GitHub Actions or GitLab CI/CD job
+// runs for.
 func sourceURLFromCI(env func(string) string) string {
 	if server, repository := env("GITHUB_SERVER_URL"), env("GITHUB_REPOSITORY"); server != "" && repository != "" {
 		return server + "/" + repository

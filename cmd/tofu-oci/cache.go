@@ -15,51 +15,54 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// cacheFlag names the cache; usage says what a command does with it.
 func cacheFlag(usage string) cli.Flag {
-	return &cli.StringFlag{Name: "cache", Usage: usage}
+	return &cli.StringFlag{Name: "cache", Category: commandline.GroupTransfer, Usage: usage}
 }
 
-// openCache opens the cache of a run; nil is none. exec always has one.
+func verifyCacheFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "verify-cache", Category: commandline.GroupTransfer, Usage: "rehash cached files even if they look unchanged"}
+}
+
+// openCache opens the cache of a run. It returns nil without --cache, except for exec, which
+// always uses a cache.
 func openCache(c *cli.Context, out *report.Report) (*store.Store, error) {
 	dir := c.String("cache")
 	if c.Command.Name == commandline.Exec {
 		var err error
-		if dir, err = userCache(c); err != nil {
+		if dir, err = cacheDir(c); err != nil {
 			return nil, err
 		}
 	}
 	if dir == "" {
 		return nil, nil
 	}
-	recheck := c.Bool("recheck") && c.Command.Name != "mirror" // where it is about the origin
-	return openStore(dir, storeOptions(out, recheck))
+	return openStore(dir, storeOptions(out, c.Bool("verify-cache")))
 }
 
-// userCache is the cache that is named, or else that of the user.
-func userCache(c *cli.Context) (dir string, err error) {
+// cacheDir returns the directory of --cache or, without the flag, the user's cache.
+func cacheDir(c *cli.Context) (dir string, err error) {
 	if dir = c.String("cache"); dir != "" {
 		return dir, nil
 	}
 	user, err := os.UserCacheDir()
 	if err != nil {
-		return "", usagef("there is no directory for caches, so name one with --cache DIR or TOFU_OCI_CACHE: %w", err)
+		return "", usagef("finding the user's cache directory: %w; specify a directory with --cache DIR or TOFU_OCI_CACHE", err)
 	}
 	return filepath.Join(user, "tofu-oci"), nil
 }
 
-func storeOptions(out *report.Report, recheck bool) store.Options {
+func storeOptions(out *report.Report, verify bool) store.Options {
 	return store.Options{
-		Recheck: recheck,
+		Recheck: verify,
 		OnDamaged: func(path string, why error) {
-			out.Warn("%s in the cache was damaged, and comes from the source: %v", path, why)
+			out.Warn("%s in the cache is damaged and is fetched again: %v", path, why)
 		},
 		OnFailed: func(err error) {
 			remedy := ""
 			if errors.Is(err, syscall.ENOSPC) {
-				remedy = "; tofu-oci cache prune removes what was not used for long"
+				remedy = "; run tofu-oci cache prune to remove old files"
 			}
-			out.Warn("the cache keeps nothing more in this run: %v%s", err, remedy)
+			out.Warn("nothing more is cached in this run: %v%s", err, remedy)
 		},
 	}
 }
@@ -75,16 +78,13 @@ func openStore(dir string, o store.Options) (*store.Store, error) {
 func cacheCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "cache",
-		Usage:     "show what a cache holds, or remove from it",
-		ArgsUsage: "info | prune [--cache DIR] [FLAG...]",
+		Usage:     "show the contents of a cache, or remove old files",
+		ArgsUsage: "info | prune [FLAG...]",
 		Description: strings.TrimSpace(`
-A cache is a directory that pull --cache and exec fill: zips, and what they
-unpack to. Whatever is in it is neither fetched nor unpacked again, by any
-command of any process that names the same directory. pull takes files out of it
-as copies, which share their blocks on disks that can do that (btrfs, XFS, APFS).
-The programs that exec starts link to the cache from .terraform; its mirrors are
-directories of such links. Without --cache or TOFU_OCI_CACHE only exec has a
-cache, tofu-oci in the user's directory for caches, which this is about then.`),
+A cache is a directory of downloaded and unpacked packages that commands and processes can
+share. By default, only exec uses one, in the user's cache directory.
+
+Details: ` + docs + `concepts.md`),
 		Subcommands: []*cli.Command{cacheInfoCommand(), cachePruneCommand()},
 	}
 }
@@ -92,59 +92,56 @@ cache, tofu-oci in the user's directory for caches, which this is about then.`),
 func cacheInfoCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "info",
-		Usage:     "show how much a cache holds, and when it was used",
+		Usage:     "show the size of a cache and when it was last used",
 		ArgsUsage: "[--cache DIR] [FLAG...]",
 		Description: strings.TrimSpace(`
-Counts what the cache holds. Sizes are those of the files; copies that share
-their blocks with others take less on the disk.
+File sizes are summed up; copies that share disk blocks use less space.
 
 Examples:
-   # that of exec
+   # the cache of exec
    tofu-oci cache info
 
-   # that of a pipeline
-   TOFU_OCI_CACHE=/ci/cache tofu-oci cache info --output json`),
-		Flags:  slices.Concat([]cli.Flag{cacheFlag("count what is in `DIR` (default: the cache of exec)")}, outputFlags()),
-		Action: printing(cacheInfo),
+   # the cache of a pipeline
+   tofu-oci cache info --cache /ci/cache --output json`),
+		Flags:  slices.Concat([]cli.Flag{cacheFlag("the cache in `DIR` (default: the cache of exec)")}, outputFlags()),
+		Action: withReport(cacheInfo),
 	}
 }
 
 func cachePruneCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "prune",
-		Usage:     "remove from a cache what was not used for long",
-		ArgsUsage: "[--cache DIR] --max-size SIZE | --max-age DURATION [FLAG...]",
+		Usage:     "remove packages from a cache that were not used recently",
+		ArgsUsage: "--max-size SIZE | --max-age DURATION [FLAG...]",
 		Description: strings.TrimSpace(`
-Removes what was last used longer than --max-age ago, and then the least
-recently used until the rest has at most --max-size. What a running process is
-using stays. A .terraform directory that links to what was removed needs another
-tofu-oci exec -- tofu init.
+Packages in use by a running process are kept.
 
-SIZE is a number of bytes, or has a unit: 500MB, 20GB, 1.5GiB. DURATION is as in
-36h or 30d.
+If a .terraform directory links to a removed package, run tofu-oci exec -- tofu init
+again.
 
 Examples:
-   # once a night
+   # a nightly job
    tofu-oci cache prune --cache /ci/cache --max-age 30d --max-size 20GB
 
-   # see what would go
+   # a preview
    tofu-oci cache prune --cache /ci/cache --max-size 5GB --dry-run`),
 		Flags: slices.Concat([]cli.Flag{
-			cacheFlag("remove from `DIR` (default: the cache of exec)"),
-			&cli.StringFlag{Name: "max-size", Usage: "let `SIZE` stay at most"},
-			&cli.StringFlag{Name: "max-age", Usage: "let stay what was used in the last `DURATION`"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "remove nothing, and say what would be removed"},
+			cacheFlag("the cache in `DIR` (default: the cache of exec)"),
+			&cli.StringFlag{Name: "max-size", Category: commandline.GroupSelection, Usage: "remove the least recently used packages until the rest is at most `SIZE`, such as 500MB or 1.5GiB"},
+			&cli.StringFlag{Name: "max-age", Category: commandline.GroupSelection, Usage: "remove packages not used for `DURATION`, such as 36h or 30d"},
+			dryRunFlag("remove nothing, and print what would be removed"),
 		}, outputFlags()),
-		Action: printing(cachePrune),
+		Action: withReport(cachePrune),
 	}
 }
 
-// namedStore opens the cache that a command is about: that of exec, if none is named.
-func namedStore(c *cli.Context) (*store.Store, error) {
+// openNamedCache opens the cache that a cache command inspects. The default is the cache of
+// exec.
+func openNamedCache(c *cli.Context) (*store.Store, error) {
 	if c.Args().Present() {
-		return nil, usagef("%q is no flag: name the cache with --cache DIR; see tofu-oci cache %s --help", c.Args().First(), c.Command.Name)
+		return nil, usagef("unexpected argument %q; specify the cache with --cache DIR; see tofu-oci cache %s --help", c.Args().First(), c.Command.Name)
 	}
-	dir, err := userCache(c)
+	dir, err := cacheDir(c)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +149,7 @@ func namedStore(c *cli.Context) (*store.Store, error) {
 }
 
 func cacheInfo(c *cli.Context, out *report.Report) error {
-	s, err := namedStore(c)
+	s, err := openNamedCache(c)
 	if err != nil {
 		return err
 	}
@@ -164,13 +161,13 @@ func cacheInfo(c *cli.Context, out *report.Report) error {
 }
 
 func cachePrune(c *cli.Context, out *report.Report) error {
-	s, err := namedStore(c)
+	s, err := openNamedCache(c)
 	if err != nil {
 		return err
 	}
 	o := store.PruneOptions{DryRun: c.Bool("dry-run")}
 	if !c.IsSet("max-size") && !c.IsSet("max-age") {
-		return usagef("name a limit: --max-size SIZE, --max-age DURATION, or both")
+		return usagef("missing limit: specify --max-size SIZE, --max-age DURATION, or both")
 	}
 	if c.IsSet("max-size") {
 		limit, err := commandline.ParseSize(c.String("max-size"))

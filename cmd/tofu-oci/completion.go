@@ -12,14 +12,13 @@ import (
 func completionCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
-		Usage:     "print a script that completes commands, flags and their values in a shell",
+		Usage:     "print a shell completion script",
 		ArgsUsage: "bash|zsh|fish|powershell",
 		Description: strings.TrimSpace(`
-The script belongs where the shell looks for such scripts. It does not start
-tofu-oci; write it again after an upgrade. Packages of tofu-oci bring it along.
+The packages of tofu-oci already include it. After an upgrade, generate the script again.
 
 Examples:
-   # bash, with the package bash-completion; without it, source the file
+   # bash, with the bash-completion package
    mkdir -p ~/.local/share/bash-completion/completions
    tofu-oci completion bash > ~/.local/share/bash-completion/completions/tofu-oci
 
@@ -39,10 +38,10 @@ Examples:
 
 func completion(c *cli.Context) error {
 	program := commandline.Describe(c.App, buildDate())
-	write := map[string]func() string{"bash": program.Bash, "zsh": program.Zsh, "fish": program.Fish, "powershell": program.PowerShell}[c.Args().First()]
-	if write == nil || c.NArg() > 1 {
-		return usagef("name one shell: bash, zsh, fish, powershell; see tofu-oci completion --help")
+	script := map[string]func() string{"bash": program.Bash, "zsh": program.Zsh, "fish": program.Fish, "powershell": program.PowerShell}[c.Args().First()]
+	if script == nil || c.NArg() > 1 {
+		return usagef("specify one shell: bash, zsh, fish, or powershell; see tofu-oci completion --help")
 	}
-	_, err := io.WriteString(c.App.Writer, write())
+	_, err := io.WriteString(c.App.Writer, script())
 	return err
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// cliConfiguration reads OpenTofu's CLI configuration, from where OpenTofu does or
-// from --config.
+// cliConfiguration reads OpenTofu's CLI configuration from the file of --config or, without
+// the flag, from the files that OpenTofu reads.
 func cliConfiguration(c *cli.Context, out *report.Report) (cliconfig.Config, error) {
 	files, config, err := readConfiguration(c.String("config"))
 	out.Debug.Configuration(files)
 	if err != nil {
-		return config, ofConfig(c, err)
+		return config, configError(c, err)
 	}
 	for _, n := range config.Notes {
 		out.Note("%s", n)
@@ -25,19 +25,19 @@ func cliConfiguration(c *cli.Context, out *report.Report) (cliconfig.Config, err
 	return config, nil
 }
 
-// ofConfig says of an error in a configuration that --config names it, where it does.
-func ofConfig(c *cli.Context, err error) error {
+// configError adds --config to an error in the configuration, if the flag is set.
+func configError(c *cli.Context, err error) error {
 	if !c.IsSet("config") {
 		return usagef("%w", err)
 	}
 	return usagef("--config: %w", err)
 }
 
-// readConfiguration reads what --config names, else where OpenTofu does. The
-// files are given also beside an error in what they say.
-func readConfiguration(explicit string) (cliconfig.Files, cliconfig.Config, error) {
+// readConfiguration reads a configuration file or, if path is empty, the files that OpenTofu
+// reads. It returns the files even if their content is invalid.
+func readConfiguration(path string) (cliconfig.Files, cliconfig.Config, error) {
 	env := cliconfig.SystemEnvironment()
-	files, err := cliconfig.Locate(env, explicit)
+	files, err := cliconfig.Locate(env, path)
 	if err != nil {
 		return files, cliconfig.Config{}, usagef("%w", err)
 	}
@@ -48,12 +48,12 @@ func readConfiguration(explicit string) (cliconfig.Files, cliconfig.Config, erro
 	return files, config, nil
 }
 
-// loginsOf finds logins as the CLI configuration says, and where Docker and
-// Podman keep them.
-func loginsOf(config cliconfig.Config, debug *report.Debug) func(ctx context.Context, repository string) (repository.Credential, error) {
-	finder := credentials.New(config, credentials.SystemEnvironment())
+// repositoryCredentials returns a function that finds the credentials for a repository in the CLI
+// configuration and in the files of Docker and Podman.
+func repositoryCredentials(config cliconfig.Config, debug *report.Debug) func(ctx context.Context, repository string) (repository.Credential, error) {
+	resolver := credentials.New(config, credentials.SystemEnvironment())
 	return func(ctx context.Context, name string) (repository.Credential, error) {
-		l, origin, err := finder.Resolve(debug.Programs(ctx), name)
+		l, origin, err := resolver.Resolve(debug.Programs(ctx), name)
 		debug.Once("login", "repository", name, "from", origin.String(), "error", err)
 		return repository.Credential{
 			From:     origin.String(),

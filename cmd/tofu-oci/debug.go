@@ -7,26 +7,27 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 )
 
-// debugFlag is that of every command.
 func debugFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "debug", Usage: "log to stderr each request and its answer, retries, which logins are used and where they are from, and which programs are started; no secret is logged"}
+	return &cli.BoolFlag{Name: "debug", Category: commandline.GroupOutput, Usage: "log requests, credentials used, and programs"}
 }
 
-// beginDebug writes what the run is, in front of all that it does.
-func beginDebug(c *cli.Context) error {
+// startDebug starts the debug log and logs the build, the command, and the environment
+// variables that set flags.
+func startDebug(c *cli.Context) error {
 	if !c.Bool("debug") {
 		return nil
 	}
 	b := thisBuild()
 	d := report.NewDebug(c.App.ErrWriter, c.String("output") == report.JSON)
-	sharedBy(c.App).debug = d
+	run := stateOf(c.App)
+	run.debug = d
 	d.Log("started", "command", strings.TrimPrefix(c.Command.HelpName, "tofu-oci "), "version", b.Version, "commit", b.Commit, "go", b.Go, "platform", b.Platform)
-	variables := sharedBy(c.App).variables
-	for _, flag := range slices.Sorted(maps.Keys(variables)) {
-		d.Log("variable", "name", variables[flag], "flag", "--"+flag)
+	for _, flag := range slices.Sorted(maps.Keys(run.variables)) {
+		d.Log("variable", "name", run.variables[flag], "flag", "--"+flag)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
@@ -17,37 +18,37 @@ import (
 func denyCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "deny",
-		Usage:     "record why a version is not to be used, and delete its tags",
+		Usage:     "record that a version must not be used, and delete its tags",
 		ArgsUsage: "PROVIDER@VERSION --reason TEXT [--to REPO] [FLAG...]",
 		Description: strings.TrimSpace(`
-Records the reason in the repository, under the tag denied-VERSION and as a referrer
-of the release. Then deletes the tag of the version, if it is released, and the tag
-pending-VERSION, if it is staged. The registry may then collect the release as garbage,
-but not the record. All commands treat the version as denied, whatever its zips are: a
-run that names it exactly exits with code 4, and other runs skip and report it.
+All commands then skip the version or, if it is specified exactly, fail with exit code 4.
 
-If the registry doesn't delete tags, a plain tofu init can still install the version
-until you delete its tag yourself. deny prints how, and exits with code 3. The tag
-pending-VERSION then points to the record.
+If the registry doesn't support deleting tags, a plain tofu init can still install the
+version; deny then exits with code 3 and explains how to delete the tag. To undo a denial,
+run tofu-oci promote --force PROVIDER@VERSION.
 
-promote --force with the version's name removes the denial.
+Details: ` + docs + `approval.md
 
 Examples:
    tofu-oci deny hashicorp/null@3.2.4 --to ghcr.io/acme/providers/{namespace}/{type} \
       --reason 'crashes on arm64, see OPS-4711' --by jane`),
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` that has the version (default: what the first oci_mirror of the CLI configuration names for it)"},
-			&cli.StringFlag{Name: "reason", Usage: "record `TEXT` as the reason; everyone who can read the repository can read it"},
-			&cli.StringFlag{Name: "by", Usage: "record `NAME` as the person who decided (default: none)"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "look only, write nothing"},
+			toFlag("`REPO`: repositories (default: first oci_mirror)"),
 			aliasFlag(),
+			&cli.StringFlag{Name: "reason", Category: commandline.GroupOperation, Usage: "`TEXT`: record the reason, visible to all readers"},
+			byFlag(),
+			dryRunFlag("write nothing"),
 		}, networkFlags(), outputFlags()),
-		Action: printing(denyAction),
+		Action: withReport(denyAction),
 	}
 }
 
+func byFlag() cli.Flag {
+	return &cli.StringFlag{Name: "by", Category: commandline.GroupOperation, Usage: "`NAME`: record who decided"}
+}
+
 func denyAction(c *cli.Context, out *report.Report) error {
-	wanted, err := requirements(c, out)
+	wanted, err := requiredProviders(c, out)
 	if err != nil {
 		return err
 	}
@@ -55,11 +56,11 @@ func denyAction(c *cli.Context, out *report.Report) error {
 	v, exact := r.Constraint.Exact()
 	switch {
 	case len(wanted) > 1:
-		return usagef("deny takes one PROVIDER@VERSION, not %d: each denial has its own reason", len(wanted))
+		return usagef("got %d arguments: want one PROVIDER@VERSION, because each denial has its own reason", len(wanted))
 	case !exact:
-		return usagef("%s: name the version to deny: %s@VERSION", c.Args().First(), r.Address)
+		return usagef("%s: specify the version to deny: %s@VERSION", c.Args().First(), r.Address)
 	case strings.TrimSpace(c.String("reason")) == "":
-		return usagef("--reason is missing: say why, for those who ask later")
+		return usagef("missing --reason: specify why the version must not be used")
 	}
 	cmd, err := connect(c, out)
 	if err != nil {
@@ -74,15 +75,11 @@ func denyAction(c *cli.Context, out *report.Report) error {
 		return err
 	}
 	o := approval.DenyOptions{Reason: c.String("reason"), By: c.String("by"), Aliases: cmd.aliases, DryRun: c.Bool("dry-run")}
-	done, err := approval.Deny(c.Context, repo, r.Address, v, o)
-	if err != nil {
-		out.Failed(r, v, repo.String(), err)
-	} else {
-		out.Decided(repo.String(), done)
-	}
+	result, err := approval.Deny(c.Context, repo, r.Address, v, o)
+	out.Decided(approval.Decision{Requirement: r, Repository: repo.String(), Version: v, Result: result, Err: err})
 	err = errors.Join(out.Finish(), c.Context.Err())
-	if err == nil && done.Live != nil {
-		out.Warn("%s %s is denied, and a plain tofu init can still install it: %s", r.Address, v, cmp.Or(explain.UntagHint(done.Live), "delete its tag"))
+	if err == nil && result.Live != nil {
+		out.Warn("%s %s is denied, but a plain tofu init can still install it: %s", r.Address, v, cmp.Or(explain.UntagHint(result.Live), "delete its tag"))
 		return &explain.ExitError{Code: explain.ExitPartly}
 	}
 	return err

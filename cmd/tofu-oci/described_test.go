@@ -13,22 +13,22 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 )
 
-// TestWordsOfFlags: where a flag takes one of a few words, all of those are offered that
-// the command accepts.
-func TestWordsOfFlags(t *testing.T) {
+// TestChoicesOfFlags checks that the completions of each flag with a fixed set of values are
+// the values that the command accepts.
+func TestChoicesOfFlags(t *testing.T) {
 	t.Parallel()
 	got := map[string]string{}
 	for _, c := range commandline.Describe(main.NewApp(io.Discard, io.Discard), time.Time{}).Commands {
 		for _, f := range c.Flags {
-			if f.Values.Kind == commandline.OneOf && len(f.Values.Words) < 10 { // not platforms
-				got[c.Name()+" --"+f.Names[0]] = strings.Join(f.Values.Words, " ")
+			if f.Values.Kind == commandline.OneOf && len(f.Values.Choices) < 10 { // except platforms
+				got[c.Name()+" --"+f.Names[0]] = strings.Join(f.Values.Choices, " ")
 			}
 		}
 	}
 	if len(got) < 20 {
-		t.Errorf("only %d flags have words", len(got))
+		t.Errorf("only %d flags have choices", len(got))
 	}
-	for flag, words := range got {
+	for flag, choices := range got {
 		want := "text json"
 		switch name := strings.Fields(flag); {
 		case flag == "publish --check-level", flag == "list --check-level":
@@ -46,32 +46,31 @@ func TestWordsOfFlags(t *testing.T) {
 		case slices.Contains(name, "--signatures"):
 			want = "require warn off"
 		}
-		if words != want {
-			t.Errorf("%s: got %q, want %q", flag, words, want)
+		if choices != want {
+			t.Errorf("%s: got %q, want %q", flag, choices, want)
 		}
 	}
 }
 
-// TestFlagsMeanTheSame: a flag of one name is Boolean in all commands or in none, because it
-// may come before the command.
-func TestFlagsMeanTheSame(t *testing.T) {
+// TestFlagTypes checks that flags with the same name are Boolean in all commands or in none,
+// because a flag can precede the command.
+func TestFlagTypes(t *testing.T) {
 	t.Parallel()
 	boolean := map[string]bool{}
 	for _, c := range commandline.Describe(main.NewApp(io.Discard, io.Discard), time.Time{}).Commands {
 		for _, f := range c.Flags {
 			for _, name := range f.Names {
 				before, known := boolean[name]
-				if boolean[name] = f.Word == ""; known && before != boolean[name] {
-					t.Errorf("%s --%s: Boolean here or in another command", c.Name(), name)
+				if boolean[name] = f.Placeholder == ""; known && before != boolean[name] {
+					t.Errorf("%s --%s is Boolean in some commands only", c.Name(), name)
 				}
 			}
 		}
 	}
 }
 
-// TestArgumentsOfCommands: commands whose arguments a shell can list; all others take
-// what only the user knows.
-func TestArgumentsOfCommands(t *testing.T) {
+// TestArguments checks which commands have arguments that a shell can complete.
+func TestArguments(t *testing.T) {
 	t.Parallel()
 	got := map[commandline.Kind][]string{}
 	for _, c := range commandline.Describe(main.NewApp(io.Discard, io.Discard), time.Time{}).Commands {

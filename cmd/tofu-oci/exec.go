@@ -28,68 +28,46 @@ import (
 func execCommand() *cli.Command {
 	return &cli.Command{
 		Name:      commandline.Exec,
-		Usage:     "run tofu, terraform or what calls them, with providers from OCI repositories",
+		Usage:     "run OpenTofu, Terraform, or Terragrunt with providers from OCI repositories",
 		ArgsUsage: "[FLAG...] -- COMMAND [ARGUMENT...]",
 		Description: strings.TrimSpace(`
-Brings the providers that the lock file selects into the cache, verified against
-the hashes in it, and runs COMMAND with a CLI configuration that leads there: the
-user's own, in which those providers come from a filesystem_mirror and from nowhere
-else. COMMAND needs to know nothing of OCI: tofu from 1.6, terraform from 1.0, and
-terragrunt, which calls one of them. With all of it in the cache nothing is asked of
-the network.
+Downloads the locked providers to a cache, verifies them, and runs COMMAND with a CLI
+configuration that installs them from there.
 
-The lock file is that of the directory where COMMAND works: -chdir, --working-dir of
-terragrunt, and --chdir count. Where there is none it is written first, for all
-platforms, as tofu-oci lock does; where no configuration found either, tofu and
-terraform run as they are. For terragrunt, whose directories nobody knows
-beforehand, name all lock files.
+If the directory has no lock file, exec writes one, like tofu-oci lock. Only locked
+versions are available to COMMAND; to update them, run tofu-oci lock --upgrade. The exit
+code is the exit code of COMMAND.
 
-If the configuration requires a provider that the lock file lacks, tofu-oci lock
-adds it. Until then, OpenTofu from 1.10 installs it from the oci_mirror of the CLI
-configuration. Other commands that need the oci_mirror do not start. With
---signatures require, a trust file or a keyring, no command starts until the provider
-is locked.
-
-COMMAND sees no version but those that are locked, so init -upgrade finds nothing
-newer: tofu-oci lock --upgrade is for that. Its .terraform links to the cache; what
-cache prune removes there comes back with the next tofu-oci exec -- tofu init.
-
-Each run verifies signatures by its own flags and trust file, even those of packages
-in the cache, which needs no network. Hashes in a lock file are always checked.
-
-stdin, stdout, stderr and signals are COMMAND's, and its exit code is given back:
-127 when it does not exist, 126 when it is no program, 128 and the number of the
-signal that ended it.
+Details: ` + docs + `exec.md
 
 Examples:
    # OpenTofu, in a pipeline
    tofu-oci exec --from ghcr.io/acme/providers/{namespace}/{type} -- tofu init
 
-   # Terraform; its providers were mirrored from registry.opentofu.org
+   # Terraform, with providers that were mirrored from registry.opentofu.org
    tofu-oci exec --from ghcr.io/acme/providers/{namespace}/{type} \
-      --alias 'registry.terraform.io/hashicorp/*=hashicorp/*' -- terraform -chdir=live plan
+      --alias 'registry.terraform.io/hashicorp/*=hashicorp/*' \
+      -- terraform -chdir=live plan
 
    # Terragrunt, with the lock files of all units
    tofu-oci exec --lock-file 'live/**/.terraform.lock.hcl' -- terragrunt run-all plan`),
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to fetch from (default: where the CLI configuration says that OpenTofu installs from)"},
-			lockFileFlag("lock `FILE`, directory of them, or pattern such as 'live/**/.terraform.lock.hcl' (repeatable; default: that of the directory where COMMAND works)"),
-			&cli.StringFlag{Name: "chdir", Usage: "run COMMAND in `DIRECTORY`"},
-			&cli.BoolFlag{Name: "no-write-lock", Usage: "do not write a lock file where there is none; COMMAND still finds what would be in it"},
-			cacheFlag("keep providers in `DIR` (default: tofu-oci in the user's directory for caches)"),
-			&cli.BoolFlag{Name: "verify-cache", Usage: "hash what is in the cache, though it looks untouched"},
+			fromFlag("`REPO`: repositories (default: the CLI configuration)"),
+			lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable; default: in the working directory of COMMAND)"),
 			aliasFlag(),
-			&cli.IntFlag{Name: "concurrency", Value: exec.DefaultConcurrency, Usage: "transfer `N` zips at once"},
-		}, trustFlags(), networkFlags(), []cli.Flag{
-			quietFlag(),
-		}),
-		Action: printing(execAction),
+			&cli.StringFlag{Name: "chdir", Category: commandline.GroupOperation, Usage: "run COMMAND in `DIRECTORY`"},
+			&cli.BoolFlag{Name: "no-write-lock", Category: commandline.GroupOperation, Usage: "don't write a missing lock file"},
+			cacheFlag("store providers in `DIR` (default: the user's cache)"),
+			verifyCacheFlag(),
+			concurrencyFlag(exec.DefaultConcurrency),
+		}, trustFlags(), networkFlags(), []cli.Flag{quietFlag()}),
+		Action: withReport(execAction),
 	}
 }
 
 func execAction(c *cli.Context, out *report.Report) error {
 	if !c.Args().Present() {
-		return usagef("name the command to run: tofu-oci exec -- tofu init")
+		return usagef("missing command: specify it after --, as in tofu-oci exec -- tofu init")
 	}
 	o, cmd, err := execOptions(c, out)
 	if err != nil {
@@ -101,15 +79,15 @@ func execAction(c *cli.Context, out *report.Report) error {
 	case err == nil && code != explain.ExitDone:
 		return &explain.ExitError{Code: code, Child: true}
 	case malformed && provider.KindOf(err) == provider.Malformed:
-		return ofConfig(c, err)
+		return configError(c, err)
 	case errors.Is(err, lock.ErrNotLocked):
-		return explain.WithHint(err, "lock it: "+lockCommandFor(c))
+		return explain.WithHint(err, "lock it: "+lockCommandLine(c))
 	}
-	return hinted(err, cmd.remedies().Exec(c.Context, err))
+	return withHint(err, cmd.remedies().Exec(c.Context, err))
 }
 
-// lockCommandFor returns the command that locks the providers for the command of exec.
-func lockCommandFor(c *cli.Context) string {
+// lockCommandLine returns the command line that locks the providers for the command of exec.
+func lockCommandLine(c *cli.Context) string {
 	command := "tofu-oci lock"
 	if strings.HasPrefix(filepath.Base(c.Args().First()), "terraform") {
 		command += " --terraform"
@@ -123,15 +101,18 @@ func lockCommandFor(c *cli.Context) string {
 	return command
 }
 
-// execOptions reads the flags.
 func execOptions(c *cli.Context, out *report.Report) (o exec.Options, cmd *command, err error) {
 	o = exec.Options{
 		Command: c.Args().Slice(), Dir: c.String("chdir"), Environment: cliconfig.SystemEnvironment(), Config: c.String("config"),
-		Stdin: os.Stdin, Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Starting: func() { starting(out, c.Args().First()) }, Progress: out.Progress(),
+		Stdin: os.Stdin, Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Progress: out.Progress(),
+		Starting: func() {
+			out.EndProgress()
+			out.Debug.Log("program", "path", c.Args().First())
+		},
 		Left: func(a provider.Address, why string) { out.Note("%s is left to the CLI configuration: %s", a, why) },
 	}
 	o.Reading = func(terraform bool) configuration.Options {
-		reading := readingAs(terraform)
+		reading := configurationOptions(terraform)
 		reading.UnknownVariables = reading.UnknownVariables || setsVariables(o.Command)
 		return reading
 	}
@@ -139,24 +120,24 @@ func execOptions(c *cli.Context, out *report.Report) (o exec.Options, cmd *comma
 		if info, err := os.Stat(o.Dir); err != nil {
 			return o, nil, usagef("--chdir: %w", err)
 		} else if !info.IsDir() {
-			return o, nil, usagef("--chdir %s: is no directory", o.Dir)
+			return o, nil, usagef("--chdir: %s is not a directory", o.Dir)
 		}
 	}
 	if o.LockFiles, err = lock.Find(c.Context, c.StringSlice("lock-file")...); err != nil {
 		return o, nil, usagef("--lock-file: %w", err)
 	}
-	if cmd, err = begin(c, out); err != nil {
+	if cmd, err = newCommand(c, out); err != nil {
 		return o, cmd, err
 	}
 	o.Concurrency, o.Store = cmd.concurrency, cmd.cache
-	o.Verify, o.OnlyLocked = out.Warning(cmd.judging.Verify), demandsMore(cmd.judging)
-	o.Source, err = cmd.from()
-	o.Lock, o.Approves = &lock.FileOptions{DryRun: c.Bool("no-write-lock")}, cmd.approves
+	o.Verify, o.OnlyLocked = out.Warning(cmd.policy.Verify), isStricter(cmd.policy)
+	o.Source, err = cmd.source()
+	o.Lock, o.Approves = &lock.FileOptions{DryRun: c.Bool("no-write-lock")}, cmd.hasApprovals
 	o.Locked = func(change lock.Change) {
 		for _, module := range change.Unread {
-			out.Warn("%s: not looked at for the lock file: %s", filepath.Dir(change.Path), module)
+			out.Warn("%s: the providers of this module are not locked: %s", filepath.Dir(change.Path), module)
 		}
-		noteLocked(out, cmd.config, change)
+		noteUnlocked(out, cmd.config, change)
 		if change.Written {
 			out.Note("wrote %s", change.Path)
 		}
@@ -164,16 +145,16 @@ func execOptions(c *cli.Context, out *report.Report) (o exec.Options, cmd *comma
 	return o, cmd, err
 }
 
-// demandsMore reports whether a policy could refuse releases that OpenTofu installs from an
-// OCI registry, where it doesn't verify signatures.
-func demandsMore(p trust.Policy) bool {
+// isStricter reports whether a policy can reject releases that OpenTofu installs from an OCI
+// registry, where OpenTofu doesn't verify signatures.
+func isStricter(p trust.Policy) bool {
 	return p.Mode == trust.ModeRequire || len(p.Rules) > 0 || !p.Keyring.IsZero() || p.EnforceExpiration || p.EnforceValidation
 }
 
-// approves reports whether the repository of the first oci_mirror that matches a provider has
-// pending or denied releases of it.
-func (cmd *command) approves(ctx context.Context, a provider.Address) (bool, error) {
-	i, err := cmd.installed()
+// hasApprovals reports whether the repository of the first oci_mirror that matches a provider
+// has pending or denied releases of the provider.
+func (cmd *command) hasApprovals(ctx context.Context, a provider.Address) (bool, error) {
+	i, err := cmd.installation()
 	if err != nil {
 		return false, err
 	}
@@ -190,10 +171,4 @@ func (cmd *command) approves(ctx context.Context, a provider.Address) (bool, err
 		return false, nil
 	}
 	return e.Tag != "", err
-}
-
-// starting ends the progress before the command that is run begins to print.
-func starting(out *report.Report, command string) {
-	out.EndProgress()
-	out.Debug.Log("program", "path", command)
 }

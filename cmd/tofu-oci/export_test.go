@@ -12,6 +12,6 @@ var (
 	NewApp  = newApp
 	Run     = run
 	BuildOf = func(info *debug.BuildInfo, version, commit, date string) report.Build {
-		return buildOf(info, stamps{version, commit, date})
+		return buildOf(info, linkerValues{version, commit, date})
 	}
 )

@@ -8,72 +8,62 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/catalog"
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/report"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
+	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
 func listCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "list",
-		Usage:     "show which providers or versions there are, or what one version holds",
+		Usage:     "list providers, versions, or the contents of a version",
 		ArgsUsage: "[PROVIDER...] [FLAG...]",
 		Description: strings.TrimSpace(`
-Lists versions, newest first; a constraint keeps the list to those that match.
-With one exact version: its date, platforms, digests, hashes and evidence, what its
-signature proves, and whether pull would refuse it for that. Without
---from it looks where OpenTofu would: its CLI configuration decides, and says
-nothing else than the origin registry by default.
+Without PROVIDER, it lists the providers in the repositories of --from; with one exact
+version, its platforms, hashes, and signature.
 
-Without PROVIDER: the providers that lie in the repositories of --from, one a line.
-Image layouts are found by their directories. A registry is asked for the list of
-its repositories, which not all have, and few show to everybody; --providers names
-them where it has none. Each repository is asked whose it is, unless its name says
-it with {hostname}: most templates leave the host out.
+With --check-level, the exit code is 4 if a version is incomplete.
 
-With --server it asks a server of tofu-oci serve for the same, with the token that
-TF_TOKEN_… or the CLI configuration has for its host.
-
---check-level LEVEL looks at each version, and marks those that are not complete, with why and
-the command that repairs them; exit code 4 tells that there are some. Levels are those
-of tofu-oci mirror:
-   index      the tag names an index of this provider
-   manifests  the manifests of its platforms are there
-   blobs      so are zips, sums and signatures, in their size
-   deep       they are read, and have their digests
-An incomplete version lacks something that some platform needs; a broken one can't be
-installed at all. What evidence is worth, tofu-oci verify says.
-
---pending lists what mirror --stage has put aside, which nobody installs: each
-version with its state, pending or denied, and why. With one exact version, it is
-what that holds, for whoever is to promote it. It takes several PROVIDERs, or
---sources; without any it looks at all that lie in the repositories of --from.
+Details: ` + docs + `operations.md
 
 Examples:
+   # the versions that OpenTofu can install
    tofu-oci list hashicorp/aws
-   tofu-oci list 'hashicorp/aws@~> 5.0' --from ghcr.io/acme/providers/{namespace}/{type}
-   tofu-oci list hashicorp/aws --check-level blobs --from ghcr.io/acme/providers/{namespace}/{type}
-   tofu-oci list hashicorp/null@3.2.4 --from oci-layout:mirror/{namespace}/{type} --output json
+
+   # the versions of a range in a repository, with a check for missing content
+   tofu-oci list 'hashicorp/aws@~> 5.0' --check-level blobs \
+      --from ghcr.io/acme/providers/{namespace}/{type}
+
+   # the contents of a version, as JSON
+   tofu-oci list hashicorp/null@3.2.4 --output json
+
+   # all providers of a mirror
    tofu-oci list --from oci-layout:mirror/{namespace}/{type}
-   tofu-oci list hashicorp/aws --server https://tofu.example.com
-   tofu-oci list hashicorp/null --pending --from ghcr.io/acme/providers/{namespace}/{type}
+
+   # all pending releases
    tofu-oci list --pending --from ghcr.io/acme/providers/{namespace}/{type}`),
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: where the CLI configuration says that OpenTofu installs from)"},
-			&cli.StringFlag{Name: "check-level", Usage: "mark versions that are incomplete or broken, looking as hard as `LEVEL` index, manifests, blobs or deep, see above"},
-			&cli.BoolFlag{Name: "pending", Usage: "what waits for approval since mirror --stage, and what was denied"},
+			fromFlag("`REPO`: repositories (default: the CLI configuration)"),
+			&cli.StringFlag{Name: "server", Category: commandline.GroupSelection, Usage: "`URL`: list the contents of a tofu-oci server"},
+			&cli.BoolFlag{Name: "pending", Category: commandline.GroupSelection, Usage: "list pending and denied releases"},
 			sourcesFlag(),
-			&cli.StringFlag{Name: "server", Usage: "`URL` of a server of tofu-oci serve to ask instead"},
 			providersFlag(),
 			aliasFlag(),
+			&cli.StringFlag{Name: "check-level", Category: commandline.GroupOperation, Usage: "`LEVEL`: report incomplete versions, as found by index, manifests, blobs, or deep"},
 		}, trustFlags(), networkFlags(), outputFlags()),
-		Action: printing(func(c *cli.Context, out *report.Report) error {
+		Action: withReport(func(c *cli.Context, out *report.Report) error {
 			err := list(c, out)
 			if errors.Is(err, provider.ErrVersionNotFound) {
-				return explain.WithHint(err, "") // which would be to list
+				return explain.WithHint(err, "") // the hint suggests tofu-oci list
 			}
 			return err
 		}),
@@ -89,14 +79,14 @@ func list(c *cli.Context, out *report.Report) error {
 	case !c.Args().Present():
 		return listProviders(c, out)
 	}
-	wanted, err := requirements(c, out)
+	wanted, err := requiredProviders(c, out)
 	if err != nil {
 		return err
 	}
 	if len(wanted) > 1 {
-		return usagef("list takes one PROVIDER, not %d", len(wanted))
+		return usagef("got %d arguments: want one PROVIDER", len(wanted))
 	}
-	cmd, err := begin(c, out)
+	cmd, err := newCommand(c, out)
 	if err != nil {
 		return err
 	}
@@ -107,14 +97,14 @@ func list(c *cli.Context, out *report.Report) error {
 	if c.IsSet("check-level") {
 		return listChecked(c, out, cmd, r)
 	}
-	src, err := cmd.from()
+	src, err := cmd.source()
 	if err != nil {
 		return err
 	}
 	if v, exact := r.Constraint.Exact(); exact {
-		return listOne(c.Context, out, src, cmd.judging, r.Address, v)
+		return listVersion(c.Context, out, src, cmd.policy, r.Address, v)
 	}
-	versions, err := listed(c.Context, src, r)
+	versions, err := matchingVersions(c.Context, src, r)
 	if err != nil {
 		return err
 	}
@@ -122,56 +112,121 @@ func list(c *cli.Context, out *report.Report) error {
 	return out.ListVersions(r.Address, versions)
 }
 
-// listOne prints what one version holds.
-func listOne(ctx context.Context, out *report.Report, src provider.Source, judging trust.Policy, a provider.Address, v provider.Version) error {
+// matchingVersions returns the versions that meet a constraint. Without a constraint, it
+// returns all versions including pre-releases.
+func matchingVersions(ctx context.Context, src provider.Source, r provider.Requirement) ([]provider.Version, error) {
+	if r.Constraint.IsZero() {
+		return src.Versions(ctx, r.Address)
+	}
+	return source.Resolve(ctx, src, r, 0)
+}
+
+// listVersion prints the contents of a version.
+func listVersion(ctx context.Context, out *report.Report, src provider.Source, policy trust.Policy, a provider.Address, v provider.Version) error {
 	release, err := src.Release(ctx, a, v)
 	if err != nil {
 		return err
 	}
-	verdict, err := judging.Verify(ctx, release)
+	verdict, err := policy.Verify(ctx, release)
 	refused, isRefused := errors.AsType[*trust.RefusedError](err)
 	if err != nil && !isRefused {
 		return err
 	}
 	var referrers []provider.Document
-	if about := provider.CapabilitiesOf(src).Documents; about != nil {
-		if referrers, err = about(ctx, release); err != nil {
+	if documents := provider.CapabilitiesOf(src).Documents; documents != nil {
+		if referrers, err = documents(ctx, release); err != nil {
 			return err
 		}
 	}
-	approvals, err := approvalsAmong(ctx, referrers)
+	approvals, err := approval.Approvals(ctx, referrers)
 	if err != nil {
 		return err
 	}
 	return out.ListRelease(release, referrers, approvals, verdict, refused)
 }
 
-// maxApproval is the maximum size of an approval, in bytes.
-const maxApproval = 64 << 10
-
-// approvalsAmong reads the approvals in the documents that refer to a release.
-func approvalsAmong(ctx context.Context, referrers []provider.Document) ([]artifact.Approval, error) {
-	var approvals []artifact.Approval
-	for _, d := range referrers {
-		if d.MediaType != artifact.TypeApproval || d.Size > maxApproval {
-			continue
-		}
-		data, err := d.Read(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if a, err := artifact.ParseApproval(data); err == nil { // anything else is still listed as a document
-			approvals = append(approvals, a)
+// listChecked prints versions with the findings of --check-level.
+func listChecked(c *cli.Context, out *report.Report, cmd *command, r provider.Requirement) error {
+	level, err := repository.ParseDepth(c.String("check-level"))
+	if err != nil || level == repository.DepthTags {
+		return usagef("invalid --check-level %q: want index, manifests, blobs, or deep", c.String("check-level"))
+	}
+	repo, from, err := cmd.openFrom(r.Address)
+	if err != nil {
+		return err
+	}
+	tags, err := repo.Tags(c.Context)
+	if err != nil {
+		return err
+	}
+	versions := artifact.Tags(tags).Released()
+	if !r.Constraint.IsZero() {
+		if versions, err = r.Select(versions, 0); err != nil {
+			return err
 		}
 	}
-	return approvals, nil
+	done := out.Step("checking %s of %s", report.Counted(len(versions), "version"), r.Address)
+	found, err := verify.Statuses(c.Context, repo, r.Address, versions, level, verify.Options{Aliases: cmd.aliases, Template: from})
+	done()
+	if err != nil {
+		return err
+	}
+	return out.ListStatuses(r.Address, found)
 }
 
-// listed returns the versions that meet a constraint, and without one all of them,
-// pre-releases too.
-func listed(ctx context.Context, src provider.Source, r provider.Requirement) ([]provider.Version, error) {
-	if r.Constraint.IsZero() {
-		return src.Versions(ctx, r.Address)
+// providersFlag returns the flag that replaces a registry's list of repositories.
+func providersFlag() cli.Flag {
+	return &cli.StringFlag{Name: "providers", Category: commandline.GroupSelection, Usage: "`FILE`: addresses of the providers in --from"}
+}
+
+// readProviders reads the file of --providers. It returns nil without the flag.
+func readProviders(c *cli.Context) ([]provider.Address, error) {
+	path := c.String("providers")
+	if path == "" {
+		return nil, nil
 	}
-	return source.Resolve(ctx, src, r, 0)
+	known, err := catalog.ReadFile(path)
+	if err != nil {
+		return nil, usagef("--providers: %w", err)
+	}
+	return known, nil
+}
+
+// listProviders prints the providers in the repositories of --from.
+func listProviders(c *cli.Context, out *report.Report) error {
+	if !c.IsSet("from") {
+		return usagef("specify a PROVIDER, such as hashicorp/null, or list all providers with --from REPO or --server URL; see tofu-oci list --help")
+	}
+	cmd, err := connect(c, out)
+	if err != nil {
+		return err
+	}
+	l, err := cmd.catalogListing()
+	if err != nil {
+		return err
+	}
+	return out.ListProviders(cmd.from, l)
+}
+
+// catalogListing returns the providers in the repositories of --from.
+func (cmd *command) catalogListing() (catalog.Listing, error) {
+	known, err := readProviders(cmd.c)
+	if err != nil {
+		return catalog.Listing{}, err
+	}
+	return catalog.List(cmd.c.Context, cmd.from, catalog.Options{Names: cmd.repositoryNames, Owner: cmd.owner, Named: known})
+}
+
+// repositoryNames lists the repositories of a registry.
+func (cmd *command) repositoryNames(ctx context.Context, at template.Reference) ([]string, error) {
+	return repository.Catalog(ctx, at, cmd.repos)
+}
+
+// owner returns the provider that a repository belongs to, if it is known.
+func (cmd *command) owner(ctx context.Context, ref template.Reference) (provider.Address, bool, error) {
+	repo, err := repository.Open(ref, cmd.repos)
+	if err != nil {
+		return provider.Address{}, false, err
+	}
+	return catalog.Owner(ctx, repo)
 }

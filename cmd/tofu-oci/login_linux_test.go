@@ -15,14 +15,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 )
 
-// TestLoginAtTerminal types at a terminal: the name is shown, the password is not,
-// and what was typed is kept.
+// TestLoginAtTerminal enters credentials at a terminal. The name is echoed, the password is not,
+// and the credentials are stored.
 func TestLoginAtTerminal(t *testing.T) {
 	t.Parallel()
 	s := startTyping(t)
 	s.shows(t, "User name for ")
 	s.types(t, "jane\n")
-	s.shows(t, "Password of jane for ")
+	s.shows(t, "Password for jane at ")
 	s.waitsHidden(t)
 	s.types(t, "canary-password\n")
 	s.shows(t, "found by tofu-oci, tofu, docker, and oras")
@@ -37,12 +37,12 @@ func TestLoginAtTerminal(t *testing.T) {
 	}
 }
 
-// TestLoginInterrupted presses Ctrl-C where the password is asked for: the terminal
-// shows again what is typed, and nothing is written.
+// TestLoginInterrupted presses Ctrl-C at the password prompt. The terminal echoes input again,
+// and nothing is written.
 func TestLoginInterrupted(t *testing.T) {
 	t.Parallel()
 	s := startTyping(t, "--username", "jane")
-	s.shows(t, "Password of jane for ")
+	s.shows(t, "Password for jane at ")
 	s.waitsHidden(t)
 	s.types(t, "canary-pass\x03")
 	s.shows(t, "interrupted")
@@ -50,17 +50,17 @@ func TestLoginInterrupted(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	if !s.echoes(t) {
-		t.Error("the terminal still hides what is typed")
+		t.Error("the terminal does not echo input")
 	}
 	if _, err := os.Stat(s.config); err == nil {
-		t.Error("a login was written")
+		t.Error("credentials were written")
 	}
 }
 
-// typing is a login at a terminal.
+// typing is a login command at a pseudoterminal.
 type typing struct {
 	cmd *exec.Cmd
-	// master is where a person would be, and screen what that saw.
+	// master is the user's side of the pseudoterminal. screen is the output so far.
 	master, terminal *os.File
 	screen           strings.Builder
 	config           string
@@ -87,14 +87,14 @@ func startTyping(t *testing.T, args ...string) *typing {
 	s.cmd = exec.CommandContext(t.Context(), path, append([]string{"login", host, "--ca-file", caFile}, args...)...)
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = s.terminal, s.terminal, s.terminal
 	s.cmd.Env = append(os.Environ(), noSleep, "HOME="+home, "DOCKER_CONFIG=", "XDG_CONFIG_HOME=", "XDG_RUNTIME_DIR=", "TERM=dumb")
-	s.cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true} // so that Ctrl-C is a signal
+	s.cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true} // Ctrl-C sends a signal
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// open makes a terminal.
+// open creates the pseudoterminal.
 func (s *typing) open(t *testing.T) {
 	t.Helper()
 	var err error
@@ -115,7 +115,7 @@ func (s *typing) open(t *testing.T) {
 	t.Cleanup(func() { _ = s.terminal.Close() })
 }
 
-// shows waits until the screen shows a text.
+// shows waits until the screen contains a text.
 func (s *typing) shows(t *testing.T, text string) {
 	t.Helper()
 	for buffer := make([]byte, 4096); !strings.Contains(s.screen.String(), text); {
@@ -134,7 +134,7 @@ func (s *typing) types(t *testing.T, text string) {
 	}
 }
 
-// echoes reports whether the terminal shows what is typed.
+// echoes reports whether the terminal echoes input.
 func (s *typing) echoes(t *testing.T) bool {
 	t.Helper()
 	state, err := unix.IoctlGetTermios(int(s.terminal.Fd()), unix.TCGETS)
@@ -144,8 +144,7 @@ func (s *typing) echoes(t *testing.T) bool {
 	return state.Lflag&unix.ECHO != 0
 }
 
-// waitsHidden waits until the terminal shows nothing of what is typed: the question
-// comes a moment earlier, and people are slower than a test.
+// waitsHidden waits until the terminal stops echoing input, shortly after the prompt.
 func (s *typing) waitsHidden(t *testing.T) {
 	t.Helper()
 	for s.echoes(t) {

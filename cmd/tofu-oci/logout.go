@@ -13,30 +13,22 @@ import (
 func logoutCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "logout",
-		Usage:     "remove the login for an OCI registry",
+		Usage:     "delete stored credentials for an OCI registry",
 		ArgsUsage: "REGISTRY [FLAG...]",
 		Description: strings.TrimSpace(`
-Removes a login from wherever tofu-oci login or docker login may have put it: from
-Docker's file, also in $DOCKER_CONFIG, and from the credential helper that it names
-for the registry. The registry is not asked: a token stays valid until it expires
-or is revoked there.
+The registry is not contacted: a token stays valid until it expires or is revoked.
 
-Logins for a part of the registry (HOST/PATH) stay unless they are named, and those
-of other programs stay too; both are said. Where there is none, nothing is done, and
-the exit code is 0.
+Details: ` + docs + `credentials.md
 
 Examples:
    tofu-oci logout ghcr.io
    tofu-oci logout registry.example.com/acme`),
-		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "config", Usage: "OpenTofu CLI configuration `FILE` to read instead of those that OpenTofu reads"},
-		}, outputFlags()),
-		Action: printing(logoutAction),
+		Flags:  slices.Concat([]cli.Flag{configFlag()}, outputFlags()),
+		Action: withReport(logoutAction),
 	}
 }
 
 func logoutAction(c *cli.Context, out *report.Report) error {
-	// 1. From where.
 	target, err := loginTarget(c)
 	if err != nil {
 		return err
@@ -45,21 +37,17 @@ func logoutAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	keeper, err := loginKeeper(config)
+	store, err := credentialStore(config)
 	if err != nil {
 		return err
 	}
-
-	// 2. What can be removed is, and said, whatever else goes wrong.
-	removed, failed := keeper.Delete(c.Context, target)
+	removed, failed := store.Delete(c.Context, target)
 	if failed != nil {
 		return out.LoggedOut(target, removed, nil, nil, failed)
 	}
-
-	// 3. What stays.
-	left, err := keeper.Remaining(c.Context, target)
+	left, err := store.Remaining(c.Context, target)
 	if err != nil {
-		left = append(left, fmt.Sprintf("looking for logins that stay: %v", err))
+		left = append(left, fmt.Sprintf("looking for remaining credentials: %v", err))
 	}
-	return out.LoggedOut(target, removed, keeper.Files(), left, nil)
+	return out.LoggedOut(target, removed, store.Files(), left, nil)
 }

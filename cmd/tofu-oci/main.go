@@ -1,4 +1,4 @@
-// Command tofu-oci brings OpenTofu providers into OCI registries and out again.
+// Command tofu-oci mirrors OpenTofu providers to OCI registries, and installs and verifies them.
 package main
 
 import (
@@ -8,13 +8,14 @@ import (
 	"syscall"
 )
 
-// What the linker is told by make build and in releases: Go itself knows a checkout's
-// commit only where git and -buildvcs let it. The date is the commit's, as in RFC 3339.
+// Values that make build and releases set with the linker. Without them, the commit and the
+// date come from Go's build information, if it has them. date is the commit date in RFC 3339
+// format.
 var version, commit, date = devVersion, "", ""
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the second Ctrl-C ends the process at once
+	context.AfterFunc(ctx, stop) // a second Ctrl-C kills the process
 	code := run(ctx, os.Args, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)

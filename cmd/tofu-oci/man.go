@@ -17,42 +17,41 @@ import (
 func manCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "man",
-		Usage:     "print a page of the manual, or write all of them into a directory",
+		Usage:     "print a manual page, or write all manual pages to a directory",
 		ArgsUsage: "[COMMAND...] | --dir DIRECTORY",
 		Description: strings.TrimSpace(`
-The pages are what the commands say with --help, in the form that man shows
-(mdoc). Packages of tofu-oci bring them along.
+The pages have the same content as --help. The packages of tofu-oci already include them.
 
 Examples:
    # read the page of a command
    tofu-oci man cache prune | man -l -
 
-   # all pages, for man tofu-oci-mirror
+   # install all pages, for man tofu-oci-mirror
    tofu-oci man --dir ~/.local/share/man/man1`),
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "dir", Usage: "write all pages into `DIRECTORY`; made when it is not there"},
+			&cli.StringFlag{Name: "dir", Category: commandline.GroupContent, Usage: "write to `DIRECTORY`; created if it doesn't exist"},
 		},
-		Action: man,
+		Action: manAction,
 	}
 }
 
-func man(c *cli.Context) error {
+func manAction(c *cli.Context) error {
 	program := commandline.Describe(c.App, buildDate())
 	if c.IsSet("dir") {
 		if c.String("dir") == "" {
-			return usagef("man --dir takes a DIRECTORY; see tofu-oci man --help")
+			return usagef("missing directory: man --dir DIRECTORY; see tofu-oci man --help")
 		}
 		return writePages(c.String("dir"), program.Manual())
 	}
 	page, found := program.Page(c.Args().Slice()...)
 	if !found {
-		return usagef("there is no command %q; see tofu-oci --help", strings.Join(c.Args().Slice(), " "))
+		return usagef("unknown command %q; see tofu-oci --help", strings.Join(c.Args().Slice(), " "))
 	}
 	_, err := io.WriteString(c.App.Writer, page)
 	return err
 }
 
-// writePages writes each page as a file.
+// writePages writes each page to a file.
 func writePages(dir string, pages map[string]string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

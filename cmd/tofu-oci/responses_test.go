@@ -35,26 +35,26 @@ var responses = map[string]struct {
 	code int
 	hint string
 }{
-	"ecr_eof":                {ecrHost + "/providers/{namespace}/{type}", registrytest.UploadPost, 1, "run aws ecr create-repository --repository-name providers/hashicorp/null"},
-	"ecr_name_unknown":       {ecrHost + "/providers/{namespace}/{type}", registrytest.UploadPost, 5, "run aws ecr create-repository --repository-name providers/hashicorp/null, or let --on-missing-repository do it"},
-	"ecr_tag_exists":         {ecrHost + "/providers/{namespace}/{type}", registrytest.ManifestPut, 1, "publish all platforms of a version in one run, or allow tags"},
-	"ecr_tag_invalid":        {ecrHost + "/providers/{namespace}/{type}", registrytest.ManifestPut, 1, "publish all platforms of a version in one run, or allow tags"},
+	"ecr_eof":                {ecrHost + "/providers/{namespace}/{type}", registrytest.UploadPost, 1, "with aws ecr create-repository --repository-name providers/hashicorp/null"},
+	"ecr_name_unknown":       {ecrHost + "/providers/{namespace}/{type}", registrytest.UploadPost, 5, "create the repository with aws ecr create-repository --repository-name providers/hashicorp/null or with --on-missing-repository"},
+	"ecr_tag_exists":         {ecrHost + "/providers/{namespace}/{type}", registrytest.ManifestPut, 1, "publish all platforms of a version in one run, or allow mutable tags"},
+	"ecr_tag_invalid":        {ecrHost + "/providers/{namespace}/{type}", registrytest.ManifestPut, 1, "publish all platforms of a version in one run, or allow mutable tags"},
 	"ecr_expired":            {ecrHost + "/providers/{namespace}/{type}", registrytest.ManifestGet, 6, "aws ecr get-login-password | tofu-oci login --username AWS --password-stdin " + ecrHost},
-	"ecr_not_authorized":     {ecrHost + "/providers/{namespace}/{type}", registrytest.UploadPost, 6, "the permission that the answer names"},
-	"gitlab_media_type":      {"registry.gitlab.com/acme/providers/{type}", registrytest.ManifestPut, 1, "GitLab takes the media types on its list only"},
+	"ecr_not_authorized":     {ecrHost + "/providers/{namespace}/{type}", registrytest.UploadPost, 6, "grant the missing permission to the IAM role or user"},
+	"gitlab_media_type":      {"registry.gitlab.com/acme/providers/{type}", registrytest.ManifestPut, 1, "update your self-managed GitLab"},
 	"quay_media_type":        {"quay.io/acme/{type}", registrytest.ManifestPut, 1, "set IGNORE_UNKNOWN_MEDIATYPES: true"},
 	"quay_unsupported":       {"quay.io/acme/{type}", registrytest.ManifestPut, 1, "set IGNORE_UNKNOWN_MEDIATYPES: true"},
-	"media_type":             {"registry.example.com/acme/{type}", registrytest.ManifestPut, 1, "have it allow application/vnd.opentofu.provider"},
+	"media_type":             {"registry.example.com/acme/{type}", registrytest.ManifestPut, 1, "allow the media types application/vnd.opentofu.provider"},
 	"ghcr_write_package":     {"ghcr.io/acme/{type}", registrytest.UploadPost, 6, "under Manage Actions access"},
 	"ghcr_installation":      {"ghcr.io/acme/{type}", registrytest.UploadPost, 6, "permissions: packages: write"},
-	"ghcr_private":           {"ghcr.io/acme/{type}", registrytest.ManifestGet, 6, "new packages of GHCR are private"},
-	"hub_levels":             {"registry-1.docker.io/acme/{namespace}/{type}", registrytest.UploadPost, 6, "exactly two levels, and acme/hashicorp/null does not: use a template like"},
-	"hub_insufficient_scope": {"registry-1.docker.io/acme/{type}", registrytest.UploadPost, 6, "(insufficient_scope): acme has to be the account itself"},
+	"ghcr_private":           {"ghcr.io/acme/{type}", registrytest.ManifestGet, 6, "GHCR returns the same error for private and missing packages"},
+	"hub_levels":             {"registry-1.docker.io/acme/{namespace}/{type}", registrytest.UploadPost, 6, "because Docker Hub does not support acme/hashicorp/null"},
+	"hub_insufficient_scope": {"registry-1.docker.io/acme/{type}", registrytest.UploadPost, 6, "log in with write access to the account or organization acme"},
 	"hub_rate_limit":         {"registry-1.docker.io/acme/{type}", registrytest.ManifestGet, 1, "log in (tofu-oci login docker.io)"},
-	"proxy_downgrade":        {"registry.example.com/acme/{type}", registrytest.UploadPost, 1, "let the proxy set X-Forwarded-Proto: https"},
+	"proxy_downgrade":        {"registry.example.com/acme/{type}", registrytest.UploadPost, 1, "set X-Forwarded-Proto: https"},
 	"harbor_project":         {"harbor.example.com/acme/{type}", registrytest.UploadPost, 5, "create the project acme in Harbor first"},
-	"harbor_unauthorized":    {"harbor.example.com/acme/{type}", registrytest.UploadPost, 6, "when the project acme does not exist, and when the login has no right in it"},
-	"insufficient_scope":     {"registry.example.com/acme/{type}", registrytest.ManifestPut, 6, "give it the right to read, and to push also the right to write"},
+	"harbor_unauthorized":    {"harbor.example.com/acme/{type}", registrytest.UploadPost, 6, "create the project acme, or grant the missing permission"},
+	"insufficient_scope":     {"registry.example.com/acme/{type}", registrytest.ManifestPut, 6, "grant the account read access to the repository"},
 }
 
 // TestResponses replays what registries answer, through a proxy that takes their
@@ -101,7 +101,7 @@ func TestCertificateOfAnotherHost(t *testing.T) {
 	t.Parallel()
 	w := newProxied(t, "registry.example.com")
 	code, stdout, stderr := w.run(t, "list", "hashicorp/null", "--from", "other.example.com/acme/{type}")
-	if code != 1 || stdout != "" || !strings.Contains(stderr, "\nhint: the server's certificate is for other host names") || w.tunnels.Load() != 1 {
+	if code != 1 || stdout != "" || !strings.Contains(stderr, "\nhint: check the host name, and whether a proxy responds") || w.tunnels.Load() != 1 {
 		t.Errorf("exit code %d, %d tunnels, %s\n%s", code, w.tunnels.Load(), stdout, stderr)
 	}
 }

@@ -11,24 +11,25 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/net/netutil"
 
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
 
 const (
-	// metricsTimeout bounds a scrape, from its first byte to its last.
+	// metricsTimeout limits the duration of a scrape.
 	metricsTimeout = 15 * time.Second
-	// maxMetricsConnections is for some Prometheus servers, and whoever looks beside.
+	// maxMetricsConnections suffices for several Prometheus servers and manual requests.
 	maxMetricsConnections = 16
 )
 
 func metricsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "metrics-listen", Usage: "answer /metrics for Prometheus, /healthz and /readyz on `ADDRESS`, HOST:PORT or :PORT, by plain HTTP (default: not at all)"}
+	return &cli.StringFlag{Name: "metrics-listen", Category: commandline.GroupServer, Usage: "serve /metrics, /healthz, and /readyz at `ADDRESS`"}
 }
 
-// startMetrics serves the metrics and the probes if --metrics-listen is given. Probes must
-// work however many connections clients have open on the other address.
-func startMetrics(c *cli.Context, lines *report.ServerLog, s *serve.Server) (end func(), err error) {
+// startMetrics serves the metrics and probes if --metrics-listen is set. Probes use this
+// address, because they must work regardless of the number of connections to the main address.
+func startMetrics(c *cli.Context, log *report.ServerLog, s *serve.Server) (closeServer func(), err error) {
 	address := c.String("metrics-listen")
 	if address == "" {
 		return func() {}, nil
@@ -38,18 +39,18 @@ func startMetrics(c *cli.Context, lines *report.ServerLog, s *serve.Server) (end
 		return nil, fmt.Errorf("--metrics-listen %s: %w", address, err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", lines.Handler())
+	mux.Handle("/metrics", log.Handler())
 	mux.Handle("/healthz", s.Probes())
 	mux.Handle("/readyz", s.Probes())
 	server := &http.Server{
 		Handler: mux, ReadTimeout: metricsTimeout, WriteTimeout: metricsTimeout, IdleTimeout: 2 * time.Minute,
-		// Prometheus leaves connections open between scrapes.
+		// Prometheus keeps connections open between scrapes.
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(c.Context) },
 	}
-	lines.Metrics(l.Addr())
+	log.Metrics(l.Addr())
 	go func() {
 		if err := server.Serve(netutil.LimitListener(l, maxMetricsConnections)); !errors.Is(err, http.ErrServerClosed) {
-			lines.Trouble("metrics: " + err.Error())
+			log.Trouble("metrics: " + err.Error())
 		}
 	}()
 	return func() { _ = server.Close() }, nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -16,25 +17,25 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// pullThroughFlags are about what comes from origins when it is asked for.
+// pullThroughFlags returns the flags about releases that are mirrored on first request.
 func pullThroughFlags() []cli.Flag {
 	return slices.Concat([]cli.Flag{
-		&cli.StringSliceFlag{Name: "pull-through", Usage: "bring releases of providers that `PATTERN` matches from their origins when somebody asks for them, such as 'hashicorp/*' or registry.example.com/*/* (repeatable; default: none)"},
-		&cli.StringFlag{Name: "min-age", Usage: "bring nothing that was published less than `DURATION` ago, such as 72h or 3d, by its origin's date, or without one"},
+		&cli.StringSliceFlag{Name: "pull-through", Category: commandline.GroupSelection, Usage: "`PATTERN`: mirror providers on request (repeatable)"},
+		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "mirror no versions younger than `DURATION`"},
 	}, trustFlags())
 }
 
-// pullThrough reads them; nil is what brings nothing.
+// pullThrough parses the flags. It returns nil without --pull-through.
 func pullThrough(c *cli.Context, cmd *command, served serve.Options) (*pullthrough.Options, error) {
 	if !c.IsSet("pull-through") {
 		return nil, nil
 	}
 	o := &pullthrough.Options{
-		// What it keeps beside what the server keeps must not make answers much older.
-		Source:   cmd.originFor(served.MaxAge / 2),
+		// Cached origin responses must not make the server's responses much older.
+		Source:   cmd.originWithLifetime(served.MaxAge / 2),
 		Open:     func(ref template.Reference) (repository.Repository, error) { return repository.Open(ref, cmd.repos) },
 		Cooldown: mirror.Cooldown{MinAge: cmd.minAge},
-		Publish:  publish.Options{Aliases: cmd.aliases, Verify: judgeOffered(cmd, served.From)},
+		Publish:  publish.Options{Aliases: cmd.aliases, Verify: verifyOffered(cmd, served.From)},
 	}
 	for _, text := range c.StringSlice("pull-through") {
 		pattern, err := provider.ParsePattern(text)
@@ -49,12 +50,12 @@ func pullThrough(c *cli.Context, cmd *command, served serve.Options) (*pullthrou
 	return o, nil
 }
 
-// judgeOffered judges what origins offer. The releases that were let pass before lie
-// where those go that lie nowhere.
-func judgeOffered(cmd *command, from []template.Template) func(context.Context, provider.Release) (provider.Verdict, error) {
+// verifyOffered returns a function that verifies releases from origin registries. Earlier
+// releases are read from the last repository of --from, which new providers are mirrored to.
+func verifyOffered(cmd *command, from []template.Template) func(context.Context, provider.Release) (provider.Verdict, error) {
 	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
-		p := cmd.judging
-		p.History = &trust.SignerHistory{Source: cmd.mirrored(from[len(from)-1])} // each time, since there are more and more of them
+		p := cmd.policy
+		p.History = &trust.SignerHistory{Source: cmd.ociSource(from[len(from)-1])} // a new source each time, because releases are added
 		return p.VerifyOffered(ctx, r)
 	}
 }

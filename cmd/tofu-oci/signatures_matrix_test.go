@@ -93,15 +93,15 @@ func runJudged(t *testing.T, args []string, dir string) string {
 	t.Helper()
 	code, stdout, stderr := execute(t, args...)
 	var report struct {
-		Results []struct {
+		Items []struct {
 			Status    string
 			Signature struct{ Verdict string }
 		}
 	}
-	if err := json.Unmarshal([]byte(stdout), &report); err != nil || len(report.Results) != 1 {
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil || len(report.Items) != 1 {
 		t.Fatalf("%v: exit code %d, %v: %s%s", args, code, err, stdout, stderr)
 	}
-	result := report.Results[0]
+	result := report.Items[0]
 	_, err := os.Stat(dir)
 	written := !errors.Is(err, fs.ErrNotExist)
 	switch {

@@ -8,32 +8,40 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// passphraseVariable has the passphrase of --sign-key, which is never a flag: those
-// can be seen by everybody on the machine.
+// passphraseVariable is the environment variable for the passphrase of --sign-key. There is no
+// flag for it, because other users can see command lines.
 const passphraseVariable = "TOFU_OCI_SIGN_PASSPHRASE" //nolint:gosec // the name of a variable
 
-// maxPassphrase bounds a file with a passphrase, in bytes.
+// maxPassphrase limits the size of a passphrase file in bytes.
 const maxPassphrase = 4 << 10
 
-// sign reads --sign-key. Where no keyring says otherwise, the key that signs is the
-// one whose word counts.
-func sign(c *cli.Context, o *publish.Options, judging *trust.Policy) error {
-	signer, named, err := signerOf(c)
-	if err != nil || !named {
+func signKeyFlag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: "sign-key", Category: commandline.GroupTrust, Usage: usage}
+}
+
+func passphraseFlag() cli.Flag {
+	return &cli.StringFlag{Name: "sign-passphrase-file", Category: commandline.GroupTrust, Usage: "`FILE`: its passphrase (default: $" + passphraseVariable + ")"}
+}
+
+// sign sets the signer of --sign-key. Without --keyring, its key is the only trusted key.
+func sign(c *cli.Context, o *publish.Options, policy *trust.Policy) error {
+	signer, found, err := readSigner(c)
+	if err != nil || !found {
 		return err
 	}
-	if o.Signing.Signer = signer; judging.Keyring.IsZero() {
-		judging.Keyring = signer.Keyring()
+	if o.Signing.Signer = signer; policy.Keyring.IsZero() {
+		policy.Keyring = signer.Keyring()
 	}
 	return nil
 }
 
-// signerOf reads the key of --sign-key, if one is named.
-func signerOf(c *cli.Context) (signer trust.Signer, named bool, err error) {
+// readSigner reads the key of --sign-key and reports whether the flag is set.
+func readSigner(c *cli.Context) (signer trust.Signer, found bool, err error) {
 	path, file := c.String("sign-key"), c.String("sign-passphrase-file")
 	if path == "" {
 		return signer, false, nil
@@ -48,15 +56,10 @@ func signerOf(c *cli.Context) (signer trust.Signer, named bool, err error) {
 	}
 	signer, err = trust.ReadSigner(path, passphrase)
 	if errors.Is(err, trust.ErrNoPassphrase) {
-		return signer, false, usagef("--sign-key: %s: the key has a passphrase: set %s, or name --sign-passphrase-file FILE", path, passphraseVariable)
+		return signer, false, usagef("--sign-key: %s requires a passphrase; set %s or use --sign-passphrase-file FILE", path, passphraseVariable)
 	}
 	if err != nil {
 		return signer, false, usagef("--sign-key: %w", err)
 	}
 	return signer, true, nil
-}
-
-// passphraseFlag is that of every command with --sign-key.
-func passphraseFlag() cli.Flag {
-	return &cli.StringFlag{Name: "sign-passphrase-file", Usage: "`FILE` with the passphrase of that key (default: $" + passphraseVariable + ")"}
 }

@@ -19,27 +19,27 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// maxTofurc bounds a configuration that is changed, in bytes.
+// maxTofurc limits the size of a configuration file in bytes.
 const maxTofurc = 256 << 10
 
-// tofurcFile is a configuration that is to have the block.
+// tofurcFile is a CLI configuration file that the block is added to.
 type tofurcFile struct {
 	*atomicfile.UserFile
 	name string
 }
 
-// writeTofurc puts the block into a file.
+// writeTofurc writes the block to the file of --write.
 func writeTofurc(c *cli.Context, t template.Template, patterns []provider.Pattern) error {
-	// 1. What is there.
+	// 1. Read the file.
 	before := tofurcFile{name: c.String("write")}
 	var err error
 	if before.UserFile, err = atomicfile.ReadUserFile(before.name, maxTofurc); err != nil {
 		return usagef("--write: %w", err)
 	}
-	// 2. What will be, or why it is not for a program to write.
+	// 2. Merge the block. If that fails, print it, so that the user can add it.
 	after, err := before.with(t, patterns)
-	if byHand, ok := errors.AsType[*cliconfig.MergeError](err); ok {
-		_, failed := io.WriteString(c.App.Writer, report.Printable(byHand.Block))
+	if conflict, ok := errors.AsType[*cliconfig.MergeError](err); ok {
+		_, failed := io.WriteString(c.App.Writer, report.Printable(conflict.Block))
 		return errors.Join(err, failed)
 	}
 	if err != nil {
@@ -48,17 +48,17 @@ func writeTofurc(c *cli.Context, t template.Template, patterns []provider.Patter
 	if _, err := io.WriteString(c.App.Writer, report.Printable(tofurcDiff(before.name, before.Text, after))); err != nil {
 		return err
 	}
-	if err := warnGone(c, before, after); err != nil || c.Bool("dry-run") {
+	if err := warnRemovedPatterns(c, before, after); err != nil || c.Bool("dry-run") {
 		return err
 	}
-	// 3. It replaces what was read, and nothing else.
+	// 3. Replace the file, unless it has changed.
 	if err := before.Replace(after, before.Mode(0o644)); err != nil {
 		return fmt.Errorf("writing the CLI configuration: %w", err)
 	}
 	return noteUnread(c, before)
 }
 
-// with returns the file's text with the block in it.
+// with returns the file's text with the block.
 func (f tofurcFile) with(t template.Template, patterns []provider.Pattern) ([]byte, error) {
 	block, err := cliconfig.MirrorBlock(t, patterns)
 	if err != nil {
@@ -72,16 +72,16 @@ func (f tofurcFile) with(t template.Template, patterns []provider.Pattern) ([]by
 	if err != nil || !slices.ContainsFunc(files, func(p cliconfig.Place) bool { return f.is(p.Path) }) {
 		return after, err
 	}
-	// OpenTofu refuses two blocks, also in two files.
+	// OpenTofu rejects two blocks, even in different files.
 	for _, path := range files.Chosen() {
 		if other, err := cliconfig.Load(path); err == nil && other.Installation != nil && !f.is(path) {
-			return nil, &cliconfig.MergeError{Position: other.Installation.Position, Problem: "OpenTofu reads a provider_installation block here, and refuses a second one", Block: block}
+			return nil, &cliconfig.MergeError{Position: other.Installation.Position, Problem: "OpenTofu already reads a provider_installation block from this file and rejects a second one", Block: block}
 		}
 	}
 	return after, nil
 }
 
-// is reports whether a path leads to the file.
+// is reports whether a path refers to the file.
 func (f tofurcFile) is(path string) bool {
 	if path == f.Place {
 		return true
@@ -94,11 +94,11 @@ func (f tofurcFile) is(path string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// secretLine is one of a configuration that may have a secret in it.
+// secretLine matches lines of a configuration that can contain a secret.
 var secretLine = regexp.MustCompile(`(?i)(token|password|secret)[^=]*=`)
 
-// tofurcDiff shows what changes. Lines around it that may have secrets are left out: it
-// may go to a log.
+// tofurcDiff returns the changes as a unified diff. Because it can be logged, context lines
+// that can contain secrets are omitted.
 func tofurcDiff(name string, before, after []byte) string {
 	var b strings.Builder
 	for line := range strings.Lines(report.UnifiedDiff(name, before, after)) {
@@ -110,37 +110,37 @@ func tofurcDiff(name string, before, after []byte) string {
 	return b.String()
 }
 
-// noteUnread says where OpenTofu does not read the file by itself.
+// noteUnread explains how to make OpenTofu read the file, if it is not in a default location.
 func noteUnread(c *cli.Context, f tofurcFile) error {
 	files, err := cliconfig.Locate(cliconfig.SystemEnvironment(), "")
 	if err != nil || slices.ContainsFunc(files.Chosen(), f.is) {
 		return err
 	}
-	_, err = io.WriteString(c.App.ErrWriter, report.Printable(fmt.Sprintf("OpenTofu does not read %s by itself: export TF_CLI_CONFIG_FILE=%s\n", f.name, f.Place)))
+	_, err = io.WriteString(c.App.ErrWriter, report.Printable(fmt.Sprintf("OpenTofu doesn't read %s by default; export TF_CLI_CONFIG_FILE=%s\n", f.name, f.Place)))
 	return err
 }
 
-// warnGone says which patterns of the block that is replaced no mirror has any more.
-func warnGone(c *cli.Context, f tofurcFile, after []byte) error {
-	was, is := mirroredIn(f.name, f.Text), mirroredIn(f.name, after)
-	var gone []string
-	for _, p := range was {
-		if !slices.ContainsFunc(is, func(now provider.Pattern) bool { return covers(now, p) }) {
-			gone = append(gone, p.String())
+// warnRemovedPatterns warns of patterns in the replaced block that no mirror covers anymore.
+func warnRemovedPatterns(c *cli.Context, f tofurcFile, after []byte) error {
+	before, now := mirrorPatterns(f.name, f.Text), mirrorPatterns(f.name, after)
+	var removed []string
+	for _, p := range before {
+		if !slices.ContainsFunc(now, func(n provider.Pattern) bool { return covers(n, p) }) {
+			removed = append(removed, p.String())
 		}
 	}
-	if len(gone) == 0 {
+	if len(removed) == 0 {
 		return nil
 	}
 	_, err := io.WriteString(c.App.ErrWriter, report.Printable(fmt.Sprintf(
-		"warning: %s: the block that is replaced had %s, and the new one has not: these providers come from their origin now; name all patterns in one command, or write an oci_mirror block for each repository by hand\n",
-		f.name, strings.Join(gone, ", "))))
+		"warning: %s: the new block no longer contains %s, so these providers are now installed from their origin registries; specify all patterns in one command, or add an oci_mirror block for each repository\n",
+		f.name, strings.Join(removed, ", "))))
 	return err
 }
 
-// mirroredIn returns the patterns that the mirrors of a configuration have; none where it
-// is not one.
-func mirroredIn(name string, text []byte) (all []provider.Pattern) {
+// mirrorPatterns returns the patterns of all mirrors in a configuration, or nil if it is
+// invalid.
+func mirrorPatterns(name string, text []byte) (all []provider.Pattern) {
 	config, err := cliconfig.Parse(name, text)
 	if err != nil || config.Installation == nil {
 		return nil
@@ -153,7 +153,7 @@ func mirroredIn(name string, text []byte) (all []provider.Pattern) {
 	return all
 }
 
-// covers reports whether a pattern is for all that another one is for.
+// covers reports whether a pattern matches all providers that another one matches.
 func covers(wide, narrow provider.Pattern) bool {
 	parts := strings.Split(narrow.String(), "/")
 	return slices.EqualFunc(strings.Split(wide.String(), "/"), parts, func(w, n string) bool { return w == "*" || w == n })

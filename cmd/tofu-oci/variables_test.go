@@ -34,7 +34,7 @@ func commandsOf(commands []*cli.Command) []*cli.Command {
 // commands have it, it means the same.
 func TestVariables(t *testing.T) {
 	t.Parallel()
-	without := maps.Clone(commandline.NoVariable)
+	without := maps.Clone(commandline.WithoutVariable)
 	delete(without, "help") // the library's
 	delete(without, "version")
 	kinds, flags := map[string]string{}, map[string]bool{}
@@ -44,7 +44,7 @@ func TestVariables(t *testing.T) {
 			flags[c.HelpName+" "+name], flags[name] = true, true
 			variable := commandline.VariableOf(c, flag)
 			if variable == "" {
-				if commandline.NoVariable[name]+commandline.NoVariable[c.HelpName+" "+name] == "" {
+				if commandline.WithoutVariable[name]+commandline.WithoutVariable[c.HelpName+" "+name] == "" {
 					t.Errorf("%s --%s has no variable", c.HelpName, name)
 				}
 				delete(without, name)
@@ -54,8 +54,9 @@ func TestVariables(t *testing.T) {
 			if !strings.HasSuffix(variable, "_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))) || !strings.HasPrefix(variable, "TOFU_OCI_") {
 				t.Errorf("%s --%s: %s", c.HelpName, name, variable)
 			}
-			if !strings.Contains(c.CustomHelpTemplate, "[$"+variable+"]") {
-				t.Errorf("the help of %s does not name %s", c.HelpName, variable)
+			regular := "TOFU_OCI_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+			if variable != regular && !strings.Contains(c.CustomHelpTemplate, "[$"+variable+"]") {
+				t.Errorf("the help of %s does not mention %s", c.HelpName, variable)
 			}
 			kind := fmt.Sprintf("%T", flag)
 			if before, known := kinds[variable]; known && before != kind {
@@ -70,14 +71,17 @@ func TestVariables(t *testing.T) {
 	for flag, why := range without {
 		t.Errorf("%s, which has no variable since %q, is no flag", flag, why)
 	}
-	for _, flag := range commandline.OwnVariables {
+	for _, flag := range commandline.PrefixedVariables {
 		if !flags[flag] {
 			t.Errorf("%s is no flag", flag)
 		}
 	}
-	for _, flag := range commandline.FlagsOfRules() {
-		if !flags[flag] {
-			t.Errorf("there is no flag %s", flag)
+	for _, r := range commandline.Rules {
+		for _, entry := range slices.Concat(r.Flags, r.Conflicts, r.Requires) {
+			name, _, _ := strings.Cut(entry, "=")
+			if flag := strings.TrimSpace(r.Command + " " + name); entry != commandline.Argument && !flags[flag] {
+				t.Errorf("a rule contains the unknown flag %s", flag)
+			}
 		}
 	}
 	// Variables that are there for something else.
@@ -150,9 +154,9 @@ func TestFlagsOfVariables(t *testing.T) {
 func TestVariablesThatAreWrong(t *testing.T) {
 	t.Parallel()
 	for set, want := range map[string]string{
-		"DRY_RUN=maybe":    "TOFU_OCI_DRY_RUN=maybe: must be true or false",
-		"CONCURRENCY=many": "TOFU_OCI_CONCURRENCY=many: must be a whole number, such as 4",
-		"TIMEOUT=5":        "TOFU_OCI_TIMEOUT=5: a duration needs its unit; did you mean 5s?",
+		"DRY_RUN=maybe":    `invalid TOFU_OCI_DRY_RUN "maybe": want true or false`,
+		"CONCURRENCY=many": `invalid TOFU_OCI_CONCURRENCY "many": want an integer, such as 4`,
+		"TIMEOUT=5":        `invalid TOFU_OCI_TIMEOUT "5": missing unit; did you mean 5s?`,
 	} {
 		_, _, err := commandline.Read(main.NewApp(io.Discard, io.Discard), fields("tofu-oci mirror a/b"), variables(set))
 		if err == nil || err.Error() != want {

@@ -14,47 +14,45 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// devVersion is that of a build that nobody named.
+// devVersion is the version of builds without a version number.
 const devVersion = "dev"
 
 func versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:      commandline.Version,
-		Usage:     "print the version, and what this program was built of",
+		Usage:     "print the version, the commit, and the build environment",
 		ArgsUsage: "[FLAG...]",
 		Description: strings.TrimSpace(`
-The first line is that of tofu-oci --version, which prints the same and takes the
-same flags. commit and date are those of the sources, where the build tells them;
-"modified" says that they were changed after that commit.
+tofu-oci --version prints the same.
 
 Examples:
    tofu-oci version
    tofu-oci version --output json`),
-		Flags:  []cli.Flag{outputFlag("`FORMAT` of the result on stdout: text or json")},
-		Action: printing(showVersion),
+		Flags:  []cli.Flag{outputFlag("`FORMAT`: text or json")},
+		Action: withReport(versionAction),
 	}
 }
 
-func showVersion(c *cli.Context, out *report.Report) error {
+func versionAction(c *cli.Context, out *report.Report) error {
 	if c.Args().Present() {
 		return usagef("version takes no arguments; see tofu-oci version --help")
 	}
-	b := thisBuild()
-	return out.Build(b)
+	return out.Build(thisBuild())
 }
 
-// thisBuild is that of the running program.
+// thisBuild describes the build of the running program.
 func thisBuild() report.Build {
 	info, _ := debug.ReadBuildInfo()
-	return buildOf(info, stamps{version: version, commit: commit, date: date})
+	return buildOf(info, linkerValues{version: version, commit: commit, date: date})
 }
 
-// stamps are what the linker was told.
-type stamps struct{ version, commit, date string }
+// linkerValues are values that the linker sets.
+type linkerValues struct{ version, commit, date string }
 
-// buildOf puts together what the linker was told with what Go knows: of a checkout its
-// commit, unless -buildvcs=false, and of go install MODULE@VERSION the module's version.
-func buildOf(info *debug.BuildInfo, linked stamps) report.Build {
+// buildOf describes a build. Values of the linker take precedence over Go's build information,
+// which contains the commit of a checkout, unless it was built with -buildvcs=false, and the
+// module version for go install MODULE@VERSION.
+func buildOf(info *debug.BuildInfo, linked linkerValues) report.Build {
 	b := report.Build{Version: linked.version, Commit: linked.commit, Date: linked.date, Go: runtime.Version(), Platform: provider.CurrentPlatform().String()}
 	if info == nil {
 		info = &debug.BuildInfo{}
@@ -63,32 +61,32 @@ func buildOf(info *debug.BuildInfo, linked stamps) report.Build {
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
 	}
-	of := info.Main.Version
-	if b.Version == devVersion && of != "" && of != "(devel)" {
-		b.Version = strings.TrimPrefix(of, "v")
+	moduleVersion := info.Main.Version
+	if b.Version == devVersion && moduleVersion != "" && moduleVersion != "(devel)" {
+		b.Version = strings.TrimPrefix(moduleVersion, "v")
 	}
 	if b.Commit == "" {
 		b.Commit = settings["vcs.revision"]
 	}
 	b.Modified = b.Commit == settings["vcs.revision"] && settings["vcs.modified"] == "true"
-	if rev, err := module.PseudoVersionRev(of); b.Commit == "" && err == nil {
-		b.Commit = rev // its first twelve characters
+	if revision, err := module.PseudoVersionRev(moduleVersion); b.Commit == "" && err == nil {
+		b.Commit = revision // the first twelve characters
 	}
 	if b.Date == "" {
 		b.Date = settings["vcs.time"]
 	}
-	if at, err := module.PseudoVersionTime(of); b.Date == "" && err == nil {
-		b.Date = at.Format(time.RFC3339)
+	if t, err := module.PseudoVersionTime(moduleVersion); b.Date == "" && err == nil {
+		b.Date = t.Format(time.RFC3339)
 	}
-	at, err := time.Parse(time.RFC3339, b.Date)
-	if b.Date = at.UTC().Format(time.RFC3339); err != nil {
+	t, err := time.Parse(time.RFC3339, b.Date)
+	if b.Date = t.UTC().Format(time.RFC3339); err != nil {
 		b.Date = ""
 	}
 	return b
 }
 
-// buildDate is when what was built was committed, or zero.
+// buildDate returns the commit date of the build, or zero if it is unknown.
 func buildDate() time.Time {
-	at, _ := time.Parse(time.RFC3339, date)
-	return at
+	t, _ := time.Parse(time.RFC3339, date)
+	return t
 }

@@ -107,6 +107,15 @@ func named(t template.Template, as []provider.Address) Listing {
 	return l
 }
 
+// Requirements returns a requirement without a constraint for each provider.
+func (l Listing) Requirements() []provider.Requirement {
+	var all []provider.Requirement
+	for _, e := range l.Entries {
+		all = append(all, provider.Requirement{Address: e.Address})
+	}
+	return all
+}
+
 func (l *Listing) sort() {
 	slices.SortStableFunc(l.Entries, func(a, b Entry) int { return a.Address.Compare(b.Address) })
 	l.Entries = slices.CompactFunc(l.Entries, func(a, b Entry) bool { return a.Address == b.Address })

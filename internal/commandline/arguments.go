@@ -10,63 +10,66 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Names of commands whose command lines are read in their own way.
+// Names of commands with special parsing.
 const (
-	Exec    = "exec"    // what follows its command belongs to that
-	Login   = "login"   // takes no password
-	Version = "version" // is also --version
+	Exec    = "exec"    // its arguments are another command line
+	Login   = "login"   // rejects passwords
+	Version = "version" // also available as --version
 )
 
-// Read returns a command line as the library reads it, which wants flags in front of
-// arguments, whereas users write "tofu-oci mirror hashicorp/null --to X", or
-// "tofu-oci --output json list …". Whoever asks for help gets it, whatever else is there,
-// and "help COMMAND" is "COMMAND --help"; --version before a command works the same way.
-// An error says what may have been meant. Flags that are not there may come from
-// variables of the environment: variables maps those flags to the variables.
+// Read parses a command line and returns it in the order that urfave/cli expects: flags
+// before arguments. Users can write flags anywhere, as in "tofu-oci mirror
+// hashicorp/null --to X" or "tofu-oci --output json list …". A request for help takes
+// precedence over everything else. "help COMMAND" is equivalent to "COMMAND --help", and
+// --version before a command is equivalent to the version command. Errors suggest
+// corrections.
+//
+// Flags that are not on the command line can be set by environment variables. variables
+// maps the names of these flags to the names of the variables.
 func Read(app *cli.App, args []string, getenv func(string) string) (ordered []string, variables map[string]string, err error) {
-	call := call{commands: app.Commands}
-	for i := 1; i < len(args) && (!call.help || !call.isNamed()); i++ {
+	c := commandLine{commands: app.Commands}
+	for i := 1; i < len(args) && (!c.help || !c.isNamed()); i++ {
 		arg := args[i]
 		switch {
-		case call.version && !call.knows(arg):
-		case !isFlag(arg) && !call.isNamed():
-			err = call.name(arg)
+		case c.version && !c.hasFlag(arg):
+		case !isFlag(arg) && !c.isNamed():
+			err = c.name(arg)
 		case arg == "--":
-			call.rest = append(call.rest, args[i+1:]...)
+			c.rest = append(c.rest, args[i+1:]...)
 			i = len(args)
-		case !isFlag(arg) && call.command.Name == Exec:
-			call.rest = args[i:]
+		case !isFlag(arg) && c.command.Name == Exec:
+			c.rest = args[i:]
 			i = len(args)
 		case !isFlag(arg):
-			call.rest = append(call.rest, arg)
+			c.rest = append(c.rest, arg)
 		default:
-			i, err = call.flag(args, i)
+			i, err = c.flag(args, i)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 	}
-	if call.isNamed() && !call.help {
-		if err := call.repeated(); err != nil {
+	if c.isNamed() && !c.help {
+		if err := c.checkRepeated(); err != nil {
 			return nil, nil, err
 		}
-		call.fromVariables(getenv)
-		err = call.settle()
-		if problem := call.problems(); problem != nil { // which may be all that is wrong
-			err = problem
+		c.addVariables(getenv)
+		err = c.applyRules()
+		if invalid := c.checkVariables(); invalid != nil { // an invalid value can be the cause of a violation
+			err = invalid
 		}
 		if err != nil {
-			return nil, call.variables(), err
+			return nil, c.variables(), err
 		}
 	}
-	ordered, err = call.ordered(args[:min(len(args), 1)])
-	return ordered, call.variables(), err
+	ordered, err = c.ordered(args[:min(len(args), 1)])
+	return ordered, c.variables(), err
 }
 
-// AsksJSON reports whether a command line asks for JSON, however wrong the rest of it is:
-// by its last --output, or else the variable of that.
-func AsksJSON(app *cli.App, args []string, getenv func(string) string) bool {
-	const asked = "json"
+// WantsJSON reports whether a command line requests JSON output, even if the rest of it is
+// invalid. It uses the last --output or, if there is none, the environment variable.
+func WantsJSON(app *cli.App, args []string, getenv func(string) string) bool {
+	const json = "json"
 	format, command := "", (*cli.Command)(nil)
 	for i := 1; i < len(args) && args[i] != "--"; i++ {
 		name, value, hasValue := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
@@ -81,45 +84,50 @@ func AsksJSON(app *cli.App, args []string, getenv func(string) string) bool {
 		}
 	}
 	if command == nil {
-		return format == asked
+		return format == json
 	}
 	flag := FlagNamed(command, "output")
-	return flag != nil && (format == asked || format == "" && getenv(VariableOf(command, flag)) == asked)
+	return flag != nil && (format == json || format == "" && getenv(VariableOf(command, flag)) == json)
 }
 
-// isFlag reports whether an argument is a flag, or ends them.
+// isFlag reports whether an argument is a flag or the "--" that ends the flags.
 func isFlag(arg string) bool { return len(arg) > 1 && arg[0] == '-' }
 
-// call is what was read of a command line.
-type call struct {
-	// commands are those that the next name may be of, and names those so far.
+// commandLine is a partially parsed command line.
+type commandLine struct {
+	// commands are the candidates for the next command name.
 	commands []*cli.Command
-	names    []string
-	// command is the last that was named, nil before the first.
+	// names are the command names so far: "cache" and "prune".
+	names []string
+	// command is the last named command, or nil before the first.
 	command *cli.Command
-	flags   []given
+	flags   []setFlag
 	rest    []string
-	// help and version were asked for.
+	// help and version report whether help or the version is requested.
 	help, version bool
 }
 
-// given is a flag in the command line, or set by a variable.
-type given struct {
-	name   string
+// setFlag is a flag that the command line or an environment variable sets.
+type setFlag struct {
+	name string
+	// args are the arguments that set the flag.
 	args   []string
 	values []string
-	// off reports that it is a switch that is false, or an empty value, as if it were not
-	// there.
-	off bool
-	// variable is the variable that sets it, "" for the command line.
+	// isUnset reports that the value has the effect of omitting the flag: false for a
+	// Boolean flag, or an empty value.
+	isUnset bool
+	// variable is the environment variable that sets the flag. It is empty for the command
+	// line.
 	variable string
+	// ruled is the value that a [FlagRule] restricts, if any.
+	ruled string
 }
 
 // isNamed reports whether the command's name is complete.
-func (c *call) isNamed() bool { return c.command != nil && len(c.commands) == 0 }
+func (c *commandLine) isNamed() bool { return c.command != nil && len(c.commands) == 0 }
 
-// name reads a command's name, or the name of one of its commands.
-func (c *call) name(arg string) error {
+// name parses the name of a command or subcommand.
+func (c *commandLine) name(arg string) error {
 	if arg == "help" && len(c.names) == 0 {
 		c.help = true
 		return nil
@@ -133,9 +141,8 @@ func (c *call) name(arg string) error {
 	return unknownCommand(c.names, arg, c.commands)
 }
 
-// flag reads the flag at args[i], and returns the index of the last argument that belongs
-// to it.
-func (c *call) flag(args []string, i int) (int, error) {
+// flag parses the flag at args[i] and returns the index of its last argument.
+func (c *commandLine) flag(args []string, i int) (int, error) {
 	name, value, hasValue := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
 	switch name {
 	case "help", "h":
@@ -151,104 +158,103 @@ func (c *call) flag(args []string, i int) (int, error) {
 	if len(flags) == 0 {
 		return i, c.unknownFlag(args[i], name)
 	}
-	flag := flags[0]
-	g := given{name: flag.Names()[0], args: []string{args[i]}}
-	if !isSwitch(flag) && !hasValue {
+	flag := flags[0] // flags of one name have the same type in all commands
+	f := setFlag{name: flag.Names()[0], args: []string{args[i]}}
+	if !isBoolean(flag) && !hasValue {
 		if i++; i == len(args) {
-			return i, usagef("%s is missing its value; see %s --help", args[i-1], c.program())
+			return i, usagef("%s requires a value; see %s --help", args[i-1], c.program())
 		}
 		value, hasValue = args[i], true
-		g.args = append(g.args, value)
+		f.args = append(f.args, value)
 	}
 	if hasValue {
-		g.values = []string{value}
+		f.values = []string{value}
 	}
-	g.off = isOff(flag, g.values)
-	c.flags = append(c.flags, g)
-	if problem := valueProblem(flag, value); hasValue && problem != "" {
-		if isSwitch(flag) {
-			return i, usagef("--%s=%s: %s; --%s alone is true", g.name, value, problem, g.name)
-		}
-		return i, usagef("--%s %s: %s", g.name, value, problem)
+	f.isUnset = isUnset(flag, f.values)
+	c.flags = append(c.flags, f)
+	if problem := checkValue(flag, value); hasValue && problem != "" {
+		return i, usagef("invalid --%s %q: %s", f.name, value, problem)
 	}
 	return i, nil
 }
 
-// knows reports whether an argument is a flag of the command, or asks for help.
-func (c *call) knows(arg string) bool {
+// hasFlag reports whether an argument is a flag of the command or requests help.
+func (c *commandLine) hasFlag(arg string) bool {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	return isFlag(arg) && (name == "help" || name == "h" || FlagNamed(c.command, name) != nil)
 }
 
-// find returns the flags of a name: of the command, or, if that is not named yet, of all
-// commands that it may become.
-func (c *call) find(name string) []cli.Flag {
+// find returns the flags with the given name: the flag of the command or, if the command's
+// name is incomplete, the flags of all candidates.
+func (c *commandLine) find(name string) []cli.Flag {
 	if c.isNamed() {
 		return flagsNamed([]*cli.Command{c.command}, name)
 	}
 	return flagsNamed(c.commands, name)
 }
 
-func isSwitch(flag cli.Flag) bool {
+func isBoolean(flag cli.Flag) bool {
 	_, is := flag.(*cli.BoolFlag)
 	return is
 }
 
-// isOff reports whether values leave a flag as it is without them.
-func isOff(flag cli.Flag, values []string) bool {
-	if !isSwitch(flag) {
+// isUnset reports whether setting a flag to values has the same effect as omitting it.
+func isUnset(flag cli.Flag, values []string) bool {
+	if !isBoolean(flag) {
 		return !slices.ContainsFunc(values, func(value string) bool { return value != "" })
 	}
 	on, err := strconv.ParseBool(strings.Join(values, ""))
 	return len(values) > 0 && err == nil && !on
 }
 
-// repeated refuses a flag that takes one value and is given twice, because the library would
-// ignore the first value. A Boolean flag can be repeated with the same value.
-func (c *call) repeated() error {
-	for i, g := range c.flags {
-		flag := FlagNamed(c.command, g.name)
+// checkRepeated rejects repeated flags that take one value, because urfave/cli would ignore
+// all values except the last. A Boolean flag can be repeated with the same value.
+func (c *commandLine) checkRepeated() error {
+	for i, f := range c.flags {
+		flag := FlagNamed(c.command, f.name)
 		if _, repeatable := flag.(*cli.StringSliceFlag); flag == nil || repeatable {
 			continue
 		}
-		before := slices.IndexFunc(c.flags[:i], func(other given) bool { return other.name == g.name })
+		before := slices.IndexFunc(c.flags[:i], func(other setFlag) bool { return other.name == f.name })
 		switch {
-		case before >= 0 && !isSwitch(flag):
-			return usagef("--%s is given twice, but takes one value; see %s --help", g.name, c.program())
-		case before >= 0 && c.flags[before].off != g.off:
-			return usagef("--%s is given as true and as false", g.name)
+		case before >= 0 && !isBoolean(flag):
+			return usagef("--%s cannot be repeated; see %s --help", f.name, c.program())
+		case before >= 0 && c.flags[before].isUnset != f.isUnset:
+			return usagef("--%s cannot be both true and false", f.name)
 		}
 	}
 	return nil
 }
 
-// ordered returns the command line as the library reads it.
-func (c *call) ordered(program []string) ([]string, error) {
-	named := slices.Concat(program, c.names)
+// ordered returns the arguments in the order that urfave/cli expects.
+func (c *commandLine) ordered(program []string) ([]string, error) {
+	args := slices.Concat(program, c.names)
 	switch {
 	case c.help, c.command != nil && !c.isNamed():
-		return append(named, "--help"), nil
+		return append(args, "--help"), nil
 	case c.command == nil && len(c.flags) > 0:
-		return nil, usagef("name a command beside %s; see tofu-oci --help", c.flags[0].args[0])
+		return nil, usagef("%s requires a command; see tofu-oci --help", c.flags[0].args[0])
 	case c.command == nil:
-		return named, nil
+		return args, nil
 	}
-	for _, g := range c.flags {
-		if c.version && !c.knows(g.args[0]) {
+	for _, f := range c.flags {
+		if c.version && !c.hasFlag(f.args[0]) {
 			continue
 		}
-		if FlagNamed(c.command, g.name) == nil {
-			return nil, c.unknownFlag(g.args[0], g.name)
+		if FlagNamed(c.command, f.name) == nil {
+			return nil, c.unknownFlag(f.args[0], f.name)
 		}
-		named = append(named, g.args...)
+		args = append(args, f.args...)
 	}
-	return slices.Concat(named, []string{"--"}, c.rest), nil
+	return slices.Concat(args, []string{"--"}, c.rest), nil
 }
 
-// program is the command as far as it is named.
-func (c *call) program() string { return strings.Join(append([]string{"tofu-oci"}, c.names...), " ") }
+// program returns the program and the command names so far, for messages.
+func (c *commandLine) program() string {
+	return strings.Join(append([]string{"tofu-oci"}, c.names...), " ")
+}
 
-// FlagNamed returns a command's flag, or nil.
+// FlagNamed returns a command's flag with the given name, or nil.
 func FlagNamed(command *cli.Command, name string) cli.Flag {
 	for _, flag := range command.Flags {
 		if slices.Contains(flag.Names(), name) {
@@ -258,7 +264,7 @@ func FlagNamed(command *cli.Command, name string) cli.Flag {
 	return nil
 }
 
-// flagsNamed returns the flags of a name that the commands, and their commands, have.
+// flagsNamed returns the flags with the given name of commands and their subcommands.
 func flagsNamed(commands []*cli.Command, name string) []cli.Flag {
 	var found []cli.Flag
 	for _, command := range commands {

@@ -1,6 +1,6 @@
-// Package commandline says what a program's command line consists of, as data, and
-// writes from it what other programs want to know: completions for shells, and
-// pages of the manual. Equal data gives equal bytes.
+// Package commandline parses the program's command line and describes it as data. From
+// the description it generates help texts, shell completions, and manual pages. The
+// output is deterministic.
 package commandline
 
 import (
@@ -8,85 +8,87 @@ import (
 	"time"
 )
 
-// Program is a program with commands.
+// Program describes a program with commands.
 type Program struct {
-	// Name is what is typed, About what it does, in one clause without a full stop.
-	Name, About string
-	// Text explains it: paragraphs between blank lines; a line that begins with a
-	// blank stands as it is, in the manual too.
+	// Name is the name of the executable. Summary is one clause without a period.
+	Name, Summary string
+	// Text is the description: paragraphs separated by blank lines. Indented lines are
+	// printed verbatim.
 	Text string
-	// Date is when what was built was committed, zero where that is not known.
+	// Date is the commit date of the build, or zero if it is unknown.
 	Date time.Time
-	// Flags are what may stand without a command.
+	// Flags are the flags that can be used without a command.
 	Flags []Flag
-	// Commands are all of them, also the commands of commands, in the order of the help.
+	// Commands are all commands and subcommands, in the order of the help text.
 	Commands []Command
 }
 
-// Command is a command, or a command of a command.
+// Command describes a command or subcommand.
 type Command struct {
-	// Words are its name: "mirror", or "cache" and "prune".
-	Words []string
-	// About and Text are as those of a program.
-	About, Text string
-	// Reads tells what the command reads besides its arguments, if that is more than usual.
-	Reads string
-	// Usage is what stands behind the name: "PATH... [FLAG...]".
+	// Path is the command's name: "mirror", or "cache" and "prune".
+	Path []string
+	// Summary and Text have the same format as in [Program].
+	Summary, Text string
+	// Usage is the synopsis of arguments and flags: "PATH... [FLAG...]".
 	Usage string
-	// Arguments are what may be typed there, flags aside.
+	// Arguments describes the values of arguments.
 	Arguments Values
 	Flags     []Flag
 }
 
-// Name is the command as it is typed behind the program: "cache prune".
-func (c Command) Name() string { return strings.Join(c.Words, " ") }
+// Name returns the command's name without the program: "cache prune".
+func (c Command) Name() string { return strings.Join(c.Path, " ") }
 
-// Flag is a flag of a command.
+// Flag describes a flag of a command.
 type Flag struct {
-	// Names are without dashes; names of one letter have one dash, others two.
+	// Names are the flag's names without dashes. A name of one letter is preceded by one
+	// dash, other names by two.
 	Names []string
-	// Word stands for the value in texts: "FILE". Switches have none.
-	Word string
-	// About explains it, in clauses between semicolons.
-	About string
-	// Values are what may be typed for Word.
+	// Placeholder represents the value in texts, such as "FILE". It is empty for Boolean
+	// flags.
+	Placeholder string
+	// Description explains the flag: clauses separated by semicolons.
+	Description string
+	// Group is the heading in the help text that the flag is listed under.
+	Group string
+	// Values describes the values of the flag.
 	Values Values
-	// Repeatable reports whether it may be given several times.
+	// Repeatable reports whether the flag can be given more than once.
 	Repeatable bool
-	// Environment are variables that stand for it.
-	Environment []string
+	// Variable is the environment variable that sets the flag, or empty.
+	Variable string
 }
 
-// Spellings are the flag's names as they are typed: "--quiet", "-q".
+// Spellings returns the flag's names with dashes: "--quiet", "-q".
 func (f Flag) Spellings() []string {
-	spelled := make([]string, 0, len(f.Names))
+	spellings := make([]string, 0, len(f.Names))
 	for _, name := range f.Names {
-		spelled = append(spelled, strings.Repeat("-", min(len(name), 2))+name)
+		spellings = append(spellings, strings.Repeat("-", min(len(name), 2))+name)
 	}
-	return spelled
+	return spellings
 }
 
-// Values are what may be typed somewhere.
+// Values describes the values of a flag or argument.
 type Values struct {
 	Kind Kind
-	// Words are what a value of kind OneOf is one of.
-	Words []string
+	// Choices are the possible values if Kind is [OneOf].
+	Choices []string
 }
 
-// Kind is a kind of values, as far as shells can list them.
+// Kind is a kind of values that shells can complete.
 type Kind string
 
 // Kinds of values.
 const (
-	Free        Kind = "free"        // nobody but the user knows them
-	OneOf       Kind = "words"       // one of a few words
-	Files       Kind = "files"       // files, and directories on the way to them
-	Directories Kind = "directories" // directories
-	Programs    Kind = "programs"    // a program with arguments of its own
-	Nothing     Kind = "nothing"     // there are none
+	Free        Kind = "free"        // any text
+	OneOf       Kind = "words"       // one of a fixed set of words
+	Files       Kind = "files"       // file names
+	Directories Kind = "directories" // directory names
+	Programs    Kind = "programs"    // a program and its arguments
+	Nothing     Kind = "nothing"     // no value
 )
 
-// kind is the kind of v, with a meaning for the zero value.
+// kind returns the kind of v. The default is [Free].
 func (v Values) kind() Kind {
 	if v.Kind == "" {
 		return Free
@@ -94,44 +96,46 @@ func (v Values) kind() Kind {
 	return v.Kind
 }
 
-// parents are the commands that have commands, and the program itself as "".
+// parents returns the names of commands with subcommands. The name of the program itself
+// is "".
 func (p Program) parents() []string {
 	names := []string{""}
 	for _, c := range p.Commands {
-		if len(p.below(c.Words)) > 0 {
+		if len(p.subcommands(c.Path)) > 0 {
 			names = append(names, c.Name())
 		}
 	}
 	return names
 }
 
-// below are the commands of a command, or those of the program itself.
-func (p Program) below(words []string) []Command {
-	var below []Command
+// subcommands returns the direct subcommands of a command. If path is empty, it returns the
+// program's commands.
+func (p Program) subcommands(path []string) []Command {
+	var found []Command
 	for _, c := range p.Commands {
-		if len(c.Words) == len(words)+1 && strings.Join(c.Words[:len(words)], " ") == strings.Join(words, " ") {
-			below = append(below, c)
+		if len(c.Path) == len(path)+1 && strings.Join(c.Path[:len(path)], " ") == strings.Join(path, " ") {
+			found = append(found, c)
 		}
 	}
-	return below
+	return found
 }
 
-// all are the commands with the program itself in front, as one without a name.
+// all returns the program itself, as a command without a name, and all commands.
 func (p Program) all() []Command {
-	return append([]Command{{About: p.About, Flags: p.Flags}}, p.Commands...)
+	return append([]Command{{Summary: p.Summary, Flags: p.Flags}}, p.Commands...)
 }
 
-// briefly is what there is room for beside a flag in a list: its first clause.
-func briefly(about string) string {
+// shorten returns the first clause of a description, for completion lists.
+func shorten(description string) string {
 	for _, end := range []string{"; ", ": ", " ("} {
-		about, _, _ = strings.Cut(about, end)
+		description, _, _ = strings.Cut(description, end)
 	}
-	const room = 72
-	if len(about) <= room {
-		return about
+	const maxLength = 72
+	if len(description) <= maxLength {
+		return description
 	}
-	if at := strings.LastIndexAny(about[:room], " ,"); at > 0 {
-		about = about[:at]
+	if at := strings.LastIndexAny(description[:maxLength], " ,"); at > 0 {
+		description = description[:at]
 	}
-	return strings.TrimRight(about, " ,") + " ..."
+	return strings.TrimRight(description, " ,") + " ..."
 }

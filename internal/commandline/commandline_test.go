@@ -18,26 +18,26 @@ var update = flag.Bool("update", false, "write the golden files again")
 // sample has one of everything, and texts that would mean something to a shell or to a
 // formatter of manuals.
 func sample() commandline.Program {
-	help := commandline.Flag{Names: []string{"help", "h"}, About: "show this help"}
+	help := commandline.Flag{Names: []string{"help", "h"}, Description: "show this help"}
 	return commandline.Program{
-		Name: "carry-it", About: "carry things", Text: "First it's said.\n.then said\n   as  `it` \"is\"\n\nLast.", Date: time.Date(2026, 8, 1, 23, 0, 0, 0, time.UTC),
+		Name: "carry-it", Summary: "carry things", Text: "First it's said.\n.then said\n   as  `it` \"is\"\n\nLast.", Date: time.Date(2026, 8, 1, 23, 0, 0, 0, time.UTC),
 		Flags: []commandline.Flag{help},
 		Commands: []commandline.Command{
 			{
-				Words: []string{"lift"}, About: "lift what's [heavy]: \\ or $HOME", Usage: "PATH... [FLAG...]", Text: "It lifts. Then it stops.\n\nExamples:\n   carry-it lift 'a b'\n\n   carry-it lift ~/c",
+				Path: []string{"lift"}, Summary: "lift what's [heavy]: \\ or $HOME", Usage: "PATH... [FLAG...]", Text: "It lifts. Then it stops.\n\nExamples:\n   carry-it lift 'a b'\n\n   carry-it lift ~/c",
 				Arguments: commandline.Values{Kind: commandline.Files},
 				Flags: []commandline.Flag{
-					{Names: []string{"how", "w"}, Word: "WAY:X", About: "WAY; whatever", Values: commandline.Values{Kind: commandline.OneOf, Words: []string{"up", "down"}}, Repeatable: true, Environment: []string{"CARRY_HOW"}},
-					{Names: []string{"into"}, Word: "DIR", About: "into DIR", Values: commandline.Values{Kind: commandline.Directories}},
-					{Names: []string{"list"}, Word: "FILE", About: "from FILE", Values: commandline.Values{Kind: commandline.Files}},
-					{Names: []string{"name"}, Word: "NAME", About: "NAME"},
-					{Names: []string{"quiet", "q"}, About: "don't tell"},
+					{Names: []string{"how", "w"}, Placeholder: "WAY:X", Description: "WAY; whatever", Values: commandline.Values{Kind: commandline.OneOf, Choices: []string{"up", "down"}}, Repeatable: true, Variable: "CARRY_HOW"},
+					{Names: []string{"into"}, Placeholder: "DIR", Description: "into DIR", Values: commandline.Values{Kind: commandline.Directories}},
+					{Names: []string{"list"}, Placeholder: "FILE", Description: "from FILE", Values: commandline.Values{Kind: commandline.Files}},
+					{Names: []string{"name"}, Placeholder: "NAME", Description: "NAME"},
+					{Names: []string{"quiet", "q"}, Description: "don't tell"},
 					help,
 				},
 			},
-			{Words: []string{"run"}, About: "run something", Usage: "-- COMMAND...", Arguments: commandline.Values{Kind: commandline.Programs}, Flags: []commandline.Flag{help}},
-			{Words: []string{"put"}, About: "put it", Usage: "down [FLAG...]", Flags: []commandline.Flag{help}},
-			{Words: []string{"put", "down"}, About: "put it down", Arguments: commandline.Values{Kind: commandline.Nothing}, Flags: []commandline.Flag{help}},
+			{Path: []string{"run"}, Summary: "run something", Usage: "-- COMMAND...", Arguments: commandline.Values{Kind: commandline.Programs}, Flags: []commandline.Flag{help}},
+			{Path: []string{"put"}, Summary: "put it", Usage: "down [FLAG...]", Flags: []commandline.Flag{help}},
+			{Path: []string{"put", "down"}, Summary: "put it down", Arguments: commandline.Values{Kind: commandline.Nothing}, Flags: []commandline.Flag{help}},
 		},
 	}
 }

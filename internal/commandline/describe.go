@@ -8,31 +8,31 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// words are the values of flags that take one of a few. A command has those of them
-// that its own explanation of the flag names.
-var words = map[string][]string{
+// choices maps flags to their possible values. A command's flag accepts the values that its
+// usage text lists.
+var choices = map[string][]string{
 	"check-level": {"tags", "index", "manifests", "blobs", "deep"},
 	"layout":      {"zip", "packed", "unpacked", "network"},
 	"output":      {"text", "json", "sarif", "github"},
 	"signatures":  {"require", "warn", "off"},
 }
 
-// usualPlatforms are offered where one is meant: those that most providers are built for.
-// Others may be typed.
-var usualPlatforms = []string{
+// commonPlatforms are the platforms that completions suggest, because most providers
+// support them. Other platforms are accepted, too.
+var commonPlatforms = []string{
 	"darwin_amd64", "darwin_arm64", "freebsd_386", "freebsd_amd64", "freebsd_arm", "linux_386", "linux_amd64", "linux_arm",
 	"linux_arm64", "windows_386", "windows_amd64", "windows_arm64",
 }
 
-// Prepare sets the names of all commands in texts, their help, and errors instead of
-// the help that the library prints for them. Before that it calls leaf for each command
-// that has no commands.
-func Prepare(app *cli.App, leaf func(*cli.Command)) {
+// Prepare sets the full names of all commands, their help texts for a terminal with the
+// given width, and concise usage errors. Before that, it calls leaf for each command
+// without subcommands.
+func Prepare(app *cli.App, width int, leaf func(*cli.Command)) {
 	app.HideHelpCommand, app.OnUsageError = true, usageError
 	prepare("", app.Commands, leaf)
 	p := Describe(app, time.Time{})
-	app.CustomAppHelpTemplate = asTemplate(p.help())
-	setHelp(p, app.Commands)
+	app.CustomAppHelpTemplate = escapeTemplate(p.help(width))
+	setHelp(p, width, app.Commands)
 }
 
 func prepare(parent string, commands []*cli.Command, leaf func(*cli.Command)) {
@@ -46,21 +46,21 @@ func prepare(parent string, commands []*cli.Command, leaf func(*cli.Command)) {
 	}
 }
 
-func setHelp(p Program, commands []*cli.Command) {
+func setHelp(p Program, width int, commands []*cli.Command) {
 	for _, command := range commands {
 		for _, c := range p.Commands {
 			if c.Name() == command.HelpName {
-				command.CustomHelpTemplate = asTemplate(p.commandHelp(c))
+				command.CustomHelpTemplate = escapeTemplate(p.commandHelp(c, width))
 			}
 		}
-		setHelp(p, command.Subcommands)
+		setHelp(p, width, command.Subcommands)
 	}
 }
 
-// asTemplate makes a template for the library of a text that is none.
-func asTemplate(text string) string { return strings.ReplaceAll(text, "{{", "{{`{{`}}") }
+// escapeTemplate returns a text/template that prints text.
+func escapeTemplate(text string) string { return strings.ReplaceAll(text, "{{", "{{`{{`}}") }
 
-// usageError replaces the library's habit of printing the whole help.
+// usageError replaces the default handler of urfave/cli, which prints the complete help.
 func usageError(c *cli.Context, err error, _ bool) error {
 	name := "tofu-oci"
 	if c.Command != nil && c.Command.Name != "" && c.Command.Name != name {
@@ -69,78 +69,79 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	return usagef("%w; see %s --help", err, name)
 }
 
-// Describe returns the program's command line as data; date is when the program was
-// built.
+// Describe returns the program's commands and flags as data. date is the commit date of the
+// build.
 func Describe(app *cli.App, date time.Time) Program {
-	help := Flag{Names: []string{"help", "h"}, About: "show this help; after a command, that command's"}
 	return Program{
-		Name: app.Name, About: app.Usage, Text: app.Description, Date: date,
-		Flags:    []Flag{help, {Names: []string{"version", "v"}, About: "print the version; the same as the command"}},
+		Name: app.Name, Summary: app.Usage, Text: app.Description, Date: date,
+		Flags: []Flag{
+			{Names: []string{"help", "h"}, Description: "show this help; after a command, the command's help", Group: flagsHeading},
+			{Names: []string{"version", "v"}, Description: "print the version", Group: flagsHeading},
+		},
 		Commands: describeCommands(nil, app.Commands),
 	}
 }
 
 func describeCommands(parent []string, commands []*cli.Command) (described []Command) {
 	for _, c := range commands {
-		d := Command{Words: append(slices.Clone(parent), c.Name), About: c.Usage, Usage: c.ArgsUsage, Text: c.Description, Arguments: arguments(c)}
-		if FlagNamed(c, "config") != nil {
-			d.Reads = reads
-		}
+		d := Command{Path: append(slices.Clone(parent), c.Name), Summary: c.Usage, Usage: c.ArgsUsage, Text: c.Description, Arguments: arguments(c)}
 		for _, flag := range c.Flags {
 			d.Flags = append(d.Flags, describeFlag(c, flag.(cli.DocGenerationFlag)))
 		}
-		d.Flags = append(d.Flags, Flag{Names: []string{"help", "h"}, About: "show this help"})
+		d.Flags = append(d.Flags, Flag{Names: []string{"help", "h"}, Description: "show this help", Group: GroupOutput})
 		described = append(described, d)
-		described = append(described, describeCommands(d.Words, c.Subcommands)...)
+		described = append(described, describeCommands(d.Path, c.Subcommands)...)
 	}
 	return described
 }
 
 func describeFlag(c *cli.Command, f cli.DocGenerationFlag) Flag {
-	d := Flag{Names: f.Names(), About: strings.ReplaceAll(f.GetUsage(), "`", "")}
+	d := Flag{Names: f.Names(), Description: strings.ReplaceAll(f.GetUsage(), "`", ""), Variable: VariableOf(c, f)}
 	switch value := f.GetValue(); value {
 	case "", "0", "false", "[]":
 	default:
-		d.About += " (default: " + strings.Replace(value, "m0s", "m", 1) + ")"
+		d.Description += " (default: " + strings.Replace(value, "m0s", "m", 1) + ")"
 	}
-	if name := VariableOf(c, f); name != "" {
-		d.Environment = []string{name}
+	if categorized, ok := f.(cli.CategorizableFlag); ok {
+		d.Group = categorized.GetCategory()
 	}
 	_, d.Repeatable = f.(*cli.StringSliceFlag)
 	if parts := strings.Split(f.GetUsage(), "`"); len(parts) == 3 {
-		d.Word = parts[1]
+		d.Placeholder = parts[1]
+		d.Description = strings.TrimPrefix(d.Description, d.Placeholder+": ")
 	}
-	switch d.Word {
+	switch d.Placeholder {
 	case "FILE":
 		d.Values.Kind = Files
 	case "DIR", "DIRECTORY":
 		d.Values.Kind = Directories
 	case "OS_ARCH", "PLATFORM":
-		d.Values = Values{Kind: OneOf, Words: usualPlatforms}
+		d.Values = Values{Kind: OneOf, Choices: commonPlatforms}
 	case "LEVEL", "LAYOUT", "FORMAT", "MODE":
-		d.Values = Values{Kind: OneOf, Words: WordsOf(f)}
+		d.Values = Values{Kind: OneOf, Choices: ChoicesOf(f)}
 	}
 	return d
 }
 
-// WordsOf are those of the words that a command's flag takes.
-func WordsOf(f cli.Flag) []string {
+// ChoicesOf returns the possible values of a command's flag, or nil if any value is
+// accepted.
+func ChoicesOf(f cli.Flag) []string {
 	documented, ok := f.(cli.DocGenerationFlag)
 	if !ok {
 		return nil
 	}
-	there := strings.FieldsFunc(documented.GetUsage(), func(r rune) bool { return strings.ContainsRune(" ,;:", r) })
-	return slices.DeleteFunc(slices.Clone(words[f.Names()[0]]), func(word string) bool { return !slices.Contains(there, word) })
+	words := strings.FieldsFunc(documented.GetUsage(), func(r rune) bool { return strings.ContainsRune(" ,;:", r) })
+	return slices.DeleteFunc(slices.Clone(choices[f.Names()[0]]), func(choice string) bool { return !slices.Contains(words, choice) })
 }
 
-// arguments are what a command takes that is no flag, by the first word of its usage.
+// arguments describes a command's arguments, based on the first word of its synopsis.
 func arguments(c *cli.Command) Values {
 	word, _, _ := strings.Cut(strings.TrimLeft(c.ArgsUsage, "["), " ")
 	switch {
 	case c.Name == Exec:
 		return Values{Kind: Programs}
 	case strings.Contains(word, "|"):
-		return Values{Kind: OneOf, Words: strings.Split(word, "|")}
+		return Values{Kind: OneOf, Choices: strings.Split(word, "|")}
 	case strings.HasPrefix(word, "PATH"):
 		return Values{Kind: Files}
 	case word == "" || strings.HasPrefix(word, "FLAG") || strings.HasPrefix(word, "--"):

@@ -12,110 +12,116 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// variablePrefix begins the names of variables that stand for flags.
+// variablePrefix is the prefix of environment variables that set flags.
 const variablePrefix = "TOFU_OCI_"
 
-// NoVariable are flags that no variable stands for, alone or behind a command, and why.
-var NoVariable = map[string]string{
-	"help":             "it is a question, not a setting",
-	"version":          "it is a question, not a setting",
-	"force":            "what it overwrites has to be meant each time",
-	"password-stdin":   "it says where this one password comes from",
-	"list check-level": "its levels ask for more than the list, which is meant each time",
-	"lock check":       "it makes another command of lock, which writes nothing",
-	"list pending":     "it makes another command of list",
-	"version output":   "what reads the version, as install.sh does, reads a text unless it asks for more",
-	"tofurc validate":  "it makes another command of tofurc, which makes no block",
-	"tofurc write":     "it names a file that is changed, which has to be meant each time",
+// WithoutVariable lists the flags that no environment variable sets, and the reasons. A
+// flag of one command is preceded by the command.
+var WithoutVariable = map[string]string{
+	"help":             "it is a request, not a setting",
+	"version":          "it is a request, not a setting",
+	"force":            "overwriting must be requested each time",
+	"password-stdin":   "it applies to a single password",
+	"list check-level": "checking must be requested each time, because it sends more requests than listing",
+	"lock check":       "it turns lock into a command that writes nothing",
+	"list pending":     "it turns list into a different command",
+	"version output":   "programs such as install.sh expect text unless they request another format",
+	"tofurc validate":  "it turns tofurc into a command that prints no block",
+	"tofurc write":     "changing a file must be requested each time",
 }
 
-// OwnVariables are flags that mean something else in each command, or in one, or take
-// one value there and many elsewhere: their variables begin with the command's name.
-// That of base-url would be one of install.sh else.
-var OwnVariables = []string{"base-url", "dir", "doctor lock-file", "doctor platform", "serve from"}
+// PrefixedVariables lists the flags whose variables are prefixed with the name of their
+// command. They have different meanings or types in different commands, except base-url,
+// whose variable would otherwise be a variable of install.sh.
+var PrefixedVariables = []string{"base-url", "dir", "doctor lock-file", "doctor platform", "serve from"}
 
-// VariableOf returns the environment variable of a command's flag, or "" if it has none.
+// VariableOf returns the environment variable that sets a command's flag, or "" if there is
+// none.
 func VariableOf(c *cli.Command, f cli.Flag) string {
 	name, command := f.Names()[0], nameOf(c)
-	if NoVariable[name] != "" || NoVariable[command+" "+name] != "" {
+	if WithoutVariable[name] != "" || WithoutVariable[command+" "+name] != "" {
 		return ""
 	}
-	if slices.Contains(OwnVariables, name) || slices.Contains(OwnVariables, command+" "+name) {
+	if slices.Contains(PrefixedVariables, name) || slices.Contains(PrefixedVariables, command+" "+name) {
 		name = command + " " + name
 	}
+	return variableFor(name)
+}
+
+// variableFor returns the environment variable for a flag's name.
+func variableFor(name string) string {
 	return variablePrefix + strings.ToUpper(strings.NewReplacer("-", "_", " ", "_").Replace(name))
 }
 
-// wordsOf are the command's as they are typed: the library puts the program in front
-// when it runs.
+// nameOf returns a command's name without the program, which urfave/cli prepends at run time.
 func nameOf(c *cli.Command) string { return strings.TrimPrefix(c.HelpName, "tofu-oci ") }
 
-// fromVariables adds the flags that the command line does not have and variables do. An
-// empty variable is as one that is not set.
-func (c *call) fromVariables(getenv func(string) string) {
+// addVariables adds flags that are set by environment variables and not by the command
+// line. Empty variables are ignored.
+func (c *commandLine) addVariables(getenv func(string) string) {
 	for _, flag := range c.command.Flags {
 		variable := VariableOf(c.command, flag)
-		if variable == "" || slices.ContainsFunc(c.flags, func(g given) bool { return slices.Contains(flag.Names(), g.name) }) {
+		if variable == "" || slices.ContainsFunc(c.flags, func(f setFlag) bool { return slices.Contains(flag.Names(), f.name) }) {
 			continue
 		}
 		value := getenv(variable)
-		if value == "" || isForAnother(flag, value) {
+		if value == "" || isForOtherCommand(flag, value) {
 			continue
 		}
-		g := given{name: flag.Names()[0], values: valuesIn(flag, value), variable: variable}
-		g.off = isOff(flag, g.values)
-		for _, value := range g.values {
-			g.args = append(g.args, "--"+g.name+"="+value)
+		f := setFlag{name: flag.Names()[0], values: splitValues(flag, value), variable: variable}
+		f.isUnset = isUnset(flag, f.values)
+		for _, value := range f.values {
+			f.args = append(f.args, "--"+f.name+"="+value)
 		}
-		c.flags = append(c.flags, g)
+		c.flags = append(c.flags, f)
 	}
 }
 
-// variables maps the flags that variables set to those.
-func (c *call) variables() map[string]string {
+// variables maps the names of flags set by environment variables to the variables.
+func (c *commandLine) variables() map[string]string {
 	set := map[string]string{}
-	for _, g := range c.flags {
-		if g.variable != "" {
-			set[g.name] = g.variable
+	for _, f := range c.flags {
+		if f.variable != "" {
+			set[f.name] = f.variable
 		}
 	}
 	return set
 }
 
-// isForAnother reports whether a value of a variable is one that another command's flag of
-// this name takes, and this one does not.
-func isForAnother(flag cli.Flag, value string) bool {
-	all := words[flag.Names()[0]]
-	return slices.Contains(all, value) && !slices.Contains(WordsOf(flag), value)
+// isForOtherCommand reports whether another command's flag of the same name accepts a
+// variable's value, but this flag doesn't.
+func isForOtherCommand(flag cli.Flag, value string) bool {
+	return slices.Contains(choices[flag.Names()[0]], value) && !slices.Contains(ChoicesOf(flag), value)
 }
 
-// ofInstaller are the variables of install.sh, which jobs set in addition to ours.
-var ofInstaller = []string{"VERSION", "BASE_URL", "INSTALL_DIR"}
+// installerVariables are variables of install.sh, which can be set in the same environment.
+var installerVariables = []string{"VERSION", "BASE_URL", "INSTALL_DIR"}
 
-// UnknownVariables warns of variables with our prefix that set no flag of any command, because
-// they may be misspelled. known are those with another use.
+// UnknownVariables returns a warning for each variable with the program's prefix that sets
+// no flag of any command, because its name might be misspelled. known lists variables with
+// another use.
 func UnknownVariables(commands []*cli.Command, environ []string, known ...string) (warnings []string) {
-	names := slices.Concat(known, ofInstaller, variablesOf(commands))
+	names := slices.Concat(known, installerVariables, variablesOf(commands))
 	for i, name := range names {
 		names[i] = strings.TrimPrefix(name, variablePrefix)
 	}
 	slices.Sort(environ)
 	for _, variable := range environ {
 		name, value, _ := strings.Cut(variable, "=")
-		rest, ours := strings.CutPrefix(name, variablePrefix)
-		if !ours || value == "" || slices.Contains(names, rest) {
+		rest, hasPrefix := strings.CutPrefix(name, variablePrefix)
+		if !hasPrefix || value == "" || slices.Contains(names, rest) {
 			continue
 		}
-		warning := "the variable " + name + " sets no flag of any command"
-		if meant, found := text.Nearest(rest, names); found {
-			warning += "; did you mean " + variablePrefix + meant + "?"
+		warning := "unknown environment variable " + name
+		if suggestion, found := text.Nearest(rest, names); found {
+			warning += "; did you mean " + variablePrefix + suggestion + "?"
 		}
 		warnings = append(warnings, warning)
 	}
 	return warnings
 }
 
-// variablesOf returns the variables of all flags.
+// variablesOf returns the variables of all flags of commands and their subcommands.
 func variablesOf(commands []*cli.Command) (names []string) {
 	for _, command := range commands {
 		for _, flag := range command.Flags {
@@ -126,21 +132,21 @@ func variablesOf(commands []*cli.Command) (names []string) {
 	return names
 }
 
-// problems finds what is wrong with the values of variables.
-func (c *call) problems() error {
-	for _, g := range c.flags {
-		for _, value := range g.values {
-			if problem := valueProblem(FlagNamed(c.command, g.name), value); g.variable != "" && problem != "" {
-				return usagef("%s=%s: %s", g.variable, value, problem)
+// checkVariables returns an error if the value of a variable is invalid.
+func (c *commandLine) checkVariables() error {
+	for _, f := range c.flags {
+		for _, value := range f.values {
+			if problem := checkValue(FlagNamed(c.command, f.name), value); f.variable != "" && problem != "" {
+				return usagef("invalid %s %q: %s", f.variable, value, problem)
 			}
 		}
 	}
 	return nil
 }
 
-// valuesIn are those of a variable: of a flag that may be repeated one a line, or, in
-// one line, between commas.
-func valuesIn(flag cli.Flag, text string) []string {
+// splitValues splits the value of a variable. The values of a repeatable flag are separated
+// by newlines or, if there is only one line, by commas.
+func splitValues(flag cli.Flag, text string) []string {
 	if _, repeatable := flag.(*cli.StringSliceFlag); !repeatable {
 		return []string{text}
 	}
@@ -159,16 +165,17 @@ func valuesIn(flag cli.Flag, text string) []string {
 
 var flagInText = regexp.MustCompile(`--[a-z][a-z0-9-]*`)
 
-// NameVariables adds to an error which of the flags that it names come from variables.
-// Values are no sign of it: a path is in many of them.
-func NameVariables(err error, variables map[string]string) error {
+// WithVariables adds to an error the environment variables that set the flags in its
+// message. Flags are recognized by name, not by value, because a short value can occur
+// in unrelated messages.
+func WithVariables(err error, variables map[string]string) error {
 	if err == nil {
 		return nil
 	}
-	named := flagInText.FindAllString(err.Error(), -1)
+	flags := flagInText.FindAllString(err.Error(), -1)
 	var names []string
 	for _, flag := range slices.Sorted(maps.Keys(variables)) {
-		if slices.Contains(named, "--"+flag) {
+		if slices.Contains(flags, "--"+flag) {
 			names = append(names, variables[flag]+" sets --"+flag)
 		}
 	}

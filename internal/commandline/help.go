@@ -2,85 +2,142 @@ package commandline
 
 import (
 	"fmt"
+	"io"
+	"os"
+	"slices"
 	"strings"
+
+	"golang.org/x/term"
 )
 
 const (
-	// helpWidth is how many columns help texts use: what a terminal has.
-	helpWidth = 80
-	// flagColumn and commandColumn are where explanations begin.
-	flagColumn, commandColumn = 29, 12
+	// defaultWidth is the width of help texts that are not printed to a terminal.
+	defaultWidth = 80
+	// minWidth and maxWidth limit the width on a terminal.
+	minWidth, maxWidth = 60, 100
+	// flagColumn and commandColumn are the columns where descriptions start.
+	flagColumn, commandColumn = 29, 14
 )
 
-// reads is in the help of every command that reads OpenTofu's configuration.
-const reads = `Reads:
-  OpenTofu's CLI configuration: --config, or TF_CLI_CONFIG_FILE, or ~/.tofurc and
-  the like. Logins for OCI registries: its oci_credentials blocks, then the text in
-  $DOCKER_AUTH_CONFIG, $REGISTRY_AUTH_FILE, $DOCKER_CONFIG/config.json, Podman's
-  auth.json, ~/.docker/config.json and ~/.dockercfg, with the helpers that they
-  name. Tokens for origin registries: TF_TOKEN_HOST, then its credentials blocks,
-  then its credentials_helper.
+// Groups of flags: the headings of help texts, in this order. They are the categories of
+// flags in urfave/cli.
+const (
+	GroupSelection = "Selection" // providers, versions, platforms, and repositories
+	GroupOperation = "Operation" // how the command works
+	GroupContent   = "Content"   // what is written
+	GroupTrust     = "Trust"     // signatures and keys
+	GroupAccess    = "Access"    // who can use a server
+	GroupServer    = "Server"    // addresses, TLS, and limits of a server
+	GroupTransfer  = "Transfer"  // caching and concurrency
+	GroupNetwork   = "Network"   // configuration and connections
+	GroupOutput    = "Output"
+	flagsHeading   = "Flags" // the flags of the program itself
+)
 
-`
+// Groups lists the groups of flags in the order of help texts.
+var Groups = []string{
+	GroupSelection, GroupOperation, GroupContent, GroupTrust, GroupAccess, GroupServer, GroupTransfer, GroupNetwork, GroupOutput,
+}
 
-// help is the program's help.
-func (p Program) help() string {
+// Width returns the width of help texts on w: the width of the terminal, within limits.
+func Width(w io.Writer) int {
+	file, ok := w.(*os.File)
+	if !ok {
+		return defaultWidth
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return defaultWidth
+	}
+	return min(max(width, minWidth), maxWidth)
+}
+
+// help returns the program's help text.
+func (p Program) help(width int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Usage: %s COMMAND [ARGUMENT...] [FLAG...]\n\n%s\n\n%s\n\nCommands:\n", p.Name, sentence(p.About), p.Text)
-	p.commandEntries(&b, nil)
-	b.WriteString("\nFlags:\n")
-	flagEntries(&b, p.Flags)
+	fmt.Fprintf(&b, "Usage: %s COMMAND [ARGUMENT...] [FLAG...]\n\n%s\nCommands:\n", p.Name, wrapText(sentence(p.Summary)+" "+p.Text, width))
+	p.writeCommands(&b, nil, width)
+	writeFlags(&b, p.Flags, width)
 	return b.String()
 }
 
-// commandHelp is a command's help.
-func (p Program) commandHelp(c Command) string {
+// commandHelp returns a command's help text.
+func (p Program) commandHelp(c Command, width int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Usage: %s %s %s\n\n%s\n\n%s\n\n", p.Name, c.Name(), c.Usage, sentence(c.About), c.Text)
-	if len(p.below(c.Words)) > 0 {
-		b.WriteString("Commands:\n")
-		p.commandEntries(&b, c.Words)
-		b.WriteString("\n")
+	fmt.Fprintf(&b, "Usage: %s %s %s\n\n%s", p.Name, c.Name(), c.Usage, wrapText(sentence(c.Summary)+" "+c.Text, width))
+	if len(p.subcommands(c.Path)) > 0 {
+		b.WriteString("\nCommands:\n")
+		p.writeCommands(&b, c.Path, width)
 	}
-	b.WriteString(c.Reads + "Flags:\n")
-	flagEntries(&b, c.Flags)
+	writeFlags(&b, c.Flags, width)
 	return b.String()
 }
 
-func (p Program) commandEntries(b *strings.Builder, parent []string) {
-	for _, c := range p.below(parent) {
-		helpEntry(b, commandColumn, c.Words[len(c.Words)-1], c.About)
+func (p Program) writeCommands(b *strings.Builder, parent []string, width int) {
+	for _, c := range p.subcommands(parent) {
+		writeEntry(b, commandColumn, width, c.Path[len(c.Path)-1], c.Summary)
 	}
 }
 
-func flagEntries(b *strings.Builder, flags []Flag) {
-	for _, f := range flags {
-		form, about := strings.Join(f.Spellings(), ", "), f.About
-		if f.Word != "" {
-			form += " " + f.Word
+// writeFlags writes the flags, group by group.
+func writeFlags(b *strings.Builder, flags []Flag, width int) {
+	for _, group := range append(slices.Clone(Groups), flagsHeading) {
+		heading := "\n" + group + ":\n"
+		for _, f := range flags {
+			if f.Group != group {
+				continue
+			}
+			b.WriteString(heading)
+			heading = ""
+			term, description := strings.Join(f.Spellings(), ", "), f.Description
+			if f.Placeholder != "" {
+				term += " " + f.Placeholder
+			}
+			if f.Variable != "" && f.Variable != variableFor(f.Names[0]) {
+				description += " [$" + f.Variable + "]"
+			}
+			writeEntry(b, flagColumn, width, term, description)
 		}
-		for _, variable := range f.Environment {
-			about += " [$" + variable + "]"
-		}
-		helpEntry(b, flagColumn, form, about)
 	}
 }
 
-// helpEntry writes a word and its explanation, in two columns.
-func helpEntry(b *strings.Builder, column int, word, explanation string) {
-	left := word
+// writeEntry writes a term and its description in two columns.
+func writeEntry(b *strings.Builder, column, width int, term, description string) {
+	left := term
 	if len(left) > column-3 {
 		fmt.Fprintf(b, "  %s\n", left)
 		left = ""
 	}
-	for _, line := range wrapped(explanation, helpWidth-column) {
+	for _, line := range wrap(description, width-column) {
 		fmt.Fprintf(b, "  %-*s%s\n", column-2, left, line)
 		left = ""
 	}
 }
 
-// wrapped breaks a text into lines of at most width characters, between words.
-func wrapped(text string, width int) []string {
+// wrapText wraps the paragraphs of a text. Indented lines are kept unchanged.
+func wrapText(text string, width int) string {
+	var b strings.Builder
+	var paragraph []string
+	flush := func() {
+		if len(paragraph) > 0 {
+			b.WriteString(strings.Join(wrap(strings.Join(paragraph, " "), width), "\n") + "\n")
+			paragraph = nil
+		}
+	}
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		if line != "" && line[0] != ' ' {
+			paragraph = append(paragraph, line)
+			continue
+		}
+		flush()
+		b.WriteString(line + "\n")
+	}
+	flush()
+	return b.String()
+}
+
+// wrap breaks a text between words into lines of at most width characters.
+func wrap(text string, width int) []string {
 	lines := []string{""}
 	for word := range strings.FieldsSeq(text) {
 		last := len(lines) - 1

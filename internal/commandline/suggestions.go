@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// Words that other programs have for what is meant here.
+// Names that other programs use, and the equivalent commands and flags.
 var (
 	otherCommands = map[string]string{
 		"ls": "list", "tags": "list", "versions": "list", "push": "publish", "upload": "publish", "sync": "mirror", "download": "pull", "fetch": "pull",
@@ -28,53 +28,53 @@ var (
 	}
 )
 
-// unknownCommand is the error of a name that is no command's, or none of the
-// command's commands.
+// unknownCommand returns the error for an unknown command or subcommand.
 func unknownCommand(parents []string, name string, commands []*cli.Command) error {
 	var names []string
 	for _, command := range commands {
 		names = append(names, command.Name)
 	}
 	program := strings.Join(append([]string{"tofu-oci"}, parents...), " ")
-	meant, found := text.Nearest(name, names)
+	suggestion, found := text.Nearest(name, names)
 	if other := otherCommands[strings.ToLower(name)]; other != "" && len(parents) == 0 {
-		meant, found = other, true
+		suggestion, found = other, true
 	}
+	unknown := strings.Join(append(parents, name), " ")
 	switch {
 	case found:
-		return usagef("there is no command %q; did you mean %s %s?", strings.Join(append(parents, name), " "), program, meant)
+		return usagef("unknown command %q; did you mean %s %s?", unknown, program, suggestion)
 	case len(parents) == 0:
-		return usagef("there is no command %q; see tofu-oci --help", name)
+		return usagef("unknown command %q; see tofu-oci --help", unknown)
 	}
-	return usagef("%s has no command %q; there are %s; see %s --help", strings.Join(parents, " "), name, strings.Join(names, ", "), program)
+	return usagef("unknown command %q: want %s; see %s --help", unknown, strings.Join(names, " or "), program)
 }
 
-// unknownFlag is the error of a flag that the command does not have.
-func (c *call) unknownFlag(arg, name string) error {
+// unknownFlag returns the error for an unknown flag.
+func (c *commandLine) unknownFlag(arg, name string) error {
 	commands := c.commands
-	subject := "there is no flag"
+	command := ""
 	if c.command != nil {
 		commands = []*cli.Command{c.command}
-		subject = strings.Join(c.names, " ") + " has no flag"
+		command = strings.Join(c.names, " ") + ": "
 	}
 	if c.command != nil && c.command.Name == Login && (name == "password" || strings.HasPrefix(arg, "-p")) {
-		// What follows may be the password, also without a space: -pSECRET.
-		return usagef("login takes no password on the command line, where others on this machine and the shell's history see it: pipe it into --password-stdin, or be asked for it at a terminal")
+		// The rest of the argument can be the password: -pSECRET.
+		return usagef("login does not accept a password on the command line, where other users and the shell history can see it; pipe it to --password-stdin, or enter it when prompted")
 	}
 	arg, _, _ = strings.Cut(arg, "=")
 	if arg == "-encodedCommand" {
-		return usagef("PowerShell took the braces of a template for a script: write the template in quotes, such as 'ghcr.io/acme/{namespace}/{type}'")
+		return usagef("PowerShell interpreted the braces of a template as a script block; enclose the template in quotes, such as 'ghcr.io/acme/{namespace}/{type}'")
 	}
-	if meant, found := nearestFlag(name, commands); found {
-		return usagef("%s %s; did you mean --%s?", subject, arg, meant)
+	if suggestion, found := suggestFlag(name, commands); found {
+		return usagef("%sunknown flag %s; did you mean --%s?", command, arg, suggestion)
 	}
-	return usagef("%s %s; see %s --help", subject, arg, c.program())
+	return usagef("%sunknown flag %s; see %s --help", command, arg, c.program())
 }
 
-// nearestFlag finds the flag that was meant, by its long name.
-func nearestFlag(name string, commands []*cli.Command) (string, bool) {
+// suggestFlag returns the long name of the flag of commands that is most similar to name.
+func suggestFlag(name string, commands []*cli.Command) (string, bool) {
 	for _, other := range otherFlags[strings.ToLower(name)] {
-		if word, _, _ := strings.Cut(other, " "); len(flagsNamed(commands, word)) > 0 {
+		if flag, _, _ := strings.Cut(other, " "); len(flagsNamed(commands, flag)) > 0 {
 			return other, true
 		}
 	}
@@ -92,45 +92,45 @@ func flagNames(commands []*cli.Command) []string {
 	return names
 }
 
-// valueProblem reads a flag's value as the library will, whose own errors speak of
-// its parser. It is empty where the value can be read.
-func valueProblem(flag cli.Flag, value string) string {
+// checkValue parses a flag's value like urfave/cli, whose own error messages expose its
+// implementation. It returns a description of the problem, or "" if the value is valid.
+func checkValue(flag cli.Flag, value string) string {
 	switch flag.(type) {
 	case *cli.IntFlag:
 		if _, err := strconv.ParseInt(value, 0, 0); err != nil {
-			return "must be a whole number, such as 4"
+			return "want an integer, such as 4"
 		}
 	case *cli.Float64Flag:
 		if _, err := strconv.ParseFloat(value, 64); err != nil {
-			return "must be a number, such as 2.5"
+			return "want a number, such as 2.5"
 		}
 	case *cli.BoolFlag:
 		if _, err := strconv.ParseBool(value); err != nil {
-			return "must be true or false"
+			return "want true or false"
 		}
 	case *cli.DurationFlag:
 		if _, err := time.ParseDuration(value); err != nil {
-			return durationProblem(value)
+			return checkDuration(value)
 		}
 	}
 	return ""
 }
 
-// durationProblem says what is wrong with a duration, and what was meant.
-func durationProblem(value string) string {
+// checkDuration describes an invalid duration and suggests a correction.
+func checkDuration(value string) string {
 	number := strings.TrimRight(strings.TrimSpace(value), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
 	unit := strings.ToLower(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(value), number)))
 	if _, err := strconv.ParseFloat(number, 64); err != nil {
-		return "must be a duration, such as 30s or 2m"
+		return "want a duration, such as 30s or 2m"
 	}
-	begins := func(name string) bool { return strings.HasPrefix(name, unit) }
+	abbreviates := func(name string) bool { return strings.HasPrefix(name, unit) }
 	switch {
 	case unit == "":
-		return fmt.Sprintf("a duration needs its unit; did you mean %ss?", number)
-	case begins("seconds"):
-		return fmt.Sprintf("the units of a duration are ms, s, m and h; did you mean %ss?", number)
-	case begins("minutes") || unit == "mins":
-		return fmt.Sprintf("the units of a duration are ms, s, m and h; did you mean %sm?", number)
+		return fmt.Sprintf("missing unit; did you mean %ss?", number)
+	case abbreviates("seconds"):
+		return fmt.Sprintf("want a unit of ms, s, m, or h; did you mean %ss?", number)
+	case abbreviates("minutes") || unit == "mins":
+		return fmt.Sprintf("want a unit of ms, s, m, or h; did you mean %sm?", number)
 	}
-	return "the units of a duration are ms, s, m and h, as in 30s or 2m"
+	return "want a unit of ms, s, m, or h, such as 30s or 2m"
 }

@@ -12,14 +12,13 @@ import (
 )
 
 const (
-	// maxPassword bounds a password, in bytes; tokens have some thousands.
+	// maxPassword limits the size of a password in bytes. Tokens have a few thousand.
 	maxPassword = 64 << 10
-	// maxTyped is how much of a line a terminal of Linux passes on.
+	// maxTyped is the maximum length of a line that a Linux terminal accepts.
 	maxTyped = 4095
 )
 
-// ReadPassword reads what is piped in: one line, or the whole of it without an end of
-// line.
+// ReadPassword reads a password from a pipe: one line, with or without a newline.
 func ReadPassword(r io.Reader) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxPassword+1))
 	if err != nil {
@@ -28,33 +27,33 @@ func ReadPassword(r io.Reader) (string, error) {
 	password := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
 	switch {
 	case password == "":
-		return "", usagef("--password-stdin: stdin is empty; did the program before it in the pipe fail?")
+		return "", usagef("--password-stdin: stdin is empty; check whether the previous command in the pipe failed")
 	case len(data) > maxPassword:
-		return "", usagef("--password-stdin: stdin has more than %d bytes, which is no password", maxPassword)
+		return "", usagef("--password-stdin: password exceeds %d bytes", maxPassword)
 	case strings.ContainsAny(password, "\r\n\x00"):
-		return "", usagef("--password-stdin: stdin has more than one line, which is no password")
+		return "", usagef("--password-stdin: password contains a line break or a null byte")
 	}
 	return password, nil
 }
 
-// Ask asks at a terminal, writes the question to stderr, and returns the line that is typed,
-// which is not shown if it is hidden. When the context ends, so does Ask, and the terminal
-// is as it was.
-func Ask(ctx context.Context, terminal *os.File, stderr io.Writer, question string, hidden bool) (string, error) {
+// Prompt writes a prompt to stderr and returns the line that the user enters at the terminal.
+// If hidden is true, the input is not displayed. When ctx is canceled, Prompt restores the
+// terminal and returns.
+func Prompt(ctx context.Context, terminal *os.File, stderr io.Writer, prompt string, hidden bool) (string, error) {
 	fd := int(terminal.Fd())
 	before, err := term.GetState(fd)
 	if err != nil {
-		return "", fmt.Errorf("asking at the terminal: %w", err)
+		return "", fmt.Errorf("reading from the terminal: %w", err)
 	}
-	if _, err := io.WriteString(stderr, question); err != nil {
+	if _, err := io.WriteString(stderr, prompt); err != nil {
 		return "", err
 	}
-	type answer struct {
+	type input struct {
 		text string
 		err  error
 	}
-	answers := make(chan answer, 1)
-	go func() { // which a signal does not end
+	inputs := make(chan input, 1)
+	go func() { // a signal does not interrupt reading
 		read := readLine
 		if hidden {
 			read = func(*os.File) (string, error) {
@@ -63,28 +62,28 @@ func Ask(ctx context.Context, terminal *os.File, stderr io.Writer, question stri
 			}
 		}
 		text, err := read(terminal)
-		answers <- answer{text, err}
+		inputs <- input{text, err}
 	}()
-	var given answer
+	var entered input
 	select {
-	case given = <-answers:
+	case entered = <-inputs:
 	case <-ctx.Done():
 		hidden = true
-		given.err = errors.Join(context.Cause(ctx), term.Restore(fd, before))
+		entered.err = errors.Join(context.Cause(ctx), term.Restore(fd, before))
 	}
-	if hidden { // the end of the line was not shown
+	if hidden { // the newline was not displayed
 		_, _ = fmt.Fprintln(stderr)
 	}
 	switch {
-	case errors.Is(given.err, io.EOF) || given.err == nil && given.text == "":
-		return "", usagef("nothing was typed")
-	case len(given.text) >= maxTyped:
-		return "", usagef("a terminal passes on no more than %d characters of a line: pipe the password into --password-stdin", maxTyped)
+	case errors.Is(entered.err, io.EOF) || entered.err == nil && entered.text == "":
+		return "", usagef("no input")
+	case len(entered.text) >= maxTyped:
+		return "", usagef("input exceeds %d characters, the limit of a terminal; pipe the password to --password-stdin", maxTyped)
 	}
-	return given.text, given.err
+	return entered.text, entered.err
 }
 
-// readLine reads a line and not a byte more: the next one is the password.
+// readLine reads a line byte by byte, because the following bytes can be the password.
 func readLine(r *os.File) (string, error) {
 	var line []byte
 	for one := make([]byte, 1); len(line) < maxTyped; {

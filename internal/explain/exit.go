@@ -1,5 +1,5 @@
-// Package explain tells users what follows from an error: the exit code, by the error's
-// [provider.ErrorKind], and a hint of what to do.
+// Package explain maps errors to exit codes, based on their [provider.ErrorKind], and to hints
+// for users.
 package explain
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Exit codes, as the help documents them.
+// Exit codes. The help text documents them.
 const (
 	ExitDone        = 0
 	ExitFailed      = 1
@@ -23,7 +23,7 @@ const (
 	ExitInterrupted = 130
 )
 
-// ExitCodes are the exit codes of the kinds of errors.
+// ExitCodes maps kinds of errors to exit codes.
 var ExitCodes = map[provider.ErrorKind]int{
 	provider.Unverified:  ExitUnverified,
 	provider.Conflict:    ExitUnverified,
@@ -37,11 +37,11 @@ var ExitCodes = map[provider.ErrorKind]int{
 	provider.Unknown:     ExitFailed,
 }
 
-// ExitError ends a run whose errors were reported already, so that only its exit code is left.
+// ExitError sets the exit code of a run whose errors were already reported.
 type ExitError struct {
 	Code int
-	// Child reports that it is the exit code of a command that was run, which counts even
-	// if the run was interrupted.
+	// Child reports that Code is the exit code of a child process. It is used even if the run
+	// was interrupted.
 	Child bool
 }
 
@@ -66,11 +66,11 @@ func ExitCode(ctx context.Context, err error) int {
 	return ItemCode(err)
 }
 
-// ItemCode returns the exit code of a run in which only err happened.
+// ItemCode returns the exit code of a run whose only error is err.
 func ItemCode(err error) int { return ExitCodes[provider.KindOf(err)] }
 
-// Items returns the error of a run over several items, whose errors were reported: nil if
-// none failed, and their common exit code if all failed alike.
+// Items returns an [ExitError] for a run over multiple items, or nil if none failed. If all
+// items failed with the same exit code, that code is used.
 func Items(done int, failed []error) error {
 	if len(failed) == 0 {
 		return nil

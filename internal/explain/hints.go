@@ -39,9 +39,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// Text returns an error as it is printed, with a hint unless that is empty: what was tried
-// and what came back, the place in a text at fault, and what to do. It may contain text
-// from elsewhere, such as control characters.
+// Text returns an error as it is printed: the message, a pointer to a syntax error, and the
+// hint, if it is not empty. The text can contain untrusted control characters.
 func Text(err error, hint string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "tofu-oci: %s\n", strings.ReplaceAll(err.Error(), "\n", "\n  "))
@@ -53,9 +52,9 @@ func Text(err error, hint string) string {
 	if e, ok := errors.AsType[*installation.NoMirrorError](err); ok {
 		place := ""
 		if e.Position != (stricthcl.Position{}) {
-			place = fmt.Sprintf(" (the oci_mirror belongs into the block at %s)", e.Position)
+			place = fmt.Sprintf(" (add the oci_mirror to the block at %s)", e.Position)
 		}
-		fmt.Fprintf(&text, "name the repository with --to, or write into the CLI configuration%s:\n%s", place, e.Block)
+		fmt.Fprintf(&text, "specify the repository with --to, or add this to the CLI configuration%s:\n%s", place, e.Block)
 	}
 	if hint != "" {
 		fmt.Fprintf(&text, "hint: %s\n", hint)
@@ -63,7 +62,7 @@ func Text(err error, hint string) string {
 	return text.String()
 }
 
-// WithHint returns an error whose hint is a text, or that needs none if the text is empty.
+// WithHint returns an error with the given hint. An empty hint suppresses the default hint.
 func WithHint(err error, hint string) error { return &hinted{err, hint} }
 
 type hinted struct {
@@ -75,8 +74,8 @@ func (e *hinted) Unwrap() error { return e.error }
 
 func (e *hinted) Hint() string { return e.hint }
 
-// Hint returns what to do about an error, or "": what the error itself says with a method
-// Hint, or else what the tables say.
+// Hint returns a hint for resolving an error, or "". An error's method Hint takes precedence
+// over the tables.
 func Hint(err error) string {
 	if e, ok := errors.AsType[interface {
 		error
@@ -85,120 +84,122 @@ func Hint(err error) string {
 		return e.Hint()
 	}
 	if errors.Is(err, repository.ErrNoCatalog) || errors.Is(err, catalog.ErrTemplate) {
-		return "name the providers in a file, one address a line: --providers FILE; or log in with an account that may list the registry's repositories"
+		return "list the providers in a file, one address per line, and specify it with --providers FILE; or log in with an account that can list the registry's repositories"
 	}
 	if text := cmp.Or(UntagHint(err), registryHint(err), tlsHint(err), proxyHint(err), aliasHint(err)); text != "" {
 		return text
 	}
 	for _, h := range hints {
-		if h.fits(err) {
+		if h.matches(err) {
 			return strings.ReplaceAll(h.text, "REGISTRY", registryOf(err))
 		}
 	}
 	return ""
 }
 
+// hints lists hints by error. The first match is used. REGISTRY is replaced with the name of
+// the registry.
 var hints = []struct {
-	fits func(error) bool
-	text string
+	matches func(error) bool
+	text    string
 }{
-	{isA[*repository.DeniedError], "choose another version; if the reason no longer holds, name the version and use --force: tofu-oci mirror --stage --force stages it, and tofu-oci promote --force removes the denial"},
-	{errorIs(approval.ErrNotPending), "tofu-oci list PROVIDER --pending shows what waits; tofu-oci mirror --stage puts releases there"},
-	{errorIs(approval.ErrIncomplete), "run tofu-oci mirror --stage for it again, which sends what is missing"},
-	{isA[*repository.ConflictError], "a published version should never change; compare both sides with tofu-oci list, and use --force only if the repository's content is the wrong one"},
-	{isRefused(provider.TrustBad, provider.TrustRevoked), "do not use the release, and tell whoever publishes it"},
-	{isRefused(provider.TrustUntrusted), "if the author has a new key, learn its fingerprint from the author, and add it to the trust file or the keyring; else do not use the release"},
-	{isRefused(provider.TrustUnknown), "give the author's public key with --keyring FILE; where the release comes from tofu-oci publish, publishing it again with --keyring FILE puts that key beside its signature, for all"},
-	{isRefused(provider.TrustUnpinned), "give the author's key with --keyring, or pin it in a trust file: tofu-oci trust init writes one"},
-	{isRefused(provider.TrustExpired), "give a renewed copy of the key with --keyring, or write expired = \"warn\" into the trust file"},
-	{isRefused(provider.TrustUnsigned), "if the release is meant to be unsigned, write unsigned = \"warn\" into a trust file's block for the provider"},
-	{isA[*builddir.PackageError], "build the packages so that OpenTofu can install and start them; --skip-checks publishes them as they are"},
-	{errorIs(filesystem.ErrUnpacked), "pull it with --layout unpacked"},
-	{errorIs(installation.ErrNotSupported), "name another place with --from"},
-	{isA[*providerexec.StartError], "name the command, with its path where it is not in PATH, behind --: tofu-oci exec -- tofu init"},
-	{errorIs(store.ErrNotCached), "another process removes what this one brings; run the same command again"},
-	{errorIs(serve.ErrInsecure), "use --tls-cert and --tls-key; or listen on 127.0.0.1, behind a proxy that speaks TLS; or say --insecure-http"},
-	{errorIs(store.ErrNotCache), "name a directory that is not there yet, or an empty one"},
-	{errorIs(pull.ErrPort), "pull it with --layout packed, for a filesystem_mirror"},
-	{errorIs(pull.ErrExists), "move it away, or choose another --dir"},
-	{isOtherPackage, "compare with the checksums of the origin; if the lock file only lacks other platforms' hashes, tofu-oci lock adds them, and --platform leaves those platforms out"},
-	{isA[*lock.HashError], "compare with the checksums of the origin before anything else; if what is locked is the wrong one, take its block out of the lock file"},
-	{errorIs(lock.ErrIncomplete), "set the variables that sources of modules depend on with TF_VAR_NAME or a .auto.tfvars file, or run tofu get with their values, and lock again"},
-	{errorIs(lock.ErrLocked), "change the constraint, or choose a newer version with tofu-oci lock --upgrade"},
-	{errorIs(api.ErrNoAPI), "check the URL: it is where clients reach the server, with the path before all of its own, and without /api; servers before this version have no API"},
-	{errorIs(lock.ErrNotLocked), "tofu-oci lock adds what a configuration requires"},
-	{errorIs(lock.ErrNoFile), "name a lock file, a directory that has one, or a pattern in quotes: 'live/**/.terraform.lock.hcl'"},
-	{errorIs(lockfile.ErrSyntax), "OpenTofu refuses the file too; mend the line, or bring the file back from version control"},
-	{errorIs(configuration.ErrNoConfiguration), "name the directory of a configuration with --module-dir, with --recursive one that has some below it, or PROVIDERs to lock"},
-	{errorIs(packagezip.ErrArchive), "the archive is damaged, though it is the one that was published: whoever published it has to make it anew"},
-	{otherSpelling, "make SHA256SUMS again in the directory of the zips, with sha256sum --text and names without ./, and sign it again"},
-	{isA[*provider.IdentityError], "the name is not that of the package; do not use it, and tell whoever publishes it"},
-	{noHelper, "install the program that is named; or take it out of the file that names it, and log in again: tofu-oci login REGISTRY"},
-	{isA[*credentials.HelperError], "unlock the keychain, or do what the program asks for; one that makes logins by itself, such as those of clouds, needs no login, and forgets none"},
-	{errorIs(credentials.ErrPath), "log in to the whole registry, or write an oci_credentials block for the part into the CLI configuration"},
-	{loginIs(http.StatusUnauthorized), "the registry does not take this login: log in again, or correct it where it is kept; some registries also answer so for a repository that does not exist"},
-	{loginIs(http.StatusForbidden), "this login may not do that: give it the right to the repository, or use another one; some registries also answer so for a repository that does not exist"},
+	{isA[*repository.DeniedError], "choose another version; to undo the denial, specify the version exactly and run tofu-oci mirror --stage --force, then tofu-oci promote --force"},
+	{errorIs(approval.ErrNotPending), "list pending versions with tofu-oci list PROVIDER --pending, or stage a version with tofu-oci mirror --stage"},
+	{errorIs(approval.ErrIncomplete), "run tofu-oci mirror --stage again to send the missing content"},
+	{isA[*repository.ConflictError], "compare both sides with tofu-oci list; a published version should never change, so use --force only if the content of the repository is wrong"},
+	{isRefused(provider.TrustBad, provider.TrustRevoked), "don't use this release; report the problem to the provider's publisher"},
+	{isRefused(provider.TrustUntrusted), "don't use the release unless the author confirms the new key; then add its fingerprint to the trust file, or the key to the keyring"},
+	{isRefused(provider.TrustUnknown), "specify the author's public key with --keyring FILE; for your own release, publish it again with --keyring FILE, which adds the key to the release"},
+	{isRefused(provider.TrustUnpinned), "specify the author's key with --keyring, or pin it in a trust file that tofu-oci trust init writes"},
+	{isRefused(provider.TrustExpired), "specify a renewed copy of the key with --keyring, or set expired = \"warn\" in the trust file"},
+	{isRefused(provider.TrustUnsigned), "if the release is unsigned on purpose, set unsigned = \"warn\" for the provider in a trust file"},
+	{isA[*builddir.PackageError], "fix the packages so that OpenTofu can install and start them, or publish them unchanged with --skip-checks"},
+	{errorIs(filesystem.ErrUnpacked), "use --layout unpacked"},
+	{errorIs(installation.ErrNotSupported), "specify a repository with --from"},
+	{isA[*providerexec.StartError], "specify the command after --, with its path if it is not in PATH, as in tofu-oci exec -- tofu init"},
+	{errorIs(store.ErrNotCached), "run the same command again; another process removed packages from the cache"},
+	{errorIs(serve.ErrInsecure), "use --tls-cert and --tls-key; or listen on 127.0.0.1 behind a proxy that terminates TLS; or use --insecure-http"},
+	{errorIs(store.ErrNotCache), "specify an empty directory, or one that does not exist yet"},
+	{errorIs(pull.ErrPort), "use --layout packed, for a filesystem_mirror"},
+	{errorIs(pull.ErrExists), "move the file, or specify a different --dir"},
+	{isOtherPackage, "compare the hashes with the checksums of the origin registry; if the lock file only lacks hashes of other platforms, add them with tofu-oci lock or exclude the platforms with --platform"},
+	{isA[*lock.HashError], "compare the hashes with the checksums of the origin registry first; if the locked hashes are wrong, remove the provider's block from the lock file"},
+	{errorIs(lock.ErrIncomplete), "set the variables in module sources with TF_VAR_NAME or a .auto.tfvars file, or run tofu get with their values; then lock again"},
+	{errorIs(lock.ErrLocked), "change the constraint, or select a newer version with tofu-oci lock --upgrade"},
+	{errorIs(api.ErrNoAPI), "check the URL: specify the server's base URL without /api; servers before this version have no API"},
+	{errorIs(lock.ErrNotLocked), "add the required providers with tofu-oci lock"},
+	{errorIs(lock.ErrNoFile), "specify a lock file, a directory that contains one, or a quoted pattern such as 'live/**/.terraform.lock.hcl'"},
+	{errorIs(lockfile.ErrSyntax), "fix the line, or restore the file from version control; OpenTofu rejects it, too"},
+	{errorIs(configuration.ErrNoConfiguration), "specify the directory of a configuration with --module-dir, a parent directory with --recursive, or PROVIDERs to lock"},
+	{errorIs(packagezip.ErrArchive), "report the problem to the provider's publisher; the published archive itself is damaged"},
+	{otherSpelling, "create SHA256SUMS again with sha256sum --text in the directory of the zips, without ./ in file names, and sign it again"},
+	{isA[*provider.IdentityError], "don't use the package, because its name is wrong; report the problem to its publisher"},
+	{noHelper, "install the credential helper; or remove it from the file that specifies it, and run tofu-oci login REGISTRY"},
+	{isA[*credentials.HelperError], "unlock the keychain, or do what the helper requests; helpers of cloud providers create credentials themselves and can't store or delete any"},
+	{errorIs(credentials.ErrPath), "log in to the whole registry, or add an oci_credentials block for the path to the CLI configuration"},
+	{loginIs(http.StatusUnauthorized), "log in again, or correct the stored credentials, because the registry rejects them; some registries return the same error if the repository doesn't exist"},
+	{loginIs(http.StatusForbidden), "grant this account access to the repository, or log in with a different one; some registries return the same error if the repository doesn't exist"},
 	{refusesLogin, "log in with a user name and a password: tofu-oci login REGISTRY"},
-	{isDeniedBy[*repository.Error], "log in to the registry: tofu-oci login REGISTRY (a login of docker, podman or oras counts too); some registries also answer so for a repository that does not exist"},
-	{errorIs(origin.ErrToken), "the registry does not take this token, or the token may not read the provider: renew it, or correct it where it is kept"},
-	{isKind(provider.Denied), "give a token for the host, in TF_TOKEN_… or a credentials block of the CLI configuration"},
-	{errorIs(builddir.ErrSums), "the zips are not those that SHA256SUMS was made for: make it again from them, and sign it again; or take it and its signature away, and publish makes it"},
-	{errorIs(repository.ErrCorruptRetained), "delete the file of this digest in the registry's storage, which takes more than a DELETE in some registries, and run this again"},
-	{isKind(provider.Unverified), "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
-	{isA[*cliconfig.MergeError], "put what is printed in its place by hand; tofu-oci tofurc --validate FILE says whether it is right"},
-	{isA[*mirror.TooYoungError], "waiting does not help where an origin states no dates: name versions exactly, such as hashicorp/null@3.2.4, take what is locked with --lock-file, or leave out --min-age"},
-	{isA[*provider.PlatformError], "choose platforms with --platform OS_ARCH"},
-	{errorIs(repository.ErrUntagged), "the program that wrote the layout kept no tags, as crane pull --format=oci does; write it with tofu-oci copy, or with skopeo copy, oras copy or regctl image copy and a tag"},
-	{moreVersions, "tofu-oci list shows all versions that there are"},
-	{errorIs(repository.ErrNoLayout), "check the path, which begins where the command runs, and what the template makes of the provider; mirror and publish make a layout where there is none"},
-	{noRepositoryToWrite, "check the repository template; some registries want a repository or a project to be created first, see --on-missing-repository"},
-	{errorIs(repository.ErrNoRepository), "check the repository template, and that the provider was brought there; some registries also answer so when a login is missing"},
-	{errorIs(provider.ErrProviderNotFound), "check the address; its default host is " + string(provider.DefaultHost)},
-	{errorIs(syscall.ENOSPC), "free some space, or choose another directory (TMPDIR is where zips are kept on the way)"},
-	{errorIs(syscall.ENOTDIR), "a file is where a directory has to be; move it away, or choose another directory"},
-	{errorIs(syscall.EROFS), "nothing can be written there: choose another directory, or mount the disk for writing"},
-	{errorIs(syscall.EISDIR), "a directory is named where a file has to be"},
-	{errorIs(repository.ErrDamagedLayout), "bring the layout back from where it was made or copied, or mirror into another directory"},
-	{notReadable, "check the permissions of the file and of the directories above it"},
-	{errorIs(fs.ErrPermission), "check the permissions of the directory, or choose another one"},
-	{isLoginVariable, "mend what the variable holds, or unset it"},
-	{isA[*credentials.FileError], "mend the file, or move it away; other programs look for logins there too"},
-	{errorIs(exec.ErrNotFound), "install the program, or name it with its path"},
-	{errorIs(origin.ErrPage), "a proxy, a portal or a login page stands between you and the provider registry: open the URL in a browser, and check the host and HTTPS_PROXY"},
-	{errorIs(repository.ErrPage), "a proxy, a portal or a login page stands between you and the registry: open the URL in a browser, log in there or take the proxy out of HTTPS_PROXY, and check the registry's host name"},
-	{isA[*artifact.FormatError], "the tag was not written by a provider publisher; docs/format.md describes what is expected"},
-	{isA[*repository.ProviderMismatchError], "the repository holds another provider; check the repository template"},
-	{plainHTTP, "the registry does not speak TLS; if that is meant to be so, name it with --plain-http"},
-	{errorIs(origin.ErrNoRegistry), "check the host in the address, or say in a host block of --config where its registry is"},
-	{errorIs(repository.ErrNoReferrersList), "publish has put the release there, and takes documents about one package each (…_OS_ARCH.spdx.json) as its layers; copy leaves such documents out with --no-referrers, and promote needs none without --reason and --by"},
-	{isCutOff, "the server, or a proxy on the way, ends connections; try again later"},
-	{isBusy, "the server is overloaded, throttles, or is out of order; try again later"},
-	{unreachable, "the server may be down or out of reach; check the host name, the proxy variables and the network"},
+	{isDeniedBy[*repository.Error], "log in to the registry: tofu-oci login REGISTRY; some registries return the same error if the repository doesn't exist"},
+	{errorIs(origin.ErrToken), "renew or correct the token, or grant it access to the provider, because the registry rejects it"},
+	{isKind(provider.Denied), "specify a token for the host in TF_TOKEN_… or in a credentials block of the CLI configuration"},
+	{errorIs(builddir.ErrSums), "create SHA256SUMS again for these zips and sign it; or delete it and its signature, and publish creates it"},
+	{errorIs(repository.ErrCorruptRetained), "delete the file with this digest from the registry's storage and run the command again; in some registries, a DELETE request is not enough"},
+	{isKind(provider.Unverified), "try again; if the error persists, don't use the content, and report the problem to its publisher"},
+	{isA[*cliconfig.MergeError], "add the printed block manually, then check the file with tofu-oci tofurc --validate FILE"},
+	{isA[*mirror.TooYoungError], "if the origin registry provides no dates, specify exact versions such as hashicorp/null@3.2.4, use --lock-file, or omit --min-age"},
+	{isA[*provider.PlatformError], "select other platforms with --platform OS_ARCH"},
+	{errorIs(repository.ErrUntagged), "create the layout with tofu-oci copy, or with skopeo copy, oras copy, or regctl image copy and a tag; the program that created it wrote no tags, like crane pull --format=oci"},
+	{moreVersions, "list all versions with tofu-oci list"},
+	{errorIs(repository.ErrNoLayout), "check the path, which is relative to the current directory, and the template; mirror and publish create a layout if there is none"},
+	{noRepositoryToWrite, "check the repository template; if the registry requires repositories or projects to be created first, see --on-missing-repository"},
+	{errorIs(repository.ErrNoRepository), "check the repository template and whether the provider has been mirrored; some registries return the same error if credentials are missing"},
+	{errorIs(provider.ErrProviderNotFound), "check the address; the default host is " + string(provider.DefaultHost)},
+	{errorIs(syscall.ENOSPC), "free some space, or use a different directory; TMPDIR contains zips during a transfer"},
+	{errorIs(syscall.ENOTDIR), "move the file, or use a different directory; the path contains a file where a directory is expected"},
+	{errorIs(syscall.EROFS), "use a different directory, or mount the file system for writing"},
+	{errorIs(syscall.EISDIR), "specify a file instead of a directory"},
+	{errorIs(repository.ErrDamagedLayout), "restore the layout from its source, or mirror to a different directory"},
+	{notReadable, "check the permissions of the file and its parent directories"},
+	{errorIs(fs.ErrPermission), "check the permissions of the directory, or use a different one"},
+	{isLoginVariable, "correct the value of the variable, or unset it"},
+	{isA[*credentials.FileError], "fix the file, or move it; other programs read credentials from it, too"},
+	{errorIs(exec.ErrNotFound), "install the program, or specify its path"},
+	{errorIs(origin.ErrPage), "open the URL in a browser, and check the host name and HTTPS_PROXY; a proxy or login page responds instead of the provider registry"},
+	{errorIs(repository.ErrPage), "open the URL in a browser, and check the host name and HTTPS_PROXY; a proxy or login page responds instead of the registry"},
+	{isA[*artifact.FormatError], "check the repository: the tag is not a provider release; for the format, see docs/format.md"},
+	{isA[*repository.ProviderMismatchError], "check the repository template, because the repository contains a different provider"},
+	{plainHTTP, "check the host name; if the registry uses HTTP on purpose, add it to --plain-http"},
+	{errorIs(origin.ErrNoRegistry), "check the host in the address, or configure its registry in a host block of the CLI configuration"},
+	{errorIs(repository.ErrNoReferrersList), "the release itself was published; attach documents to single packages (…_OS_ARCH.spdx.json), copy with --no-referrers, or promote without --reason and --by"},
+	{isCutOff, "try again later; the server or a proxy closes connections"},
+	{isBusy, "try again later; the server is overloaded, limits requests, or has an internal error"},
+	{unreachable, "check the host name, the proxy variables, and the network; the server might be down"},
 }
 
-// notReadable knows what may not be opened, in contrast to what may not be written.
+// notReadable reports whether a file can't be opened for lack of permission.
 func notReadable(err error) bool {
 	path, ok := errors.AsType[*fs.PathError](err)
 	return ok && path.Op == "open" && errors.Is(path, fs.ErrPermission)
 }
 
-// isOtherPackage knows packages that are not what is locked, in contrast to whole
-// releases.
+// isOtherPackage reports whether the hashes of a package, not of a whole release, differ from
+// the locked hashes.
 func isOtherPackage(err error) bool {
 	wrong, ok := errors.AsType[*lock.HashError](err)
 	return ok && wrong.Platform != (provider.Platform{})
 }
 
-// isRefused knows releases that are refused for what their signature proves.
-func isRefused(what ...provider.Trust) func(error) bool {
+// isRefused returns a predicate that matches releases rejected because of their signature.
+func isRefused(trusts ...provider.Trust) func(error) bool {
 	return func(err error) bool {
 		refused, ok := errors.AsType[*trust.RefusedError](err)
-		return ok && slices.Contains(what, refused.Verdict.Trust)
+		return ok && slices.Contains(trusts, refused.Verdict.Trust)
 	}
 }
 
-// isBusy knows the statuses that were tried again in vain, of both kinds of
-// registry.
+// isBusy reports whether an OCI or origin registry returned a status that was retried without
+// success.
 func isBusy(err error) bool {
 	status := 0
 	if e, ok := errors.AsType[*provider.StatusError](err); ok {
@@ -209,21 +210,21 @@ func isBusy(err error) bool {
 	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }
 
-// isCutOff knows a connection that ended before an answer, again and again.
+// isCutOff reports whether the server repeatedly closed the connection before responding.
 func isCutOff(err error) bool { return isA[*provider.TransientError](err) && errors.Is(err, io.EOF) }
 
 func unreachable(err error) bool {
 	return isA[*provider.TransientError](err) || isA[*net.DNSError](err)
 }
 
-// otherSpelling knows a SHA256SUMS that marks its files as binary, or has paths.
+// otherSpelling reports whether SHA256SUMS marks files as binary or contains paths.
 func otherSpelling(err error) bool {
 	missing, ok := errors.AsType[*sums.FileError](err)
 	return ok && missing.Listed != ""
 }
 
-// aliasHint is the hint about a repository whose provider could stand for the one that is
-// wanted.
+// aliasHint returns the hint for a repository whose provider could be an alias of the requested
+// provider.
 func aliasHint(err error) string {
 	foreign, ok := errors.AsType[*repository.ProviderMismatchError](err)
 	if !ok {
@@ -233,7 +234,7 @@ func aliasHint(err error) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("give each provider a repository of its own; if the one is meant to stand for the other, declare it: --alias %s", alias)
+	return fmt.Sprintf("use a separate repository for each provider; to accept one provider as the other, add --alias %s", alias)
 }
 
 func isA[E error](err error) bool {

@@ -11,81 +11,81 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// noHelper knows a credential helper that is named and not there.
+// noHelper reports whether a configured credential helper is not installed.
 func noHelper(err error) bool {
 	return errors.Is(err, exec.ErrNotFound) && provider.KindOf(err) == provider.Denied
 }
 
-// LoginHint returns what user names and passwords the registry at a host takes.
+// LoginHint returns a hint about the user name and password that a registry expects.
 func LoginHint(host string) string {
 	switch productAt(host) {
 	case ecr:
-		return "the user name is AWS, and the password what aws ecr get-login-password gives for the account and the region in the host name"
+		return "use the user name AWS and the password from aws ecr get-login-password for the account and region in the host name"
 	case ghcr:
-		return "the password is a classic personal access token with read:packages, or write:packages to publish; in a job of GitHub Actions it is GITHUB_TOKEN"
+		return "use a classic personal access token with the scope read:packages, or write:packages to publish, as the password; in GitHub Actions, use GITHUB_TOKEN"
 	case gitlab:
-		return "the password is a personal, project or deploy token with read_registry, or write_registry to publish"
+		return "use a personal, project, or deploy token with the scope read_registry, or write_registry to publish, as the password"
 	case dockerHub:
-		return "the password is an access token of the account, for Read & Write to publish"
+		return "use an access token as the password, with Read & Write access to publish"
 	}
-	return "check the user name and the password; many registries want an access token in the password's place"
+	return "check the user name and the password; many registries require an access token as the password"
 }
 
-// isLoginVariable knows logins that a variable holds, and that are none.
+// isLoginVariable reports whether the credentials in an environment variable are malformed.
 func isLoginVariable(err error) bool {
 	file, ok := errors.AsType[*credentials.FileError](err)
 	return ok && strings.HasPrefix(file.Path, "$")
 }
 
-// loginIs knows a login that a registry refuses with a status.
+// loginIs returns a predicate that matches credentials that a registry rejected with a status.
 func loginIs(status int) func(error) bool {
 	return func(err error) bool {
-		answer, ok := errors.AsType[*repository.ResponseError](err)
-		return ok && answer.Status == status && refusesLogin(err)
+		response, ok := errors.AsType[*repository.ResponseError](err)
+		return ok && response.Status == status && refusesLogin(err)
 	}
 }
 
-// refusesLogin knows a registry that refuses a login, or can't take it.
+// refusesLogin reports whether a registry rejected credentials or can't use them.
 func refusesLogin(err error) bool {
 	about, ok := errors.AsType[*repository.Error](err)
 	return ok && about.Credentials != ""
 }
 
-// isDeniedBy knows a refusal by whom errors of a type are about.
+// isDeniedBy reports whether access was denied and the error contains an error of type E.
 func isDeniedBy[E error](err error) bool { return isA[E](err) && errors.Is(err, provider.ErrDenied) }
 
-// proxyHint is the hint about a proxy that does not connect.
+// proxyHint returns the hint for a proxy that does not connect.
 func proxyHint(err error) string {
 	proxy, ok := errors.AsType[*provider.ProxyError](err)
 	switch {
 	case !ok:
 		return ""
 	case proxy.Status == http.StatusProxyAuthRequired && proxy.HasLogin:
-		return "correct the login in the proxy's URL, in HTTPS_PROXY or HTTP_PROXY; what is special in a URL is written %40 for @, %3A for :, %2F for /"
+		return "correct the credentials in the URL of HTTPS_PROXY or HTTP_PROXY; write %40 for @, %3A for :, and %2F for /"
 	case proxy.Status == http.StatusProxyAuthRequired:
-		return "write the login into the proxy's URL: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, and the same for HTTP_PROXY"
+		return "add credentials to the proxy URL: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, and the same for HTTP_PROXY"
 	case proxy.Status == 0:
-		return "check HTTPS_PROXY and HTTP_PROXY in the environment; NO_PROXY names hosts that need no proxy"
+		return "check HTTPS_PROXY and HTTP_PROXY, or add the host to NO_PROXY"
 	case proxy.Status >= http.StatusInternalServerError:
-		return "the proxy does not reach the host: check the host name, and name it in NO_PROXY if it is reached without the proxy"
+		return "check the host name, or add it to NO_PROXY to bypass the proxy"
 	}
-	return "the proxy does not let this host through: allow it there, or name it in NO_PROXY if it is reached without the proxy"
+	return "allow the host in the proxy, or add it to NO_PROXY to bypass the proxy"
 }
 
-// noRepositoryToWrite knows a registry that wants a repository to be there first.
+// noRepositoryToWrite reports whether the repository to write to does not exist.
 func noRepositoryToWrite(err error) bool {
 	about, ok := errors.AsType[*repository.Error](err)
 	return ok && about.Writing && errors.Is(err, repository.ErrNoRepository)
 }
 
-// moreVersions knows a version that is not there, where the message could not name
-// all that are.
+// moreVersions reports whether a version is missing and the message does not list all existing
+// versions.
 func moreVersions(err error) bool {
 	missing, ok := errors.AsType[*provider.VersionError](err)
 	return ok && !missing.ListsAll() || !ok && errors.Is(err, provider.ErrVersionNotFound)
 }
 
-// registryOf names the registry that an error is about, REGISTRY where that is not known.
+// registryOf returns the registry that an error is about, or REGISTRY if it is unknown.
 func registryOf(err error) string {
 	if about, ok := errors.AsType[*repository.Error](err); ok && about.Registry != "" {
 		return about.Registry

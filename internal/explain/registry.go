@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// product is a kind of registry that can be told by its host name.
+// product is a registry product that can be recognized by its host name.
 type product string
 
 const (
@@ -26,8 +26,8 @@ const (
 	other     product = ""
 )
 
-// productAt knows hosted registries, and those of one's own by their habitual
-// names.
+// productAt returns the product of a hosted registry, or of a self-hosted registry with a
+// typical name.
 func productAt(registry string) product {
 	host, _, _ := strings.Cut(strings.ToLower(registry), ":")
 	switch {
@@ -49,21 +49,21 @@ func productAt(registry string) product {
 	return other
 }
 
-// fetchingManifest is what pkg/repository says that it did when it read a manifest.
+// fetchingManifest is the operation of a [repository.Error] about reading a manifest.
 const fetchingManifest = "fetching manifest"
 
-// refusal is what is known of a registry's no.
+// refusal describes an error response of a registry.
 type refusal struct {
-	err  error
-	from product
-	// name is the repository's, without the registry.
-	name string
-	// doing is what was tried.
-	doing  string
-	status int
-	// writing tells that something was to be stored, plain that it was by http.
+	err     error
+	product product
+	// repository is the name of the repository without the registry.
+	repository string
+	// operation is the operation that failed.
+	operation string
+	status    int
+	// writing reports whether the operation writes, plain whether it uses HTTP without TLS.
 	writing, plain bool
-	// text is the registry's code and explanation in lower case.
+	// text is the registry's error code and message in lower case.
 	text string
 }
 
@@ -72,7 +72,7 @@ func refusalOf(err error) (refusal, bool) {
 	if !ok {
 		return refusal{}, false
 	}
-	r := refusal{err: err, from: productAt(about.Registry), name: about.Name, writing: about.Writing, doing: about.Op}
+	r := refusal{err: err, product: productAt(about.Registry), repository: about.Name, writing: about.Writing, operation: about.Op}
 	if e, ok := errors.AsType[*repository.ResponseError](err); ok {
 		r.status, r.text = e.Status, strings.ToLower(e.Code+" "+e.Message)
 		r.plain = strings.HasPrefix(e.URL, "http://")
@@ -80,25 +80,26 @@ func refusalOf(err error) (refusal, bool) {
 	return r, true
 }
 
-// says reports whether the registry's words have one of these in them.
-func (r refusal) says(texts ...string) bool {
+// contains reports whether the registry's message contains one of the texts.
+func (r refusal) contains(texts ...string) bool {
 	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(r.text, t) })
 }
 
 func (r refusal) denied() bool  { return errors.Is(r.err, provider.ErrDenied) }
 func (r refusal) missing() bool { return errors.Is(r.err, repository.ErrNoRepository) }
 
-// notTaken is the answer of registries with a list of media types.
-func (r refusal) notTaken() bool {
+// unsupportedType reports whether the registry accepts only certain media types.
+func (r refusal) unsupportedType() bool {
 	return r.status == http.StatusUnsupportedMediaType ||
-		r.says("unknown media type", "unknown mediatype", "unsupported media type", "does not match schema") && r.says("manifest", "media type")
+		r.contains("unknown media type", "unknown mediatype", "unsupported media type", "does not match schema") && r.contains("manifest", "media type")
 }
 
 func (r refusal) immutable() bool {
-	return r.says("immutable", "tagalreadyexists", "tag already exists")
+	return r.contains("immutable", "tagalreadyexists", "tag already exists")
 }
 
-// privateRealm and foreignRealm are token services that get no login.
+// privateRealm reports whether credentials were not sent to a token service at a private
+// address, and foreignRealm whether they were not sent to another host's token service.
 func (r refusal) privateRealm() bool {
 	e, ok := errors.AsType[*repository.RealmError](r.err)
 	return ok && e.Private
@@ -106,123 +107,125 @@ func (r refusal) privateRealm() bool {
 
 func (r refusal) foreignRealm() bool { return isA[*repository.RealmError](r.err) && !r.privateRealm() }
 
-func (r refusal) levels() int { return strings.Count(r.name, "/") + 1 }
+func (r refusal) levels() int { return strings.Count(r.repository, "/") + 1 }
 
-// registryHints is the one table of what registries refuse and what to do about
-// it. REPOSITORY stands for the repository's name, PROJECT for its first part and
-// REALM for the token service's host.
-// The first that fits counts; testdata/responses has an answer for each.
+// registryHints lists hints for error responses of registries. The first match is used.
+// REGISTRY, REPOSITORY, and REALM are replaced with the registry, the repository, and the host
+// of the token service, and PROJECT with the first part of the repository name. For each entry,
+// cmd/tofu-oci/testdata/responses contains a response.
 var registryHints = []struct {
-	fits func(refusal) bool
-	text string
+	matches func(refusal) bool
+	text    string
 }{
 	{
 		func(r refusal) bool { return errors.Is(r.err, httpclient.ErrDowngrade) },
-		"the registry takes itself for an http server, as behind a proxy that ends TLS: let the proxy set X-Forwarded-Proto: https, or tell the registry its own https address (distribution: http.host, Harbor: external_url)",
+		"make the proxy in front of the registry set X-Forwarded-Proto: https, or configure the registry's HTTPS address (distribution: http.host, Harbor: external_url)",
 	},
 	{
 		func(r refusal) bool { return r.plain && r.status == http.StatusBadRequest },
-		"leave --plain-http away: REGISTRY seems to speak TLS",
+		"omit --plain-http, because REGISTRY seems to use TLS",
 	},
 	{
 		refusal.privateRealm,
-		"if REALM is the registry's own token service, as with a GitLab or Harbor of one's own, say so with --token-realm REALM; if not, the registry or somebody on the way wants the login for another service",
+		"if REALM is the token service of your registry, for example a self-hosted GitLab or Harbor, use --token-realm REALM; otherwise, the response might be an attempt to obtain your credentials",
 	},
 	{
 		refusal.foreignRealm,
-		"give the registry a certificate and leave --plain-http away; if REALM is its own token service and the network is trusted, --token-realm REALM lets the login go there",
+		"set up TLS for the registry and omit --plain-http; if REALM is its token service and you trust the network, use --token-realm REALM",
 	},
 	{
 		refusal.immutable,
-		"the registry does not let tags change; publish all platforms of a version in one run, or allow tags of this repository to change",
+		"publish all platforms of a version in one run, or allow mutable tags for this repository",
 	},
 	{
-		func(r refusal) bool { return r.from == ecr && r.writing && (isCutOff(r.err) || r.missing()) },
-		"ECR makes no repository by a push: run aws ecr create-repository --repository-name REPOSITORY, or let --on-missing-repository do it; if it is there, check account and region in the host name, and that the login may ecr:InitiateLayerUpload",
+		func(r refusal) bool { return r.product == ecr && r.writing && (isCutOff(r.err) || r.missing()) },
+		"create the repository with aws ecr create-repository --repository-name REPOSITORY or with --on-missing-repository; if it exists, check the account and region in the host name, and the permission ecr:InitiateLayerUpload",
 	},
 	{
-		func(r refusal) bool { return r.from == ecr && r.says("not authorized to perform") },
-		"grant the login's IAM role or user the permission that the answer names; docs/credentials.md lists those that are needed",
+		func(r refusal) bool { return r.product == ecr && r.contains("not authorized to perform") },
+		"grant the missing permission to the IAM role or user; docs/credentials.md lists the required permissions",
 	},
 	{
-		func(r refusal) bool { return r.from == ecr && r.denied() },
-		"log in again, since ECR's tokens last 12 hours: aws ecr get-login-password | tofu-oci login --username AWS --password-stdin REGISTRY",
+		func(r refusal) bool { return r.product == ecr && r.denied() },
+		"log in again, because ECR tokens expire after 12 hours: aws ecr get-login-password | tofu-oci login --username AWS --password-stdin REGISTRY",
 	},
 	{
-		func(r refusal) bool { return r.from == gitlab && r.notTaken() },
-		"GitLab takes the media types on its list only; update a GitLab of one's own, as newer ones know OpenTofu's types; if the type is that of a document, publish without it",
+		func(r refusal) bool { return r.product == gitlab && r.unsupportedType() },
+		"update your self-managed GitLab, because it rejects unknown media types and newer versions support OpenTofu's; if the media type belongs to a document, publish without the document",
 	},
 	{
-		func(r refusal) bool { return r.from == quay && r.notTaken() },
-		"Quay takes the media types of its configuration only; on a Quay of one's own set IGNORE_UNKNOWN_MEDIATYPES: true, elsewhere use another registry",
+		func(r refusal) bool { return r.product == quay && r.unsupportedType() },
+		"set IGNORE_UNKNOWN_MEDIATYPES: true in a self-hosted Quay, or use a different registry",
 	},
 	{
-		refusal.notTaken,
-		"the registry takes the media types on its list only; have it allow application/vnd.opentofu.provider and application/vnd.opentofu.provider-target (docs/format.md lists all), or use another registry",
-	},
-	{
-		func(r refusal) bool {
-			return r.from == ghcr && r.denied() && r.says("write_package", "not allowed to", "write organization package")
-		},
-		"the login may not write this package: use a token with write:packages (in GitHub Actions: permissions: packages: write), and if the package exists, give the repository the role Write in its settings, under Manage Actions access",
-	},
-	{
-		func(r refusal) bool { return r.from == ghcr && r.denied() },
-		"new packages of GHCR are private, and one that does not exist is answered alike: check the name, and log in (tofu-oci login ghcr.io) with a token that has read:packages, or make the package public in its settings",
+		refusal.unsupportedType,
+		"allow the media types application/vnd.opentofu.provider and application/vnd.opentofu.provider-target in the registry (docs/format.md lists all), or use a different registry",
 	},
 	{
 		func(r refusal) bool {
-			return r.from == dockerHub && r.levels() != 2 && (r.denied() || r.missing() || r.status == http.StatusBadRequest)
+			return r.product == ghcr && r.denied() && r.contains("write_package", "not allowed to", "write organization package")
 		},
-		"names on Docker Hub have exactly two levels, and REPOSITORY does not: use a template like registry-1.docker.io/acme/{namespace}-{type}",
+		"use a token with the scope write:packages (in GitHub Actions: permissions: packages: write); if the package exists, grant the repository the role Write in the package settings, under Manage Actions access",
+	},
+	{
+		func(r refusal) bool { return r.product == ghcr && r.denied() },
+		"check the name, and log in (tofu-oci login ghcr.io) with a token that has the scope read:packages, or make the package public; GHCR returns the same error for private and missing packages",
 	},
 	{
 		func(r refusal) bool {
-			return r.from == dockerHub && (r.denied() || r.says("insufficient_scope", "insufficient scope"))
+			return r.product == dockerHub && r.levels() != 2 && (r.denied() || r.missing() || r.status == http.StatusBadRequest)
 		},
-		"the login may not do this (insufficient_scope): PROJECT has to be the account itself or an organization that it may write to, and an access token has to be for Read & Write: tofu-oci login docker.io",
+		"use a template with exactly two levels, such as registry-1.docker.io/acme/{namespace}-{type}, because Docker Hub does not support REPOSITORY",
 	},
 	{
-		func(r refusal) bool { return r.from == dockerHub && r.status == http.StatusTooManyRequests },
-		"Docker Hub limits how much may be pulled without a login: log in (tofu-oci login docker.io), or try again later",
+		func(r refusal) bool {
+			return r.product == dockerHub && (r.denied() || r.contains("insufficient_scope", "insufficient scope"))
+		},
+		"log in with write access to the account or organization PROJECT and with a Read & Write access token: tofu-oci login docker.io",
 	},
 	{
-		func(r refusal) bool { return r.missing() && r.says("not_found project") },
-		"create the project PROJECT in Harbor first: a push makes repositories in it, but no project",
+		func(r refusal) bool { return r.product == dockerHub && r.status == http.StatusTooManyRequests },
+		"log in (tofu-oci login docker.io), or try again later; Docker Hub limits anonymous pulls",
 	},
 	{
-		func(r refusal) bool { return r.denied() && r.says("unauthorized to access repository") },
-		"Harbor answers so when the project PROJECT does not exist, and when the login has no right in it: create the project, or give the user or robot account the right that the answer names",
+		func(r refusal) bool { return r.missing() && r.contains("not_found project") },
+		"create the project PROJECT in Harbor first; a push creates only repositories",
 	},
 	{
-		func(r refusal) bool { return r.doing == fetchingManifest && r.status == http.StatusInternalServerError },
-		"the server is out of order, or its file of this manifest is damaged: if others can be read and this stays so, delete that file in the registry's storage, and mirror the version again (docs/operations.md, Find and repair lost content)",
+		func(r refusal) bool { return r.denied() && r.contains("unauthorized to access repository") },
+		"create the project PROJECT, or grant the missing permission to the user or robot account; Harbor returns the same error in both cases",
 	},
 	{
-		func(r refusal) bool { return r.doing == fetchingManifest && isA[*sums.MismatchError](r.err) },
-		"do not use it: the registry's file of it is damaged, or somebody has changed it; delete that file in the registry's storage, and mirror the version again (docs/operations.md, Find and repair lost content)",
+		func(r refusal) bool {
+			return r.operation == fetchingManifest && r.status == http.StatusInternalServerError
+		},
+		"try again; if other manifests are readable and the error persists, the manifest is damaged: delete its file from the registry's storage and mirror the version again (docs/operations.md, Find and repair lost content)",
 	},
 	{
-		func(r refusal) bool { return r.says("insufficient_scope", "insufficient scope") },
-		"the login is good but may not do this: give it the right to read, and to push also the right to write, in this repository",
+		func(r refusal) bool { return r.operation == fetchingManifest && isA[*sums.MismatchError](r.err) },
+		"don't use the release, because its manifest is damaged or was modified; delete the manifest's file from the registry's storage, and mirror the version again (docs/operations.md, Find and repair lost content)",
+	},
+	{
+		func(r refusal) bool { return r.contains("insufficient_scope", "insufficient scope") },
+		"grant the account read access to the repository, and write access to push; the credentials themselves are valid",
 	},
 }
 
-// registryHint is the hint about an answer of a registry, "" when there is none.
+// registryHint returns the hint for an error response of a registry, or "".
 func registryHint(err error) string {
 	r, ok := refusalOf(err)
 	if !ok {
 		return ""
 	}
 	for _, h := range registryHints {
-		if h.fits(r) {
+		if h.matches(r) {
 			about, _ := errors.AsType[*repository.Error](err)
-			project, _, _ := strings.Cut(r.name, "/")
+			project, _, _ := strings.Cut(r.repository, "/")
 			realm := ""
 			if e, ok := errors.AsType[*repository.RealmError](err); ok {
 				realm = e.Realm
 			}
-			return strings.NewReplacer("REALM", realm, "REPOSITORY", r.name, "PROJECT", project, "REGISTRY", about.Registry).Replace(h.text)
+			return strings.NewReplacer("REALM", realm, "REPOSITORY", r.repository, "PROJECT", project, "REGISTRY", about.Registry).Replace(h.text)
 		}
 	}
 	return ""

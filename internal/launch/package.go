@@ -3,10 +3,12 @@ package launch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
@@ -48,6 +50,32 @@ func Package(ctx context.Context, src provider.Source, p provider.Package, o Opt
 		return Report{}, err
 	}
 	return Start(ctx, filepath.Join(unpacked, name), o)
+}
+
+// Many calls launch with the package for this machine's platform of each release that
+// requirements specify exactly, and none with each release that has no such package. If ctx
+// is canceled, it stops and returns the last error; otherwise it returns all errors.
+func Many(ctx context.Context, src provider.Source, wanted []provider.Requirement, only []provider.Platform, launch func(context.Context, provider.Package) error, none func(provider.Release)) error {
+	here := provider.CurrentPlatform()
+	var problems []error
+	for _, r := range wanted {
+		v, _ := r.Constraint.Exact()
+		release, err := src.Release(ctx, r.Address, v, only...)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(release.Packages, func(p provider.Package) bool { return p.Platform == here })
+		if i < 0 {
+			none(release)
+			continue
+		}
+		err = launch(ctx, release.Packages[i])
+		if ctx.Err() != nil {
+			return err
+		}
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
 }
 
 // executable returns the path of the executable that OpenTofu starts in a package's

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,7 +33,12 @@ func describeDenial(r *repository.DenialRecord) *DenialItem {
 }
 
 // Decided reports the result of promote or deny.
-func (o *Report) Decided(repo string, r approval.Result) {
+func (o *Report) Decided(d approval.Decision) {
+	repo, r := d.Repository, d.Result
+	if d.Err != nil {
+		o.Failed(d.Requirement, d.Version, repo, d.Err)
+		return
+	}
 	i := Item{
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
 		Repository: repo, Tag: r.Tag, Digest: r.Digest.String(), Signature: describeVerdict(r.Verdict), Denial: describeDenial(r.Record), Approval: r.Approval,
@@ -69,17 +73,6 @@ func (o *Report) Decided(repo string, r approval.Result) {
 		details = append(details, fmt.Sprintf("the tag %s was not deleted, so tofu init can still install the version: %v", artifact.Tag(r.Version), r.Live))
 	}
 	o.done(i, text+detailed(details))
-}
-
-// Skipped reports a denied version that promote skipped because no requirement specifies it
-// exactly.
-func (o *Report) Skipped(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version) error {
-	record, _, err := repository.ReadDenial(ctx, repo, v)
-	if err != nil {
-		return err
-	}
-	o.Decided(repo.String(), approval.Result{Address: a, Version: v, Status: publish.Denied, Tag: record.Tag, Digest: record.Digest, Record: &record})
-	return nil
 }
 
 // pendingTagNote explains why a pending tag was not deleted, and what that means.
@@ -121,6 +114,20 @@ func (o *Report) ListPending(items []PendingItem, unknown []string, all bool) er
 		o.Note("no pending or denied releases")
 	}
 	return printItems(o, "list-pending", items, repositorySummary{unknown}, table(rows))
+}
+
+// ListAllPending prints the staged versions of several providers that requirements select.
+// unknown are the repositories whose provider is unknown.
+func (o *Report) ListAllPending(lists []approval.Listed, wanted []provider.Requirement, unknown []string) error {
+	var items []PendingItem
+	for _, l := range lists {
+		matching := slices.DeleteFunc(slices.Clone(wanted), func(r provider.Requirement) bool { return r.Address != l.Address })
+		items = append(items, PendingOf(l.Address, l.Entries, matching...)...)
+		if l.Missing != nil {
+			o.Warn("%s: %v", l.Address, l.Missing)
+		}
+	}
+	return o.ListPending(items, unknown, true)
 }
 
 // PendingOf returns the items of a provider that match one of the requirements.

@@ -7,6 +7,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
+// ListServedProviders prints the providers of a server.
+func (o *Report) ListServedProviders(found api.Providers) error {
+	for _, warning := range found.Warnings {
+		o.Note("%s", OneLine(warning))
+	}
+	var items []ProviderItem
+	for _, p := range found.Providers {
+		items = append(items, ProviderItem{Provider: p.Address, Repository: p.Repository, Latest: p.Latest})
+	}
+	return o.PrintProviders(items, nil)
+}
+
 // ListServedVersions prints the versions that a server has, newest first.
 func (o *Report) ListServedVersions(a provider.Address, versions []api.VersionRef) error {
 	var items []versionItem

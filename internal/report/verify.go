@@ -71,6 +71,22 @@ func findingsAbout(provider, version string, findings []finding.Finding) []findi
 	return slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool { return f.Provider != provider || f.Version != version })
 }
 
+// VerifiedProvider reports what could not be verified of a provider. explained adds a hint to
+// an error.
+func (o *Report) VerifiedProvider(r verify.Report, explained func(error) error) {
+	o.SkippedPreReleases(r.Address, r.Skipped)
+	for _, err := range r.None {
+		o.Note("nothing to verify: %v", err)
+	}
+	for _, f := range r.Failed {
+		repo := ""
+		if f.Version != (provider.Version{}) {
+			repo = r.Repository
+		}
+		o.Failed(f.Wanted, f.Version, repo, explained(f.Err))
+	}
+}
+
 // Verified prints the result of verify. If there are errors, the exit code is 4, whatever
 // else failed.
 func (o *Report) Verified(reports []verify.Report, unknown []string) error {

@@ -17,6 +17,9 @@ import (
 // maxConcurrency is the number of versions that are inspected concurrently.
 const maxConcurrency = 8
 
+// maxApproval is the maximum size of an approval in bytes.
+const maxApproval = 64 << 10
+
 // Entry is a version that was staged or denied.
 type Entry struct {
 	Version provider.Version
@@ -76,6 +79,25 @@ func entry(ctx context.Context, repo repository.Reader, v provider.Version, rele
 		return e, err
 	}
 	return e, nil
+}
+
+// Approvals returns the approvals in the documents that refer to a release. Other documents
+// are ignored.
+func Approvals(ctx context.Context, documents []provider.Document) ([]artifact.Approval, error) {
+	var approvals []artifact.Approval
+	for _, d := range documents {
+		if d.MediaType != artifact.TypeApproval || d.Size > maxApproval {
+			continue
+		}
+		data, err := d.Read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if a, err := artifact.ParseApproval(data); err == nil {
+			approvals = append(approvals, a)
+		}
+	}
+	return approvals, nil
 }
 
 func platformsOf(r repository.DenialRecord) []provider.Platform {

@@ -72,6 +72,26 @@ func Check(ctx context.Context, src provider.Source, file string, f *lockfile.Fi
 	return all
 }
 
+// CheckFiles checks lock files, see [Check]. started is called before each file and returns a
+// function that is called when its check is done. checked is called with the findings of each
+// file, or with the error if the file cannot be read. CheckFiles stops when ctx is canceled.
+func CheckFiles(ctx context.Context, src provider.Source, paths []string, o Options, started func(path string) (done func()), checked func(path string, found []Checked, err error)) error {
+	for _, path := range paths {
+		file, err := lockfile.Read(path)
+		var found []Checked
+		if err == nil {
+			done := started(path)
+			found = Check(ctx, src, path, file, o)
+			done()
+		}
+		checked(path, found, err)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (c *Checked) check(ctx context.Context, src provider.Source, o Options) error {
 	// 1. Fetch the release.
 	s := c.Selection

@@ -81,6 +81,9 @@ type Checked struct {
 
 // Report is the result of [Repository].
 type Report struct {
+	// Address and Repository identify the provider and its repository. Only [Many] sets them.
+	Address    provider.Address
+	Repository string
 	// Releases is the number of selected releases, including those in Failed.
 	Releases int
 	// Checked lists the releases that were checked, newest first.
@@ -96,6 +99,9 @@ type Report struct {
 	// Skipped lists the pre-releases that were skipped because all releases were selected,
 	// newest first. A pre-release is selected only by its exact version.
 	Skipped []provider.Version
+	// None contains the errors for requirements that select no version, if
+	// ManyOptions.AllowNone is set.
+	None []error
 }
 
 // HasErrors reports whether a finding is an error.

@@ -60,6 +60,37 @@ func (s *Source) Check(ctx context.Context, a provider.Address, v provider.Versi
 	return warnings, errors.Join(problems...)
 }
 
+// CheckAll checks the releases that requirements specify exactly, see [Source.Check]. started
+// is called before each release and returns a function that is called when it is done.
+func (s *Source) CheckAll(ctx context.Context, wanted []provider.Requirement, started func(provider.Requirement) (done func()), only ...provider.Platform) (warnings []string, err error) {
+	var problems []error
+	for _, r := range wanted {
+		v, _ := r.Constraint.Exact()
+		done := started(r)
+		found, err := s.Check(ctx, r.Address, v, only...)
+		done()
+		warnings, problems = append(warnings, found...), append(problems, err)
+	}
+	return warnings, errors.Join(problems...)
+}
+
+// Requirements returns a requirement for each version of a provider, including pre-releases.
+func (s *Source) Requirements(ctx context.Context, a provider.Address) ([]provider.Requirement, error) {
+	versions, err := s.Versions(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	var wanted []provider.Requirement
+	for _, v := range versions {
+		r, err := provider.ParseRequirement(a.String() + "@" + v.String())
+		if err != nil {
+			return nil, err
+		}
+		wanted = append(wanted, r)
+	}
+	return wanted, nil
+}
+
 // versionOf returns the version in the name of an executable, such as
 // terraform-provider-TYPE_v1.2.3 or terraform-provider-TYPE_v1.2.3_x5.exe.
 func versionOf(executable, typ string) (provider.Version, bool) {

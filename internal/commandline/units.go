@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// units are those of sizes, in bytes, the longer names first.
+// units are the units of sizes, in bytes. Longer names precede their suffixes.
 var units = []struct {
 	name  string
 	bytes float64
@@ -18,7 +18,7 @@ var units = []struct {
 	{"B", 1},
 }
 
-// ParseSize reads a number of bytes, which may have a unit.
+// ParseSize parses a number of bytes with an optional unit.
 func ParseSize(text string) (int64, error) {
 	number, unit := text, 1.0
 	for _, u := range units {
@@ -29,12 +29,13 @@ func ParseSize(text string) (int64, error) {
 	}
 	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if n *= unit; err != nil || !(n >= 0 && n < math.MaxInt64) {
-		return 0, fmt.Errorf("%q is no size, such as 500MB or 20GiB", text)
+		return 0, fmt.Errorf("invalid size %q: want a number with an optional unit, such as 500MB or 20GiB", text)
 	}
 	return int64(n), nil
 }
 
-// ParseAge reads a duration, in days too.
+// ParseAge parses a duration. In addition to the syntax of [time.ParseDuration], it
+// accepts a whole number of days.
 func ParseAge(text string) (time.Duration, error) {
 	const day = 24 * time.Hour
 	d, err := time.ParseDuration(text)
@@ -45,7 +46,7 @@ func ParseAge(text string) (time.Duration, error) {
 		}
 	}
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("%q is no duration, such as 36h or 30d", text)
+		return 0, fmt.Errorf("invalid duration %q: want a number and a unit, such as 36h or 30d", text)
 	}
 	return d, nil
 }

@@ -1,0 +1,332 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
+	"github.com/tofu-oci/tofu-oci/internal/report"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+func configFlag() cli.Flag {
+	return &cli.StringFlag{Name: "config", Category: commandline.GroupNetwork, Usage: "read OpenTofu's CLI configuration from `FILE`"}
+}
+
+// networkFlags returns the flags of commands that connect to registries.
+func networkFlags() []cli.Flag {
+	return []cli.Flag{
+		configFlag(),
+		&cli.StringFlag{Name: "ca-file", Category: commandline.GroupNetwork, Usage: "also trust the CA certificates in `FILE` (PEM)"},
+		&cli.StringSliceFlag{Name: "plain-http", Category: commandline.GroupNetwork, Usage: "use HTTP for the registry `HOST[:PORT]` (repeatable)"},
+		&cli.StringSliceFlag{Name: "token-realm", Category: commandline.GroupNetwork, Usage: "`HOST[:PORT]`: send credentials to this token service (repeatable)"},
+		&cli.DurationFlag{Name: "timeout", Category: commandline.GroupNetwork, Value: httpclient.DefaultTimeout, Usage: "close connections idle for `DURATION`"},
+	}
+}
+
+// transferFlags returns the flags of commands that transfer zips.
+func transferFlags() []cli.Flag {
+	return []cli.Flag{concurrencyFlag(publish.DefaultConcurrency), eventsFlag()}
+}
+
+func concurrencyFlag(value int) cli.Flag {
+	return &cli.IntFlag{Name: "concurrency", Category: commandline.GroupTransfer, Value: value, Usage: "transfer up to `N` zips at once"}
+}
+
+// command contains the parsed flags of a running command and its connections to registries.
+type command struct {
+	c   *cli.Context
+	out *report.Report
+
+	http   *http.Client
+	repos  repository.Options
+	config cliconfig.Config
+	// token returns the token for an origin registry.
+	token   func(context.Context, svchost.Hostname) (origin.Token, error)
+	aliases provider.Aliases
+	// from is the template of --from, or the zero value without the flag.
+	from template.Template
+
+	// The following fields are zero for commands without the flags.
+	policy      trust.Policy
+	platforms   []provider.Platform
+	latest      int
+	minAge      time.Duration
+	concurrency int
+	cache       *store.Store
+}
+
+// newCommand parses the flags that commands have in common and prepares connections.
+func newCommand(c *cli.Context, out *report.Report) (*command, error) {
+	cmd := &command{}
+	var err error
+	if cmd.platforms, err = platforms(c); err != nil {
+		return nil, err
+	}
+	if cmd.latest, err = latest(c, 1); err != nil {
+		return nil, err
+	}
+	if commandline.FlagNamed(c.Command, "concurrency") != nil {
+		if cmd.concurrency = c.Int("concurrency"); cmd.concurrency < 1 {
+			return nil, usagef("invalid --concurrency %d: want at least 1", cmd.concurrency)
+		}
+	}
+	if cmd.minAge, err = minAge(c); err != nil {
+		return nil, err
+	}
+	if commandline.FlagNamed(c.Command, "signatures") != nil {
+		if cmd.policy, err = signaturePolicy(c); err != nil {
+			return nil, err
+		}
+	}
+	if cmd.cache, err = openCache(c, out); err != nil {
+		return nil, err
+	}
+	err = cmd.connect(c, out)
+	return cmd, err
+}
+
+// connect returns a command without a signature policy, a cache, and selected versions.
+func connect(c *cli.Context, out *report.Report) (*command, error) {
+	cmd := &command{}
+	err := cmd.connect(c, out)
+	return cmd, err
+}
+
+func (cmd *command) connect(c *cli.Context, out *report.Report) error {
+	config, err := cliConfiguration(c, out)
+	if err != nil {
+		return err
+	}
+	return cmd.connectWith(c, out, config)
+}
+
+// connectWith prepares connections with a CLI configuration that was already read.
+func (cmd *command) connectWith(c *cli.Context, out *report.Report, config cliconfig.Config) error {
+	cmd.c, cmd.out, cmd.config = c, out, config
+	token := installation.Tokens(config, cliconfig.SystemEnvironment(), func(note string) { out.Note("%s", note) })
+	cmd.token = func(ctx context.Context, host svchost.Hostname) (origin.Token, error) {
+		found, err := token(out.Debug.Programs(ctx), host)
+		out.Debug.Once("token", "host", string(host), "from", found.From, "error", err)
+		return found, err
+	}
+	if d := c.Duration("timeout"); d < time.Second {
+		return usagef("invalid --timeout %s: want at least 1s", d)
+	}
+	realms, err := tokenRealms(c)
+	if err != nil {
+		return err
+	}
+	if cmd.aliases, err = aliases(c); err != nil {
+		return err
+	}
+	if _, single := commandline.FlagNamed(c.Command, "from").(*cli.StringFlag); single && c.IsSet("from") {
+		if cmd.from, err = repositoryTemplate(c, "from"); err != nil {
+			return err
+		}
+	}
+	cmd.http, err = httpclient.New(httpclient.Options{
+		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + thisBuild().Version, OnRetry: out.Retried, Trace: out.Debug.Trace(),
+	})
+	if err != nil {
+		return usagef("--ca-file: %w", err)
+	}
+	cmd.repos = repository.Options{
+		HTTP: cmd.http, PlainHTTP: c.StringSlice("plain-http"), TokenRealms: realms, Credential: repositoryCredentials(config, out.Debug), Progress: out.Progress(),
+		Buffers: &transfer.BufferPool{}, // shared by all repositories
+	}
+	return nil
+}
+
+// tokenRealms parses --token-realm. An invalid host would have no effect, so it is rejected.
+func tokenRealms(c *cli.Context) ([]string, error) {
+	hosts := c.StringSlice("token-realm")
+	for _, host := range hosts {
+		if u, err := url.Parse("//" + host); err != nil || u.Host != host || u.Hostname() == "" {
+			return nil, usagef("invalid --token-realm %q: want a host with an optional port, such as token.example.com or 10.0.0.7:8443", host)
+		}
+	}
+	return hosts, nil
+}
+
+// origin returns the source of releases in origin registries. It caches responses for the
+// duration of the run.
+func (cmd *command) origin() *origin.Source { return cmd.originWithLifetime(0) }
+
+// originWithLifetime is like origin, but caches responses for the given time.
+func (cmd *command) originWithLifetime(lifetime time.Duration) *origin.Source {
+	services := map[svchost.Hostname]string{}
+	for host, offered := range cmd.config.Services {
+		if url := offered["providers.v1"]; url != "" {
+			services[host] = url
+		}
+	}
+	return origin.New(origin.Options{HTTP: cmd.http, Services: services, Token: cmd.token, Lifetime: lifetime})
+}
+
+// installation returns the source of releases that the CLI configuration describes.
+func (cmd *command) installation() (*installation.Installation, error) {
+	i, err := installation.New(installation.Options{
+		Config: cmd.config, PluginDirs: cliconfig.SystemEnvironment().PluginDirs(), Direct: cmd.origin(),
+		OCI: func(t template.Template) provider.Source { return cmd.ociSource(t) },
+	})
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	return i, nil
+}
+
+// ociSource returns the source of releases in the repositories of a template.
+func (cmd *command) ociSource(t template.Template) *oci.Source {
+	return oci.New(func(a provider.Address) (repository.Reader, error) {
+		return cmd.repository(t, a)
+	}, cmd.aliases...)
+}
+
+func (cmd *command) repository(t template.Template, a provider.Address) (repository.Repository, error) {
+	ref, err := t.Repository(a)
+	if err != nil {
+		return nil, err
+	}
+	return repository.Open(ref, cmd.repos)
+}
+
+// source returns the source of releases: the repositories of --from or, without the flag,
+// the methods of the CLI configuration. It caches responses for the duration of the run.
+func (cmd *command) source() (provider.Source, error) {
+	if cmd.c.IsSet("from") {
+		return source.NewMemo(cmd.ociSource(cmd.from), 0), nil
+	}
+	i, err := cmd.installation()
+	if err != nil {
+		return nil, err
+	}
+	return source.NewMemo(i, 0), nil
+}
+
+// sourceRepository returns the name of the repository of --from for a provider. It is empty
+// without the flag, because the CLI configuration can describe multiple methods.
+func (cmd *command) sourceRepository(a provider.Address) string {
+	if !cmd.c.IsSet("from") {
+		return ""
+	}
+	ref, err := cmd.from.Repository(a)
+	if err != nil {
+		return ""
+	}
+	return ref.String()
+}
+
+// openFrom opens the repository of a provider and returns the template that names it: the
+// template of --from or, without the flag, of the first matching oci_mirror.
+func (cmd *command) openFrom(a provider.Address) (repository.Reader, template.Template, error) {
+	if cmd.c.IsSet("from") {
+		repo, err := cmd.repository(cmd.from, a)
+		return repo, cmd.from, err
+	}
+	i, err := cmd.installation()
+	if err != nil {
+		return nil, template.Template{}, err
+	}
+	ref, method, err := i.Target(a)
+	if err != nil {
+		return nil, template.Template{}, err
+	}
+	repo, err := repository.Open(ref, cmd.repos)
+	return repo, method.Template, err
+}
+
+// openSource is like openFrom, but returns only the repository.
+func (cmd *command) openSource(a provider.Address) (repository.Reader, error) {
+	repo, _, err := cmd.openFrom(a)
+	return repo, err
+}
+
+// openReader returns a function that opens the target repositories for reading.
+func (cmd *command) openReader(refs map[provider.Address]template.Reference) func(provider.Address) (repository.Reader, error) {
+	return func(a provider.Address) (repository.Reader, error) { return repository.Open(refs[a], cmd.repos) }
+}
+
+// targets returns the target repository of each provider: the repository of --to or, without
+// the flag, of the first matching oci_mirror in the CLI configuration.
+func (cmd *command) targets(wanted []provider.Requirement) (map[provider.Address]template.Reference, error) {
+	find := func(a provider.Address) (template.Reference, error) {
+		i, err := cmd.installation()
+		if err != nil {
+			return template.Reference{}, err
+		}
+		ref, method, err := i.Target(a)
+		if err == nil {
+			cmd.out.Note("the target repository of %s is %s, from %s", a, ref, method)
+		}
+		return ref, err
+	}
+	if cmd.c.IsSet("to") {
+		t, err := repositoryTemplate(cmd.c, "to")
+		if err != nil {
+			return nil, err
+		}
+		find = t.Repository
+	}
+	refs, repositories := map[provider.Address]template.Reference{}, map[provider.Address]string{}
+	var err error
+	for _, a := range addresses(wanted) {
+		if _, known := refs[a]; known {
+			continue
+		}
+		if refs[a], err = find(a); err != nil {
+			break
+		}
+		repositories[a] = refs[a].String()
+	}
+	if err == nil {
+		err = template.CheckDistinct(repositories)
+	}
+	if err != nil && cmd.c.IsSet("to") {
+		return nil, usagef("--to: %w", err)
+	}
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	return refs, nil
+}
+
+// remedies returns hints for releases that are missing in the source.
+func (cmd *command) remedies() doctor.Remedies {
+	return doctor.Remedies{Repository: cmd.openSource, Template: cmd.from}
+}
+
+// withRemedy adds a hint to an error about a release in a repository, unless the error is nil.
+func (cmd *command) withRemedy(err error) error {
+	if err == nil {
+		return nil
+	}
+	return withHint(err, cmd.remedies().Find(cmd.c.Context, err))
+}
+
+// withHint adds a hint to an error, unless the error is nil or the hint is empty.
+func withHint(err error, hint string) error {
+	if err == nil || hint == "" {
+		return err
+	}
+	return explain.WithHint(err, hint)
+}

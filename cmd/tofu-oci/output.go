@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/report"
+)
+
+// outputFlags returns the flags of commands that print results as text or JSON.
+func outputFlags() []cli.Flag {
+	return []cli.Flag{
+		outputFlag("`FORMAT`: text or json"),
+		quietFlag(),
+		&cli.BoolFlag{Name: "verbose", Category: commandline.GroupOutput, Usage: "also list unchanged releases and packages"},
+	}
+}
+
+func outputFlag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: "output", Category: commandline.GroupOutput, Aliases: []string{"o"}, Value: report.Text, Usage: usage}
+}
+
+func quietFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "quiet", Category: commandline.GroupOutput, Aliases: []string{"q"}, Usage: "print only warnings and errors to stderr"}
+}
+
+// eventsFlag returns the flag of commands that transfer zips.
+func eventsFlag() cli.Flag {
+	return &cli.StringFlag{Name: "events", Category: commandline.GroupOutput, Usage: "write events to `FILE` as JSON lines"}
+}
+
+// withReport returns an action that creates a report, runs do, and completes the report. With
+// --output json, an error of do is also printed as JSON.
+func withReport(do func(*cli.Context, *report.Report) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		out, err := newReport(c)
+		if err != nil {
+			return err
+		}
+		c.Context = out.Debug.Programs(c.Context)
+		run := stateOf(c.App)
+		run.reporting = true
+		err = commandline.WithVariables(do(c, out), run.variables)
+		out.EndProgress()
+		if _, reported := errors.AsType[*explain.ExitError](err); err != nil && !reported && out.Format == report.JSON {
+			err = errors.Join(err, out.PrintError(err))
+		}
+		out.End(err, explain.ExitCode(c.Context, err))
+		return err
+	}
+}
+
+func newReport(c *cli.Context) (*report.Report, error) {
+	format := c.String("output")
+	if err := checkFormat(c, format); err != nil {
+		return nil, err
+	}
+	o := report.Options{
+		Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Command: c.Command.Name, Version: thisBuild().Version, Format: format,
+		Quiet: c.Bool("quiet"), Verbose: c.Bool("verbose"), DryRun: c.Bool("dry-run"), Events: c.String("events"), DigestFile: c.String("digest-file"),
+		Debug: stateOf(c.App).debug,
+	}
+	transfersZips := commandline.FlagNamed(c.Command, "events") != nil
+	checksLockFiles := c.Command.Name == lockName && c.Bool("check")
+	if transfersZips || checksLockFiles {
+		o.Summary = os.Getenv("GITHUB_STEP_SUMMARY")
+	}
+	return report.New(o)
+}
+
+// checkFormat returns an error if the command does not support an output format.
+func checkFormat(c *cli.Context, format string) error {
+	flag := commandline.FlagNamed(c.Command, "output")
+	if flag == nil {
+		return nil // stdout belongs to another program
+	}
+	formats := commandline.ChoicesOf(flag)
+	if slices.Contains(formats, format) {
+		return nil
+	}
+	last := len(formats) - 1
+	return usagef("invalid --output %q: want %s or %s", format, strings.Join(formats[:last], ", "), formats[last])
+}

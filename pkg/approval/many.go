@@ -1,0 +1,148 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+)
+
+// maxRepositories is the number of repositories that [ListMany] reads at once.
+const maxRepositories = 8
+
+// ManyOptions configures [PromoteMany]. Open and Done are required.
+type ManyOptions struct {
+	PromoteOptions
+	// Latest is the maximum number of pending versions to promote per requirement, newest
+	// first. If zero, all matching versions are promoted.
+	Latest int
+	// Open returns the repository of a provider.
+	Open func(a provider.Address) (repository.Repository, error)
+	// Done is called with each decision, in order.
+	Done func(Decision)
+	// LeftOut, if not nil, is called with the pending pre-releases of a provider that were
+	// not selected because Latest is zero and no requirement specifies them exactly.
+	LeftOut func(a provider.Address, preReleases []provider.Version)
+}
+
+// Decision is the outcome for one version.
+type Decision struct {
+	Requirement provider.Requirement
+	// Repository is the repository of the provider.
+	Repository string
+	// Version is the zero value if Err is the reason that no version was selected.
+	Version provider.Version
+	Result  Result
+	Err     error
+}
+
+// PromoteMany promotes the pending releases that requirements select. A denied version is
+// skipped and reported with status Denied, unless a requirement specifies it exactly. A
+// failure does not affect other releases. PromoteMany returns an error if a repository
+// cannot be opened, if a denial cannot be read, or if ctx is canceled.
+func PromoteMany(ctx context.Context, wanted []provider.Requirement, o ManyOptions) error {
+	pending := source.NewMemo(oci.NewPending(func(a provider.Address) (repository.Reader, error) { return o.Open(a) }, o.Aliases...), 0)
+	for _, r := range wanted {
+		repo, err := o.Open(r.Address)
+		if err != nil {
+			return err
+		}
+		versions, err := source.Resolve(ctx, pending, r, o.Latest)
+		denied := source.Denied(ctx, pending, r, o.Latest, versions)
+		if errors.Is(err, provider.ErrVersionNotFound) {
+			err = noneSelected(ctx, pending, r, repo, denied)
+		}
+		if err != nil {
+			o.Done(Decision{Requirement: r, Repository: repo.String(), Err: err})
+		}
+		if err := o.leaveOut(ctx, pending, r); err != nil {
+			return err
+		}
+		for _, v := range denied {
+			record, _, err := repository.ReadDenial(ctx, repo, v)
+			if err != nil {
+				return err
+			}
+			skipped := Result{Address: r.Address, Version: v, Status: publish.Denied, Tag: record.Tag, Digest: record.Digest, Record: &record}
+			o.Done(Decision{Requirement: r, Repository: repo.String(), Version: v, Result: skipped})
+		}
+		for _, v := range versions {
+			result, err := Promote(ctx, repo, r.Address, v, o.PromoteOptions)
+			o.Done(Decision{r, repo.String(), v, result, err})
+		}
+	}
+	return ctx.Err()
+}
+
+// noneSelected returns the error if no pending version meets a requirement, or nil if denied
+// versions do.
+func noneSelected(ctx context.Context, pending provider.Source, r provider.Requirement, repo repository.Repository, denied []provider.Version) error {
+	if len(denied) > 0 {
+		return nil
+	}
+	versions, err := pending.Versions(ctx, r.Address)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%w in %s: %s", ErrNotPending, repo, provider.SomeVersions(versions))
+}
+
+// leaveOut reports the pending pre-releases that a requirement does not select.
+func (o ManyOptions) leaveOut(ctx context.Context, pending provider.Source, r provider.Requirement) error {
+	if _, exact := r.Constraint.Exact(); exact || o.Latest > 0 || o.LeftOut == nil {
+		return nil
+	}
+	versions, err := pending.Versions(ctx, r.Address)
+	if err == nil {
+		o.LeftOut(r.Address, r.PreReleases(versions))
+	}
+	return ctx.Err() // other errors were already reported
+}
+
+// Listed contains the staged versions of a provider.
+type Listed struct {
+	Address provider.Address
+	Entries []Entry
+	// Missing is the error if the repository does not exist, or nil.
+	Missing error
+}
+
+// ListMany lists the staged versions of the providers of requirements, see [List]. It returns
+// the first error other than [repository.ErrNoRepository].
+func ListMany(ctx context.Context, wanted []provider.Requirement, open func(provider.Address) (repository.Reader, error)) ([]Listed, error) {
+	var addresses []provider.Address
+	for _, r := range wanted {
+		if !slices.Contains(addresses, r.Address) {
+			addresses = append(addresses, r.Address)
+		}
+	}
+	lists := make([]Listed, len(addresses))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxRepositories)
+	for i, a := range addresses {
+		group.Go(func() error {
+			l := &lists[i]
+			l.Address = a
+			repo, err := open(a)
+			if err == nil {
+				l.Entries, err = List(ctx, repo)
+			}
+			if errors.Is(err, repository.ErrNoRepository) {
+				l.Missing, err = err, nil
+			}
+			if err != nil {
+				err = fmt.Errorf("%s: %w", a, err)
+			}
+			return err
+		})
+	}
+	return lists, group.Wait()
+}
