@@ -19,7 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// plant puts a document under the version's tag.
+// plant pushes a document under the tag of the version.
 func (to *target) plant(t *testing.T, mediaType string, document any) {
 	t.Helper()
 	data, err := json.Marshal(document)
@@ -32,7 +32,7 @@ func (to *target) plant(t *testing.T, mediaType string, document any) {
 	}
 }
 
-// editIndex changes the index under the version's tag.
+// editIndex edits the index under the tag of the version.
 func editIndex(edit func(x *ocispec.Index)) func(t *testing.T, w *world, to *target) {
 	return func(t *testing.T, _ *world, to *target) {
 		t.Helper()
@@ -49,11 +49,11 @@ func editIndex(edit func(x *ocispec.Index)) func(t *testing.T, w *world, to *tar
 func TestConflict(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		// before happens after minix and plan9 were published.
+		// before is called after minix and plan9 were published.
 		before func(t *testing.T, w *world, to *target)
-		// reasons are each found in the error.
+		// reasons must be contained in the error.
 		reasons []string
-		// forced are the platforms that are there after the use of force.
+		// forced contains the platforms after publishing with Force.
 		forced []provider.Platform
 	}{
 		"other bytes": {
@@ -138,7 +138,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestForceWithoutNeed changes nothing.
+// TestForceWithoutNeed checks that Force has no effect without a conflict.
 func TestForceWithoutNeed(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]origintest.Options{"stated hashes": {}, "no packages block": {NoPackages: true}} {
@@ -156,8 +156,7 @@ func TestForceWithoutNeed(t *testing.T) {
 	}
 }
 
-// TestSumsForget: the new SHA256SUMS does not list what is stored, or lists it
-// with another digest.
+// TestSumsForget checks that the new SHA256SUMS must list stored packages with their digests.
 func TestSumsForget(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -197,7 +196,7 @@ func TestSumsForget(t *testing.T) {
 	}
 }
 
-// TestEvidenceIsKept when a release without any extends one that has it.
+// TestEvidenceIsKept checks that documents are kept when a release without documents extends it.
 func TestEvidenceIsKept(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -211,8 +210,7 @@ func TestEvidenceIsKept(t *testing.T) {
 	})
 }
 
-// TestEvidenceDoesNotFit: the stored SHA256SUMS does not list the new package,
-// which comes without any.
+// TestEvidenceDoesNotFit checks that the stored SHA256SUMS must list a new package that has none.
 func TestEvidenceDoesNotFit(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -232,8 +230,7 @@ func TestEvidenceDoesNotFit(t *testing.T) {
 	})
 }
 
-// TestExtendForeign extends what a publisher wrote that gives every package a
-// SHA256SUMS of its own.
+// TestExtendForeign checks that an artifact with one SHA256SUMS per package can be extended.
 func TestExtendForeign(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -262,7 +259,7 @@ func (w *world) filename(p provider.Platform) string {
 	return provider.Filename(w.address, w.version, p)
 }
 
-// lines are those of SHA256SUMS.
+// lines returns the lines of SHA256SUMS.
 func (w *world) lines(platforms ...provider.Platform) map[string]digest.Digest {
 	lines := map[string]digest.Digest{}
 	for _, p := range platforms {
@@ -271,7 +268,7 @@ func (w *world) lines(platforms ...provider.Platform) map[string]digest.Digest {
 	return lines
 }
 
-// store writes a release as another publisher would.
+// store pushes a release like another publisher would.
 func (w *world) store(t *testing.T, to *target, r provider.Release) {
 	t.Helper()
 	packed, err := artifact.Pack(r, artifact.Options{})
@@ -301,8 +298,7 @@ func (w *world) store(t *testing.T, to *target, r provider.Release) {
 	}
 }
 
-// TestAnotherPublisher's release is ours when its zips are the same, whatever
-// annotations it has.
+// TestAnotherPublisher checks that releases are equal if their zips are, regardless of annotations.
 func TestAnotherPublisher(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {

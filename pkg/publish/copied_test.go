@@ -20,8 +20,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// TestReleaseOfRepositories: a release that lies in one repository comes whole into
-// another, with all documents and referrers, in every direction.
+// TestReleaseOfRepositories checks that a release can be published from one repository to another
+// with all documents and referrers, between all kinds of repositories.
 func TestReleaseOfRepositories(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -59,7 +59,7 @@ func TestReleaseOfRepositories(t *testing.T) {
 	}
 }
 
-// fill publishes a release with every kind of document, and gives their contents.
+// fill publishes a release with every kind of document, and returns their contents.
 func (w *world) fill(t *testing.T, to *target) map[string]string {
 	t.Helper()
 	files := map[string]string{
@@ -83,7 +83,7 @@ func (w *world) fill(t *testing.T, to *target) map[string]string {
 	return found
 }
 
-// addKeys makes the release again with the keys that an origin would offer: local
+// addKeys publishes the release again with the keys that an origin would offer, because local
 // builds have none.
 func (w *world) addKeys(t *testing.T, to *target) {
 	t.Helper()
@@ -124,7 +124,7 @@ func (w *world) releaseOf(t *testing.T, to *target) provider.Release {
 	return r
 }
 
-// between publishes what lies in one repository into another.
+// between publishes the release of one repository to another.
 func (w *world) between(t *testing.T, from, to *target, want publish.Status) publish.Result {
 	t.Helper()
 	result, err := w.publisher().Release(t.Context(), from.asSource(t), to.open(t), w.address, w.version, publish.Options{})
@@ -134,7 +134,7 @@ func (w *world) between(t *testing.T, from, to *target, want publish.Status) pub
 	return result
 }
 
-// wantWhole looks at everything that the tag leads to, and reads the zips.
+// wantWhole inspects all content under the tag, and reads the zips.
 func (w *world) wantWhole(t *testing.T, to *target) {
 	t.Helper()
 	i, err := repository.Inspect(t.Context(), to.open(t), "1.2.3", repository.DepthBlobs)
@@ -149,7 +149,7 @@ func (w *world) wantWhole(t *testing.T, to *target) {
 	w.wantStored(t, to, all...)
 }
 
-// documents reads all that belongs to a release, by kind, scope and name.
+// documents returns the documents of a release by kind, scope, and name.
 func (w *world) documents(t *testing.T, to *target) map[string]string {
 	t.Helper()
 	src := to.asSource(t)

@@ -23,13 +23,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// copy copies with values of its own, as a process would.
+// copy copies with new values, as another process would.
 func (w *world) copy(t *testing.T, from, to *target, o publish.Options) (publish.Result, error) {
 	t.Helper()
 	return w.publisher().Copy(t.Context(), from.open(t), to.open(t), w.address, w.version, o)
 }
 
-// wantCopy copies, and wants a status and equal digests.
+// wantCopy copies, and checks the status and that the digests are equal.
 func (w *world) wantCopy(t *testing.T, from, to *target, want publish.Status, o publish.Options) publish.Result {
 	t.Helper()
 	r, err := w.copy(t, from, to, o)
@@ -45,7 +45,7 @@ func (w *world) wantCopy(t *testing.T, from, to *target, want publish.Status, o 
 	return r
 }
 
-// TestCopyStatuses is the manual of what a copy comes to.
+// TestCopyStatuses checks all statuses of a copy.
 func TestCopyStatuses(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -76,13 +76,13 @@ func TestCopyStatuses(t *testing.T) {
 		if r := w.wantCopy(t, from, to, publish.Extended, publish.Options{}); !slices.Equal(r.Attached, []string{sbom.Name}) || len(sent(r)) != 0 {
 			t.Errorf("%+v", r)
 		}
-		// What the target has beside it stays.
+		// Other content of the target stays.
 		part := w.layout(t)
 		w.publish(t, part, publish.Created, publish.Options{Platforms: []provider.Platform{zos}})
 		if r := w.wantCopy(t, part, to, publish.Unchanged, publish.Options{}); r.Source != part.digest(t) {
 			t.Errorf("%+v", r)
 		}
-		// What it has otherwise is a conflict.
+		// Different content is a conflict.
 		w.zips[zos] = zipOf(t, "made again")
 		w.offer(t, w.release(all...))
 		other := w.layout(t)
@@ -95,7 +95,7 @@ func TestCopyStatuses(t *testing.T) {
 	})
 }
 
-// TestCopyMounts tells of the zips that the registry took over.
+// TestCopyMounts checks that mounted zips are reported.
 func TestCopyMounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -116,15 +116,14 @@ func TestCopyMounts(t *testing.T) {
 	}
 }
 
-// TestCopyChecks: how hard a release that is there is looked at, by the requests that
-// it costs at the target.
+// TestCopyChecks checks the requests of each check level to the target.
 func TestCopyChecks(t *testing.T) {
 	t.Parallel()
 	for check, want := range map[repository.Depth]map[registrytest.Kind]int{
 		repository.DepthTags:      {registrytest.Tags: 1},
 		repository.DepthIndex:     {registrytest.Tags: 1, registrytest.ManifestGet: 1},
 		repository.DepthManifests: {registrytest.Tags: 1, registrytest.ManifestGet: 5},
-		// The config, sums, signature and keys, and four zips.
+		// The config, SHA256SUMS, signature, keys, and four zips.
 		repository.DepthBlobs:   {registrytest.Tags: 1, registrytest.ManifestGet: 5, registrytest.BlobHead: 8},
 		repository.DepthContent: {registrytest.Tags: 1, registrytest.ManifestGet: 5, registrytest.BlobHead: 8, registrytest.BlobGet: 8},
 	} {
@@ -154,8 +153,8 @@ func TestCopyChecks(t *testing.T) {
 	}
 }
 
-// TestCopyOfAMovedTag copies what is there then; one that moves all the time is given
-// up.
+// TestCopyOfAMovedTag checks that a moved tag is copied again, and that Copy gives up on a tag that
+// moves constantly.
 func TestCopyOfAMovedTag(t *testing.T) {
 	t.Parallel()
 	for name, times := range map[string]int{"once": 1, "all the time": -1} {
@@ -197,7 +196,7 @@ func TestCopyOfAMovedTag(t *testing.T) {
 	}
 }
 
-// moved is a repository where something happens before a look at the version's tag.
+// moved is a repository that calls a function before the tag of the version is read.
 type moved struct {
 	repository.Repository
 	before func()
@@ -210,7 +209,7 @@ func (m moved) Manifest(ctx context.Context, reference string) (d ocispec.Descri
 	return m.Repository.Manifest(ctx, reference)
 }
 
-// TestCopyOfWhatIsNotThere tells what there is instead.
+// TestCopyOfWhatIsNotThere checks the errors for a missing release.
 func TestCopyOfWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -226,7 +225,7 @@ func TestCopyOfWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestCopyMakesTheRepository when the registry says that there is none.
+// TestCopyMakesTheRepository checks that a missing repository is created.
 func TestCopyMakesTheRepository(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -243,7 +242,7 @@ func TestCopyMakesTheRepository(t *testing.T) {
 	w.wantCopy(t, from, to, publish.Created, publish.Options{})
 }
 
-// TestCopyHasTheSameBytes: what would make others is refused.
+// TestCopyHasTheSameBytes checks that options which would change the content are rejected.
 func TestCopyHasTheSameBytes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -256,7 +255,7 @@ func TestCopyHasTheSameBytes(t *testing.T) {
 	}
 }
 
-// TestCopyIsJudged by what the source holds, and not what is there already.
+// TestCopyIsJudged checks that the signature at the source is verified, and not the existing one.
 func TestCopyIsJudged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})

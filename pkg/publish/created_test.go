@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// golden is the index of the release that every world offers. It changes when
-// the format does, and then every mirror's digests change.
+// golden is the digest of the index of the release that every world offers. It changes only with
+// the format, and then the digests of all mirrors change.
 const golden = "sha256:a7c1154457d44d5e9cda421fc070743848806a65cf0cdf8d164421d7e9c2fef8"
 
 func TestCreated(t *testing.T) {
@@ -42,8 +42,7 @@ func TestCreated(t *testing.T) {
 	})
 }
 
-// TestCreatedAlike: what the origin tells beforehand makes no difference to
-// what is written.
+// TestCreatedAlike checks that the result does not depend on optional facts from the origin.
 func TestCreatedAlike(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{NoPackages: true}, func(t *testing.T, w *world, to *target) {
@@ -106,8 +105,8 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// TestRecheck finds a version that was changed against the rules, for the price
-// of one document where the origin states hashes.
+// TestRecheck checks that Recheck detects a changed version, with only one package document if the
+// origin states hashes.
 func TestRecheck(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -143,7 +142,7 @@ func TestExtended(t *testing.T) {
 	})
 }
 
-// TestExtendedByOthers: what is not wanted now, and is stored, stays.
+// TestExtendedByOthers checks that stored platforms are kept if they are not requested.
 func TestExtendedByOthers(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -168,7 +167,7 @@ func TestRegistryIsAskedLittle(t *testing.T) {
 	w := newWorld(t, origintest.Options{})
 	to := w.registry(t, registrytest.Options{})
 	w.publish(t, to, publish.Created, publish.Options{})
-	// Four zips, config, sums, signature and keys; four manifests and a tag.
+	// Four zips, config, SHA256SUMS, signature, and keys; four manifests and a tag.
 	n := to.registry.Requests()
 	want := map[registrytest.Kind]int{registrytest.UploadPost: 8, registrytest.UploadPut: 8, registrytest.ManifestPut: 5, registrytest.BlobHead: 8}
 	for kind, most := range want {

@@ -13,13 +13,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// parseDate parses a date in RFC 3339 form; one that is invalid is the zero time.
+// parseDate parses a date in RFC 3339 format. An invalid one is the zero time.
 func parseDate(text string) time.Time {
 	t, _ := time.Parse(time.RFC3339, text)
 	return provider.CleanDate(t)
 }
 
-// TestPlanDates: what is stored keeps its date, unless it is replaced.
+// TestPlanDates checks that stored dates are kept unless the release is replaced.
 func TestPlanDates(t *testing.T) {
 	t.Parallel()
 	const stored, fresh = "2025-01-01T00:00:00Z", "2026-02-02T00:00:00Z"
@@ -58,7 +58,7 @@ func TestPlanDates(t *testing.T) {
 	}
 }
 
-// TestDates: a date is no part of sameness, and comes and stays as the plan says.
+// TestDates checks that a different date alone causes no update.
 func TestDates(t *testing.T) {
 	t.Parallel()
 	first, second := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 2, 2, 0, 0, 0, 0, time.UTC)
@@ -87,17 +87,17 @@ func TestDates(t *testing.T) {
 				t.Errorf("%s: the tag is dated %q, not %q", want, got, date)
 			}
 		}
-		// An artifact without a date stays as it is, when the origin has one by now.
+		// An artifact without a date stays unchanged, even if the origin has a date by now.
 		step(publish.Created, "", publish.Options{Platforms: all[:1]})
 		offer(first)
 		step(publish.Unchanged, "", publish.Options{Platforms: all[:1]})
 		step(publish.Unchanged, "", publish.Options{Platforms: all[:1], Recheck: true, Check: repository.DepthContent})
-		// It comes when the index is another one anyway, and stays.
+		// The date is added when the index changes for another reason, and is kept.
 		step(publish.Extended, "2025-01-01T00:00:00Z", publish.Options{Platforms: all[:2]})
 		offer(second)
 		step(publish.Unchanged, "2025-01-01T00:00:00Z", publish.Options{Platforms: all[:2], Recheck: true})
 		step(publish.Extended, "2025-01-01T00:00:00Z", publish.Options{})
-		// What is replaced by force has the date of what comes in its place.
+		// A replaced release has the date of the new one.
 		w.zips[plan9] = zipOf(t, "other bytes")
 		offer(second)
 		step(publish.Replaced, "2026-02-02T00:00:00Z", publish.Options{Force: true})

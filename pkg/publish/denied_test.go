@@ -25,7 +25,7 @@ func (w *world) deny(t *testing.T, to *target) {
 	w.denyAsIs(t, to)
 }
 
-// denyAsIs denies what is pending or released.
+// denyAsIs denies the version, which can be pending or released.
 func (w *world) denyAsIs(t *testing.T, to *target) {
 	t.Helper()
 	o := approval.DenyOptions{Reason: "it phones home"}
@@ -34,8 +34,8 @@ func (w *world) denyAsIs(t *testing.T, to *target) {
 	}
 }
 
-// TestDenied: what was denied gets no version without approval, neither from its
-// origin nor from another repository.
+// TestDenied checks that a denied version is published neither from its origin nor from another
+// repository.
 func TestDenied(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -59,8 +59,8 @@ func TestDenied(t *testing.T) {
 	})
 }
 
-// TestDeniedLive: a denied version that still has its tag is denied as any other, and
-// so is one with other bytes.
+// TestDeniedLive checks that a denied version that still has its tag is rejected, even with other
+// content.
 func TestDeniedLive(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -85,7 +85,7 @@ func TestDeniedLive(t *testing.T) {
 	})
 }
 
-// TestDeniedForced: force overrules the denial, and removes it once the version has its
+// TestDeniedForced checks that Force overrides the denial, and removes it when the version has its
 // tag.
 func TestDeniedForced(t *testing.T) {
 	t.Parallel()
@@ -99,8 +99,8 @@ func TestDeniedForced(t *testing.T) {
 	})
 }
 
-// TestDeniedForcedStays: where the denial's tag stays, the version is still denied, and
-// the run says so.
+// TestDeniedForcedStays checks the error if the tag of the denial can't be deleted, so that the
+// version is still denied.
 func TestDeniedForcedStays(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -118,8 +118,7 @@ func TestDeniedForcedStays(t *testing.T) {
 	wantDenied(t, err)
 }
 
-// TestDeniedDuring: a denial made while zips are uploaded is seen before the version
-// gets its tag, also by force.
+// TestDeniedDuring checks that a denial made during the upload prevents the tag, even with Force.
 func TestDeniedDuring(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -144,7 +143,7 @@ func TestDeniedDuring(t *testing.T) {
 	}
 }
 
-// TestDeniedRequests: the tags are listed once.
+// TestDeniedRequests checks that the tags are listed once.
 func TestDeniedRequests(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -168,8 +167,8 @@ func TestDeniedRequests(t *testing.T) {
 	}
 }
 
-// TestDeniedUnlisted: a login that may not list tags does not overrule a denial, and is
-// told so once.
+// TestDeniedUnlisted checks that credentials which can't list tags don't override a denial, and
+// that the error is reported once.
 func TestDeniedUnlisted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -190,7 +189,7 @@ func TestDeniedUnlisted(t *testing.T) {
 	}
 }
 
-// TestDeniedByTag: the tag of a denial denies the version whatever it points to.
+// TestDeniedByTag checks that the tag of a denial denies the version regardless of its content.
 func TestDeniedByTag(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(t *testing.T, w *world, to *target){
@@ -233,7 +232,7 @@ func TestDeniedByTag(t *testing.T) {
 	}
 }
 
-// tag lets a tag point to an index that the repository has.
+// tag points a tag to an index of the repository.
 func (to *target) tag(t *testing.T, tag string, index digest.Digest) {
 	t.Helper()
 	repo := to.open(t)
@@ -258,8 +257,8 @@ func wantReason(t *testing.T, err error, reason string) {
 	}
 }
 
-// TestDeniedTooLong: no registry can have the tag of a denial of the longest versions, and
-// they are published all the same.
+// TestDeniedTooLong checks that versions can be published that are too long for the tag of a
+// denial.
 func TestDeniedTooLong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})

@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 )
 
-// What a build left in a directory is checked and goes into a repository; here
-// into an image layout, with repository.Open into a registry as well.
+// Check a locally built release, and publish it to an image layout. For a registry, use
+// repository.Open.
 func ExampleRelease() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -52,8 +52,8 @@ func ExampleRelease() {
 	// created 1.2.3 2
 }
 
-// A release goes as it is out of one repository into another. What the target has is
-// not sent again, and what would get lost there is a conflict.
+// Copy a release between repositories. Content that the target has is not sent again, and content
+// that would be lost is a conflict.
 func ExampleCopy() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -82,8 +82,8 @@ func ExampleCopy() {
 	// unchanged 1.0.0 sent: false
 }
 
-// A version that was built again, with other bytes, is refused where it has been
-// published already: whoever locked the first one could not install it any more.
+// Publishing a version again with other content is an error, because clients that locked the first
+// one could no longer install it.
 func ExampleRelease_conflict() {
 	dir, remove := exampletest.Dir()
 	defer remove()

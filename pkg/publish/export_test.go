@@ -9,29 +9,29 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// FactsForTest are facts as a plan has to know them.
+// FactsForTest contains the facts for a plan.
 type FactsForTest struct {
 	repository.Inspection
 	Kept     provider.Release
 	Restored []provider.Package
 	Lost     []provider.Platform
-	// Pending has what waits when Inspection is what is released.
+	// Pending is the pending release if Inspection is the released one.
 	Pending *repository.Inspection
-	// Denial, Tags and Owner are those of the repository; Wanted is what the source is known
-	// to have without its release.
+	// Denial, Tags, and Owner describe the repository. Wanted contains the platforms that the
+	// source is known to have without its release.
 	Denial *repository.DenialRecord
 	Tags   []string
 	Owner  *repository.ProviderMismatchError
 	Wanted []provider.Platform
 }
 
-// PolicyForTest is what a plan goes by.
+// PolicyForTest is the policy of a plan.
 type PolicyForTest struct{ Force, SkipDenied, Listed bool }
 
-// ReleaseForTest is what the tag will name.
+// ReleaseForTest returns the release that the tag will contain.
 func (p Plan) ReleaseForTest() provider.Release { return p.release }
 
-// NewPlan plans with all facts; asks reports whether the source was needed for it.
+// NewPlan returns a plan for the facts; asks reports whether it needed the release of the source.
 func NewPlan(t FactsForTest, r provider.Release, o PolicyForTest) (p Plan, asks bool) {
 	f := facts{
 		address: r.Address, version: r.Version, tag: "1.2.3", release: r, known: map[part]bool{}, stored: t.Inspection,

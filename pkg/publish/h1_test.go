@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// annotated returns the h1 hashes that the stored index states.
+// annotated returns the h1 hashes in the stored index.
 func (w *world) annotated(t *testing.T, to *target) map[provider.Platform]string {
 	t.Helper()
 	found := map[provider.Platform]string{}
@@ -46,7 +46,7 @@ func (w *world) wantH1(t *testing.T, to *target) {
 	}
 }
 
-// TestStreams: with size and h1 stated, nothing touches the disk on the way.
+// TestStreams checks that no temporary files are used if size and h1 are known.
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -56,7 +56,7 @@ func TestStreams(t *testing.T) {
 	})
 }
 
-// TestLayoutNeedsNoCopy: the layout's own file is what h1 is computed of.
+// TestLayoutNeedsNoCopy checks that h1 is computed from the file of the layout.
 func TestLayoutNeedsNoCopy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{NoPackages: true})
@@ -104,8 +104,7 @@ func TestNoH1(t *testing.T) {
 	})
 }
 
-// TestUnknownSize: the origin tells neither in its document nor in the answer
-// how long the zip is.
+// TestUnknownSize checks zips whose size is in neither the package document nor the response.
 func TestUnknownSize(t *testing.T) {
 	t.Parallel()
 	chunked := func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
@@ -129,7 +128,7 @@ func TestUnknownSize(t *testing.T) {
 	}
 }
 
-// noLength makes the server send chunks.
+// noLength makes the server send chunked responses.
 type noLength struct{ http.ResponseWriter }
 
 func (n noLength) WriteHeader(code int) {
@@ -143,8 +142,8 @@ func (n noLength) Write(p []byte) (int, error) {
 	return c, err
 }
 
-// TestWrongH1: the zip is at hand in a layout, so what the origin states is
-// compared with it, on the first run and on all that follow.
+// TestWrongH1 checks that the h1 of the origin is verified in a layout, in the first run and in
+// later ones.
 func TestWrongH1(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -168,8 +167,7 @@ func TestWrongH1(t *testing.T) {
 	}
 }
 
-// TestKnownH1 of a stored zip is not computed again, when other platforms are
-// added.
+// TestKnownH1 checks that the h1 of a stored zip is not computed again when platforms are added.
 func TestKnownH1(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -178,15 +176,15 @@ func TestKnownH1(t *testing.T) {
 	w.publish(t, to, publish.Created, publish.Options{Platforms: without(haiku)})
 	before := to.registry.Requests()[registrytest.BlobGet]
 	w.publish(t, to, publish.Extended, publish.Options{})
-	// The stored evidence is read: sums, signature and keys.
+	// The stored documents are read: SHA256SUMS, signature, and keys.
 	if n := to.registry.Requests()[registrytest.BlobGet] - before; n > 3 {
 		t.Errorf("%d blobs were read back", n)
 	}
 	w.wantH1(t, to)
 }
 
-// TestZipOutOfOrder: what can't be hashed as it passes is read again from what is
-// nearest, and leaves nothing behind.
+// TestZipOutOfOrder checks that a zip that can't be hashed as a stream is read again from the
+// nearest copy, without leaving temporary files.
 func TestZipOutOfOrder(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{NoPackages: true}, func(t *testing.T, w *world, to *target) {
@@ -204,7 +202,7 @@ func TestZipOutOfOrder(t *testing.T) {
 	})
 }
 
-// TestNoZip: what is no zip at all has no h1.
+// TestNoZip checks that content that is not a zip has no h1.
 func TestNoZip(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{NoPackages: true}, func(t *testing.T, w *world, to *target) {

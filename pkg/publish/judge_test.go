@@ -15,7 +15,7 @@ import (
 
 var errRefused = errors.New("refused on purpose")
 
-// judged notes the documents of the releases that it is asked about.
+// judged records the documents of the releases that are verified.
 type judged struct {
 	releases [][]string
 	verdict  provider.Verdict
@@ -31,8 +31,8 @@ func (j *judged) judge(_ context.Context, r provider.Release) (provider.Verdict,
 	return j.verdict, j.err
 }
 
-// TestJudge: the evidence is judged before anything is sent, and its verdict is in
-// the result.
+// TestJudge checks that the signature is verified before anything is sent, and that the result
+// contains the verdict.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -57,8 +57,8 @@ func TestJudge(t *testing.T) {
 	})
 }
 
-// TestJudgeAgain: what is unchanged is judged only when that is asked for: what is
-// stored, with the keys that the source offers today.
+// TestJudgeAgain checks that an unchanged release is verified only with Recheck: the stored
+// documents with the keys that the source offers now.
 func TestJudgeAgain(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -85,8 +85,7 @@ func TestJudgeAgain(t *testing.T) {
 	})
 }
 
-// TestJudgeWhatIsKept: where the stored documents stay, they are what is judged, and
-// not those of a source that has none.
+// TestJudgeWhatIsKept checks that stored documents are verified if the source has none.
 func TestJudgeWhatIsKept(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {

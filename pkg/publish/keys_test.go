@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// ringOf is a keyring of the signers' public keys.
+// ringOf returns a keyring with the public keys of the signers.
 func ringOf(t *testing.T, signers ...trust.Signer) trust.Keyring {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,8 +26,8 @@ func ringOf(t *testing.T, signers ...trust.Signer) trust.Keyring {
 	return ring
 }
 
-// signedDist is a directory with sums of platforms that a key has signed, as goreleaser
-// leaves it: without the key.
+// signedDist returns a directory with a signed SHA256SUMS but without the key, like goreleaser
+// creates it.
 func (w *world) signedDist(t *testing.T, signer trust.Signer, listing string, platforms ...provider.Platform) string {
 	t.Helper()
 	signature, err := signer.Sign([]byte(listing))
@@ -37,12 +37,12 @@ func (w *world) signedDist(t *testing.T, signer trust.Signer, listing string, pl
 	return w.dist(t, map[string]string{"_SHA256SUMS": listing, "_SHA256SUMS.sig": string(signature)}, platforms...)
 }
 
-// judgedBy publishes by the keys of a ring, and only by those.
+// judgedBy returns options that trust only the keys of a keyring.
 func judgedBy(ring trust.Keyring) publish.Options {
 	return publish.Options{Signing: publish.Signing{Keys: ring.KeysOf}, Verify: trust.Policy{Mode: trust.ModeRequire, Keyring: ring}.Verify}
 }
 
-// TestKeysGoAlong: of a keyring, the key that made the signature goes with the release.
+// TestKeysGoAlong checks that only the key that made the signature is published with the release.
 func TestKeysGoAlong(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 2)
@@ -66,7 +66,8 @@ func TestKeysGoAlong(t *testing.T) {
 	})
 }
 
-// TestKeysComeLater: what was published without its key gets it, and no zip moves.
+// TestKeysComeLater checks that the key is added to a release that was published without it, and
+// that no zip is sent.
 func TestKeysComeLater(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 2)
@@ -87,8 +88,8 @@ func TestKeysComeLater(t *testing.T) {
 	})
 }
 
-// TestKeysOfWhatIsStored: where the stored signature stays, its key goes along, and not
-// the one of the signature beside the zips.
+// TestKeysOfWhatIsStored checks that the key of the stored signature is added if that signature is
+// kept, instead of the key of the new one.
 func TestKeysOfWhatIsStored(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 2)
@@ -116,8 +117,8 @@ func TestKeysOfWhatIsStored(t *testing.T) {
 	}
 }
 
-// TestKeysOfNobodyElse: a key that did not sign does not go along, and what a keyring
-// refuses is refused before anything is sent.
+// TestKeysOfNobodyElse checks that keys which made no signature are not published, and that an
+// untrusted release is rejected before anything is sent.
 func TestKeysOfNobodyElse(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 2)
@@ -132,13 +133,13 @@ func TestKeysOfNobodyElse(t *testing.T) {
 	if keys, has := w.wantStored(t, to, all...).Document(provider.KindKeys); has {
 		t.Errorf("the keys are %q", keys.Bytes)
 	}
-	// Nor is anything told of what nobody signed.
+	// Unsigned releases get no keys either.
 	asked := func([]byte, ...[]byte) ([]byte, error) {
 		t.Error("somebody asks for keys")
 		return nil, nil
 	}
 	w.publishLocal(t, w.layout(t), publish.Created, w.dist(t, nil, all...), publish.Options{Signing: publish.Signing{Keys: asked}})
-	// The keys of a remote source are those that it offers, though they be none.
+	// A release of a remote source only has the keys that the source offers.
 	keyless := w.release(all...)
 	keyless.Keys = nil
 	w.offer(t, keyless)

@@ -141,10 +141,10 @@ func withoutOwnSums(r provider.Release) []provider.Package {
 	return packages
 }
 
-// newDocuments returns the sorted names of documents that the source has and the tag does not have, because
-// they were created after the zips. Existing documents are kept even if the source has other
-// content, such as a regenerated SBOM. A signature is only added together with the SHA256SUMS that
-// it signs.
+// newDocuments returns the sorted names of documents that the source has and the tag does not have,
+// because they were created after the zips. Existing documents are kept even if the source has
+// other content, such as a regenerated SBOM. A signature is only added together with the SHA256SUMS
+// that it signs.
 func newDocuments(old repository.Inspection, r provider.Release) []string {
 	var names []string
 	for _, pkg := range r.Packages {

@@ -41,8 +41,8 @@ func (p *Plan) merge(f facts, o policy) {
 	p.release.Published = dated(p.Status, f.stored, f.release.Published)
 }
 
-// dated returns the date of what a tag will name, which is the one that it has, or else
-// the source's. What is repaired gets back the digest that it had, so also no date.
+// dated returns the date for the tag: the stored one, otherwise the source's. If only damaged
+// content is restored, the index must keep its digest, and therefore its date.
 func dated(s Status, stored repository.Inspection, fresh time.Time) time.Time {
 	switch {
 	case s == Replaced || stored.Dangling:
