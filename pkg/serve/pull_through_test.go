@@ -241,7 +241,7 @@ func TestPullThroughWrongDigest(t *testing.T) {
 		t.Errorf("got %d %s", got.Code, got.Body)
 	}
 	link := document[archives](t, w.get(t, mirrored+"1.2.0.json")).Archives[plan9.String()].URL
-	if !strings.Contains(link, "bringing_registry.opentofu.org_acme_rocket_1.2.0_from_its_origin_failed") {
+	if !strings.Contains(link, "mirroring_registry.opentofu.org_acme_rocket_1.2.0_from_its_origin_registry_failed") {
 		t.Errorf("got %s", link)
 	}
 	if diff := cmp.Diff([]string{"started", "failed"}, w.stages()); diff != "" {
