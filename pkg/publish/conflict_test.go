@@ -196,7 +196,8 @@ func TestSumsForget(t *testing.T) {
 	}
 }
 
-// TestEvidenceIsKept checks that documents are kept when a release without documents extends it.
+// TestEvidenceIsKept checks that stored documents are kept when a release without
+// documents extends the stored one.
 func TestEvidenceIsKept(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {

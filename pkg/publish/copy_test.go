@@ -168,7 +168,7 @@ func TestCopyOfAMovedTag(t *testing.T) {
 			moving := moved{from.open(t), func() {
 				mu.Lock()
 				defer mu.Unlock()
-				if tags++; tags%2 == 0 && (times < 0 || tags/2 <= times) { // the second look at a tag ends a copy
+				if tags++; tags%2 == 0 && (times < 0 || tags/2 <= times) { // the second read of the tag ends a copy
 					o := publish.Options{Force: true, Index: artifact.Options{Annotations: map[string]string{"turn": strings.Repeat("x", tags)}}}
 					if times > 0 {
 						o = publish.Options{}
@@ -255,7 +255,8 @@ func TestCopyHasTheSameBytes(t *testing.T) {
 	}
 }
 
-// TestCopyIsJudged checks that the signature at the source is verified, and not the existing one.
+// TestCopyIsJudged checks that Verify is called for releases of the source, but not for
+// releases that the target already has.
 func TestCopyIsJudged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})

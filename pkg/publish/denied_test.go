@@ -81,7 +81,7 @@ func TestDeniedLive(t *testing.T) {
 			wantDenied(t, err)
 		}
 		_, err := w.copy(t, to, other, publish.Options{Force: true})
-		wantDenied(t, err) // at the source
+		wantDenied(t, err) // denied by the source
 	})
 }
 
@@ -167,8 +167,8 @@ func TestDeniedRequests(t *testing.T) {
 	}
 }
 
-// TestDeniedUnlisted checks that credentials which can't list tags don't override a denial, and
-// that the error is reported once.
+// TestDeniedUnlisted checks that a denial is found even if the registry denies listing
+// tags, and that the list is requested only once.
 func TestDeniedUnlisted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})

@@ -84,7 +84,7 @@ func TestSpoolNeedsItsDirectory(t *testing.T) {
 	w := newWorld(t, origintest.Options{NoPackages: true})
 	to := w.registry(t, registrytest.Options{})
 	w.tempDir = filepath.Join(t.TempDir(), "does", "not", "exist")
-	w.publish(t, w.registry(t, registrytest.Options{}), publish.Created, publish.Options{}) // needs none
+	w.publish(t, w.registry(t, registrytest.Options{}), publish.Created, publish.Options{}) // does not need the directory
 	w.zips[plan9] = zipOutOfOrder(t, "out of order")
 	w.offer(t, w.release(all...))
 	_, err := w.run(t, to, publish.Options{})

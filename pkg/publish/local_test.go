@@ -37,21 +37,21 @@ func TestLocalCreated(t *testing.T) {
 				t.Errorf("%s has no h1", p.Platform)
 			}
 		}
-		// Again: nothing moves, no program runs.
+		// A second run sends nothing and runs no program.
 		state := to.state(t)
 		again := w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{SBOM: untouchable})
 		wantSent(t, again)
 		if to.state(t) != state {
 			t.Error("something was written")
 		}
-		if to.registry != nil && to.registry.Requests()[registrytest.BlobGet] != len(all)+1 { // wantStored's
+		if to.registry != nil && to.registry.Requests()[registrytest.BlobGet] != len(all)+1 { // the reads of wantStored
 			t.Error("blobs were read back")
 		}
 	})
 }
 
-// TestLocalMatrix: in whichever order jobs publish one platform each, the end is
-// the same.
+// TestLocalMatrix checks that jobs that publish one platform each produce the same
+// index in any order.
 func TestLocalMatrix(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -77,7 +77,8 @@ func TestLocalMatrix(t *testing.T) {
 	})
 }
 
-// TestLocalMatrixAtOnce: six jobs, one registry that cannot tell them apart.
+// TestLocalMatrixAtOnce runs six jobs concurrently against a registry without atomic
+// tags.
 func TestLocalMatrixAtOnce(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -110,8 +111,8 @@ func TestLocalMatrixAtOnce(t *testing.T) {
 	}
 }
 
-// TestLocalMatrixOverwritten: a job overwrites the tag after another one has
-// seen that all was well.
+// TestLocalMatrixOverwritten checks that a job recovers if another job overwrites the
+// tag after it was confirmed.
 func TestLocalMatrixOverwritten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -130,7 +131,8 @@ func TestLocalMatrixOverwritten(t *testing.T) {
 	w.wantSums(t, w.wantStored(t, to, haiku, zos), haiku, zos)
 }
 
-// TestLocalTagMovesInMidMerge: what a run merges is the index that it looked at.
+// TestLocalTagMovesInMidMerge checks that a run restarts if the tag moves after the run
+// has read the index.
 func TestLocalTagMovesInMidMerge(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -158,8 +160,8 @@ func TestLocalTagMovesInMidMerge(t *testing.T) {
 	})
 }
 
-// TestLocalDigestIsTheTags: another run has taken our package into its index
-// before we are done; that one is what the tag names and what is to be signed.
+// TestLocalDigestIsTheTags checks that the result contains the digest of the tag if
+// another run has extended the release, because that index is to be signed.
 func TestLocalDigestIsTheTags(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -174,7 +176,8 @@ func TestLocalDigestIsTheTags(t *testing.T) {
 	})
 }
 
-// TestLocalSums: the publisher's own are carried as they are, with signatures.
+// TestLocalSums checks that the publisher's SHA256SUMS and signatures are stored
+// unchanged.
 func TestLocalSums(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -182,7 +185,7 @@ func TestLocalSums(t *testing.T) {
 		listing = strings.TrimPrefix(listing, "# by hand\n") + strings.Repeat("0", 64) + "  " + stem + "_manifest.json\n"
 		files := map[string]string{"_SHA256SUMS": listing, "_SHA256SUMS.sig": "sig", "_SHA256SUMS.asc": "asc"}
 		w.publishLocal(t, to, publish.Created, w.dist(t, files, haiku), publish.Options{})
-		// A job without the file is covered by what is stored.
+		// For a job without SHA256SUMS, the stored file lists its package.
 		w.publishLocal(t, to, publish.Extended, w.dist(t, nil, zos), publish.Options{})
 		r := w.wantStored(t, to, haiku, zos)
 		if got, _ := r.Document(provider.KindSums); string(got.Bytes) != listing {
@@ -194,8 +197,8 @@ func TestLocalSums(t *testing.T) {
 	})
 }
 
-// TestLocalSignedSumsDoNotFit: a signature is not given up without force, and
-// no platform is with it.
+// TestLocalSignedSumsDoNotFit checks that a signature is dropped only with Force, and
+// that Force keeps all platforms.
 func TestLocalSignedSumsDoNotFit(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -222,7 +225,8 @@ func TestLocalSignedSumsDoNotFit(t *testing.T) {
 	})
 }
 
-// TestLocalUnsignedSumsDoNotFit: nobody vouches for those, so they are made anew.
+// TestLocalUnsignedSumsDoNotFit checks that unsigned checksums that do not match are
+// regenerated.
 func TestLocalUnsignedSumsDoNotFit(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -232,7 +236,8 @@ func TestLocalUnsignedSumsDoNotFit(t *testing.T) {
 	})
 }
 
-// TestLocalSumsForget: the new file is signed and lacks a stored platform.
+// TestLocalSumsForget checks that new signed checksums that do not list a stored
+// platform are a conflict.
 func TestLocalSumsForget(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -258,8 +263,8 @@ func TestLocalConflict(t *testing.T) {
 	})
 }
 
-// TestLocalEvidenceIsKept when other platforms are added, and when a zip was
-// lost and comes again without it.
+// TestLocalEvidenceIsKept checks that a package's documents are kept when other
+// platforms are added, and when a lost zip is restored without documents.
 func TestLocalEvidenceIsKept(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -288,8 +293,8 @@ func TestLocalEvidenceIsKept(t *testing.T) {
 	})
 }
 
-// TestLocalRepairsAll: both zips are lost, one is asked for, and the sums that are
-// made have to be of both.
+// TestLocalRepairsAll checks that a run for one platform also restores another lost
+// zip, so that the checksums cover both.
 func TestLocalRepairsAll(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -305,7 +310,7 @@ func TestLocalRepairsAll(t *testing.T) {
 	})
 }
 
-// TestLocalCannotRepair what it does not have.
+// TestLocalCannotRepair checks the error if the source does not have a lost zip.
 func TestLocalCannotRepair(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -318,7 +323,8 @@ func TestLocalCannotRepair(t *testing.T) {
 	})
 }
 
-// annotations are those of the index under the tag, but for our own.
+// annotations returns the annotations of the tagged index, except those of the provider
+// and version.
 func (to *target) annotations(t *testing.T) map[string]string {
 	t.Helper()
 	_, data, err := to.open(t).Manifest(t.Context(), "1.2.3")
@@ -345,7 +351,8 @@ func TestLocalAnnotations(t *testing.T) {
 		}
 		one, two := w.dist(t, nil, haiku), w.dist(t, nil, haiku, zos)
 		ask(publish.Created, one, false, map[string]string{"team": "a", "cost": "1"})
-		// These alone are no reason to write the tag again, and that is said.
+		// Annotations alone do not cause a new tag. The result reports that the old
+		// annotations were kept.
 		ask(publish.Unchanged, one, false, map[string]string{"team": "a"})
 		ask(publish.Unchanged, one, true, map[string]string{"team": "b"})
 		ask(publish.Unchanged, one, false, nil)
@@ -359,7 +366,7 @@ func TestLocalAnnotations(t *testing.T) {
 	})
 }
 
-// TestLocalZipChanges between the look at it and the sending.
+// TestLocalZipChanges changes a zip after it was inspected and before it is sent.
 func TestLocalZipChanges(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

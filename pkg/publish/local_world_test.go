@@ -26,8 +26,8 @@ import (
 
 const stem = "terraform-provider-thing_1.2.3"
 
-// dist is a directory as builds leave it: the zips of platforms, and files by
-// the ends of their names.
+// dist returns a directory as left by a build. It contains the zips of the platforms
+// and other files, which are given by file name suffix.
 func (w *world) dist(t *testing.T, files map[string]string, platforms ...provider.Platform) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -47,12 +47,12 @@ func write(t *testing.T, path string, content []byte) {
 	}
 }
 
-// listing is a publisher's SHA256SUMS.
+// listing returns the content of a publisher's SHA256SUMS.
 func (w *world) listing(platforms ...provider.Platform) string {
 	return string(sums.New(w.lines(platforms...)).Bytes())
 }
 
-// runLocal publishes a directory with values of its own, as a process would.
+// runLocal publishes a directory with a new Publisher, as a separate process would.
 func (w *world) runLocal(t *testing.T, to *target, dir string, o publish.Options) (publish.Result, error) {
 	t.Helper()
 	return w.runLocalOver(t, to.open(t), dir, o)
@@ -82,7 +82,7 @@ func (w *world) publishLocal(t *testing.T, to *target, want publish.Status, dir 
 	return result
 }
 
-// wantNothing: after an error there is no tag, or the one before.
+// wantTag checks that the tag is unchanged. An empty digest means no tag.
 func (to *target) wantTag(t *testing.T, was digest.Digest) {
 	t.Helper()
 	if now := to.digest(t); now != was {
@@ -90,7 +90,7 @@ func (to *target) wantTag(t *testing.T, was digest.Digest) {
 	}
 }
 
-// eachLocalTarget runs a scenario over all kinds of repositories.
+// eachLocalTarget runs a scenario for every kind of repository.
 func eachLocalTarget(t *testing.T, scenario func(t *testing.T, w *world, to *target)) {
 	t.Helper()
 	eachTarget(t, origintest.Options{}, scenario)
@@ -101,8 +101,8 @@ func eachLocalTarget(t *testing.T, scenario func(t *testing.T, w *world, to *tar
 	})
 }
 
-// evidence lists the names of a package's own documents, or with no platform
-// of the release's.
+// evidence returns the names of a package's documents. If p is the zero Platform, it
+// returns those of the release.
 func evidence(t *testing.T, r provider.Release, p provider.Platform) []string {
 	t.Helper()
 	as := r.Documents
@@ -116,7 +116,7 @@ func evidence(t *testing.T, r provider.Release, p provider.Platform) []string {
 	return names
 }
 
-// referring returns the names of what refers to the index under the tag.
+// referring returns the names of the documents that refer to the tagged index.
 func (w *world) referring(t *testing.T, to *target) []string {
 	t.Helper()
 	s := oci.New(func(provider.Address) (repository.Reader, error) { return to.open(t), nil })
@@ -142,7 +142,7 @@ func (w *world) wantReferring(t *testing.T, to *target, want ...string) {
 	}
 }
 
-// wantSums compares the SHA256SUMS of all packages with the lines wanted.
+// wantSums compares the release's SHA256SUMS with the entries of the platforms.
 func (w *world) wantSums(t *testing.T, r provider.Release, platforms ...provider.Platform) {
 	t.Helper()
 	got, _ := r.Document(provider.KindSums)
@@ -151,12 +151,13 @@ func (w *world) wantSums(t *testing.T, r provider.Release, platforms ...provider
 	}
 }
 
-// untouchable is an SBOM maker that must not be asked.
+// untouchable is an SBOM function that must not be called.
 func untouchable(context.Context, provider.Package, string) (provider.Document, error) {
 	return provider.Document{}, errors.New("an SBOM was made")
 }
 
-// plainServer serves without TLS, for programs that know no authority of ours.
+// plainServer serves over plain HTTP, because external programs do not trust the test
+// CA.
 func plainServer(t *testing.T, h http.HandlerFunc) (host string) {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -164,7 +165,7 @@ func plainServer(t *testing.T, h http.HandlerFunc) (host string) {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-// cutOff ends a connection without an answer.
+// cutOff closes a connection without a response.
 func cutOff(rw http.ResponseWriter) {
 	conn, _, err := rw.(http.Hijacker).Hijack()
 	if err == nil {

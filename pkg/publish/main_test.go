@@ -11,14 +11,16 @@ import (
 	"testing"
 )
 
-// asProgram makes the test program an external program: its first argument.
+// asProgram is the first argument with which the test binary acts as an external
+// program.
 const asProgram = "publish-test-program"
 
-// TestMain lets the test program stand in for external programs, so that the
-// tests need none and run on every system.
+// TestMain lets the test binary act as an external program, so that the tests need no
+// other programs and run on every system.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 3 || os.Args[1] != asProgram {
-		// Else each program with the race detector takes a second to end.
+		// With the race detector, each process would otherwise wait for a second before
+		// it exits.
 		if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 			panic(err)
 		}
@@ -32,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// commandLine names a program of the test program.
+// commandLine returns a command line that runs the test binary as an external program.
 func commandLine(t *testing.T, words ...string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -46,15 +48,15 @@ func commandLine(t *testing.T, words ...string) string {
 	return line
 }
 
-// call is what a program was given.
+// call records the input of a program.
 type call struct {
 	Args  []string
 	Query map[string]string
-	// Binary is what the file of that name held.
+	// Binary is the content of the file named by the query's binary field.
 	Binary string
 }
 
-// record leaves what a program was given in a directory.
+// record writes the input of a program to a file in dir.
 func record(dir string, args []string) (call, error) {
 	c := call{Args: args}
 	if err := json.NewDecoder(os.Stdin).Decode(&c.Query); err != nil {
@@ -77,7 +79,7 @@ func record(dir string, args []string) (call, error) {
 	return c, f.Close()
 }
 
-// calls reads what programs left.
+// calls reads the recorded inputs.
 func calls(t *testing.T, dir string) []call {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -99,7 +101,8 @@ func calls(t *testing.T, dir string) []call {
 	return all
 }
 
-// sbomProgram DIRECTORY MODE ARG... makes an SBOM that says for what.
+// sbomProgram takes the arguments DIRECTORY MODE ARG... and prints an SBOM that
+// contains the operating system.
 func sbomProgram(args []string) error {
 	c, err := record(args[0], args[2:])
 	if err != nil {
@@ -117,8 +120,8 @@ func sbomProgram(args []string) error {
 	return err
 }
 
-// createProgram DIRECTORY MODE URL ARG... makes a repositoryName, by asking the test
-// for it.
+// createProgram takes the arguments DIRECTORY MODE URL ARG... and creates a repository
+// by a request to the test's server.
 func createProgram(args []string) error {
 	c, err := record(args[0], args[3:])
 	if err != nil {

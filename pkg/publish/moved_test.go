@@ -38,7 +38,7 @@ func wantText(t *testing.T, err error, parts ...string) {
 	}
 }
 
-// TestTagMoved: another run tags between our read and our write.
+// TestTagMoved checks a tag that another run writes between reading and writing.
 func TestTagMoved(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -61,8 +61,8 @@ func TestTagMoved(t *testing.T) {
 	})
 }
 
-// TestTagRefusedForNow: the registry answers 503 to the tag, and another run does
-// all of its work before the next try. That try must look again.
+// TestTagRefusedForNow checks that the tag is read again after a 503 response, because
+// another run may have moved it in the meantime.
 func TestTagRefusedForNow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -84,8 +84,8 @@ func TestTagRefusedForNow(t *testing.T) {
 	w.wantStored(t, to, haiku, plan9, zos)
 }
 
-// TestTagOverwritten: another run that read before we wrote overwrites our tag,
-// as registries let it.
+// TestTagOverwritten checks that a run recovers if another run overwrites the tag with
+// an older index, as registries allow.
 func TestTagOverwritten(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -113,7 +113,8 @@ func TestTagOverwritten(t *testing.T) {
 	})
 }
 
-// TestTagMovedOn: another run has already taken our platforms in.
+// TestTagMovedOn checks that a run succeeds if another run has already extended its
+// index.
 func TestTagMovedOn(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -131,7 +132,7 @@ func TestTagMovedOn(t *testing.T) {
 	})
 }
 
-// TestTagKeepsMoving ends in an error, not never.
+// TestTagKeepsMoving checks that retries are limited.
 func TestTagKeepsMoving(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -153,7 +154,7 @@ func TestTagKeepsMoving(t *testing.T) {
 	})
 }
 
-// TestTagLost: the repository takes the tag and does not show it.
+// TestTagLost checks the error if a repository accepts a tag but does not return it.
 func TestTagLost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -167,7 +168,7 @@ type forgetful struct{ repository.Repository }
 
 func (forgetful) PushTag(context.Context, artifact.Blob, string, digest.Digest) error { return nil }
 
-// TestBuildMatrix publishes platforms by runs of their own, all at once.
+// TestBuildMatrix publishes platforms with concurrent runs.
 func TestBuildMatrix(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -195,7 +196,7 @@ func TestBuildMatrix(t *testing.T) {
 	}
 }
 
-// TestOrder: what is named has to be there before what names it.
+// TestOrder checks that content is written before the documents that refer to it.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -210,8 +211,8 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// TestCutOffAnywhere fails each write in turn: there is never a tag without its
-// graph, and the next run completes it.
+// TestCutOffAnywhere fails each write in turn. It checks that every tag has a complete
+// graph and that the next run completes the release.
 func TestCutOffAnywhere(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -245,7 +246,7 @@ func TestCutOffAnywhere(t *testing.T) {
 				}
 			}
 			result := w.publish(t, fresh, publish.Created, publish.Options{})
-			// A push that was cut off may still arrive after it was counted.
+			// An interrupted upload may still arrive after the zips were counted.
 			if result.Digest != golden || len(sent(result)) > len(all)-zips {
 				t.Errorf("write %d: %d zips were there, %d sent, index %s", k, zips, len(sent(result)), result.Digest)
 			}
@@ -254,7 +255,8 @@ func TestCutOffAnywhere(t *testing.T) {
 	})
 }
 
-// TestSlow: where writing takes longer than the wait for other jobs, that is said.
+// TestSlow checks that the result reports a write that took longer than the wait for
+// other jobs.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {

@@ -64,7 +64,7 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// TestCancelledInMidZip: the origin hangs, and the user has waited enough.
+// TestCancelledInMidZip cancels a run while the origin does not respond.
 func TestCancelledInMidZip(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -85,7 +85,7 @@ func TestCancelledInMidZip(t *testing.T) {
 	})
 }
 
-// flushed sends what is written at once.
+// flushed flushes after every write.
 type flushed struct{ http.ResponseWriter }
 
 func (f flushed) Write(p []byte) (int, error) {
@@ -94,7 +94,7 @@ func (f flushed) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// sourceURLs returns the annotation of index and manifests.
+// sourceURLs returns the source annotations of the index and the manifests.
 func (w *world) sourceURLs(t *testing.T, to *target) []string {
 	t.Helper()
 	_, data, err := to.open(t).Manifest(t.Context(), "1.2.3")
@@ -157,7 +157,7 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// TestConcurrency is a bound.
+// TestConcurrency checks the number of concurrent downloads.
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{1, 2} {

@@ -19,46 +19,49 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// planCase is a line in the manual of statuses: what a tag holds, what the source
-// has, and what follows from the two.
+// planCase describes the content of a tag, the content of the source, and the resulting
+// plan.
 type planCase struct {
 	name string
-	// tag is what the tag holds, "platform=zip" each, with marks: "!" its zip is
-	// lost, "?" its manifest is lost, "~" it is of another format, "@" its zip goes
-	// by another provider's name. A text in brackets is about the whole tag: [none],
-	// [index lost], [other format], [other provider].
+	// tag describes the content of the tag as a list of "platform=zip". A mark follows
+	// the platform: "!" if its zip is lost, "?" if its manifest is lost, "~" if it has
+	// another format, and "@" if its zip has another provider's name. A text in
+	// brackets describes the tag as a unit: [none], [index lost], [other format],
+	// [other provider].
 	tag string
-	// tagSums and sourceSums are the SHA256SUMS of either: "" none, "ours"
-	// generated, "theirs" a publisher's, "signed" with a signature. By default it
-	// lists all; "theirs:linux" lists only that.
+	// tagSums and sourceSums describe SHA256SUMS: "" is none, "ours" is generated,
+	// "theirs" is from a publisher, and "signed" has a signature. By default, it lists
+	// all packages. "theirs:linux" lists only linux.
 	tagSums, sourceSums string
-	// source is what the source has, in the form of tag; beside is what it could
-	// restore and was not asked for.
+	// source describes the source's packages in the form of tag. beside describes
+	// packages that the source can restore but that were not requested.
 	source, beside string
 	force          bool
-	// around is what else is known: the version is "denied", and "skipped" if so; the
-	// list of tags is all that is looked at, and it is "listed"; the source is "published",
-	// and known to have what it has; the repository has an "other owner"; "stage" it, where
-	// tag is what is released.
+	// around lists other conditions. "denied" means that the version is denied, and
+	// "skipped" that denied versions are skipped even with force. "listed" checks only
+	// the list of tags, which contains the version. "published" means that the
+	// platforms of the source are known. "other owner" means that the repository
+	// belongs to another provider. "stage" stages the release; tag is then the
+	// published release.
 	around string
 
 	status   publish.Status
 	send     string
-	release  string // platforms that the tag will name
-	sums     string // whose sums it will have: "", "ours", "theirs", "signed"
+	release  string // platforms in the release that the tag will point to
+	sums     string // kind of SHA256SUMS in that release: "", "ours", "theirs", "signed"
 	dropped  string
-	added    string // ends of names
-	conflict string // a part of it; the plan does nothing then
-	asks     bool   // the source is asked for its release although nothing is sent
-	planned  string // the tag that the plan is about, if it is not the version's
+	added    string // suffixes of the added file names
+	conflict string // part of the conflict, with which the plan does nothing
+	asks     bool   // whether the source's release is read although nothing is sent
+	planned  string // tag of the plan, if it is not the version's tag
 }
 
 var planManual = []planCase{
-	// created: the tag was not there.
+	// created: the tag did not exist.
 	{name: "a new tag", tag: "[none]", source: "linux=a plan9=b", sourceSums: "signed", status: publish.Created, send: "linux plan9", release: "linux plan9", sums: "signed"},
 	{name: "without sums", tag: "[none]", source: "linux=a", status: publish.Created, send: "linux", release: "linux"},
 
-	// unchanged: every wanted platform is there with the same zip, and whole.
+	// unchanged: every requested platform exists with the same zip and is complete.
 	{name: "the same", tag: "linux=a plan9=b", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Unchanged},
 	{name: "a part of it", tag: "linux=a plan9=b", tagSums: "theirs", source: "plan9=b", sourceSums: "theirs", status: publish.Unchanged},
 	{name: "other sums do not count", tag: "linux=a", tagSums: "ours", source: "linux=a", sourceSums: "theirs", status: publish.Unchanged},
@@ -66,7 +69,7 @@ var planManual = []planCase{
 	{name: "force changes nothing", tag: "linux=a", tagSums: "ours", source: "linux=a", sourceSums: "ours", force: true, status: publish.Unchanged},
 	{name: "what was not asked for may be damaged", tag: "linux=a plan9!=b", tagSums: "theirs", source: "linux=a", sourceSums: "theirs", status: publish.Unchanged},
 
-	// extended: new platforms beside equal old ones.
+	// extended: platforms are added to a release with equal packages.
 	{name: "a new platform", tag: "linux=a", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Extended, send: "plan9", release: "linux plan9", sums: "theirs"},
 	{name: "only the new one", tag: "linux=a", tagSums: "theirs", source: "plan9=b", sourceSums: "theirs:linux,plan9", status: publish.Extended, send: "plan9", release: "linux plan9", sums: "theirs"},
 	{name: "the new sums leave out the old", tag: "linux=a", tagSums: "theirs", source: "plan9=b", sourceSums: "theirs:plan9", conflict: "the new terraform-provider-thing_1.2.3_SHA256SUMS does not match the stored package for linux_amd64"},
@@ -77,13 +80,13 @@ var planManual = []planCase{
 	{name: "by force they are", tag: "linux=a", tagSums: "signed:linux", source: "plan9=b", sourceSums: "ours", force: true, status: publish.Replaced, send: "plan9", release: "linux plan9", sums: "ours"},
 	{name: "nobody has sums", tag: "linux=a", source: "plan9=b", status: publish.Extended, send: "plan9", release: "linux plan9"},
 
-	// extended too: evidence that comes after the zips, and fits.
+	// extended: documents that match the stored zips are added.
 	{name: "a signature comes later", tag: "linux=a plan9=b", tagSums: "ours", source: "linux=a plan9=b", sourceSums: "signed", status: publish.Extended, release: "linux plan9", sums: "signed", added: "SHA256SUMS.sig"},
 	{name: "sums come later", tag: "linux=a", source: "linux=a", sourceSums: "theirs", status: publish.Extended, release: "linux", sums: "theirs", added: "SHA256SUMS"},
 	{name: "signed sums that do not list all", tag: "linux=a plan9=b", tagSums: "ours", source: "linux=a", sourceSums: "signed:linux", conflict: "the new terraform-provider-thing_1.2.3_SHA256SUMS does not match the stored package for plan9_mips"},
 	{name: "sums of our own are no evidence", tag: "linux=a", source: "linux=a", sourceSums: "ours", status: publish.Unchanged},
 
-	// repaired: something of the graph was missing, and is back.
+	// repaired: missing content is restored.
 	{name: "the index is lost", tag: "[index lost]", source: "linux=a", sourceSums: "theirs", status: publish.Repaired, send: "linux", release: "linux", sums: "theirs"},
 	{name: "a zip is lost", tag: "linux!=a plan9=b", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Repaired, send: "linux", release: "linux plan9", sums: "theirs"},
 	{name: "a manifest is lost", tag: "linux?=a plan9=b", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Repaired, send: "linux", release: "linux plan9", sums: "theirs"},
@@ -93,7 +96,8 @@ var planManual = []planCase{
 	{name: "is dropped by force", tag: "linux!=a plan9!=b", tagSums: "ours", source: "linux=a", sourceSums: "ours", force: true, status: publish.Replaced, send: "linux", release: "linux", sums: "ours", dropped: "plan9"},
 	{name: "restored with other bytes", tag: "linux!=a plan9!=b", tagSums: "theirs", source: "linux=a", beside: "plan9=c", sourceSums: "theirs:linux,plan9", conflict: "plan9_mips has zip"},
 
-	// conflict: other bytes, another provider; refused unless by force: replaced.
+	// conflict: the content or the provider differs. With force, the release is
+	// replaced.
 	{name: "another zip", tag: "linux=a", tagSums: "theirs", source: "linux=c", sourceSums: "theirs", conflict: "linux_amd64 has zip"},
 	{name: "another zip, by force", tag: "linux=a", tagSums: "theirs", source: "linux=c", sourceSums: "theirs", force: true, status: publish.Replaced, send: "linux", release: "linux", sums: "theirs"},
 	{name: "another zip beside an equal one, by force", tag: "linux=a plan9=b", tagSums: "theirs", source: "linux=c plan9=b", sourceSums: "theirs", force: true, status: publish.Replaced, send: "linux", release: "linux plan9", sums: "theirs"},
@@ -105,22 +109,24 @@ var planManual = []planCase{
 	{name: "something else", tag: "[other format]", source: "linux=a", conflict: "tag 1.2.3 does not contain a provider"},
 	{name: "something else, by force", tag: "[other format]", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
 
-	// the fast path: what is known to be there needs no release of the source.
+	// Shortcuts: if the existing content is known to be complete, the source's release
+	// is not read.
 	{name: "listed", around: "listed", tag: "[none]", source: "linux=a", status: publish.Unchanged},
 	{name: "whole", around: "published", tag: "linux=a", source: "linux=a", status: publish.Unchanged},
 	{name: "not looked at closely", around: "published", tag: "linux?=a", source: "linux=a", status: publish.Repaired, send: "linux", release: "linux"},
 	{name: "local builds have to be asked", tag: "linux=a", source: "linux=a", status: publish.Unchanged, asks: true},
 
-	// ownership: no tag is made in a repository of another provider.
+	// Ownership: a repository of another provider gets no tag.
 	{name: "another owner", around: "other owner", tag: "[none]", source: "linux=a", conflict: "tag 1.2.2 contains provider"},
 
-	// denial: it comes before all else, and only force overrules it, of what is named.
+	// Denial: a denial takes precedence. Force overrides it unless denied versions are
+	// skipped.
 	{name: "denied", around: "denied", tag: "linux=a", source: "linux=a", status: publish.Denied},
 	{name: "denied and listed", around: "denied listed", tag: "linux=a", source: "linux=a", status: publish.Denied},
 	{name: "denied, by force", around: "denied", tag: "[none]", source: "linux=a", force: true, status: publish.Created, send: "linux", release: "linux"},
 	{name: "denied, by force, and not named", around: "denied skipped", tag: "[none]", source: "linux=a", force: true, status: publish.Denied},
 
-	// staging: what is released already is found there, and what is pending grows.
+	// Staging: a published release is unchanged, and a pending release can be extended.
 	{name: "nothing is staged yet", around: "stage", tag: "[none]", source: "linux=a", status: publish.Created, send: "linux", release: "linux", planned: "pending-1.2.3"},
 	{name: "released already", around: "stage", tag: "linux=a", source: "linux=a", status: publish.Unchanged, asks: true, planned: "1.2.3"},
 	{name: "more than is released", around: "stage", tag: "linux=a", source: "linux=a plan9=b", status: publish.Extended, send: "plan9", release: "linux plan9", planned: "pending-1.2.3"},
@@ -172,7 +178,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// know adds what is around the tag.
+// know adds the conditions in around to the facts and returns the policy.
 func (c planCase) know(t *testing.T, facts *publish.FactsForTest) publish.PolicyForTest {
 	t.Helper()
 	o := publish.PolicyForTest{Force: c.force}
@@ -196,7 +202,7 @@ func (c planCase) know(t *testing.T, facts *publish.FactsForTest) publish.Policy
 	return o
 }
 
-// TestPlanAsJSON: a plan is data, which others read.
+// TestPlanAsJSON checks the JSON form of a plan, which other programs read.
 func TestPlanAsJSON(t *testing.T) {
 	t.Parallel()
 	for _, test := range planManual {
@@ -227,7 +233,7 @@ func TestPlanAsJSON(t *testing.T) {
 
 var planPlatforms = map[string]provider.Platform{"linux": {OS: "linux", Arch: "amd64"}, "plan9": nouns.Plan9}
 
-// ends leaves out what all names begin with.
+// ends removes the common prefix of the names.
 func ends(names []string) string {
 	var all []string
 	for _, name := range names {
@@ -244,7 +250,8 @@ func short(platforms []provider.Platform) string {
 	return strings.Join(names, " ")
 }
 
-// packages reads "linux=a plan9!=b" and gives the marks by platform.
+// packages parses text such as "linux=a plan9!=b" and returns the packages and the
+// marks by platform.
 func (c planCase) packages(t *testing.T, text string) (packages []provider.Package, marks map[provider.Platform]string) {
 	t.Helper()
 	a, v := nouns.Address(t, "registry.example.org/acme/thing"), nouns.Version(t, "1.2.3")
@@ -261,7 +268,8 @@ func (c planCase) packages(t *testing.T, text string) (packages []provider.Packa
 	return packages, marks
 }
 
-// documents makes the sums of packages, as "theirs:linux" says, and a signature.
+// documents returns the checksums and signature described by kind, such as
+// "theirs:linux".
 func (c planCase) documents(t *testing.T, kind string, packages []provider.Package) []provider.Document {
 	t.Helper()
 	kind, only, narrowed := strings.Cut(kind, ":")
@@ -285,7 +293,7 @@ func (c planCase) documents(t *testing.T, kind string, packages []provider.Packa
 	return documents
 }
 
-// whose tells which of them a release has.
+// whose returns the kind of SHA256SUMS in a release.
 func whose(t *testing.T, r provider.Release) string {
 	t.Helper()
 	listed, has := r.Document(provider.KindSums)
@@ -307,7 +315,7 @@ func (c planCase) sourceRelease(t *testing.T) provider.Release {
 	return r
 }
 
-// held builds what the tag holds, as looking at a repository would.
+// held returns the facts that an inspection of the repository would return.
 func (c planCase) held(t *testing.T) publish.FactsForTest {
 	t.Helper()
 	format := &artifact.FormatError{Problem: "is a container image"}

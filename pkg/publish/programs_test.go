@@ -21,7 +21,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// sbomOption is an SBOM program, and the directory where its calls are.
+// sbomOption returns options with an SBOM program, and the directory in which its calls
+// are recorded.
 func sbomOption(t *testing.T, mode string, words ...string) (o publish.Options, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -32,7 +33,8 @@ func sbomOption(t *testing.T, mode string, words ...string) (o publish.Options, 
 	return publish.Options{SBOM: program}, dir
 }
 
-// TestSBOMProgram runs once a package, locally built or mirrored.
+// TestSBOMProgram checks that the program runs once for each package, for local builds
+// and for mirrored releases.
 func TestSBOMProgram(t *testing.T) {
 	t.Parallel()
 	for name, run := range map[string]func(t *testing.T, w *world, to *target, want publish.Status, o publish.Options){
@@ -66,7 +68,8 @@ func TestSBOMProgram(t *testing.T) {
 	}
 }
 
-// checkCalls: every platform once, with the fields that are documented.
+// checkCalls checks that the program ran once for each platform with the documented
+// fields.
 func checkCalls(t *testing.T, w *world, all []call, want ...provider.Platform) {
 	t.Helper()
 	var platforms []provider.Platform
@@ -96,7 +99,8 @@ func checkCalls(t *testing.T, w *world, all []call, want ...provider.Platform) {
 	}
 }
 
-// TestSBOMProgramAfterAMovedTag does not run again.
+// TestSBOMProgramAfterAMovedTag checks that the program does not run again after the
+// tag moved.
 func TestSBOMProgramAfterAMovedTag(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -121,7 +125,8 @@ func TestSBOMProgramAfterAMovedTag(t *testing.T) {
 	})
 }
 
-// TestSBOMProgramIsNotNeeded where the build left an SBOM.
+// TestSBOMProgramIsNotNeeded checks that the program does not run if the build has an
+// SBOM.
 func TestSBOMProgramIsNotNeeded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -133,7 +138,8 @@ func TestSBOMProgramIsNotNeeded(t *testing.T) {
 	}
 }
 
-// TestSBOMProgramWritesCycloneDX, which has another media type and name.
+// TestSBOMProgramWritesCycloneDX checks the media type and file name of a CycloneDX
+// SBOM.
 func TestSBOMProgramWritesCycloneDX(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -199,7 +205,8 @@ func TestProgramsAreParsed(t *testing.T) {
 	wantText(t, err, `running no-such-program-anywhere: program not found in PATH`)
 }
 
-// TestSBOMProgramNeedsAnExecutable in the package.
+// TestSBOMProgramNeedsAnExecutable checks the error if the package contains no
+// executable.
 func TestSBOMProgramNeedsAnExecutable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -213,7 +220,8 @@ func TestSBOMProgramNeedsAnExecutable(t *testing.T) {
 	to.wantTag(t, "")
 }
 
-// creation is a repository program whose requests make repositories.
+// creation configures a program that creates missing repositories, and returns the
+// directory in which its calls are recorded.
 func (to *target) creation(t *testing.T, w *world, mode string) (dir string) {
 	t.Helper()
 	url := "http://" + plainServer(t, func(rw http.ResponseWriter, r *http.Request) {
@@ -229,7 +237,8 @@ func (to *target) creation(t *testing.T, w *world, mode string) (dir string) {
 	return dir
 }
 
-// TestOnMissingRepository: once, though four zips find it missing together.
+// TestOnMissingRepository checks that the program runs once even if several uploads
+// find the repository missing.
 func TestOnMissingRepository(t *testing.T) {
 	t.Parallel()
 	for name, endsConnections := range map[string]bool{"NAME_UNKNOWN": false, "EOF": true} {
@@ -238,7 +247,7 @@ func TestOnMissingRepository(t *testing.T) {
 			w := newWorld(t, origintest.Options{})
 			to := w.registry(t, registrytest.Options{NoCreate: true})
 			if endsConnections {
-				// As long as the repository is not made, connections end.
+				// Connections are closed until the repository is created.
 				to.registry.Misbehave(registrytest.UploadPost, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 					if !to.registry.Has(repositoryName) {
 						cutOff(rw)
@@ -254,7 +263,7 @@ func TestOnMissingRepository(t *testing.T) {
 			if diff := cmp.Diff([]call{want}, calls(t, dir)); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
-			// What is there needs no program.
+			// An existing repository does not need the program.
 			w.publishLocal(t, to, publish.Unchanged, w.dist(t, nil, all...), publish.Options{})
 			if len(calls(t, dir)) != 1 {
 				t.Error("it ran again")
@@ -263,7 +272,7 @@ func TestOnMissingRepository(t *testing.T) {
 	}
 }
 
-// TestOnMissingRepositoryOfAMirror is the same flow.
+// TestOnMissingRepositoryOfAMirror checks the same for a remote source.
 func TestOnMissingRepositoryOfAMirror(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -299,7 +308,8 @@ func TestOnMissingRepositoryFails(t *testing.T) {
 	}
 }
 
-// TestMissingRepositoryWithoutAProgram says what the registry says.
+// TestMissingRepositoryWithoutAProgram checks that the error contains the registry's
+// message.
 func TestMissingRepositoryWithoutAProgram(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -309,7 +319,7 @@ func TestMissingRepositoryWithoutAProgram(t *testing.T) {
 	to.wantTag(t, "")
 }
 
-// TestProgramsGetNoSecrets: the query has what is documented and nothing else.
+// TestProgramsGetNoSecrets checks that a program receives no credentials.
 func TestProgramsGetNoSecrets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})

@@ -29,8 +29,8 @@ func wantAttached(t *testing.T, r publish.Result, want ...string) {
 	}
 }
 
-// TestReferrers: documents about all platforms refer to the index, and to the
-// next one when platforms are added.
+// TestReferrers checks that documents about all platforms refer to the index, and to
+// the new index when platforms are added.
 func TestReferrers(t *testing.T) {
 	t.Parallel()
 	eachLocalTarget(t, func(t *testing.T, w *world, to *target) {
@@ -43,13 +43,13 @@ func TestReferrers(t *testing.T) {
 		if to.state(t) != state {
 			t.Error("something was written")
 		}
-		// One more document alone is attached to what is there.
+		// A new document is attached to the existing index.
 		was := to.digest(t)
 		more := w.dist(t, map[string]string{".spdx.json": spdx, ".intoto.jsonl": "{}\n"}, haiku)
 		wantAttached(t, w.publishLocal(t, to, publish.Unchanged, more, publish.Options{}), provenance)
 		to.wantTag(t, was)
 		w.wantReferring(t, to, provenance, sbom)
-		// Another platform makes another index.
+		// Another platform results in a new index.
 		w.publishLocal(t, to, publish.Extended, w.dist(t, nil, zos), publish.Options{})
 		w.wantReferring(t, to, provenance, sbom)
 		if _, _, err := to.open(t).Manifest(t.Context(), was.String()); err != nil {
@@ -58,7 +58,7 @@ func TestReferrers(t *testing.T) {
 	})
 }
 
-// TestReferrersInADryRun are not attached.
+// TestReferrersInADryRun checks that a dry run attaches nothing.
 func TestReferrersInADryRun(t *testing.T) {
 	t.Parallel()
 	eachLocalTarget(t, func(t *testing.T, w *world, to *target) {
@@ -71,7 +71,8 @@ func TestReferrersInADryRun(t *testing.T) {
 	})
 }
 
-// TestReferrersOfWhatIsReplaced are about other zips.
+// TestReferrersOfWhatIsReplaced checks that a replaced release's referrers are not
+// copied, because they describe other zips.
 func TestReferrersOfWhatIsReplaced(t *testing.T) {
 	t.Parallel()
 	eachLocalTarget(t, func(t *testing.T, w *world, to *target) {
@@ -82,8 +83,8 @@ func TestReferrersOfWhatIsReplaced(t *testing.T) {
 	})
 }
 
-// TestReferrersAreReadFirst: a document that is none is found before anything
-// is tagged.
+// TestReferrersAreReadFirst checks that an invalid document is detected before the
+// release is tagged.
 func TestReferrersAreReadFirst(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -93,8 +94,8 @@ func TestReferrersAreReadFirst(t *testing.T) {
 	})
 }
 
-// TestReferrersOfAMovedTag: another run adds a platform just before the document
-// is attached to the index that it does not know of yet.
+// TestReferrersOfAMovedTag adds a platform in another run right before the document is
+// attached to the previous index.
 func TestReferrersOfAMovedTag(t *testing.T) {
 	t.Parallel()
 	eachLocalTarget(t, func(t *testing.T, w *world, to *target) {
@@ -119,7 +120,7 @@ func TestReferrersOfAMovedTag(t *testing.T) {
 	})
 }
 
-// tagged is as referring, by the referrers tag alone: [watched] has no other way.
+// tagged is like referring but reads only the referrers tag, as [watched] does.
 func (w *world) tagged(t *testing.T, to *target) []string {
 	t.Helper()
 	documents, err := repository.Documents(t.Context(), struct{ repository.Repository }{to.open(t)}, to.digest(t))
@@ -133,8 +134,8 @@ func (w *world) tagged(t *testing.T, to *target) []string {
 	return names
 }
 
-// TestReferrersWhereTagsAreDigests: the release is there, the document is not,
-// and that is an error.
+// TestReferrersWhereTagsAreDigests checks that a run fails if the document can't be
+// attached, although the release is stored.
 func TestReferrersWhereTagsAreDigests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -147,12 +148,12 @@ func TestReferrersWhereTagsAreDigests(t *testing.T) {
 		}
 		w.wantStored(t, to, haiku)
 	}
-	// Without documents it is like any other registry, also when it is extended.
+	// Without documents, publishing and extending succeed.
 	w.publishLocal(t, to, publish.Extended, w.dist(t, nil, zos), publish.Options{})
 	w.wantStored(t, to, haiku, zos)
 }
 
-// TestReferrersRefused: a registry may not take manifests with a subject.
+// TestReferrersRefused checks a registry that rejects manifests with a subject.
 func TestReferrersRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -175,7 +176,8 @@ func TestReferrersRefused(t *testing.T) {
 	w.wantStored(t, to, haiku)
 }
 
-// TestMirrorCarriesReferrers that someone attached to what is extended.
+// TestMirrorCarriesReferrers checks that referrers of an extended release are attached
+// to the new index.
 func TestMirrorCarriesReferrers(t *testing.T) {
 	t.Parallel()
 	eachLocalTarget(t, func(t *testing.T, w *world, to *target) {

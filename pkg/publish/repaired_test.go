@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// graph finds the parts of what lies under the tag.
+// graph returns the index entry and the manifest of a platform.
 func (to *target) graph(t *testing.T, p provider.Platform) (artifact.Target, artifact.Manifest) {
 	t.Helper()
 	_, data, err := to.open(t).Manifest(t.Context(), "1.2.3")
@@ -51,7 +51,7 @@ func layer(m artifact.Manifest, mediaType string) digest.Digest {
 	return ""
 }
 
-// losses are what clean-up jobs and full disks take away.
+// losses lists content that cleanup jobs or full disks may remove.
 var losses = map[string]struct {
 	part func(artifact.Target, artifact.Manifest) digest.Digest
 	sent []provider.Platform
@@ -91,8 +91,8 @@ func TestRepaired(t *testing.T) {
 	}
 }
 
-// TestRepairedWhileExtending: the loss is on a platform that this run adds
-// nothing to.
+// TestRepairedWhileExtending checks that a run also repairs a platform that it does not
+// add.
 func TestRepairedWhileExtending(t *testing.T) {
 	t.Parallel()
 	for name, loss := range losses {
@@ -111,8 +111,8 @@ func TestRepairedWhileExtending(t *testing.T) {
 	}
 }
 
-// TestLostForGood: what is stored and not wanted cannot be restored, since the
-// source has it no more.
+// TestLostForGood checks that a lost package of a platform that was not requested is a
+// conflict if the source no longer has it.
 func TestLostForGood(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -127,7 +127,7 @@ func TestLostForGood(t *testing.T) {
 		if to.digest(t) != first.Digest || to.state(t) != state {
 			t.Error("something was written")
 		}
-		// By force it is left out, and that is told.
+		// With Force, the platform is dropped and reported.
 		result := w.publish(t, to, publish.Replaced, publish.Options{Platforms: []provider.Platform{haiku}, Force: true})
 		if diff := cmp.Diff([]provider.Platform{plan9}, result.Dropped); diff != "" {
 			t.Errorf("dropped (-want +got):\n%s", diff)
@@ -136,7 +136,8 @@ func TestLostForGood(t *testing.T) {
 	})
 }
 
-// TestDamagedFiles are those that a crash or a full disk left in a layout.
+// TestDamagedFiles checks truncated files in a layout, as a crash or a full disk may
+// leave them.
 func TestDamagedFiles(t *testing.T) {
 	t.Parallel()
 	for name, loss := range losses {
@@ -158,8 +159,9 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// TestDamagedInPlace: a zip has its length and other bytes, and its platform's
-// manifest is gone. What is written again must not lead to the wrong bytes.
+// TestDamagedInPlace checks that a zip with corrupted content of the correct size is
+// restored if its manifest is missing, because a new manifest must not refer to
+// corrupted content.
 func TestDamagedInPlace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -181,7 +183,7 @@ func TestDamagedInPlace(t *testing.T) {
 	w.wantStored(t, to, all...)
 }
 
-// TestIndexLost: a layout's tag is there and what it names is not, or damaged.
+// TestIndexLost checks a layout whose tag points to a missing or damaged index.
 func TestIndexLost(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(path string) error{
@@ -204,7 +206,7 @@ func TestIndexLost(t *testing.T) {
 	}
 }
 
-// TestResumed: a run was cut off before it could write its tag.
+// TestResumed resumes a run that stopped before it wrote the tag.
 func TestResumed(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]origintest.Options{"stated hashes": {}, "no packages block": {NoPackages: true}} {
@@ -234,8 +236,8 @@ func TestResumed(t *testing.T) {
 	}
 }
 
-// TestBlobsAreAskedForTogether: a look at each, one after the other, would take
-// a large release seconds.
+// TestBlobsAreAskedForTogether checks that blobs are checked concurrently, because
+// sequential requests would take seconds for a large release.
 func TestBlobsAreAskedForTogether(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})

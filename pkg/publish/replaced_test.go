@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestKeptDamaged: a registry that takes the right content and keeps its own is not said
-// to be repaired; once the blob is gone, it is.
+// TestKeptDamaged checks that a run fails if a registry accepts a correct blob but
+// keeps its corrupted one. After the blob is deleted, the release can be repaired.
 func TestKeptDamaged(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -55,7 +55,7 @@ func TestKeptDamaged(t *testing.T) {
 	}
 }
 
-// TestKeptDamagedManifest: the same of a platform's manifest.
+// TestKeptDamagedManifest checks the same for a platform's manifest.
 func TestKeptDamagedManifest(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// onlyPlan9 makes a world where a big zip of one platform is all that matters.
+// onlyPlan9 offers a release with a large zip for one platform.
 func onlyPlan9(t *testing.T, w *world) publish.Options {
 	t.Helper()
 	w.zips[plan9] = bigZip(t)
@@ -79,8 +79,8 @@ func TestOriginBreaksAlways(t *testing.T) {
 				if err == nil || to.digest(t) != "" || to.has(t, w.zipDigest(plan9)) {
 					t.Errorf("tag %q, %v", to.digest(t), err)
 				}
-				// net/http repeats by itself what fails on a connection that it had
-				// kept open, and the server saw each.
+				// net/http retries requests that fail on a reused connection, and the
+				// server counts these requests.
 				most := httpclient.MaxTries
 				if name == "reset at once" {
 					most++
@@ -120,7 +120,7 @@ func TestWrongBytes(t *testing.T) {
 	}
 }
 
-// TestRegistryBreaks has the registry fail an upload in ways that pass.
+// TestRegistryBreaks checks that transient upload errors are retried.
 func TestRegistryBreaks(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -165,7 +165,8 @@ func TestRegistryBreaksAlways(t *testing.T) {
 	}
 }
 
-// TestTokenExpires in the middle of an upload: the next try has a new one.
+// TestTokenExpires checks that a new token is requested if the token expires during an
+// upload.
 func TestTokenExpires(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -186,7 +187,8 @@ func TestTokenExpires(t *testing.T) {
 	}
 }
 
-// TestTokenExpiresForSmallBlobs too, between one blob's POST and its PUT.
+// TestTokenExpiresForSmallBlobs checks a token that expires between the POST and PUT
+// requests of a blob.
 func TestTokenExpiresForSmallBlobs(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -200,8 +202,8 @@ func TestTokenExpiresForSmallBlobs(t *testing.T) {
 	w.publish(t, to, publish.Created, o)
 }
 
-// TestRefusedForGood is asked for once more at most: it could have been the
-// token's age.
+// TestRefusedForGood checks that a rejected upload is retried at most once more in case
+// the token has expired.
 func TestRefusedForGood(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -233,7 +235,7 @@ func TestRefusedForGood(t *testing.T) {
 	}
 }
 
-// TestRegistrySaysNo before anything has moved.
+// TestRegistrySaysNo checks that a rejection is detected before zips are fetched.
 func TestRegistrySaysNo(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -290,7 +292,7 @@ func TestImmutableTags(t *testing.T) {
 	w := newWorld(t, origintest.Options{})
 	to := w.registry(t, registrytest.Options{ImmutableTags: true})
 	first := w.publish(t, to, publish.Created, publish.Options{Platforms: without(haiku)})
-	// What needs no new tag works.
+	// Runs that need no new tag succeed.
 	w.publish(t, to, publish.Unchanged, publish.Options{Platforms: without(haiku)})
 	to.lose(t, w.zipDigest(plan9))
 	w.publish(t, to, publish.Repaired, publish.Options{Platforms: without(haiku)})

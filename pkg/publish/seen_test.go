@@ -10,8 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestPublisherRemembers: releases that share what they have seen ask once for what they have in
-// common, and for each zip again.
+// TestPublisherRemembers checks that runs with a shared Publisher check shared blobs
+// once, and zips in each run.
 func TestPublisherRemembers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -22,7 +22,8 @@ func TestPublisherRemembers(t *testing.T) {
 	to := w.registry(t, registrytest.Options{})
 	w.shared = &publish.Publisher{}
 	w.publish(t, to, publish.Created, publish.Options{})
-	// Config, sums, signature and keys, which were missing until now.
+	// The first run also checks the config, the sums, the signature, and the keys,
+	// which were missing before.
 	for _, want := range []int{len(all) + 4, len(all)} {
 		before := to.registry.Requests()[registrytest.BlobHead]
 		w.publish(t, to, publish.Unchanged, publish.Options{})
@@ -37,7 +38,8 @@ func TestPublisherRemembers(t *testing.T) {
 	}
 }
 
-// TestCheckTags goes by the list of tags, which is asked for once.
+// TestCheckTags checks that DepthTags uses only the list of tags, which is requested
+// once.
 func TestCheckTags(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -60,13 +62,13 @@ func TestCheckTags(t *testing.T) {
 		if n := to.lists() - lists; to.registry != nil && n != 1 {
 			t.Errorf("tags were listed %d times", n)
 		}
-		// What needs the index reads it.
+		// Runs that need the index read it.
 		w.publish(t, to, publish.Unchanged, publish.Options{Check: repository.DepthTags, Recheck: true})
 		w.publish(t, to, publish.Unchanged, publish.Options{Check: repository.DepthTags, Force: true})
 	})
 }
 
-// TestCheckTagsOfBuilds: a job of a build adds its platform to a tag that is there.
+// TestCheckTagsOfBuilds checks that a local build adds its platform to an existing tag.
 func TestCheckTagsOfBuilds(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -77,7 +79,7 @@ func TestCheckTagsOfBuilds(t *testing.T) {
 	})
 }
 
-// lists counts how often a registry listed its tags.
+// lists returns the number of requests for the list of tags.
 func (to *target) lists() int {
 	if to.registry == nil {
 		return 0

@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// newSigners makes keys with the real gpg.
+// newSigners generates keys with gpg.
 func newSigners(t *testing.T, n int) (signers []trust.Signer) {
 	t.Helper()
 	gpg, err := gpgtest.New()
@@ -43,7 +43,7 @@ func newSigners(t *testing.T, n int) (signers []trust.Signer) {
 	return signers
 }
 
-// wantSigned: what is stored is signed by a key, over the sums that are stored.
+// wantSigned checks that the stored checksums are signed by signer.
 func (w *world) wantSigned(t *testing.T, to *target, signer trust.Signer, platforms ...provider.Platform) {
 	t.Helper()
 	r := w.wantStored(t, to, platforms...)
@@ -57,7 +57,8 @@ func (w *world) wantSigned(t *testing.T, to *target, signer trust.Signer, platfo
 	}
 }
 
-// TestSigned: sums that were made, or are a file, are signed where they are not.
+// TestSigned checks that generated checksums and an existing unsigned SHA256SUMS are
+// signed.
 func TestSigned(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 1)
@@ -73,7 +74,7 @@ func TestSigned(t *testing.T) {
 			}
 			w.publishLocal(t, to, want, dir, publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 			w.wantSigned(t, to, signers[0], all...)
-			// Again, with the key and without: what is signed stays as it is.
+			// A second run, with or without the key, changes nothing.
 			state := to.state(t)
 			w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 			w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{})
@@ -84,7 +85,7 @@ func TestSigned(t *testing.T) {
 	})
 }
 
-// TestSignedLater: what was published without a signature gets one.
+// TestSignedLater checks that a signature is added to an unsigned release.
 func TestSignedLater(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 1)
@@ -100,8 +101,8 @@ func TestSignedLater(t *testing.T) {
 	})
 }
 
-// TestSignedMatrix: jobs that publish one platform each, with one key, sign what
-// they and the others have published.
+// TestSignedMatrix checks that jobs with the same key that publish one platform each
+// sign all platforms that are published so far.
 func TestSignedMatrix(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 2)
@@ -117,7 +118,7 @@ func TestSignedMatrix(t *testing.T) {
 			w.wantSigned(t, to, signers[0], done...)
 		}
 	})
-	// Without the key, or with another, the signature would no longer match.
+	// Without the key, or with another key, the signature would no longer match.
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 		was := to.digest(t)
@@ -131,8 +132,8 @@ func TestSignedMatrix(t *testing.T) {
 	})
 }
 
-// TestSignsNothingOfOthers: what lies in a repository unsigned may be anybody's, and
-// is not signed along.
+// TestSignsNothingOfOthers checks that unsigned stored packages are not signed, because
+// their origin is unknown.
 func TestSignsNothingOfOthers(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 1)
@@ -149,7 +150,7 @@ func TestSignsNothingOfOthers(t *testing.T) {
 	})
 }
 
-// TestSignatureOfOthersStays: a release that is signed is not signed again.
+// TestSignatureOfOthersStays checks that a signed release is not signed again.
 func TestSignatureOfOthersStays(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 2)

@@ -19,7 +19,7 @@ import (
 
 const pendingTag = "pending-1.2.3"
 
-// stage stages, and wants a status and a tag.
+// stage stages the release and checks the status and the tag.
 func (w *world) stage(t *testing.T, to *target, want publish.Status, tag string, o publish.Options) publish.Result {
 	t.Helper()
 	o.Stage = true
@@ -33,7 +33,7 @@ func (w *world) stage(t *testing.T, to *target, want publish.Status, tag string,
 	return result
 }
 
-// at returns what a tag is at, empty when it is not there.
+// at returns the digest that a tag points to, or "" if the tag does not exist.
 func (to *target) at(t *testing.T, tag string) digest.Digest {
 	t.Helper()
 	i, err := repository.Inspect(t.Context(), to.open(t), tag, repository.DepthIndex)
@@ -51,7 +51,7 @@ func (w *world) promote(t *testing.T, to *target, want publish.Status) {
 	}
 }
 
-// TestStage: what waits is what would have been published, byte for byte.
+// TestStage checks that a staged release has the same bytes as a published one.
 func TestStage(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -83,8 +83,8 @@ func TestStage(t *testing.T) {
 	})
 }
 
-// TestStageBesideVersion: what waits has all that the version has, so that its tag
-// is all that has to move.
+// TestStageBesideVersion checks that a pending release includes the published
+// platforms, so that promoting it only moves the tag.
 func TestStageBesideVersion(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -103,7 +103,7 @@ func TestStageBesideVersion(t *testing.T) {
 	})
 }
 
-// TestStageStale: the version grew while something waited.
+// TestStageStale checks a pending release whose version was extended after staging.
 func TestStageStale(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -120,7 +120,8 @@ func TestStageStale(t *testing.T) {
 	})
 }
 
-// TestStageConflict: what the version has is not replaced by staging either.
+// TestStageConflict checks that staging does not replace published packages without
+// Force.
 func TestStageConflict(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -138,7 +139,7 @@ func TestStageConflict(t *testing.T) {
 	})
 }
 
-// TestStageRepaired: what waits is repaired as a version is.
+// TestStageRepaired checks that a pending release is repaired like a published one.
 func TestStageRepaired(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -156,8 +157,8 @@ func TestStageRepaired(t *testing.T) {
 	})
 }
 
-// TestStageDenied: what was denied is not sent again, in registries too that remove
-// no tags.
+// TestStageDenied checks that a denied release is not sent again, even if the registry
+// can't delete tags.
 func TestStageDenied(t *testing.T) {
 	t.Parallel()
 	denied := func(t *testing.T, w *world, to *target) {
@@ -187,7 +188,8 @@ func TestStageDenied(t *testing.T) {
 	})
 }
 
-// TestStageAtOnce: jobs that stage one platform each lose nothing of each other.
+// TestStageAtOnce checks that concurrent jobs that stage one platform each keep all
+// platforms.
 func TestStageAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})

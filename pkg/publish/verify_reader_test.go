@@ -11,7 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// TestGate: all of a right content comes through, and never all of a wrong one.
+// TestGate checks that the reader returns correct content completely, and wrong content
+// never completely.
 func TestGate(t *testing.T) {
 	t.Parallel()
 	wrong := errors.New("wrong")

@@ -14,13 +14,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// watched is a repository of an outsider's making: it lets a test see, fail
-// and interrupt each write. It is not local, whatever lies under it.
+// watched is a repository implemented outside the package. Tests can observe, fail, and
+// interrupt each write. It does not expose local files, even if it wraps a layout.
 type watched struct {
 	repository.Repository
-	// before is called before each write: "blob", "manifest", "tag".
+	// before is called before each write with "blob", "manifest", or "tag".
 	before func(op string, d digest.Digest) error
-	// after is called after each tag that was written.
+	// after is called after each tag is written.
 	after func()
 
 	mu     sync.Mutex
@@ -58,10 +58,10 @@ func (w *watched) PushTag(ctx context.Context, m artifact.Blob, tag string, was 
 	return err
 }
 
-// barrier lets requests pass when so many of them wait.
+// barrier blocks requests until n of them are waiting.
 type barrier struct {
 	waiting sync.WaitGroup
-	// alone tells that a request was given up waiting.
+	// alone reports whether a request was canceled while it was waiting.
 	alone atomic.Bool
 }
 
@@ -86,7 +86,7 @@ func (b *barrier) fault(w http.ResponseWriter, r *http.Request, honest http.Hand
 	}
 }
 
-// statted lets a test act when a run asks whether a blob is there.
+// statted calls before in Stat.
 type statted struct {
 	repository.Repository
 	before func(d digest.Digest)

@@ -32,7 +32,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Platforms that no test machine has.
+// These platforms match no test machine.
 var (
 	haiku = provider.Platform{OS: "haiku", Arch: "riscv64"}
 	minix = provider.Platform{OS: "minix", Arch: "vax"}
@@ -46,10 +46,10 @@ const (
 	repositoryName = "acme/thing"
 )
 
-// world is an origin that offers acme/thing 1.2.3 for all platforms, and
-// whatever has to be known to bring it somewhere.
+// world is an origin that offers acme/thing 1.2.3 for all platforms, with the options
+// for publishing it.
 type world struct {
-	// These are of the publishers; shared is one for all runs.
+	// These fields configure publishers. If shared is set, all runs use it.
 	shared      *publish.Publisher
 	concurrency int
 	tempDir     string
@@ -88,7 +88,8 @@ func newWorld(t *testing.T, o origintest.Options) *world {
 	return w
 }
 
-// release returns version 1.2.3 for platforms, to be offered again with changes.
+// release returns version 1.2.3 for the given platforms. Tests can change it and offer
+// it again.
 func (w *world) release(platforms ...provider.Platform) origintest.Release {
 	r := origintest.Release{
 		Version: "1.2.3", Protocols: []string{"5.0", "6.0"}, Archives: map[provider.Platform]origintest.Archive{},
@@ -108,14 +109,14 @@ func (w *world) offer(t *testing.T, r origintest.Release) {
 	}
 }
 
-// source makes a source as each run has its own.
+// source returns a new source, as each run has its own.
 func (w *world) source() *origin.Source {
 	return origin.New(origin.Options{
 		HTTP: w.client, Services: map[svchost.Hostname]string{originHost: w.url + "/v1/providers/"},
 	})
 }
 
-// asked tells what the origin was asked for since the last call.
+// asked returns the requests to the origin since the given counts.
 func (w *world) asked(since map[origintest.Kind]int) map[origintest.Kind]int {
 	now := w.origin.Requests()
 	for kind, n := range since {
@@ -128,12 +129,13 @@ func (w *world) asked(since map[origintest.Kind]int) map[origintest.Kind]int {
 
 // target is an OCI repository to publish to.
 type target struct {
-	// dir is a layout's; registry and host are a registry's.
+	// dir is the directory of a layout. registry and host belong to a registry.
 	dir      string
 	registry *registrytest.Registry
 	host     string
 	options  repository.Options
-	// create makes a repository that is missing; nil makes none.
+	// create creates a missing repository. If nil, missing repositories are not
+	// created.
 	create func(context.Context) error
 }
 
@@ -150,7 +152,7 @@ func (w *world) registry(t *testing.T, o registrytest.Options) *target {
 	return to
 }
 
-// open returns a value as each run has its own.
+// open returns a new Repository value, as each run has its own.
 func (to *target) open(t *testing.T) repository.Repository {
 	t.Helper()
 	ref := template.Reference{Layout: filepath.ToSlash(to.dir)}
@@ -167,7 +169,7 @@ func (to *target) open(t *testing.T) repository.Repository {
 	return r
 }
 
-// digest returns what the version's tag is at, empty when it is not there.
+// digest returns the digest of the version's tag, or "" if the tag does not exist.
 func (to *target) digest(t *testing.T) digest.Digest {
 	t.Helper()
 	d, _, err := to.open(t).Manifest(t.Context(), "1.2.3")
@@ -183,7 +185,7 @@ func (to *target) has(t *testing.T, d digest.Digest) bool {
 	return err == nil
 }
 
-// lose removes a blob or manifest.
+// lose deletes a blob or manifest.
 func (to *target) lose(t *testing.T, d digest.Digest) {
 	t.Helper()
 	if to.registry != nil {
@@ -199,7 +201,7 @@ func (to *target) path(d digest.Digest) string {
 	return filepath.Join(to.dir, "blobs", "sha256", d.Encoded())
 }
 
-// state changes with everything that is written.
+// state returns a string that changes with every write.
 func (to *target) state(t *testing.T) string {
 	t.Helper()
 	if to.registry != nil {
@@ -222,7 +224,7 @@ func (to *target) state(t *testing.T) string {
 	return all.String()
 }
 
-// eachTarget runs a scenario over a layout and a registry, in a world of each.
+// eachTarget runs a scenario for a layout and a registry, each in its own world.
 func eachTarget(t *testing.T, o origintest.Options, scenario func(t *testing.T, w *world, to *target)) {
 	t.Helper()
 	t.Run("layout", func(t *testing.T) {
@@ -237,7 +239,8 @@ func eachTarget(t *testing.T, o origintest.Options, scenario func(t *testing.T, 
 	})
 }
 
-// run publishes with values of its own, as a process would.
+// run publishes the release with a new source and repository, as a separate process
+// would.
 func (w *world) run(t *testing.T, to *target, o publish.Options) (publish.Result, error) {
 	t.Helper()
 	return w.runOver(t.Context(), to.open(t), o)
@@ -247,7 +250,7 @@ func (w *world) runOver(ctx context.Context, repo repository.Repository, o publi
 	return w.publisher().Release(ctx, w.source(), repo, w.address, w.version, o)
 }
 
-// publisher is that of the world, or as each process has its own.
+// publisher returns the shared publisher if set, or a new one.
 func (w *world) publisher() *publish.Publisher {
 	if w.shared != nil {
 		return w.shared
@@ -256,7 +259,7 @@ func (w *world) publisher() *publish.Publisher {
 	return p.WithAcquire(w.acquire)
 }
 
-// publish runs, and wants a status.
+// publish publishes the release and checks the status.
 func (w *world) publish(t *testing.T, to *target, want publish.Status, o publish.Options) publish.Result {
 	t.Helper()
 	result, err := w.run(t, to, o)
@@ -272,7 +275,7 @@ func (w *world) publish(t *testing.T, to *target, want publish.Status, o publish
 	return result
 }
 
-// sent lists the platforms whose zips moved.
+// sent returns the platforms whose zips were sent.
 func sent(r publish.Result) []provider.Platform {
 	var ps []provider.Platform
 	for _, p := range r.Packages {
@@ -298,7 +301,7 @@ func platformsOf(r publish.Result) []provider.Platform {
 	return ps
 }
 
-// stored reads the release as OpenTofu's mirror would be read.
+// stored reads the release and its zips through an OCI source.
 func (w *world) stored(t *testing.T, to *target) provider.Release {
 	t.Helper()
 	s := oci.New(func(provider.Address) (repository.Reader, error) { return to.open(t), nil })
@@ -329,8 +332,8 @@ func (w *world) wantStored(t *testing.T, to *target, platforms ...provider.Platf
 	return r
 }
 
-// zipOf makes the same bytes of the same text, whichever Go compiles it; they can
-// be read as they come.
+// zipOf returns a zip with the given text. The bytes do not depend on the Go version,
+// and the zip can be read as a stream.
 func zipOf(t *testing.T, text string) []byte {
 	t.Helper()
 	size := uint64(len(text))
@@ -342,8 +345,8 @@ func zipOf(t *testing.T, text string) []byte {
 	}, text)
 }
 
-// zipOutOfOrder makes a zip that has to be read from its end: a stored entry
-// without its size.
+// zipOutOfOrder returns a zip that can't be read as a stream, because it has a stored
+// entry without a size.
 func zipOutOfOrder(t *testing.T, text string) []byte {
 	t.Helper()
 	return zipWith(t, func(z *zip.Writer) (io.Writer, error) {
@@ -368,7 +371,7 @@ func zipWith(t *testing.T, create func(*zip.Writer) (io.Writer, error), text str
 	return b.Bytes()
 }
 
-// bigZip is larger than what a connection buffers.
+// bigZip returns a zip that exceeds the buffers of a connection.
 func bigZip(t *testing.T) []byte {
 	t.Helper()
 	var text strings.Builder
