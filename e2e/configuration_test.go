@@ -67,8 +67,8 @@ var unlike = map[string]string{
 // per line. A missing module is an error, as in tofu.
 func weRequire(ctx context.Context, dir string) ([]string, error) {
 	c, err := configuration.Load(ctx, dir, configuration.Options{})
-	if err == nil && len(c.NotLookedAt) > 0 {
-		err = fmt.Errorf("not looked at: %s", c.NotLookedAt[0])
+	if err == nil && len(c.Unread) > 0 {
+		err = fmt.Errorf("not looked at: %s", c.Unread[0])
 	}
 	var lines []string
 	for _, r := range c.Required {

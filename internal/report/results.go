@@ -213,12 +213,12 @@ func packageTable(packages []PackageItem) string {
 // repository of a provider, or "" if it is unknown, and explained adds a hint to an error.
 func (o *Report) WatchPull(n int, at func(provider.Address) string, explained func(error) error, m pull.ManyOptions) pull.ManyOptions {
 	o.run.plan(n)
-	m.Begun = func(r provider.Requirement, v provider.Version) { o.run.itemStarted(r.Address, v) }
-	m.Ended = func(p pull.Pulled) {
+	m.OnStart = func(r provider.Requirement, v provider.Version) { o.run.itemStarted(r.Address, v) }
+	m.OnFinish = func(p pull.Pulled) {
 		o.run.itemFinished(p.Requirement.Address, p.Version, o.pulledItem(p, at(p.Requirement.Address)))
 	}
-	done := m.Done
-	m.Done = func(p pull.Pulled) {
+	done := m.OnComplete
+	m.OnComplete = func(p pull.Pulled) {
 		if p.Err != nil {
 			p.Err = explained(p.Err)
 			o.failed(o.pulledItem(p, at(p.Requirement.Address)), p.Err)

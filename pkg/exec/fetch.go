@@ -76,7 +76,7 @@ func (s *sink) Put(ctx context.Context, p provider.Package, open pull.Opener) (p
 	if tree, ok := s.store.Tree(ctx, p.Digest); ok {
 		h := tree.Hashes()
 		_ = tree.Close()
-		if err := s.judge(p, packagezip.Contents{H1: h.H1, H1Unpacked: h.Unpacked}); err != nil {
+		if err := s.verify(p, packagezip.Contents{H1: h.H1, H1Unpacked: h.Unpacked}); err != nil {
 			return path, false, err
 		}
 		packed, unpacked = s.selection.packed(s.Hashes), true
@@ -118,20 +118,20 @@ func (s *sink) read(ctx context.Context, p provider.Package, open pull.Opener, p
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", p.Filename, err)
 		}
-		return s.judge(p, contents)
+		return s.verify(p, contents)
 	}
 	return s.store.Unpack(ctx, p.Digest, func(dir string) (store.Hashes, error) {
 		contents, err := packagezip.UnpackAny(ctx, packagezip.Opener(open), p.Size, dir, s.store.Dir())
 		if err != nil {
 			return store.Hashes{}, fmt.Errorf("unpacking %s: %w", p.Filename, err)
 		}
-		err = s.judge(p, contents)
+		err = s.verify(p, contents)
 		return s.Hashes, err
 	})
 }
 
-// judge compares the contents of a zip with the metadata and the lock files.
-func (s *sink) judge(p provider.Package, contents packagezip.Contents) error {
+// verify compares the contents of a zip with the metadata and the lock files.
+func (s *sink) verify(p provider.Package, contents packagezip.Contents) error {
 	s.Hashes = store.Hashes{H1: contents.H1, Unpacked: contents.H1Unpacked}
 	if err := contents.VerifyH1(p.Filename+" h1", p.H1); err != nil {
 		return err

@@ -95,5 +95,5 @@ func (o Options) ignores(c userConfig, a provider.Address, err error) bool {
 		return false
 	}
 	found, err := c.required()
-	return err == nil && len(found.NotLookedAt) == 0 && !found.Requires(a)
+	return err == nil && len(found.Unread) == 0 && !found.Requires(a)
 }

@@ -139,7 +139,7 @@ func (c *Change) require(found configuration.Configuration, o FileOptions) (want
 		_, is := named.Constraint.Exact()
 		exact = exact && is
 	}
-	for _, call := range found.NotLookedAt {
+	for _, call := range found.Unread {
 		c.Unread = append(c.Unread, call.String())
 		// If a module is merely not installed, versions can still be selected.
 		c.Incomplete = c.Incomplete || call.Source == "" && !exact

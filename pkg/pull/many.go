@@ -16,14 +16,14 @@ type ManyOptions struct {
 	// FailFast stops starting new releases after the first failure. If a requirement
 	// selects no version, nothing is started. Transfers in progress are completed.
 	FailFast bool
-	// Begun and Ended, if not nil, are called when the release of a requirement starts
+	// OnStart and OnFinish, if not nil, are called when the release of a requirement starts
 	// and finishes. They can be called concurrently and in any order. If a requirement
-	// selects no version, only Ended is called.
-	Begun func(provider.Requirement, provider.Version)
-	Ended func(Pulled)
-	// Done, if not nil, is called for each requirement after the requirement and all
+	// selects no version, only OnFinish is called.
+	OnStart  func(provider.Requirement, provider.Version)
+	OnFinish func(Pulled)
+	// OnComplete, if not nil, is called for each requirement after the requirement and all
 	// before it have finished, one call at a time in their order.
-	Done func(Pulled)
+	OnComplete func(Pulled)
 }
 
 // Pulled is the result of a requirement.
@@ -55,8 +55,8 @@ func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider
 	if ctx.Err() == nil && failed && o.FailFast {
 		for _, item := range items {
 			if item.Err != nil {
-				o.Ended(item)
-				o.Done(item)
+				o.OnFinish(item)
+				o.OnComplete(item)
 			}
 		}
 		return nil
@@ -70,25 +70,25 @@ func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider
 			<-turns[i].before
 		}
 		if item.Err == nil {
-			o.Begun(item.Requirement, item.Version)
+			o.OnStart(item.Requirement, item.Version)
 			item.Packages, item.Err = Release(ctx, src, sink, item.Requirement.Address, item.Version, o.Options)
 		}
-		o.Ended(item)
+		o.OnFinish(item)
 		return item, item.Err == nil || !o.FailFast
-	}, o.Done)
+	}, o.OnComplete)
 	return ctx.Err()
 }
 
 // complete sets defaults.
 func (o ManyOptions) complete() ManyOptions {
-	if o.Begun == nil {
-		o.Begun = func(provider.Requirement, provider.Version) {}
+	if o.OnStart == nil {
+		o.OnStart = func(provider.Requirement, provider.Version) {}
 	}
-	if o.Ended == nil {
-		o.Ended = func(Pulled) {}
+	if o.OnFinish == nil {
+		o.OnFinish = func(Pulled) {}
 	}
-	if o.Done == nil {
-		o.Done = func(Pulled) {}
+	if o.OnComplete == nil {
+		o.OnComplete = func(Pulled) {}
 	}
 	return o
 }

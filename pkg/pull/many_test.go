@@ -79,7 +79,7 @@ func pullMany(t *testing.T, src provider.Source, wanted []provider.Requirement, 
 		t.Fatal(err)
 	}
 	var all []pull.Pulled
-	o.Done, o.Platforms = func(p pull.Pulled) { all = append(all, p) }, []provider.Platform{haiku}
+	o.OnComplete, o.Platforms = func(p pull.Pulled) { all = append(all, p) }, []provider.Platform{haiku}
 	if err := pull.Many(t.Context(), src, sink, wanted, o); err != nil {
 		t.Fatal(err)
 	}
@@ -105,8 +105,8 @@ func TestManyInOrder(t *testing.T) {
 	wanted := append(requirements(t, names...), requirements(t, "acme/four")...)
 	var begun, ended atomic.Int32
 	results := pullMany(t, src, wanted, pull.ManyOptions{
-		Begun: func(provider.Requirement, provider.Version) { begun.Add(1) },
-		Ended: func(pull.Pulled) { ended.Add(1) },
+		OnStart:  func(provider.Requirement, provider.Version) { begun.Add(1) },
+		OnFinish: func(pull.Pulled) { ended.Add(1) },
 	})
 	if begun.Load() != 3 || ended.Load() != 4 {
 		t.Errorf("%d begun, %d ended", begun.Load(), ended.Load())

@@ -161,7 +161,7 @@ func (r *reader) defaultLogins() {
 			}
 			l.DockerFiles = []string{}
 			for _, file := range *content.Files {
-				l.DockerFiles = append(l.DockerFiles, beside(r.name, file))
+				l.DockerFiles = append(l.DockerFiles, resolveBeside(r.name, file))
 			}
 		}
 		if content.Helper != nil {
@@ -179,8 +179,8 @@ func (r *reader) helper(name string, at stricthcl.Position) string {
 	return name
 }
 
-// beside resolves a path relative to the directory of a file.
-func beside(file, path string) string {
+// resolveBeside resolves a path relative to the directory of a file.
+func resolveBeside(file, path string) string {
 	path = ResolvePath(filepath.Dir(file), path)
 	if absolute, err := filepath.Abs(path); err == nil {
 		return absolute

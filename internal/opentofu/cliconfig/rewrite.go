@@ -189,7 +189,7 @@ func (w *rewriter) printLogins(p *printer) {
 				}
 				var files []string
 				for _, literal := range literals(&ast.ObjectType{List: &ast.ObjectList{Items: []*ast.ObjectItem{i}}}, "docker_style_config_files") {
-					files = append(files, beside(b.file, textOf(literal.Token)))
+					files = append(files, resolveBeside(b.file, textOf(literal.Token)))
 				}
 				p.argument("docker_style_config_files", p.texts(files))
 			}

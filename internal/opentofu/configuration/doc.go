@@ -29,9 +29,9 @@ type Configuration struct {
 	// modules. Built-in providers, such as the provider of terraform_remote_state, are
 	// omitted.
 	Required []provider.Requirement
-	// NotLookedAt lists the modules whose requirements are unknown, in the order of
+	// Unread lists the modules whose requirements are unknown, in the order of
 	// their calls. It is empty if init has installed all modules.
-	NotLookedAt []Call
+	Unread []Call
 }
 
 // Requires reports whether the configuration requires a provider.

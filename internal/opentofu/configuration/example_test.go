@@ -41,7 +41,7 @@ module "network" {
 	for _, r := range c.Required {
 		fmt.Println(r)
 	}
-	for _, call := range c.NotLookedAt {
+	for _, call := range c.Unread {
 		fmt.Printf("%s was not looked at: %s\n", call.Address, call.Reason)
 	}
 	// Output:

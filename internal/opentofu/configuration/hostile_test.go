@@ -128,8 +128,8 @@ func TestHostileSources(t *testing.T) {
 			dir := t.TempDir()
 			write(t, filepath.Join(dir, "main.tf"), text)
 			c, err := configuration.Load(t.Context(), dir, configuration.Options{})
-			if err != nil || len(c.NotLookedAt) != 100 || !strings.Contains(c.NotLookedAt[0].Reason, test.want) || c.NotLookedAt[0].Source != "" {
-				t.Errorf("got %v, %v, want %s", c.NotLookedAt, err, test.want)
+			if err != nil || len(c.Unread) != 100 || !strings.Contains(c.Unread[0].Reason, test.want) || c.Unread[0].Source != "" {
+				t.Errorf("got %v, %v, want %s", c.Unread, err, test.want)
 			}
 		})
 	}
@@ -308,7 +308,7 @@ func TestOptions(t *testing.T) {
 				want = "registry.terraform.io/hashicorp/aws registry.terraform.io/hashicorp/random"
 			}
 			c, err := configuration.Load(t.Context(), dir, configuration.Options{DataDir: data, Terraform: terraform})
-			if got := addresses(c); got != want || err != nil || len(c.NotLookedAt) != 0 {
+			if got := addresses(c); got != want || err != nil || len(c.Unread) != 0 {
 				t.Errorf("%s, terraform %v: got %s, %v, want %s", data, terraform, got, err, want)
 			}
 		}

@@ -69,7 +69,7 @@ func load(ctx context.Context, dir string, o Options) (Configuration, error) {
 	w.visit(ctx, root, place{dir: dir, above: []string{dir}, scope: w.rootScope(ctx, dir, root)})
 
 	// 3. Collect the requirements.
-	c := Configuration{Required: w.requirements(), NotLookedAt: w.notLookedAt}
+	c := Configuration{Required: w.requirements(), Unread: w.unread}
 	if err := p.error(ctx); err != nil {
 		return Configuration{}, err
 	}
@@ -84,10 +84,10 @@ type walker struct {
 	modules map[string]*module
 	// required has the constraints of each provider. collected has the directories
 	// whose requirements were added.
-	required    map[provider.Address][]constraint
-	collected   map[string]bool
-	notLookedAt []Call
-	calls       int
+	required  map[provider.Address][]constraint
+	collected map[string]bool
+	unread    []Call
+	calls     int
 }
 
 // place is the position of a module in the tree of calls.
@@ -162,11 +162,11 @@ func (w *walker) follow(ctx context.Context, from place, c call, to place) {
 // locate returns the directory of a called module.
 func (w *walker) locate(from place, c call, to place) (place, bool) {
 	if path, ok := local(c.source); ok {
-		return w.beside(from, c, to, path)
+		return w.locateLocal(from, c, to, path)
 	}
 	rec, reason := w.installed.find(to.key, c)
 	if path, ok := local(rec.Source); ok && c.source == "" {
-		return w.beside(from, c, to, path)
+		return w.locateLocal(from, c, to, path)
 	}
 	if reason == "" {
 		var inside bool
@@ -182,12 +182,12 @@ func (w *walker) locate(from place, c call, to place) (place, bool) {
 	if c.unresolved != nil {
 		reason = c.unresolved.Error() + ", and " + reason
 	}
-	w.notLookedAt = append(w.notLookedAt, Call{Address: to.address, Source: c.source, Position: c.at, Reason: reason})
+	w.unread = append(w.unread, Call{Address: to.address, Source: c.source, Position: c.at, Reason: reason})
 	return to, false
 }
 
-// beside returns the directory of a module that is local to its caller.
-func (w *walker) beside(from place, c call, to place, path string) (place, bool) {
+// locateLocal returns the directory of a module that is local to its caller.
+func (w *walker) locateLocal(from place, c call, to place, path string) (place, bool) {
 	to.whole, to.dir = from.whole, filepath.Join(from.dir, filepath.FromSlash(path))
 	base, inside := w.installed.root, true
 	if to.whole != "" {

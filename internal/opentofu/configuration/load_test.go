@@ -60,7 +60,7 @@ func describe(dir string, o configuration.Options) string {
 	for _, r := range c.Required {
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(r.Address.String()+" "+r.Constraint.String()))
 	}
-	for _, call := range c.NotLookedAt {
+	for _, call := range c.Unread {
 		fmt.Fprintf(&b, "not looked at: %s\n", call)
 	}
 	text := strings.ReplaceAll(b.String(), dir+string(filepath.Separator), "")
