@@ -142,7 +142,7 @@ dead: $(DEADCODE) ## check that all functions are reachable from the program
 prose: $(VALE) ## check the language of the documentation, the help texts, and the Go comments
 	@awk '/^```text/ { help = 1; print ""; next } /^```/ { help = 0 } help' docs/cli.md > bin/help.txt
 	"$(CURDIR)/$(VALE)" --minAlertLevel=error --output=line $$(git ls-files '*.md' '*.go' ':!:e2e/prose/testdata') bin/help.txt
-	VALE="$(CURDIR)/$(VALE)" $(GO) test -C e2e -tags prose ./prose
+	VALE="$(CURDIR)/$(VALE)" $(GO) test -C e2e -tags prose -count=1 ./prose
 
 .PHONY: cross
 cross: ## build and vet code and tests for Linux, macOS, and Windows; make distribution builds all six platforms
