@@ -38,8 +38,8 @@ func (j job) exec(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestTerraformInstallsFromOCI checks that Terraform installs and applies providers of
-// its own registry and of OpenTofu's registry.
+// TestTerraformInstallsFromOCI checks that Terraform installs and applies providers from
+// registry.terraform.io and from registry.opentofu.org.
 func TestTerraformInstallsFromOCI(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

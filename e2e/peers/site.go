@@ -91,7 +91,7 @@ func (s *site) ours(dir string, args ...string) command {
 	}
 }
 
-// fill mirrors a provider to the registry, unless it is already there.
+// fill mirrors a provider to the registry, unless the registry has it.
 func (s *site) fill(ctx context.Context, typ, to string) error {
 	if s.filled[to] {
 		return nil

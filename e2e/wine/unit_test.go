@@ -25,7 +25,7 @@ var scripts = []string{
 }
 
 // TestUnit runs the unit tests and compares failed and skipped tests with known.txt. An
-// unlisted test is an error, and so is a listed test that passes or no longer exists.
+// unlisted test is an error. A listed test that passes or no longer exists is also an error.
 //
 // Wine itself fails occasionally, for example with "Internal error" when it starts a
 // program. Therefore, packages with unexpected failures are run once more.

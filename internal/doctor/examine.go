@@ -65,7 +65,7 @@ type examination struct {
 }
 
 // Examine follows a provider from the configuration to the zip, as far as possible.
-// Problems are findings. The error is that of ctx.
+// Problems are findings. If ctx is canceled, it returns the cause.
 func Examine(ctx context.Context, o Options) (Report, error) {
 	e := &examination{Options: o, report: Facts(o.Files)}
 	if o.Template != nil && o.Wanted.Address == (provider.Address{}) {

@@ -75,7 +75,7 @@ func (o *Report) Decided(d approval.Decision) {
 	o.done(i, text+detailed(details))
 }
 
-// pendingTagNote explains why a pending tag was not deleted, and what that means.
+// pendingTagNote explains why a pending tag was not deleted, and the consequence.
 func pendingTagNote(r approval.Result) string {
 	tag := artifact.PendingTag(r.Version)
 	switch {

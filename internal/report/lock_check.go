@@ -42,7 +42,7 @@ type lockCheckSummary struct {
 	Files     int      `json:"files"`
 	Providers int      `json:"providers"`
 	Platforms []string `json:"platforms"`
-	// UnknownHashes and UncheckedZips are the sums of those of the items.
+	// UnknownHashes and UncheckedZips are the totals of all items.
 	UnknownHashes int `json:"unknown_hashes"`
 	UncheckedZips int `json:"unchecked_zips,omitempty"`
 	findingCounts

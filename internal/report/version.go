@@ -4,11 +4,11 @@ import (
 	"fmt"
 )
 
-// Build is what a program was built of. What the build does not tell is left out.
+// Build describes how the program was built. Unknown values are omitted.
 type Build struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
-	// Modified tells that the sources were not those of the commit.
+	// Modified reports whether the sources differed from the commit.
 	Modified bool `json:"modified,omitempty"`
 	// Date is when the commit was made.
 	Date     string `json:"date,omitempty"`

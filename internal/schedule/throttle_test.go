@@ -218,7 +218,7 @@ func TestAlone(t *testing.T) {
 }
 
 // TestAloneGivesUp checks that other requests continue if a waiter for an exclusive
-// slot gives up.
+// slot is canceled.
 func TestAloneGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -53,7 +53,7 @@ func (t Tags) Undecided() []provider.Version { return t.withoutDenied(t.Pending(
 // Tagged returns the versions that OpenTofu sees, denied or not.
 func (t Tags) Tagged() []provider.Version { return t.versions("") }
 
-// Denied returns the denied versions. The tag of a denial denies its version whatever it
+// Denied returns the denied versions. The tag of a denial denies its version, regardless of what it
 // points to.
 func (t Tags) Denied() []provider.Version { return t.versions(deniedPrefix) }
 

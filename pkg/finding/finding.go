@@ -44,7 +44,7 @@ type Subject struct {
 }
 
 // Remedy describes how to fix a problem. If it has both a hint and a command, the hint
-// says when or how to run the command.
+// explains when or how to run the command.
 type Remedy struct {
 	// Hint is prose. It can end with lines to write into a file, after a colon.
 	Hint string `json:"hint,omitempty"`

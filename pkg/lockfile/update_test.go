@@ -272,7 +272,7 @@ const (
 // rounds is the number of providers that each process adds.
 const rounds = 10
 
-// TestWork adds providers. It runs in the child processes, and also as a test of its own.
+// TestWork adds providers. It runs in the child processes, and also as a separate test.
 func TestWork(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv(envPath)

@@ -85,7 +85,7 @@ type CopyResult struct {
 	Blobs, Mounted int
 	Bytes          int64
 	// Referrers counts the referrers of the release and its packages, including those that
-	// already existed. Attached lists the titles, or else the types, of the ones that didn't,
+	// already existed. Attached lists the titles or, without titles, the types of the ones that didn't,
 	// sorted.
 	Referrers int
 	Attached  []string

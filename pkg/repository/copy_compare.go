@@ -14,8 +14,8 @@ import (
 type Difference struct {
 	// Conflicts describes platforms with different zips, or with more than one zip.
 	Conflicts []string
-	// Gains tells of platforms that the tag lacks, or has lost or damaged, and Repairs of
-	// the latter alone.
+	// Gains reports that the release adds platforms, or restores lost or damaged ones.
+	// Repairs reports only the latter.
 	Gains, Repairs bool
 	// Documents reports that the release has documents, by name, that the tag lacks.
 	Documents bool

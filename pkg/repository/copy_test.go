@@ -30,7 +30,7 @@ func TestCopy(t *testing.T) {
 	eachDirection(t, func(t *testing.T, from, to *end) {
 		index := from.fill(t)
 		done := from.wantCopied(t, to, repository.CopyOptions{})
-		// The blobs are two zips, the sums, the signature, the keys, one SBOM for both
+		// The blobs are two zips, the checksums, the signature, the keys, one SBOM for both
 		// packages, the config, and the documents of four referrers.
 		var size int64
 		for _, text := range []string{twoZips[haiku], twoZips[plan9], "sums", "signature", "keys", `{"spdxVersion":"SPDX-2.3"}`, "{}", "of a referrer"} {
@@ -223,8 +223,9 @@ func TestCopyRequests(t *testing.T) {
 				got[k] = n
 			}
 		}
-		// Each end is asked for the index and two manifests. The target is asked for
-		// seven blobs, and the source for the referrers of three manifests.
+		// Each end receives requests for the index and two manifests. The target also
+		// receives requests for seven blobs, and the source for the referrers of three
+		// manifests.
 		want := map[registrytest.Kind]int{registrytest.ManifestGet: 3, registrytest.BlobHead: 7}
 		if e == from {
 			want = map[registrytest.Kind]int{registrytest.ManifestGet: 3, registrytest.Referrers: 3}

@@ -50,7 +50,7 @@ func TestUntag(t *testing.T) {
 	})
 }
 
-// errTrouble stands for an inconclusive response.
+// errTrouble represents an inconclusive response.
 var errTrouble = errors.New("500")
 
 // TestUntagRefused checks that DeleteTag determines whether the tag still exists,

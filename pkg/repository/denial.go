@@ -79,7 +79,7 @@ func CheckDeniedNow(ctx context.Context, repo Reader, v provider.Version) error 
 
 // ReadDenial reads why a version is denied, and reports whether the tag of the denial
 // exists. A damaged manifest denies the version, too. If the reason is lost or damaged, the
-// record says so; an error means that the repository could not be read.
+// record states this. An error means that the repository could not be read.
 func ReadDenial(ctx context.Context, repo Reader, v provider.Version) (r DenialRecord, exists bool, err error) {
 	i, err := Inspect(ctx, repo, artifact.DeniedTag(v), DepthIndex)
 	switch {

@@ -25,7 +25,7 @@ import (
 const publicAddress = "192.0.2.1"
 
 // realmServer is a registry whose challenges name a configurable token service. The
-// client's connections to all addresses lead to this server.
+// client connects to this server for all addresses.
 type realmServer struct {
 	*registrytest.Registry
 	host, port string

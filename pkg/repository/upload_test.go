@@ -220,7 +220,7 @@ func TestRestOfWrongContent(t *testing.T) {
 }
 
 // TestUploadStaysAtTheRegistry checks that no content is sent if a registry's response
-// or redirect leads to another host.
+// or redirect refers to another host.
 func TestUploadStaysAtTheRegistry(t *testing.T) {
 	t.Parallel()
 	for name, lead := range map[string]func(http.ResponseWriter, *http.Request, string){

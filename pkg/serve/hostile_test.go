@@ -190,7 +190,7 @@ func (w *world) pushHostile(t *testing.T, text string, by *key) digest.Digest {
 	return bom.Digest
 }
 
-// refer attaches a document, and then gives it a name that tofu-oci would not write.
+// refer attaches a document, and then sets a name that tofu-oci would not write.
 func (w *world) refer(t *testing.T, name string, to ocispec.Descriptor) {
 	t.Helper()
 	calm := artifact.NewDocument("calm.intoto.jsonl", artifact.MediaTypeInToto, []byte("{}"))

@@ -23,7 +23,7 @@ func before(t *testing.T, first *world) func(*serve.Options) {
 	return func(o *serve.Options) { o.From = append([]template.Template{parsed(t, first.template)}, o.From...) }
 }
 
-// unchanged checks that nothing of a version was pulled.
+// unchanged checks that no part of a version was pulled.
 func (t *pullThroughWorld) unchanged(tb testing.TB, version string) {
 	tb.Helper()
 	t.checkAbsent(tb, version)

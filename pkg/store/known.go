@@ -34,7 +34,7 @@ type Known struct {
 	Evidence json.RawMessage `json:"evidence,omitempty"`
 }
 
-// Known returns the zips that were recorded for a package, latest first. The store may not have
+// Known returns the zips that were recorded for a package, latest first. The store might not have
 // them any more.
 func (s *Store) Known(name string) []Known {
 	if s == nil {

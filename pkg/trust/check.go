@@ -211,7 +211,7 @@ func checkNumbers(data []byte) error {
 	for range maxPackets {
 		opaque, err := reader.Next()
 		if err != nil {
-			return nil //nolint:nilerr // the reader of keys says what is wrong with them
+			return nil //nolint:nilerr // the reader of keys reports their problems
 		}
 		p, err := opaque.Parse()
 		if err != nil {

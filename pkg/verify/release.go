@@ -44,7 +44,7 @@ func (a *verification) checked() Checked {
 	return Checked{a.address, a.version, provider.Stored{Repository: a.repo.String(), Tag: artifact.Tag(a.version), Digest: a.digest}, a.verdict, a.counts}
 }
 
-// about returns a reporter of findings about a platform. The zero value stands for the
+// about returns a reporter of findings about a platform. The zero value represents the
 // whole release.
 func (a *verification) about(platform provider.Platform) reporter { return reporter{a, platform} }
 

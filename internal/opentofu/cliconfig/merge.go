@@ -110,7 +110,7 @@ func appended(text, block string) string {
 	return text + "\n\n" + block
 }
 
-// isWritten reports whether the text of a block is what MirrorBlock writes.
+// isWritten reports whether MirrorBlock wrote the text of a block.
 func isWritten(i Installation, text string) bool {
 	if len(i.Methods) == 0 {
 		return false

@@ -82,7 +82,7 @@ func packageNames(a provider.Address) string {
 	return fmt.Sprintf("terraform-provider-%s_VERSION_OS_ARCH.zip", a.Type)
 }
 
-// candidate is a file to inspect. Named files were specified by the caller. Files beside them can
+// candidate is a file to inspect. Named files were specified by the caller. Other files in the same directory can
 // only be documents.
 type candidate struct {
 	dirFile

@@ -58,12 +58,12 @@ func ExampleSource_Release_errors() {
 		_, err = src.Release(ctx, wanted.Address, version)
 		switch {
 		case errors.Is(err, provider.ErrVersionNotFound):
-			fmt.Println(text, "is no version of it")
+			fmt.Println(text, "is not a version of this provider")
 		case errors.Is(err, provider.ErrProviderNotFound):
-			fmt.Println(text, "is no provider of this registry")
+			fmt.Println(text, "is not a provider of this registry")
 		}
 	}
 	// Output:
-	// acme/rocket@9.9.9 is no version of it
-	// acme/sled@1.0.0 is no provider of this registry
+	// acme/rocket@9.9.9 is not a version of this provider
+	// acme/sled@1.0.0 is not a provider of this registry
 }

@@ -8,7 +8,7 @@ import (
 
 const tokenPrefix = "TF_TOKEN_"
 
-// Token is a bearer token. The zero value is no token.
+// Token is a bearer token. The zero value means that there is no token.
 type Token struct {
 	Value string
 	// From is the origin of the token, for error messages of registries that reject it. It can be
