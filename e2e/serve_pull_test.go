@@ -39,7 +39,7 @@ func TestPullThrough(t *testing.T) {
 			})
 		}
 		group.Wait()
-		waitFor(t, log, "brought a release")
+		waitFor(t, log, "mirrored a release")
 		if n := origin.Requests()[origintest.Zip]; n != len(world.release.Archives) {
 			t.Errorf("%s: %d zips were fetched, want %d", name, n, len(world.release.Archives))
 		}
@@ -69,7 +69,7 @@ func TestPullThroughRegistry(t *testing.T) {
 			t.Errorf("it does not say that the signature was checked:\n%s", said)
 		}
 	}
-	waitFor(t, log, "brought a release")
+	waitFor(t, log, "mirrored a release")
 	run(t, programs.tofuOCI, "verify", "hashicorp/time", "--from", repository, "--deep", "--ca-file", world.caFile)
 }
 
