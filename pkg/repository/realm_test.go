@@ -219,8 +219,8 @@ func TestNoTLSWithoutALogin(t *testing.T) {
 	}
 }
 
-// TestTokenServiceOutOfReach checks that the error names the token service and not its
-// internal placeholder.
+// TestTokenServiceOutOfReach checks that the error names the token service and contains
+// no URL fragment.
 func TestTokenServiceOutOfReach(t *testing.T) {
 	t.Parallel()
 	s := newRealmServer(t, false)
