@@ -60,7 +60,7 @@ func TestTakeover(t *testing.T) {
 	if said := tofuOCI(0, "list", "acme/drill", "--from", pinned); strings.TrimSpace(said) != "1.0.0" {
 		t.Errorf("the pinned mirror holds\n%s", said)
 	}
-	if said := tofuOCI(0, "mirror", "acme/drill", "--to", unpinned); !strings.Contains(said, "the key has changed: 1.0.0") {
+	if said := tofuOCI(0, "mirror", "acme/drill", "--to", unpinned); !strings.Contains(said, "the key has changed: the existing version 1.0.0") {
 		t.Errorf("the unpinned mirror says\n%s", said)
 	}
 	tofuOCI(4, "trust", "check", "acme/drill", "--from", unpinned, "--trust", pins)

@@ -60,7 +60,7 @@ type Options struct {
 
 // ErrTemplate is returned if the repositories of a template can't be listed, because a
 // repository does not determine the address.
-var ErrTemplate = provider.Errorf(provider.Misuse, "the template has more than text and variables")
+var ErrTemplate = provider.Errorf(provider.Misuse, "the template contains more than text and variables")
 
 // List returns the providers in the repositories of a template. It returns [ErrTemplate],
 // an error of Names, the error of a canceled context, an error of the file system if the
@@ -72,7 +72,7 @@ func List(ctx context.Context, t template.Template, o Options) (Listing, error) 
 		return named(t, o.Named), nil
 	}
 	if !t.Invertible() {
-		return Listing{}, fmt.Errorf("which providers %q is for cannot be found out: %w", t.Redacted(), ErrTemplate)
+		return Listing{}, fmt.Errorf("listing the providers of %q: %w", t.Redacted(), ErrTemplate)
 	}
 	refs, err := references(ctx, t, o)
 	if err != nil {

@@ -55,14 +55,14 @@ func ReadSources(name string, stdin io.Reader) ([]Source, error) {
 	var all []Source
 	err = eachLine(name, data, func(place, line string) error {
 		if flag := flagIn(line); flag != "" {
-			return fmt.Errorf("a line is one PROVIDER and has no flags: write %s on the command line, where it applies to every PROVIDER", flag)
+			return fmt.Errorf("a line is one PROVIDER without flags; use %s on the command line, where it applies to every PROVIDER", flag)
 		}
 		r, err := provider.ParseRequirement(line)
 		all = append(all, Source{place, r})
 		return err
 	})
 	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("%s names no PROVIDER: write one a line, such as hashicorp/null", name)
+		err = fmt.Errorf("%s contains no PROVIDER; write one per line, such as hashicorp/null", name)
 	}
 	if err != nil {
 		return nil, err

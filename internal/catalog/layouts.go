@@ -33,7 +33,7 @@ func layouts(ctx context.Context, t template.Template) ([]template.Reference, er
 		err = fmt.Errorf("%w: %w", repository.ErrNoLayout, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("looking for image layouts of %s: %w", t.Redacted(), err)
+		return nil, fmt.Errorf("searching for image layouts of %s: %w", t.Redacted(), err)
 	}
 	var found []template.Reference
 	for _, dir := range dirs {
@@ -105,7 +105,7 @@ func subdirectories(ctx context.Context, dir string, left *int) ([]string, error
 			}
 		}
 		if *left -= len(entries); *left < 0 {
-			return nil, fmt.Errorf("there are more than %d files and directories", maxEntries)
+			return nil, fmt.Errorf("more than %d files and directories", maxEntries)
 		}
 		err = cmp.Or(ctx.Err(), err)
 	}

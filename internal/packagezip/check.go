@@ -34,11 +34,11 @@ func Check(zip io.ReaderAt, size int64, typ string, p provider.Platform) (Report
 	// 1. Check the archive.
 	archive, err := Open(section, size)
 	if err != nil {
-		return Report{}, src.blame(err)
+		return Report{}, src.attribute(err)
 	}
 	files, err := list(section, size)
 	if err != nil {
-		return Report{}, src.blame(err)
+		return Report{}, src.attribute(err)
 	}
 
 	// 2. Find the executable.
@@ -48,14 +48,14 @@ func Check(zip io.ReaderAt, size int64, typ string, p provider.Platform) (Report
 	}
 	report := Report{Executable: name}
 	if len(others) > 0 {
-		report.warn("OpenTofu launches %q, the first in lexical order, and never %s", name, enumerate(others))
+		report.warn("OpenTofu starts %q, the first in lexical order, and never %s", name, enumerate(others))
 	}
 
 	// 3. Check the executable.
 	file := find(files, name)
 	start, err := startOf(file)
 	if err != nil {
-		return report, src.blame(fmt.Errorf("reading %q: %w", name, err))
+		return report, src.attribute(fmt.Errorf("reading %q: %w", name, err))
 	}
 	e := candidate{name: name, platform: p, report: &report}
 	e.checkMode(file)

@@ -29,9 +29,9 @@ func (s *source) ReadAt(p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// blame returns the read error of the source, if any, or err as a problem of the
+// attribute returns the read error of the source, if any, or err as a problem of the
 // package.
-func (s *source) blame(err error) error {
+func (s *source) attribute(err error) error {
 	if s.err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (e *candidate) checkMode(file *zip.File) {
 	case e.platform.OS == windows:
 		// Without a Unix mode, the name decides.
 	case !hasUnixMode(file.CreatorVersion, file.ExternalAttrs):
-		e.warn("has no Unix mode, the archive may be made on Windows; OpenTofu installs it as a file that is not executable")
+		e.warn("has no Unix mode, because the archive was probably created on Windows; OpenTofu installs it as a file that is not executable")
 	case file.Mode()&0o111 == 0:
 		e.refuse("is not executable (mode %04o); OpenTofu would install it and fail to start it", file.Mode().Perm())
 	}
@@ -47,7 +47,7 @@ func (e *candidate) checkContent(start []byte) {
 	// On Unix, both kinds of scripts can be started. On Windows, the extension matters.
 	isBatch := e.platform.OS == windows && slices.Contains([]string{".bat", ".cmd"}, strings.ToLower(path.Ext(e.name)))
 	if e.platform.OS == windows && !isBatch && !strings.EqualFold(path.Ext(e.name), ".exe") {
-		e.warn("does not end in .exe, and Windows starts no program without that")
+		e.warn("does not end in .exe, which Windows requires for programs")
 	}
 	found, isBinary := identify(start)
 	switch {
@@ -69,7 +69,7 @@ func (e *candidate) checkScript(start []byte) {
 	case e.platform.OS == windows:
 		e.warn("is a script with #!, which Windows does not start")
 	case bytes.HasSuffix(line, []byte("\r")):
-		e.warn("has a first line that ends as on Windows: the carriage return becomes part of the interpreter's name")
+		e.warn("has a Windows line ending in its first line, so the name of the interpreter contains a carriage return")
 	}
 }
 
@@ -78,7 +78,7 @@ func (e *candidate) checkBinary(found program) {
 	want, isKnown := formats[e.platform.OS]
 	switch {
 	case !isKnown:
-		e.warn("is %s; which binaries %s starts is not known here", found, e.platform.OS)
+		e.warn("is %s; the binary format of %s is unknown", found, e.platform.OS)
 		return
 	case found.format != want:
 		e.refuse("is %s; %s needs %s", found, e.platform, want)
@@ -95,7 +95,7 @@ func (e *candidate) checkBinary(found program) {
 	case e.platform.Arch == "all": // used by goreleaser for universal binaries
 		e.warn("is %s, but no client uses the platform %s; publish the zip once for each architecture, such as %s_arm64", found, e.platform, e.platform.OS)
 	case !slices.Contains(knownArchs(want), e.platform.Arch):
-		e.warn("is %s; what binaries for %s look like is not known here", found, e.platform)
+		e.warn("is %s; the architecture of %s is unknown", found, e.platform)
 	default:
 		e.refuse("is %s, not for %s", found, e.platform.Arch)
 	}

@@ -31,9 +31,9 @@ func nearMiss(typ, name string) string {
 		// At the top level, it would be recognized.
 		return "is in a directory"
 	case isNamed(strings.ToLower(typ), strings.ToLower(base)):
-		return "differs in upper and lower case"
+		return "differs in case"
 	case strings.HasPrefix(strings.ToLower(base), executablePrefix):
-		return "is for another provider type"
+		return "is for a different provider type"
 	}
 	return ""
 }

@@ -23,7 +23,7 @@ func TestCheckRefusesArchives(t *testing.T) {
 		want []string
 	}{
 		{"no zip", []byte("hello"), []string{"not a valid zip file"}},
-		{"cut short", good[:len(good)-10], []string{"not a valid zip file"}},
+		{"truncated", good[:len(good)-10], []string{"not a valid zip file"}},
 		{"empty", packageOf(t), []string{"is empty"}},
 		{"broken rules", packageOf(t, file{name: "../a"}, file{name: "b:c"}, file{name: "terraform-provider-x"}), []string{`"../a" has`, `"b:c" has`}},
 		{"corrupt content", corrupt, []string{`reading "terraform-provider-x": flate: corrupt input`}},

@@ -64,7 +64,7 @@ func TestCheck(t *testing.T) {
 		{"a script", "linux_amd64", []file{{name: name, content: "#!/usr/bin/env python3\n"}, {name: "lib/x.py"}}, name, nil, nil},
 		{"a script of one line", "darwin_arm64", []file{{name: name, content: "#!/bin/true"}}, name, nil, nil},
 		{"several", "linux_amd64", []file{{name: name + "_v2", content: linux}, {name: name + ".sig", content: "text"}, {name: name + "_v10", content: linux}}, name + ".sig", nil, []string{
-			`launches "terraform-provider-x.sig", the first in lexical order, and never "terraform-provider-x_v10", "terraform-provider-x_v2"`,
+			`starts "terraform-provider-x.sig", the first in lexical order, and never "terraform-provider-x_v10", "terraform-provider-x_v2"`,
 			"neither a binary nor a script with #!",
 		}},
 		{"text", "linux_amd64", []file{{name: name, content: "echo hello\n"}}, name, nil, []string{"neither a binary nor a script with #!"}},
@@ -107,12 +107,12 @@ func TestCheckFindsNoExecutable(t *testing.T) {
 	}{
 		{"unrelated files", []string{"README.md", "x", "terraform-provider/x"}, ""},
 		{"in a directory", []string{"bin/terraform-provider-x_v1"}, `; "bin/terraform-provider-x_v1" is in a directory`},
-		{"other case", []string{"Terraform-Provider-X.exe"}, `; "Terraform-Provider-X.exe" differs in upper and lower case`},
-		{"other types", []string{"terraform-provider-x-y", "terraform-provider-xy_v1"}, `; "terraform-provider-x-y" is for another provider type; "terraform-provider-xy_v1" is for another provider type`},
+		{"other case", []string{"Terraform-Provider-X.exe"}, `; "Terraform-Provider-X.exe" differs in case`},
+		{"other types", []string{"terraform-provider-x-y", "terraform-provider-xy_v1"}, `; "terraform-provider-x-y" is for a different provider type; "terraform-provider-xy_v1" is for a different provider type`},
 		{"a directory of that name", []string{"terraform-provider-x/"}, ""},
 		{
 			"many", []string{"terraform-provider-a", "terraform-provider-b", "terraform-provider-c", "terraform-provider-d", "terraform-provider-e", "terraform-provider-f"},
-			`; "terraform-provider-a" is for another provider type; "terraform-provider-b" is for another provider type; "terraform-provider-c" is for another provider type; "terraform-provider-d" is for another provider type; "terraform-provider-e" is for another provider type`,
+			`; "terraform-provider-a" is for a different provider type; "terraform-provider-b" is for a different provider type; "terraform-provider-c" is for a different provider type; "terraform-provider-d" is for a different provider type; "terraform-provider-e" is for a different provider type`,
 		},
 	}
 	for _, test := range tests {

@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	// pieceSize is large enough to make the overhead per piece negligible.
-	pieceSize = 256 << 10
-	// pieces is the number of pieces between decompression and the sink.
-	pieces = 4
+	// chunkSize is large enough to make the overhead per chunk negligible.
+	chunkSize = 256 << 10
+	// chunks is the number of chunks between decompression and the sink.
+	chunks = 4
 )
 
 // sink receives the contents of an archive, entry by entry. All methods except finish
@@ -25,7 +25,7 @@ type sink interface {
 
 // consume runs walk, which decompresses an archive, concurrently with the sink.
 func consume(ctx context.Context, to sink, walk func(visitor) ([]entry, error)) (Contents, error) {
-	b := newBelt(to)
+	b := newPipeline(to)
 	entries, err := walk(b.visit)
 	if problem := b.close(); err == nil {
 		err = problem
@@ -39,26 +39,26 @@ func consume(ctx context.Context, to sink, walk func(visitor) ([]entry, error)) 
 	return to.contents(), nil
 }
 
-// piece is a part of an entry's content.
-type piece struct {
+// chunk is a part of an entry's content.
+type chunk struct {
 	name        string
 	data        []byte
 	first, last bool
 }
 
-// belt is a pipeline that transfers pieces to a sink.
-type belt struct {
+// pipeline transfers chunks to a sink.
+type pipeline struct {
 	free chan []byte
-	full chan piece
+	full chan chunk
 	// ended is closed when the sink is no longer called. Then err is the error of the
 	// sink.
 	ended chan struct{}
 	err   error
 }
 
-func newBelt(to sink) *belt {
-	b := &belt{free: make(chan []byte, pieces), full: make(chan piece, pieces), ended: make(chan struct{})}
-	for range pieces {
+func newPipeline(to sink) *pipeline {
+	b := &pipeline{free: make(chan []byte, chunks), full: make(chan chunk, chunks), ended: make(chan struct{})}
+	for range chunks {
 		b.free <- nil
 	}
 	go func() {
@@ -73,7 +73,7 @@ func newBelt(to sink) *belt {
 	return b
 }
 
-func deliver(to sink, p piece) error {
+func deliver(to sink, p chunk) error {
 	if p.first {
 		if err := to.begin(p.name); err != nil {
 			return err
@@ -91,10 +91,10 @@ func deliver(to sink, p piece) error {
 }
 
 // visit is a [visitor]. It returns errors of reading the content, and errors of the
-// sink, possibly for an earlier piece.
-func (b *belt) visit(name string, content io.Reader) error {
+// sink, possibly for an earlier chunk.
+func (b *pipeline) visit(name string, content io.Reader) error {
 	for first := true; ; first = false {
-		buffer, err := b.room()
+		buffer, err := b.freeBuffer()
 		if err != nil {
 			return err
 		}
@@ -103,28 +103,28 @@ func (b *belt) visit(name string, content io.Reader) error {
 			return err
 		}
 		// The channel has space for each buffer, so this never blocks.
-		b.full <- piece{name: name, data: buffer[:n], first: first, last: err == io.EOF}
+		b.full <- chunk{name: name, data: buffer[:n], first: first, last: err == io.EOF}
 		if err == io.EOF {
 			return nil
 		}
 	}
 }
 
-// room waits for a free buffer.
-func (b *belt) room() ([]byte, error) {
+// freeBuffer waits for a free buffer.
+func (b *pipeline) freeBuffer() ([]byte, error) {
 	select {
 	case <-b.ended:
 		return nil, b.err
 	case buffer := <-b.free:
 		if buffer == nil {
-			return make([]byte, pieceSize), nil
+			return make([]byte, chunkSize), nil
 		}
 		return buffer[:cap(buffer)], nil
 	}
 }
 
-// close waits until the sink has processed all pieces.
-func (b *belt) close() error {
+// close waits until the sink has processed all chunks.
+func (b *pipeline) close() error {
 	close(b.full)
 	<-b.ended
 	return b.err

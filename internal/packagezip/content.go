@@ -70,7 +70,7 @@ func (in *input) short(name string) error {
 	if err := in.failure(); err != nil {
 		return err
 	}
-	return entryError(name, "is cut short")
+	return entryError(name, "is truncated")
 }
 
 // content reads the content of an entry. It returns an error if the content exceeds the
@@ -118,9 +118,9 @@ func (c *content) Read(p []byte) (int, error) {
 		return n, failure
 	}
 	if c.in.err == io.EOF && c.in.buffer.Buffered() == 0 {
-		return n, entryError(c.name, "has a content that is cut short")
+		return n, entryError(c.name, "has truncated content")
 	}
-	return n, entryError(c.name, "has a damaged content: %v", err)
+	return n, entryError(c.name, "has damaged content: %v", err)
 }
 
 // packed returns the compressed size read so far.
@@ -136,11 +136,11 @@ func (c *content) problem(want header) error {
 	}
 	switch packed := c.packed(); {
 	case c.size != want.size:
-		return entryError(c.name, "has %d bytes, and declares %d", c.size, want.size)
+		return entryError(c.name, "has %d bytes, but declares %d", c.size, want.size)
 	case packed != want.packed:
-		return entryError(c.name, "has %d compressed bytes, and declares %d", packed, want.packed)
+		return entryError(c.name, "has %d compressed bytes, but declares %d", packed, want.packed)
 	case c.crc != want.crc:
-		return entryError(c.name, "has a content with another CRC-32 than declared")
+		return entryError(c.name, "has content that does not match its CRC-32")
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ const (
 )
 
 // errDirectory is the error for a central directory that is too large.
-var errDirectory = archiveError("has a directory of more than %d bytes", maxDirectory)
+var errDirectory = archiveError("has a central directory that exceeds %d bytes", maxDirectory)
 
 // ending is the content of the records after the central directory.
 type ending struct {
@@ -57,7 +57,7 @@ func locate(window []byte, size int64) (ending, error) {
 		records := le.Uint64(wide[32:])
 		if !fits(e.records, math.MaxUint16, records) || !fits(length, math.MaxUint32, le.Uint64(wide[40:])) ||
 			!fits(start, math.MaxUint32, le.Uint64(wide[48:])) {
-			return ending{}, archiveError("has two end records that disagree")
+			return ending{}, archiveError("has two different end records")
 		}
 		e.records, e.modulo = records, false
 		length, start = le.Uint64(wide[40:]), le.Uint64(wide[48:])
@@ -66,7 +66,7 @@ func locate(window []byte, size int64) (ending, error) {
 		return ending{}, errDirectory
 	}
 	if start > math.MaxInt64 || e.end-int64(length) < int64(start) {
-		return ending{}, archiveError("has its directory elsewhere than its end record says")
+		return ending{}, archiveError("has no central directory at the offset in its end record")
 	}
 	e.start = e.end - int64(length)
 	e.base = e.start - int64(start)
@@ -116,7 +116,7 @@ func parseDirectory(b []byte, end ending, limits limits) ([]entry, error) {
 		}
 		e.offset += end.base
 		if e.offset < 0 || e.offset >= end.start {
-			return nil, entryError(e.name, "has an offset outside of the archive's contents")
+			return nil, entryError(e.name, "has an offset outside the contents of the archive")
 		}
 		entries = append(entries, e)
 		b = b[length:]
@@ -124,7 +124,7 @@ func parseDirectory(b []byte, end ending, limits limits) ([]entry, error) {
 	listed := uint64(len(entries))
 	// Old archivers store the number of entries modulo 65,536.
 	if listed != end.records && (!end.modulo || listed%(1<<16) != end.records) {
-		return nil, archiveError("lists %d entries, and its end record says %d", listed, end.records)
+		return nil, archiveError("lists %d entries, but its end record states %d", listed, end.records)
 	}
 	return entries, nil
 }

@@ -53,7 +53,7 @@ func readELF(start []byte) program {
 	found := program{format: elfFormat}
 	header := part(start, 0, elfMachine+2)
 	if header == nil {
-		found.defect = "ends within its ELF header"
+		found.defect = "has a truncated ELF header"
 		return found
 	}
 	target := elfTarget{class: elf.Class(header[elf.EI_CLASS]), data: elf.Data(header[elf.EI_DATA])}
@@ -70,7 +70,7 @@ func readELF(start []byte) program {
 	found.systems = elfSystems[elf.OSABI(header[elf.EI_OSABI])]
 	// Position-independent executables have the type of shared objects.
 	if kind := elf.Type(order.Uint16(header[elfType:])); kind != elf.ET_EXEC && kind != elf.ET_DYN {
-		found.defect = fmt.Sprintf("is an ELF file of type %v, which is no executable", kind)
+		found.defect = fmt.Sprintf("is an ELF file of type %v, not an executable", kind)
 	}
 	return found
 }

@@ -24,10 +24,10 @@ func OpenFile(ctx context.Context, path string) (*os.File, int64, error) {
 		return nil, 0, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, 0, fmt.Errorf("%s is no file", path)
+		return nil, 0, fmt.Errorf("%s is not a regular file", path)
 	}
 	if info.Size() > artifact.MaxZipSize {
-		return nil, 0, fmt.Errorf("%s has %d bytes, more than a package may have, which is %d", path, info.Size(), int64(artifact.MaxZipSize))
+		return nil, 0, fmt.Errorf("%s has %d bytes; a package must not exceed %d bytes", path, info.Size(), int64(artifact.MaxZipSize))
 	}
 	f, err := os.Open(filepath.Clean(path))
 	return f, info.Size(), err

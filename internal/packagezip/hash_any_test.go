@@ -78,7 +78,7 @@ func TestHashAnyFails(t *testing.T) {
 		"breaks off":       {&opener{data: streamable, fail: map[int]error{1: broken}}, t.TempDir(), isBroken},
 		"not opened again": {&opener{data: b.Bytes(), refuse: map[int]error{2: broken}}, t.TempDir(), isBroken},
 		"breaks off then":  {&opener{data: b.Bytes(), fail: map[int]error{2: broken}}, t.TempDir(), isBroken},
-		"no place":         {&opener{data: b.Bytes()}, t.TempDir() + "/none", func(err error) bool { return errors.Is(err, os.ErrNotExist) }},
+		"no directory":     {&opener{data: b.Bytes()}, t.TempDir() + "/none", func(err error) bool { return errors.Is(err, os.ErrNotExist) }},
 		"no archive":       {&opener{data: []byte(strings.Repeat("no zip ", 20))}, t.TempDir(), func(err error) bool { return errors.Is(err, zip.ErrFormat) }},
 		"nothing at all":   {&opener{}, t.TempDir(), func(err error) bool { return err != nil }},
 	} {

@@ -184,7 +184,7 @@ func addHostileLayouts(s suite) {
 	s.add(neither, "first entry that is not listed", with(0, func(e *forged) { e.unlisted = true }))
 	s.add(neither, "last entry that is not listed", with(3, func(e *forged) { e.unlisted = true }))
 	s.add(neither, "entry that is listed twice", with(2, func(e *forged) { e.twice = true }))
-	s.add(neither, "name that is there twice", with(2, func(e *forged) { e.name = "LICENSE" }))
+	s.add(neither, "name that is duplicated", with(2, func(e *forged) { e.name = "LICENSE" }))
 	s.add(neither, "two names for one entry", with(2, func(e *forged) { e.central = func(r *record) { r.offset = 0 } }))
 	s.add(neither, "offset behind the archive", with(2, func(e *forged) { e.central = func(r *record) { r.offset = 1 << 20 } }))
 	s.add(neither, "offset beyond all archives", with(2, func(e *forged) { e.central = func(r *record) { r.offset, r.wide = 1<<63, true } }))

@@ -53,10 +53,10 @@ func TestLimits(t *testing.T) {
 		"too much that is described":     {one(contents, 16), "more than 10000 bytes"},
 		"a bomb":                         {one(10<<20, 16), "more than 10000 bytes"},
 		"blocks of nothing":              {padded(3000), ""},
-		"too many blocks of nothing":     {padded(4000), "larger than 20000 bytes"},
-		"nothing but blocks of nothing":  {endless, "larger than 20000 bytes"},
+		"too many blocks of nothing":     {padded(4000), "exceeds 20000 bytes"},
+		"nothing but blocks of nothing":  {endless, "exceeds 20000 bytes"},
 		"a directory that is too large":  {files(200, strings.Repeat("n", 200)+"%d"), ""},
-		"a comment that makes the limit": {&forge{entries: []forged{{name: "a"}}, end: func(e *ending) { e.comment = strings.Repeat("c", archive) }}, "larger than 20000 bytes"},
+		"a comment that makes the limit": {&forge{entries: []forged{{name: "a"}}, end: func(e *ending) { e.comment = strings.Repeat("c", archive) }}, "exceeds 20000 bytes"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -115,11 +115,11 @@ func TestLongNames(t *testing.T) {
 	}
 	data := f.zip()
 	_, err := open(data)
-	checkRule(t, "random access", err, "", "directory of more than")
+	checkRule(t, "random access", err, "", "central directory that exceeds")
 	_, err = packagezip.HashStream(t.Context(), bytes.NewReader(data[:15<<20]))
-	checkRule(t, "less than half of a stream", err, "", "cut short")
+	checkRule(t, "less than half of a stream", err, "", "truncated")
 	_, err = packagezip.HashStream(t.Context(), bytes.NewReader(data[:len(data)/2]))
-	checkRule(t, "half of a stream", err, "", "directory of more than")
+	checkRule(t, "half of a stream", err, "", "central directory that exceeds")
 }
 
 // TestManyEntries covers more entries than 16 bits can represent. Old archivers store

@@ -44,12 +44,12 @@ func readThin(start []byte, order bin.ByteOrder) program {
 	found := program{format: machoFormat}
 	header := part(start, 0, machoHeader)
 	if header == nil {
-		found.defect = "ends within its Mach-O header"
+		found.defect = "has a truncated Mach-O header"
 		return found
 	}
 	found.archs = []string{machoArch(order.Uint32(header[4:]))}
 	if kind := macho.Type(order.Uint32(header[12:])); kind != macho.TypeExec {
-		found.defect = fmt.Sprintf("is a Mach-O file of type %v, which is no executable", kind)
+		found.defect = fmt.Sprintf("is a Mach-O file of type %v, not an executable", kind)
 	}
 	return found
 }
@@ -66,7 +66,7 @@ func readFat(start []byte) (found program, isBinary bool) {
 	found = program{format: machoFormat}
 	archs := part(start, fatHeader, count*fatArch)
 	if archs == nil {
-		found.defect = "ends within its Mach-O header"
+		found.defect = "has a truncated Mach-O header"
 		return found, true
 	}
 	for ; len(archs) > 0; archs = archs[fatArch:] {

@@ -26,7 +26,7 @@ func checkName(name string) string {
 	case name == "":
 		return "has no name"
 	case len(name) > maxName:
-		return fmt.Sprintf("has a name of more than %d bytes", maxName)
+		return fmt.Sprintf("has a name that exceeds %d bytes", maxName)
 	case !utf8.ValidString(name):
 		return "has a name that is not UTF-8"
 	case strings.HasPrefix(name, "/"):
@@ -57,17 +57,17 @@ func checkElement(element string) string {
 	case element == "":
 		return "has an empty element in its name"
 	case element == "." || element == "..":
-		return fmt.Sprintf("has %q as an element of its name", element)
+		return fmt.Sprintf("has the element %q in its name", element)
 	case len(element) > maxElement:
-		return fmt.Sprintf("has more than %d bytes in an element of its name", maxElement)
+		return fmt.Sprintf("has an element that exceeds %d bytes in its name", maxElement)
 	case strings.ContainsFunc(element, unicode.IsControl):
 		return "has a control character in its name"
 	case strings.ContainsAny(element, `:*?"<>|`):
 		return `has a character in its name that Windows refuses (one of :*?"<>|)`
 	case strings.HasSuffix(element, ".") || strings.HasSuffix(element, " "):
-		return "has a name that ends in a dot or space, which Windows drops"
+		return "has a name with a trailing dot or space, which Windows removes"
 	case text.IsDeviceName(element):
-		return "has the name of a device on Windows"
+		return "has the name of a Windows device"
 	}
 	return ""
 }

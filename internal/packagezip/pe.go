@@ -33,7 +33,7 @@ func readPE(start []byte) program {
 		header = part(start, uint64(bin.LittleEndian.Uint32(dos[dosHeader-4:])), peHeader)
 	}
 	if header == nil || string(header[:len(peMagic)]) != peMagic {
-		found.defect = fmt.Sprintf("starts like a Windows program and has no PE header within %d bytes", maxStart)
+		found.defect = fmt.Sprintf("has a DOS header, but no PE header within %d bytes", maxStart)
 		return found
 	}
 	machine := bin.LittleEndian.Uint16(header[4:])
@@ -44,7 +44,7 @@ func readPE(start []byte) program {
 	found.archs = []string{arch}
 	flags := bin.LittleEndian.Uint16(header[22:])
 	if flags&pe.IMAGE_FILE_EXECUTABLE_IMAGE == 0 || flags&pe.IMAGE_FILE_DLL != 0 {
-		found.defect = "is a PE file and no program: an object file or a library"
+		found.defect = "is a PE file, but an object file or a library and not a program"
 	}
 	return found
 }

@@ -87,7 +87,7 @@ func checkBase(src io.ReaderAt, end ending) error {
 		return err
 	}
 	if binary.LittleEndian.Uint32(b[:]) == signatureCentral {
-		return archiveError("has two directories")
+		return archiveError("has two central directories")
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (r *Reader) walk(ctx context.Context, visit visitor) ([]entry, error) {
 	for i, e := range r.entries {
 		entries[i] = e.entry
 		in.reset(ctx, io.NewSectionReader(r.src, e.content, int64(e.packed))) //nolint:gosec // layOut has checked that it is inside the archive
-		tooLong := entryError(e.name, "has more bytes than it declares")
+		tooLong := entryError(e.name, "exceeds its declared size")
 		content := in.open(e.header, e.size, tooLong)
 		if err := visit(e.name, content); err != nil {
 			return nil, err
@@ -174,7 +174,7 @@ func checkPrefix(src io.ReaderAt, length int64) error {
 		return err
 	}
 	if string(b) == "PK" {
-		return archiveError("begins with what is not in its directory")
+		return archiveError("has data at its start that is not in its central directory")
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func checkLocal(src io.ReaderAt, e entry, next int64) (begin int64, err error) {
 		return 0, entryError(e.name, "%s", problem)
 	}
 	if next-e.offset < lengthLocal {
-		return fault("overlaps with another")
+		return fault("overlaps another entry")
 	}
 	var fixed [lengthLocal]byte
 	if err := readAt(src, fixed[:], e.offset); err != nil {
@@ -198,7 +198,7 @@ func checkLocal(src io.ReaderAt, e entry, next int64) (begin int64, err error) {
 	local, name, extra := parseLocal(fixed[:])
 	begin = e.offset + lengthLocal + int64(name+extra)
 	if begin > next {
-		return fault("overlaps with another")
+		return fault("overlaps another entry")
 	}
 	rest := make([]byte, name+extra)
 	if err := readAt(src, rest, e.offset+lengthLocal); err != nil {
@@ -219,12 +219,12 @@ func checkLocal(src io.ReaderAt, e entry, next int64) (begin int64, err error) {
 func checkRest(src io.ReaderAt, e entry, begin, next int64) error {
 	room := next - begin
 	if e.packed > uint64(room) { //nolint:gosec // checkLocal has compared next and begin
-		return entryError(e.name, "overlaps with another")
+		return entryError(e.name, "overlaps another entry")
 	}
 	behind := room - int64(e.packed) //nolint:gosec // at most room
 	if !e.described() {
 		if behind > 0 {
-			return entryError(e.name, "has %d bytes behind it that belong to no entry", behind)
+			return entryError(e.name, "is followed by %d bytes that do not belong to an entry", behind)
 		}
 		return nil
 	}
@@ -240,5 +240,5 @@ func checkRest(src io.ReaderAt, e entry, begin, next int64) error {
 			return nil
 		}
 	}
-	return entryError(e.name, "has no data descriptor that agrees with the directory")
+	return entryError(e.name, "has no data descriptor that matches the central directory")
 }

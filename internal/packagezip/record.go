@@ -80,12 +80,12 @@ func parseLocal(b []byte) (h header, name, extra int) {
 func parseCentral(b []byte) (e entry, length int, problem string) {
 	le := binary.LittleEndian
 	if len(b) < lengthCentral || le.Uint32(b) != signatureCentral {
-		return entry{}, 0, "has a damaged directory"
+		return entry{}, 0, "has a damaged central directory"
 	}
 	name, extra, comment := int(le.Uint16(b[28:])), int(le.Uint16(b[30:])), int(le.Uint16(b[32:]))
 	length = lengthCentral + name + extra + comment
 	if len(b) < length {
-		return entry{}, 0, "has a directory that is cut short"
+		return entry{}, 0, "has a truncated central directory"
 	}
 	e = entry{
 		header: header{
@@ -104,9 +104,9 @@ func parseCentral(b []byte) (e entry, length int, problem string) {
 	switch {
 	case problem != "":
 	case e.packed == math.MaxUint32 || offset == math.MaxUint32:
-		problem = "has a size or offset in the directory that is not given"
+		problem = "has no size or offset in the central directory"
 	case offset > math.MaxInt64:
-		problem = "has an offset beyond all archives"
+		problem = "has an offset beyond the maximum size of an archive"
 	default:
 		e.offset = int64(offset)
 	}
@@ -159,21 +159,21 @@ func disagreement(local, central header) string {
 	const compared = flagEncrypted | flagDescribed | flagStrongEncrypted | flagMasked
 	switch {
 	case local.name != central.name:
-		return "has another name in its local header"
+		return "has a different name in its local header"
 	case local.method != central.method:
-		return "has another compression method in its local header"
+		return "has a different compression method in its local header"
 	case (local.flags^central.flags)&compared != 0:
-		return "has other flags in its local header"
+		return "has different flags in its local header"
 	}
 	// If a descriptor follows, the local header can omit its values.
 	open := local.described()
 	unknown := func(size uint64) bool { return open && (size == 0 || size == math.MaxUint32) }
 	switch {
 	case local.crc != central.crc && (!open || local.crc != 0):
-		return "has another CRC-32 in its local header"
+		return "has a different CRC-32 in its local header"
 	case local.packed != central.packed && !unknown(local.packed),
 		local.size != central.size && !unknown(local.size):
-		return "has another size in its local header"
+		return "has a different size in its local header"
 	}
 	return ""
 }

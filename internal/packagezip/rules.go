@@ -56,7 +56,7 @@ func (l limits) tooMuch() error {
 }
 
 func (l limits) tooLarge() error {
-	return archiveError("is larger than %d bytes", l.archive)
+	return archiveError("exceeds %d bytes", l.archive)
 }
 
 // ErrArchive is wrapped by all errors about an archive that is damaged or violates a
@@ -119,7 +119,7 @@ func checkForm(e entry) string {
 	case kind&^fs.ModeDir != 0:
 		return "is neither a file nor a directory"
 	case kind.IsDir() && !e.isDirectory():
-		return "is a directory by its mode and a file by its name"
+		return "has the mode of a directory, but the name of a file"
 	case e.isDirectory() && e.size != 0:
 		return "is a directory with contents"
 	}
@@ -132,7 +132,7 @@ func checkPacking(h header) string {
 	case h.flags&(flagEncrypted|flagStrongEncrypted|flagMasked) != 0:
 		return "is encrypted"
 	case h.method != zip.Store && h.method != zip.Deflate:
-		return fmt.Sprintf("is compressed with method %d, only stored (0) and deflated (8) are common to all unpackers", h.method)
+		return fmt.Sprintf("is compressed with method %d; only stored (0) and deflated (8) are supported", h.method)
 	}
 	return ""
 }

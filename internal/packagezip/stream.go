@@ -20,7 +20,7 @@ type NotStreamableError struct {
 }
 
 func (e *NotStreamableError) Error() string {
-	return fmt.Sprintf("the zip archive can't be read from front to back, at byte %d: %s", e.Offset, e.Reason)
+	return fmt.Sprintf("the zip archive cannot be read as a stream, at byte %d: %s", e.Offset, e.Reason)
 }
 
 // stream reads an archive in one pass.
@@ -74,7 +74,7 @@ func (s *stream) walk(visit visitor) ([]entry, error) {
 			s.tree = nil // check adds all names again
 			return s.directory()
 		default:
-			return nil, s.guess("no entry begins here")
+			return nil, s.guess("expected the start of an entry")
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (s *stream) entry(visit visitor) error {
 	case h.size > s.left:
 		return tooLong
 	default:
-		limit, tooLong = h.size, entryError(h.name, "has more bytes than it declares")
+		limit, tooLong = h.size, entryError(h.name, "exceeds its declared size")
 	}
 	content := s.in.open(h, limit, tooLong)
 	if err := visit(h.name, content); err != nil {
@@ -162,7 +162,7 @@ func (s *stream) accept(h header) error {
 	}
 	// A directory has no content, even if its size is in a data descriptor.
 	if h.described() && h.method == zip.Store && (!h.isDirectory() || h.packed != 0) {
-		return s.guess("a stored entry whose size stands behind it")
+		return s.guess("a stored entry whose size is in a data descriptor")
 	}
 	return nil
 }
@@ -184,13 +184,13 @@ func (s *stream) descriptor(h header) error {
 		case signatureLocal, signatureCentral:
 			// This happens only if CRC-32 and size look like the start of a descriptor.
 			if found != 0 {
-				return s.guess("a data descriptor of two possible lengths")
+				return s.guess("a data descriptor with two possible lengths")
 			}
 			found = length
 		}
 	}
 	if found == 0 {
-		return entryError(h.name, "has no data descriptor that agrees with its content")
+		return entryError(h.name, "has no data descriptor that matches its content")
 	}
 	_, err := s.in.buffer.Discard(found)
 	return err

@@ -15,7 +15,7 @@ func (s *stream) directory() ([]entry, error) {
 	case err != nil:
 		return nil, err
 	case len(tail) > most:
-		return nil, s.guess("the directory is too large to be kept")
+		return nil, s.guess("the central directory exceeds the limit")
 	}
 	// 2. Parse the central directory, which must start here.
 	window := tail[max(0, len(tail)-endWindow):]
@@ -24,7 +24,7 @@ func (s *stream) directory() ([]entry, error) {
 	case err != nil:
 		return nil, s.guess(err.Error())
 	case end.start != start || end.base != 0:
-		return nil, s.guess("the directory is not where the entries end")
+		return nil, s.guess("the central directory does not follow the entries")
 	}
 	entries, err := parseDirectory(tail[:end.end-end.start], end, s.limits)
 	if err != nil {
@@ -42,18 +42,18 @@ func (s *stream) compare(entries []entry) error {
 	for _, e := range entries {
 		came, found := s.seen[e.offset]
 		if !found {
-			return entryError(e.name, "is in the directory, and not where that says")
+			return entryError(e.name, "is not at the offset in the central directory")
 		}
 		if problem := disagreement(came.local, e.header); problem != "" {
 			return entryError(e.name, "%s", problem)
 		}
 		if came.actual.crc != e.crc || came.actual.packed != e.packed || came.actual.size != e.size {
-			return entryError(e.name, "has another content than the directory says")
+			return entryError(e.name, "does not match the central directory")
 		}
 		delete(s.seen, e.offset)
 	}
 	for _, came := range s.seen {
-		return entryError(came.local.name, "is not in the directory")
+		return entryError(came.local.name, "is not in the central directory")
 	}
 	return nil
 }

@@ -12,12 +12,12 @@ import (
 // the encoding of accents (macOS), and names that are both files and directories.
 type tree struct {
 	fold  cases.Caser
-	nodes map[place]*node
+	nodes map[nodeKey]*node
 }
 
-// place is the key of a node. It contains a pointer to the parent, so that memory use
+// nodeKey is the key of a node. It contains a pointer to the parent, so that memory use
 // is proportional to the length of the names.
-type place struct {
+type nodeKey struct {
 	parent *node
 	key    string
 }
@@ -32,7 +32,7 @@ type node struct {
 }
 
 func newTree() *tree {
-	return &tree{fold: cases.Fold(), nodes: map[place]*node{}}
+	return &tree{fold: cases.Fold(), nodes: map[nodeKey]*node{}}
 }
 
 // check returns the problem of an entry's name, by itself or in combination with
@@ -54,11 +54,11 @@ func (t *tree) add(name string) (problem string) {
 		found := t.child(at, element, directory)
 		switch {
 		case found.element != element:
-			return fmt.Sprintf("differs only in case or Unicode form from an entry with %q", found.element)
+			return fmt.Sprintf("differs from an entry with %q only in case or Unicode normalization", found.element)
 		case found.directory != directory:
-			return fmt.Sprintf("needs %q to be both a file and a directory", strings.Join(elements[:i+1], "/"))
+			return fmt.Sprintf("requires %q to be both a file and a directory", strings.Join(elements[:i+1], "/"))
 		case last && found.listed:
-			return "is there twice"
+			return "is duplicated"
 		}
 		found.listed = found.listed || last
 		at = found
@@ -70,7 +70,7 @@ func (t *tree) add(name string) (problem string) {
 // element.
 func (t *tree) child(parent *node, element string, directory bool) *node {
 	// Folding can produce text that is not normalized, so it is normalized again.
-	key := place{parent, norm.NFC.String(t.fold.String(norm.NFC.String(element)))}
+	key := nodeKey{parent, norm.NFC.String(t.fold.String(norm.NFC.String(element)))}
 	found, ok := t.nodes[key]
 	if !ok {
 		found = &node{element: element, directory: directory}

@@ -25,7 +25,7 @@ type FileError struct {
 func (e *FileError) Error() string {
 	switch {
 	case e.Listed != "":
-		return fmt.Sprintf("SHA256SUMS does not list %s; it lists %s, which OpenTofu does not take for it", e.Missing, e.Listed)
+		return fmt.Sprintf("SHA256SUMS does not list %s; it lists %s, which OpenTofu treats as a different name", e.Missing, e.Listed)
 	case e.Missing != "":
 		return "SHA256SUMS does not list " + e.Missing
 	case e.Line == 0:
@@ -68,7 +68,7 @@ func (e *SizeError) Error() string {
 	if e.Got < e.Want {
 		return fmt.Sprintf("%s ends after %d of %d bytes", e.Name, e.Got, e.Want)
 	}
-	return fmt.Sprintf("%s is longer than its %d bytes", e.Name, e.Want)
+	return fmt.Sprintf("%s exceeds %d bytes", e.Name, e.Want)
 }
 
 // Kind returns [provider.Unverified].

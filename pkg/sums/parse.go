@@ -32,10 +32,10 @@ const byteOrderMark = "\xef\xbb\xbf"
 // The rules are in OpenTofu's internal/getproviders/package_authentication.go.
 func Parse(data []byte) (File, error) {
 	if len(data) > maxFileSize {
-		return File{}, &FileError{Problem: fmt.Sprintf("is larger than %d bytes", maxFileSize)}
+		return File{}, &FileError{Problem: fmt.Sprintf("exceeds %d bytes", maxFileSize)}
 	}
 	f := File{sums: map[string]digest.Digest{}, invalid: map[string]flaw{}}
-	first := &FileError{Problem: "no file is listed"}
+	first := &FileError{Problem: "no files are listed"}
 	number := 0
 	for line := range strings.SplitSeq(string(data), "\n") {
 		number++
@@ -114,9 +114,9 @@ type flaw struct {
 type problem string
 
 const (
-	problemChecksum      problem = "the first word must be a sum of 64 hexadecimal digits"
-	problemAmbiguous     problem = "the file is listed with two different sums"
-	problemByteOrderMark problem = "the document starts with a byte order mark, must be plain UTF-8"
+	problemChecksum      problem = "the first word must be a checksum of 64 hexadecimal digits"
+	problemAmbiguous     problem = "the file is listed with two different checksums"
+	problemByteOrderMark problem = "the document starts with a byte order mark; want plain UTF-8"
 )
 
 // maxShown is the maximum length of a name in an error.
@@ -130,9 +130,9 @@ func (f flaw) of(name string) *FileError {
 func recognize(data []byte) (problem string) {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")), bytes.IndexByte(data, 0) >= 0:
-		return "is UTF-16 or not text at all, must be plain UTF-8"
+		return "is UTF-16 or binary; want plain UTF-8"
 	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
-		return "is an HTML or XML page, not a list of sums"
+		return "is an HTML or XML page, not a list of checksums"
 	}
 	return ""
 }

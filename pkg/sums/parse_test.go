@@ -66,18 +66,18 @@ func TestParseRefusals(t *testing.T) {
 		line    int
 		problem string // part of the problem
 	}{
-		"empty":           {"", 0, "no file is listed"},
-		"only blank":      {"\n\r\n", 0, "no file is listed"},
-		"sums alone":      {a + "\n" + b + "\n", 0, "no file is listed"},
-		"no sums":         {"\nabc  a.zip\nabd  b.zip", 2, `"a.zip": the first word must be a sum of 64 hexadecimal digits`},
-		"two sums":        {"\n" + good + b + "  a.zip\n", 3, `"a.zip": the file is listed with two different sums`},
+		"empty":           {"", 0, "no files are listed"},
+		"only blank":      {"\n\r\n", 0, "no files are listed"},
+		"sums alone":      {a + "\n" + b + "\n", 0, "no files are listed"},
+		"no sums":         {"\nabc  a.zip\nabd  b.zip", 2, `"a.zip": the first word must be a checksum of 64 hexadecimal digits`},
+		"two sums":        {"\n" + good + b + "  a.zip\n", 3, `"a.zip": the file is listed with two different checksums`},
 		"a long name":     {"abc " + strings.Repeat("a", 1<<20), 1, strings.Repeat("a", 200) + `": the`},
 		"UTF-16":          {"\xff\xfe0\x001\x00", 0, "UTF-16"},
 		"UTF-16 big":      {"\xfe\xff\x000\x001", 0, "UTF-16"},
 		"UTF-16 unmarked": {"0\x001\x00", 0, "UTF-16"},
 		"byte order mark": {"\xef\xbb\xbf" + good, 1, "byte order mark"},
 		"HTML":            {"\n<!DOCTYPE html>\n<title>404</title>", 0, "HTML"},
-		"too large":       {strings.Repeat(good, 4<<20/len(good)+1), 0, "larger than 4194304 bytes"},
+		"too large":       {strings.Repeat(good, 4<<20/len(good)+1), 0, "exceeds 4194304 bytes"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -103,17 +103,17 @@ func TestFindAsOpenTofu(t *testing.T) {
 	a, b := sumA.Encoded(), sumB.Encoded()
 	good := b + "  b.zip\n"
 	for text, want := range map[string]string{
-		a + " *a.zip\n":            "SHA256SUMS does not list a.zip; it lists *a.zip, which OpenTofu does not take for it",
-		a + "  ./a.zip\n":          "SHA256SUMS does not list a.zip; it lists ./a.zip, which OpenTofu does not take for it",
-		a + " *./a.zip\n":          "SHA256SUMS does not list a.zip; it lists *./a.zip, which OpenTofu does not take for it",
+		a + " *a.zip\n":            "SHA256SUMS does not list a.zip; it lists *a.zip, which OpenTofu treats as a different name",
+		a + "  ./a.zip\n":          "SHA256SUMS does not list a.zip; it lists ./a.zip, which OpenTofu treats as a different name",
+		a + " *./a.zip\n":          "SHA256SUMS does not list a.zip; it lists *./a.zip, which OpenTofu treats as a different name",
 		a + "  dist/a.zip\n":       "SHA256SUMS does not list a.zip",
 		a + "  A.zip\n":            "SHA256SUMS does not list a.zip",
 		a + "a.zip\n":              "SHA256SUMS does not list a.zip",
 		"# " + a + "  a.zip\n":     "SHA256SUMS does not list a.zip",
-		a[1:] + "  a.zip\n":        `SHA256SUMS line 2: "a.zip": the first word must be a sum of 64 hexadecimal digits`,
-		"# a.zip\n" + a + " a.zip": `SHA256SUMS line 2: "a.zip": the first word must be a sum of 64 hexadecimal digits`,
-		a + " a.zip\n\n# a.zip\n":  `SHA256SUMS line 4: "a.zip": the first word must be a sum of 64 hexadecimal digits`,
-		a + " a.zip\n" + b + "\ta.zip\n" + a + " a.zip\n": `SHA256SUMS line 3: "a.zip": the file is listed with two different sums`,
+		a[1:] + "  a.zip\n":        `SHA256SUMS line 2: "a.zip": the first word must be a checksum of 64 hexadecimal digits`,
+		"# a.zip\n" + a + " a.zip": `SHA256SUMS line 2: "a.zip": the first word must be a checksum of 64 hexadecimal digits`,
+		a + " a.zip\n\n# a.zip\n":  `SHA256SUMS line 4: "a.zip": the first word must be a checksum of 64 hexadecimal digits`,
+		a + " a.zip\n" + b + "\ta.zip\n" + a + " a.zip\n": `SHA256SUMS line 3: "a.zip": the file is listed with two different checksums`,
 	} {
 		f, err := sums.Parse([]byte(good + text))
 		if err != nil {

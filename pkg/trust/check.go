@@ -59,7 +59,7 @@ func check(document []byte, s signaturePacket, keys openpgp.EntityList) signatur
 	// Without the key, the two bytes of the document's hash in the signature detect
 	// signatures of other documents. They prove nothing.
 	if err := checkHashTag(document, s); err != nil {
-		return signatureCheck{validity: bad, issuer: best.issuer, problem: "it was made for other bytes"}
+		return signatureCheck{validity: bad, issuer: best.issuer, problem: "the signature does not match the document"}
 	}
 	return best
 }
@@ -118,7 +118,7 @@ func checkHashTag(document []byte, s signaturePacket) error {
 	case packet.SigTypeText:
 		_, err = openpgp.NewCanonicalTextHash(hash).Write(document)
 	default:
-		err = errors.New("it is no signature of a document")
+		err = errors.New("the signature is not for a document")
 	}
 	if err != nil {
 		return err
@@ -174,22 +174,22 @@ func splitSignatures(data []byte) ([]signaturePacket, error) {
 			return all, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("it is no OpenPGP signature: %w", err)
+			return nil, fmt.Errorf("not an OpenPGP signature: %w", err)
 		}
 		p, err := opaque.Parse()
 		if err != nil {
-			return nil, fmt.Errorf("it is no OpenPGP signature that can be read: %w", err)
+			return nil, fmt.Errorf("reading the OpenPGP signature: %w", err)
 		}
 		signature, ok := p.(*packet.Signature)
 		if !ok {
-			return nil, errors.New("it holds something else than OpenPGP signatures")
+			return nil, errors.New("the document contains other data than OpenPGP signatures")
 		}
 		var raw bytes.Buffer
 		if err := opaque.Serialize(&raw); err != nil {
 			return nil, err
 		}
 		if all = append(all, signaturePacket{raw.Bytes(), signature}); len(all) > maxSignatures {
-			return nil, fmt.Errorf("it holds more than %d signatures", maxSignatures)
+			return nil, fmt.Errorf("more than %d signatures", maxSignatures)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (w evaluation) verify(e evidence) provider.Verdict {
 	for _, document := range e.signatures {
 		packets, err := splitSignatures(document.content)
 		if err == nil && seen+len(packets) > maxSignatures {
-			err = fmt.Errorf("there are more than %d signatures", maxSignatures)
+			err = fmt.Errorf("more than %d signatures", maxSignatures)
 		}
 		if err != nil {
 			return provider.Verdict{Trust: provider.TrustBad, Reason: document.name + ": " + err.Error()}
@@ -86,7 +86,7 @@ func (w evaluation) verdict(e evidence, s signaturePacket) provider.Verdict {
 	// 3. The signed files must be of this version.
 	if e.misnamed != "" && (v.Trust == provider.TrustSigned || v.Trust == provider.TrustExpired) {
 		v.Trust = provider.TrustUnpinned
-		v.Reason = "the signed checksums call the package " + e.misnamed + ", which names no version"
+		v.Reason = "the signed checksums list the package as " + e.misnamed + ", which contains no version"
 	}
 	return v
 }
@@ -116,7 +116,7 @@ func (w evaluation) problem(v provider.Verdict, version provider.Version) (probl
 	require := w.policy.Mode == ModeRequire
 	switch v.Trust {
 	case provider.TrustBad:
-		return sentence("it is not a signature of these checksums", v.Reason), true
+		return sentence("the signature does not match these checksums", v.Reason), true
 	case provider.TrustSigned:
 		return "", false
 	}
@@ -132,12 +132,12 @@ func (w evaluation) problem(v provider.Verdict, version provider.Version) (probl
 		return w.expired().apply(notValid)
 	case provider.TrustUnknown:
 		enforced := require || w.pinned || w.policy.EnforceValidation
-		return "no key is at hand to check the signature with", enforced
+		return "the key for this signature is missing", enforced
 	case provider.TrustUnsigned:
-		return w.unsigned(version).apply("nothing proves who made it")
+		return w.unsigned(version).apply("nothing proves its origin")
 	case provider.TrustUnpinned:
 		if require || w.pinned {
-			return cmp.Or(v.Reason, "the key came with the release, and is in no keyring and not pinned"), true
+			return cmp.Or(v.Reason, "the key is stored with the release, but neither in a keyring nor pinned"), true
 		}
 		if !v.Expired.IsZero() {
 			return w.expired().apply(notValid)
@@ -154,10 +154,10 @@ func (w evaluation) untrusted() string {
 	case !w.policy.Keyring.IsZero():
 		return "the key is not in the keyring"
 	}
-	return "the origin offers other keys"
+	return "the origin registry offers other keys"
 }
 
-const notValid = "the key or the signature is not valid any more"
+const notValid = "the key or the signature is no longer valid"
 
 // expired returns the action for expired keys and signatures.
 func (w evaluation) expired() action {

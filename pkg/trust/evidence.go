@@ -72,7 +72,7 @@ func readEvidence(ctx context.Context, documents []provider.Document, packages .
 				e.signatures = append(e.signatures, namedSignature{d.Name, content})
 			}
 			if len(e.signatures) > maxSignatures {
-				err = fmt.Errorf("there are more than %d signatures", maxSignatures)
+				err = fmt.Errorf("more than %d signatures", maxSignatures)
 			}
 		case provider.KindKeys:
 			var content []byte
@@ -81,11 +81,11 @@ func readEvidence(ctx context.Context, documents []provider.Document, packages .
 				e.keys, e.someKeys = append(e.keys, keys...), true
 			}
 			if len(e.keys) > maxReleaseKeyCount {
-				err = fmt.Errorf("%s has more than %d keys", d.Name, maxReleaseKeyCount)
+				err = fmt.Errorf("%s contains more than %d keys", d.Name, maxReleaseKeyCount)
 			}
 		}
 		if err != nil {
-			return e, fmt.Errorf("judging the signature: %w", err)
+			return e, fmt.Errorf("verifying the signature: %w", err)
 		}
 	}
 	for _, p := range packages {
@@ -99,7 +99,7 @@ func readEvidence(ctx context.Context, documents []provider.Document, packages .
 // read returns the content of a document, up to a limit.
 func read(ctx context.Context, d provider.Document, limit int64) ([]byte, error) {
 	if d.Size > limit || int64(len(d.Bytes)) > limit {
-		return nil, fmt.Errorf("%s has more than %d bytes", d.Name, limit)
+		return nil, fmt.Errorf("%s exceeds %d bytes", d.Name, limit)
 	}
 	return d.Read(ctx)
 }

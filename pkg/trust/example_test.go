@@ -31,5 +31,5 @@ trust "example.com/acme/*" {
 	fmt.Println(err)
 	// Output:
 	// unsigned true
-	// example.com/acme/widget 1.2.3 is refused: unsigned: nothing proves who made it
+	// example.com/acme/widget 1.2.3 is refused: unsigned: nothing proves its origin
 }

@@ -51,7 +51,7 @@ func ParseRules(file string, data []byte) (Rules, error) {
 			return nil, err
 		}
 		if line, twice := seen[rule.Pattern]; twice {
-			return nil, stricthcl.Wrong(block.PatternRange, "the pattern %s is that of the block in line %d already", rule.Pattern, line)
+			return nil, stricthcl.Wrong(block.PatternRange, "duplicate pattern %s: it is also in line %d", rule.Pattern, line)
 		}
 		seen[rule.Pattern] = block.PatternRange.Start.Line
 		rules = append(rules, rule)
@@ -81,10 +81,10 @@ func (b ruleBlock) parse() (rule Rule, err error) {
 func (r *Rule) addFingerprint(text string, at hcl.Range) error {
 	fingerprint, ok := parseFingerprint(text)
 	if !ok {
-		return stricthcl.Wrong(at, "a fingerprint has 40 or 64 hexadecimal digits; a key ID of fewer can be forged")
+		return stricthcl.Wrong(at, "invalid fingerprint: want 40 or 64 hexadecimal digits; shorter key IDs can be forged")
 	}
 	if slices.Contains(r.Fingerprints, fingerprint) {
-		return stricthcl.Wrong(at, "the fingerprint is there twice")
+		return stricthcl.Wrong(at, "duplicate fingerprint")
 	}
 	r.Fingerprints = append(r.Fingerprints, fingerprint)
 	return nil

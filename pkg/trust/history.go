@@ -39,7 +39,7 @@ func (e *SignerHistory) changed(ctx context.Context, r provider.Release, v provi
 	if signer == "" || signer == v.Fingerprint {
 		return ""
 	}
-	return fmt.Sprintf("the key has changed: %s, which is there already, is signed by %s", before, signer)
+	return fmt.Sprintf("the key has changed: the existing version %s is signed by %s", before, signer)
 }
 
 // before returns the newest version that is older than v.

@@ -72,7 +72,7 @@ func TestKeyChanged(t *testing.T) {
 		"a rule without any pin": {trust.Policy{Rules: rulesOf(t, "trust \"*/*/*\" {}"), History: older(ed)}, true},
 	} {
 		v, err := test.policy.VerifyOffered(t.Context(), now)
-		if told := strings.Contains(v.Warning, "the key has changed: 0.9.0, which is there already, is signed by "); err != nil || told != test.told {
+		if told := strings.Contains(v.Warning, "the key has changed: the existing version 0.9.0 is signed by "); err != nil || told != test.told {
 			t.Errorf("%s: got %q, %v", name, v.Warning, err)
 		}
 	}

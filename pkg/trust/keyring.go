@@ -34,7 +34,7 @@ type Keyring struct{ keys openpgp.EntityList }
 func (k Keyring) IsZero() bool { return len(k.keys) == 0 }
 
 // ErrNoPassphrase is returned if a secret key requires a passphrase and none was given.
-var ErrNoPassphrase = provider.Errorf(provider.Malformed, "the key has a passphrase, and none was given")
+var ErrNoPassphrase = provider.Errorf(provider.Malformed, "the key requires a passphrase")
 
 // ReadKeyring reads public keys, armored or binary, from a file or from all files in a
 // directory except for hidden ones. A file without a readable key is [provider.Malformed],
@@ -54,7 +54,7 @@ func ReadKeyring(path string) (Keyring, error) {
 	var all Keyring
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.IsDir() || strings.HasPrefix(e.Name(), ".") })
 	if len(entries) > maxKeyFiles {
-		return Keyring{}, provider.Errorf(provider.Malformed, "%s: has more than %d files", path, maxKeyFiles)
+		return Keyring{}, provider.Errorf(provider.Malformed, "%s: more than %d files", path, maxKeyFiles)
 	}
 	for _, entry := range entries {
 		ring, err := readKeyFile(filepath.Join(path, entry.Name()), bounded.ReadFile)
@@ -64,7 +64,7 @@ func ReadKeyring(path string) (Keyring, error) {
 		all.keys = append(all.keys, ring.keys...)
 	}
 	if all.IsZero() {
-		return Keyring{}, provider.Errorf(provider.Malformed, "%s: the directory holds no file of keys", path)
+		return Keyring{}, provider.Errorf(provider.Malformed, "%s: the directory contains no key files", path)
 	}
 	return all, nil
 }
@@ -77,11 +77,11 @@ func readKeyFile(path string, read func(path string, limit int64) ([]byte, error
 	keys, err := parseKeys(data)
 	switch {
 	case isKeybox(data):
-		err = errors.New("is a keybox, which only gpg reads: write the keys out with gpg --export")
+		err = errors.New("unsupported keybox file; export the keys with gpg --export")
 	case err != nil:
-		err = fmt.Errorf("there is a key that cannot be read: %w", err)
+		err = fmt.Errorf("reading a key: %w", err)
 	case len(keys) == 0:
-		err = errors.New("holds no OpenPGP key")
+		err = errors.New("no OpenPGP keys found")
 	default:
 		return Keyring{keys}, nil
 	}
@@ -140,4 +140,4 @@ func dearmor(text []byte) ([]byte, error) {
 
 func fingerprintOf(b []byte) string { return strings.ToUpper(hex.EncodeToString(b)) }
 
-var errTooLarge = errors.New("the key is larger than any real one")
+var errTooLarge = errors.New("the key exceeds the size limit")

@@ -53,13 +53,13 @@ func TestReadKeyringRefuses(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"text":         {[]byte("no key"), "there is a key that cannot be read"},
-		"nothing":      {nil, "holds no OpenPGP key"},
-		"a signature":  {world.armored["rsa"], "there is a key that cannot be read"},
-		"damaged":      {[]byte(strings.Replace(string(world.public["rsa"]), "\nm", "\nX", 1)), "there is a key that cannot be read"},
-		"one of two":   {append(slices.Clone(world.public["rsa"]), "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n"...), "there is a key that cannot be read"},
-		"keybox":       {[]byte("\x00\x00\x00\x20\x01\x01\x00\x02KBXf\x00\x00\x00\x00"), "is a keybox"},
-		"huge numbers": {hugeKey(), "larger than any real one"},
+		"text":         {[]byte("no key"), "reading a key"},
+		"nothing":      {nil, "no OpenPGP keys found"},
+		"a signature":  {world.armored["rsa"], "reading a key"},
+		"damaged":      {[]byte(strings.Replace(string(world.public["rsa"]), "\nm", "\nX", 1)), "reading a key"},
+		"one of two":   {append(slices.Clone(world.public["rsa"]), "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n"...), "reading a key"},
+		"keybox":       {[]byte("\x00\x00\x00\x20\x01\x01\x00\x02KBXf\x00\x00\x00\x00"), "keybox"},
+		"huge numbers": {hugeKey(), "exceeds the size limit"},
 	} {
 		path := filepath.Join(t.TempDir(), "keys")
 		write(t, path, test.content)
@@ -68,7 +68,7 @@ func TestReadKeyringRefuses(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	if _, err := trust.ReadKeyring(t.TempDir()); err == nil || !strings.Contains(err.Error(), "holds no file of keys") {
+	if _, err := trust.ReadKeyring(t.TempDir()); err == nil || !strings.Contains(err.Error(), "contains no key files") {
 		t.Errorf("an empty directory: got %v", err)
 	}
 	if _, err := trust.ReadKeyring(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {

@@ -197,7 +197,7 @@ func TestSumsOfNoVersion(t *testing.T) {
 	r := signed(t, world.signatures["rsa"], "rsa")
 	r.Packages[0].ListedAs = "bundle.zip"
 	v, err := trust.Policy{Rules: pin(t, "", "rsa")}.Verify(t.Context(), r)
-	if _, refused := errors.AsType[*trust.RefusedError](err); !refused || !strings.Contains(err.Error(), "bundle.zip, which names no version") {
+	if _, refused := errors.AsType[*trust.RefusedError](err); !refused || !strings.Contains(err.Error(), "bundle.zip, which contains no version") {
 		t.Errorf("got %s, %v", v, err)
 	}
 	if v, err := (trust.Policy{}).VerifyOffered(t.Context(), r); v.Trust != provider.TrustUnpinned || err != nil || v.Warning == "" {
@@ -232,7 +232,7 @@ func TestVerifyIsBounded(t *testing.T) {
 	t.Parallel()
 	large := make([]byte, 5<<20)
 	for kind, problem := range map[provider.DocumentKind]string{
-		provider.KindSums: "has more than 1048576 bytes", provider.KindSignature: "has more than 262144 bytes", provider.KindKeys: "has more than 2097152 bytes",
+		provider.KindSums: "exceeds 1048576 bytes", provider.KindSignature: "exceeds 262144 bytes", provider.KindKeys: "exceeds 2097152 bytes",
 	} {
 		_, err := trust.Policy{}.Verify(t.Context(), release(t, document(kind, "X", large)))
 		if _, refused := errors.AsType[*trust.RefusedError](err); refused || err == nil || !strings.Contains(err.Error(), problem) {
@@ -247,7 +247,7 @@ func TestVerifyIsBounded(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	r = signed(t, world.signatures["ed25519"], slices.Repeat([]string{"ed25519"}, 101)...)
-	if _, err := (trust.Policy{}).Verify(t.Context(), r); err == nil || !strings.Contains(err.Error(), "has more than 100 keys") {
+	if _, err := (trust.Policy{}).Verify(t.Context(), r); err == nil || !strings.Contains(err.Error(), "contains more than 100 keys") {
 		t.Errorf("got %v", err)
 	}
 	r = signed(t, bytes.Repeat(world.signatures["ed25519"], 9), "ed25519")

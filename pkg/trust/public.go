@@ -37,7 +37,7 @@ func (k Keyring) KeysOf(document []byte, signatures ...[]byte) ([]byte, error) {
 			return nil, fmt.Errorf("writing the key %s: %w", fingerprint, err)
 		}
 		if all = append(all, text...); len(all) > maxReleaseKeys {
-			return nil, fmt.Errorf("the key %s makes more than %d bytes of keys, which is more than is read with a release: export it with gpg --export-options export-minimal", fingerprint, maxReleaseKeys)
+			return nil, fmt.Errorf("with the key %s, the keys exceed %d bytes; export it with gpg --export-options export-minimal", fingerprint, maxReleaseKeys)
 		}
 	}
 	return all, nil

@@ -41,9 +41,9 @@ func newSigner(data, passphrase []byte) (Signer, error) {
 	keys, err := parseKeys(data)
 	switch {
 	case err != nil:
-		return Signer{}, fmt.Errorf("there is a key that cannot be read: %w", err)
+		return Signer{}, fmt.Errorf("reading a key: %w", err)
 	case len(keys) != 1:
-		return Signer{}, fmt.Errorf("holds %d keys where there has to be one", len(keys))
+		return Signer{}, fmt.Errorf("expected one key, found %d", len(keys))
 	}
 	key := keys[0]
 	if problem := unfit(key, time.Now()); problem != "" {
@@ -54,7 +54,7 @@ func newSigner(data, passphrase []byte) (Signer, error) {
 	}
 	s := Signer{key: key}
 	if _, err := s.Sign(nil); err != nil {
-		return Signer{}, fmt.Errorf("it cannot sign: %w", err)
+		return Signer{}, fmt.Errorf("the key cannot sign: %w", err)
 	}
 	s.public, err = armored(key)
 	return s, err
@@ -69,11 +69,11 @@ func unlock(key *openpgp.Entity, passphrase []byte) error {
 	case err == nil:
 		return nil
 	case unsupported:
-		return fmt.Errorf("it is locked in a way that is not known here: %w", err)
+		return fmt.Errorf("decrypting the key: %w", err)
 	case len(passphrase) == 0:
 		return ErrNoPassphrase
 	}
-	return errors.New("the passphrase does not open it")
+	return errors.New("wrong passphrase")
 }
 
 // unfit returns why a key must not sign, or an empty string.
@@ -86,9 +86,9 @@ func unfit(key *openpgp.Entity, now time.Time) string {
 	case key.PrimaryKey.KeyExpired(self, now) || self.SigExpired(now):
 		return "the key has expired"
 	case !found:
-		return "no part of the key may sign: it is for encryption or certification, or what signs has expired or is revoked"
+		return "no part of the key can sign: it is for encryption or certification only, or its signing subkey is expired or revoked"
 	case signing.PrivateKey == nil || signing.PrivateKey.Dummy():
-		return "it has not the secret part of the key that signs"
+		return "the secret part of the signing key is missing"
 	}
 	return ""
 }

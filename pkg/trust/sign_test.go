@@ -90,13 +90,13 @@ func TestReadSignerRefuses(t *testing.T) {
 	for name, test := range map[string]struct{ path, passphrase, want string }{
 		"expired":          {secret(t, gpg, newKey("expired", gpgtest.At{Algorithm: "ed25519", Time: then, Lifetime: "1y"}), ""), "", "the key has expired"},
 		"revoked":          {secret(t, gpg, revoked, ""), "", "the key is revoked"},
-		"encryption only":  {secret(t, gpg, encrypts, ""), "", "no part of the key may sign"},
-		"an old subkey":    {secret(t, gpg, oldSubkey, ""), "", "no part of the key may sign"},
-		"wrong passphrase": {secret(t, gpg, protected, "open sesame"), "open", "the passphrase does not open it"},
-		"no passphrase":    {secret(t, gpg, protected, "open sesame"), "", "the key has a passphrase, and none was given"},
-		"public":           {filepath.Join(dir, "public"), "", "it has not the secret part"},
-		"text":             {filepath.Join(dir, "text"), "", "cannot be read"},
-		"two keys":         {secret(t, gpg, good, "", protected), "", "holds 2 keys"},
+		"encryption only":  {secret(t, gpg, encrypts, ""), "", "no part of the key can sign"},
+		"an old subkey":    {secret(t, gpg, oldSubkey, ""), "", "no part of the key can sign"},
+		"wrong passphrase": {secret(t, gpg, protected, "open sesame"), "open", "wrong passphrase"},
+		"no passphrase":    {secret(t, gpg, protected, "open sesame"), "", "the key requires a passphrase"},
+		"public":           {filepath.Join(dir, "public"), "", "the secret part of the signing key is missing"},
+		"text":             {filepath.Join(dir, "text"), "", "reading a key"},
+		"two keys":         {secret(t, gpg, good, "", protected), "", "expected one key, found 2"},
 	} {
 		_, err := trust.ReadSigner(test.path, []byte(test.passphrase))
 		if provider.KindOf(err) != provider.Malformed || !strings.HasPrefix(err.Error(), test.path) || !strings.Contains(err.Error(), test.want) || errors.Is(err, trust.ErrNoPassphrase) != (name == "no passphrase") || strings.Contains(err.Error(), "checksum") {

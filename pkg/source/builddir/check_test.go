@@ -112,7 +112,7 @@ func TestDirCheckFindsAll(t *testing.T) {
 	if !is[*builddir.PackageError](err) || !is[*sums.MismatchError](err) {
 		t.Errorf("the errors lost their types: %v", err)
 	}
-	want := []string{filepath.Join(dir, stem100+"_windows_386.zip") + `: "terraform-provider-widget" does not end in .exe, and Windows starts no program without that`}
+	want := []string{filepath.Join(dir, stem100+"_windows_386.zip") + `: "terraform-provider-widget" does not end in .exe, which Windows requires for programs`}
 	if len(warnings) == 0 || warnings[0] != want[0] {
 		t.Errorf("warnings (-want +got):\n%s", cmp.Diff(want, warnings))
 	}

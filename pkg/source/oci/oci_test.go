@@ -239,7 +239,7 @@ func TestOCIRefuses(t *testing.T) {
 		"sums do not list it":     {listing("other.zip", digest.FromString("x")), is[*sums.FileError], "SHA256SUMS does not list terraform-provider-thing_1.2.3_plan9_mips.zip"},
 		"sums say otherwise":      {listing("*", digest.FromString("x")), is[*sums.MismatchError], "checksum of terraform-provider-thing_1.2.3_plan9_mips.zip is sha256:"},
 		"sums are a page":         {sumsAre("<html>log in</html>"), is[*sums.FileError], "is an HTML or XML page"},
-		"sums are empty":          {sumsAre("\n"), is[*sums.FileError], "no file is listed"},
+		"sums are empty":          {sumsAre("\n"), is[*sums.FileError], "no files are listed"},
 		"sums are malformed":      {sumsAre("abc  file\n"), is[*sums.FileError], "line 1"},
 		"name of another version": {retitled("terraform-provider-thing_1.2.2_plan9_mips.zip"), is[*provider.IdentityError], `"terraform-provider-thing_1.2.2_plan9_mips.zip" is the name of thing 1.2.2 for plan9_mips, not of thing 1.2.3 for plan9_mips`},
 		"name of another platform": {

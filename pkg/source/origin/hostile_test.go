@@ -54,7 +54,7 @@ func TestRegistryHostilePackageDocuments(t *testing.T) {
 		"two zh": {state("hashes", []string{sums.ZH(right), sums.ZH(otherDigest)}), nil,
 			document + "packages: haiku_riscv64 has two different zh hashes"},
 		"h1 that is none": {state("hashes", []string{"h1:x"}), nil,
-			document + `packages: hash "h1:x": must be "h1:" and the base64 form of 32 bytes`},
+			document + `packages: invalid hash "h1:x": want "h1:" and the base64 encoding of 32 bytes`},
 		"zip without TLS": {set("download_url", "http://127.0.0.1/z?sig=secret"), nil,
 			document + "download_url: invalid URL http://127.0.0.1/z: want https"},
 		"zip from disk":    {set("download_url", "file:///etc/passwd"), nil, document + "download_url: invalid URL file:///etc/passwd: want https"},

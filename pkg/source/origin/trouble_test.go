@@ -104,7 +104,7 @@ func TestRegistryTellsOfTrouble(t *testing.T) {
 		"signature missing": {origintest.Signature, origintest.Status(404), nil,
 			check + "signature: " + files + "SHA256SUMS.sig: 404 Not Found" + oops},
 		"sums are a page": {origintest.Sums, origintest.HTML("Sign in"), nil,
-			check + files + "SHA256SUMS" + ": SHA256SUMS: is an HTML or XML page, not a list of sums"},
+			check + files + "SHA256SUMS" + ": SHA256SUMS: is an HTML or XML page, not a list of checksums"},
 		"zip missing": {origintest.Zip, origintest.Status(404), nil,
 			zip + files + "haiku_riscv64.zip: 404 Not Found" + oops},
 		"zip is a page": {origintest.Zip, origintest.HTML("Wait"), nil,
