@@ -55,8 +55,8 @@ func TestTofuInstallsPromotedRelease(t *testing.T) {
 		t.Errorf("OpenTofu says:\n%s", said)
 	}
 	promoted := parse(t, run(t, programs.tofuOCI, append([]string{"promote", "hashicorp/time"}, flags...)...))
-	if got := promoted.Results[0]; got.Status != "promoted" || got.Digest != staged.Results[0].Digest {
-		t.Errorf("got %+v, %s was staged", got, staged.Results[0].Digest)
+	if got := promoted.Items[0]; got.Status != "promoted" || got.Digest != staged.Items[0].Digest {
+		t.Errorf("got %+v, %s was staged", got, staged.Items[0].Digest)
 	}
 	dir, cli := initialize(t, installation)
 	zh, h1 := promoted.hashes(t)
@@ -71,7 +71,7 @@ func TestTofuInstallsPromotedRelease(t *testing.T) {
 	run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@" + badVersion, "--stage"}, flags...)...)
 	run(t, programs.tofuOCI, append([]string{"deny", "hashicorp/time@" + badVersion, "--reason", "not good enough"}, flags...)...)
 	again := parse(t, run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@<= " + badVersion, "--stage"}, flags...)...))
-	if got := again.Results[0].Status; got != "denied" {
+	if got := again.Items[0].Status; got != "denied" {
 		t.Errorf("staged again: %s", got)
 	}
 	initialize(t, installation)
@@ -180,11 +180,11 @@ func TestGarbageCollectionKeepsPendingReleases(t *testing.T) {
 		t.Errorf("the zip that was denied: %v", err)
 	}
 	again := parse(t, run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@<= " + badVersion, "--stage"}, flags()...)...))
-	if got := again.Results[0].Status; got != "denied" {
+	if got := again.Items[0].Status; got != "denied" {
 		t.Errorf("staged again: %s", got)
 	}
 	promoted := parse(t, run(t, programs.tofuOCI, append([]string{"promote", "hashicorp/time"}, flags()...)...))
-	if got := promoted.Results[0].Status; got != "promoted" {
+	if got := promoted.Items[0].Status; got != "promoted" {
 		t.Errorf("promoting: %s", got)
 	}
 	dir, _ := initialize(t, run(t, programs.tofuOCI, "tofurc", host+"/mirror/{namespace}/{type}"))

@@ -342,7 +342,7 @@ func weInstall(t *testing.T, cliConfig, constraint string) (version, h1, said st
 		return "", "", stderr.String()
 	}
 	r := parse(t, string(stdout))
-	path := r.Results[0].Packages[0].Path
+	path := r.Items[0].Packages[0].Path
 	if h1, err = sums.H1Dir(path); err != nil {
 		t.Fatal(err)
 	}

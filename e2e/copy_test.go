@@ -77,13 +77,13 @@ func TestAirGap(t *testing.T) {
 	first, second := host+"/inside/{namespace}/{type}", host+"/again/{namespace}/{type}"
 	back := "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{type}"
 	want := strings.TrimSpace(run(t, programs.regctl, "image", "digest", "ocidir://"+filepath.Join(carried, "time")+":"+fixture.TimeVersion))
-	if want != r.Results[0].Digest {
-		t.Errorf("regctl finds %s in the directory, mirror put %s there", want, r.Results[0].Digest)
+	if want != r.Items[0].Digest {
+		t.Errorf("regctl finds %s in the directory, mirror put %s there", want, r.Items[0].Digest)
 	}
 	for _, to := range []string{first, second, back} {
 		for _, status := range []string{"created", "unchanged"} {
 			got := parse(t, run(t, programs.tofuOCI, "copy", "hashicorp/time", "--all", "--from", from, "--to", to, "--ca-file", world.caFile,
-				"--signatures", "require", "--trust", pins, "--output", "json")).Results[0]
+				"--signatures", "require", "--trust", pins, "--output", "json")).Items[0]
 			if got.Status != status || got.Digest != want || len(got.Packages) != len(world.platforms) {
 				t.Errorf("copying to %s: %+v", to, got)
 			}

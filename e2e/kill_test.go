@@ -173,11 +173,15 @@ func versions(t *testing.T, repository string) []string {
 		}
 		t.Fatalf("the repository cannot be read: %v\n%s", err, &stderr)
 	}
-	var listed struct{ Versions []string }
+	var listed struct{ Items []struct{ Version string } }
 	if err := json.Unmarshal(stdout.Bytes(), &listed); err != nil {
 		t.Fatal(err)
 	}
-	return listed.Versions
+	var versions []string
+	for _, i := range listed.Items {
+		versions = append(versions, i.Version)
+	}
+	return versions
 }
 
 func pullArgs(repository, dir string) []string {

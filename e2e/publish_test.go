@@ -52,7 +52,7 @@ func TestPublishWithSyft(t *testing.T) {
 	}
 
 	first := parse(t, run(t, programs.tofuOCI, append(publish, "--concurrency", "1")...))
-	if got := first.Results[0].Status; got != "created" {
+	if got := first.Items[0].Status; got != "created" {
 		t.Errorf("the first run says %q", got)
 	}
 	made, err := os.Stat(filepath.Join(kept, "sbom.json"))
@@ -60,7 +60,7 @@ func TestPublishWithSyft(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := parse(t, run(t, programs.tofuOCI, publish...))
-	if got := again.Results[0]; got.Status != "unchanged" || got.Digest != first.Results[0].Digest {
+	if got := again.Items[0]; got.Status != "unchanged" || got.Digest != first.Items[0].Digest {
 		t.Errorf("the second run says %q %s", got.Status, got.Digest)
 	}
 	if now, err := os.Stat(filepath.Join(kept, "sbom.json")); err != nil || !now.ModTime().Equal(made.ModTime()) {
@@ -176,7 +176,7 @@ func TestScriptProvider(t *testing.T) {
 	layout := "oci-layout:" + filepath.Join(t.TempDir(), "{type}")
 	run(t, programs.tofuOCI, "publish", dir, "--provider", "example.com/acme/script", "--to", layout)
 	r := parse(t, run(t, programs.tofuOCI, "pull", "example.com/acme/script", "--from", layout, "--dir", t.TempDir(), "--layout", "unpacked", "--output", "json"))
-	if said := run(t, filepath.Join(r.Results[0].Packages[0].Path, "terraform-provider-script_v1.0.0")); said != "hello, provider\n" {
+	if said := run(t, filepath.Join(r.Items[0].Packages[0].Path, "terraform-provider-script_v1.0.0")); said != "hello, provider\n" {
 		t.Errorf("the provider says %q", said)
 	}
 }

@@ -57,7 +57,7 @@ func checkLock(t *testing.T, dir, hash string) {
 
 // report has the parts of tofu-oci's JSON output that the tests read.
 type report struct {
-	Results []struct {
+	Items []struct {
 		Status   string
 		Digest   string
 		Packages []struct{ Platform, Digest, H1, Action, Path string }
@@ -67,7 +67,7 @@ type report struct {
 func parse(t *testing.T, text string) report {
 	t.Helper()
 	var r report
-	if err := json.Unmarshal([]byte(text), &r); err != nil || len(r.Results) != 1 {
+	if err := json.Unmarshal([]byte(text), &r); err != nil || len(r.Items) != 1 {
 		t.Fatalf("not a report of one result: %v\n%s", err, text)
 	}
 	return r
@@ -76,7 +76,7 @@ func parse(t *testing.T, text string) report {
 // hashes returns the zh and h1 hashes of the package for the current platform.
 func (r report) hashes(t *testing.T) (zh, h1 string) {
 	t.Helper()
-	for _, p := range r.Results[0].Packages {
+	for _, p := range r.Items[0].Packages {
 		if p.Platform == provider.CurrentPlatform().String() {
 			return "zh:" + strings.TrimPrefix(p.Digest, "sha256:"), p.H1
 		}
@@ -93,7 +93,7 @@ func TestTofuInstallsMirroredProviders(t *testing.T) {
 	mirror := []string{"mirror", "hashicorp/time", "--to", to, "--config", config, "--ca-file", world.caFile, "--output", "json"}
 
 	first := parse(t, run(t, programs.tofuOCI, mirror...))
-	if got := first.Results[0].Status; got != "created" {
+	if got := first.Items[0].Status; got != "created" {
 		t.Errorf("the first run says %q", got)
 	}
 	if got := origin.Requests()[origintest.Zip]; got != len(world.platforms) {
@@ -102,8 +102,8 @@ func TestTofuInstallsMirroredProviders(t *testing.T) {
 	before := origin.Requests()
 	again := parse(t, run(t, programs.tofuOCI, mirror...))
 	after := origin.Requests()
-	if got := again.Results[0]; got.Status != "unchanged" || got.Digest != first.Results[0].Digest {
-		t.Errorf("the second run says %q %s, the first made %s", got.Status, got.Digest, first.Results[0].Digest)
+	if got := again.Items[0]; got.Status != "unchanged" || got.Digest != first.Items[0].Digest {
+		t.Errorf("the second run says %q %s, the first made %s", got.Status, got.Digest, first.Items[0].Digest)
 	}
 	for _, kind := range []origintest.Kind{origintest.Package, origintest.Sums, origintest.Zip} {
 		if before[kind] != after[kind] {
@@ -129,7 +129,7 @@ func TestSameIndexInLayoutAndRegistry(t *testing.T) {
 	digests := map[string]bool{}
 	for _, to := range []string{host + "/a/{type}", host + "/b/{type}", "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{type}"} {
 		r := parse(t, run(t, programs.tofuOCI, "mirror", "hashicorp/time", "--to", to, "--config", config, "--ca-file", world.caFile, "--output", "json"))
-		digests[r.Results[0].Digest] = true
+		digests[r.Items[0].Digest] = true
 	}
 	if len(digests) != 1 {
 		t.Errorf("equal input gave several indexes: %v", digests)

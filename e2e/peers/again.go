@@ -58,18 +58,18 @@ func allUnchanged(file string) error {
 	if err != nil {
 		return err
 	}
-	var said struct{ Results []struct{ Status string } }
+	var said struct{ Items []struct{ Status string } }
 	if err := json.Unmarshal(text, &said); err != nil {
 		return err
 	}
 	unchanged := 0
-	for _, r := range said.Results {
+	for _, r := range said.Items {
 		if r.Status == "unchanged" {
 			unchanged++
 		}
 	}
-	if unchanged != manyVersions || len(said.Results) != manyVersions {
-		return fmt.Errorf("%d of %d releases are unchanged, not %d", unchanged, len(said.Results), manyVersions)
+	if unchanged != manyVersions || len(said.Items) != manyVersions {
+		return fmt.Errorf("%d of %d releases are unchanged, not %d", unchanged, len(said.Items), manyVersions)
 	}
 	return nil
 }

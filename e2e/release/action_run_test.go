@@ -100,12 +100,12 @@ func newJobWith(t *testing.T, auth string) (r *runner, registry string) {
 func results(t *testing.T, text string) (found []string) {
 	t.Helper()
 	var document struct {
-		Results []struct{ Provider, Version, Status, Repository, Digest string }
+		Items []struct{ Provider, Version, Status, Repository, Digest string }
 	}
 	if err := json.Unmarshal([]byte(text), &document); err != nil {
 		t.Fatalf("%v in %q", err, text)
 	}
-	for _, item := range document.Results {
+	for _, item := range document.Items {
 		found = append(found, item.Provider+" "+item.Version+" "+item.Status)
 	}
 	return found
