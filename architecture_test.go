@@ -108,7 +108,7 @@ var rows = map[string][]string{
 	"internal/httpclient":  {"pkg/provider", "internal/bounded", "internal/text", "internal/schedule"},
 	"internal/credentials": {"internal/opentofu/cliconfig", "pkg/provider", "pkg/template", "internal/bounded", "internal/extprog", "internal/memo", "internal/atomicfile", "internal/text"},
 	"internal/extprog":     {"pkg/provider", "internal/bounded", "internal/text"},
-	"internal/bounded":     {},
+	"internal/bounded":     {"internal/text"},
 	"internal/text":        {},
 	"internal/memo":        {},
 	"internal/schedule":    {},

@@ -16,7 +16,7 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("%s has more than %d bytes", e.Path, e.Limit)
+	return fmt.Sprintf("%s exceeds %d bytes", e.Path, e.Limit)
 }
 
 // OpenFile opens a regular file or a link to one. It rejects other files: opening a
@@ -27,10 +27,10 @@ func OpenFile(path string) (*os.File, error) {
 		return nil, err
 	}
 	if info.IsDir() {
-		return nil, fmt.Errorf("%s is a directory where a file has to be", path)
+		return nil, fmt.Errorf("%s is a directory, not a file", path)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file: it is a pipe, a device or a socket", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	return open(path)
 }

@@ -11,7 +11,7 @@ import (
 const MaxDepth = 64
 
 // ErrJSONLimit is wrapped by errors about documents that exceed a limit.
-var ErrJSONLimit = errors.New("it has")
+var ErrJSONLimit = errors.New("JSON exceeds")
 
 // DecodeJSON decodes a document with at most the given number of values: strings,
 // numbers, literals, arrays, and objects, including nested ones. Limiting the bytes
@@ -53,9 +53,9 @@ func CheckJSON(data []byte, values int) error {
 		}
 		switch {
 		case count > values:
-			return fmt.Errorf("%w more than %d values", ErrJSONLimit, values)
+			return fmt.Errorf("%w %d values", ErrJSONLimit, values)
 		case depth > MaxDepth:
-			return fmt.Errorf("%w more than %d levels", ErrJSONLimit, MaxDepth)
+			return fmt.Errorf("%w %d levels", ErrJSONLimit, MaxDepth)
 		}
 	}
 	return nil

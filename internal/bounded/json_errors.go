@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // JSONError rewords the errors of encoding/json that mention Go types or internal
@@ -15,12 +17,12 @@ func JSONError(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field := wrong.Field
 		if field == "" {
-			field = "the document"
+			field = "document"
 		}
-		return &rewordedError{field + " is of another kind: " + wrong.Value, err}
+		return text.WithText(err, field+" has the wrong type: "+wrong.Value)
 	}
 	if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return &rewordedError{syntaxProblem(wrong), err}
+		return text.WithText(err, syntaxProblem(wrong))
 	}
 	return err
 }
@@ -33,19 +35,9 @@ func syntaxProblem(err *json.SyntaxError) string {
 	case err.Error() == "unexpected end of JSON input":
 		return "unexpected end of JSON"
 	case !found || noCharacter != nil:
-		return fmt.Sprintf("it is no JSON at byte %d", err.Offset)
+		return fmt.Sprintf("invalid JSON at byte %d", err.Offset)
 	case character == `'\n'`:
-		return "a line break is out of place"
+		return "unexpected line break"
 	}
-	return character + " is out of place"
+	return "unexpected " + character
 }
-
-// rewordedError is an error with a different message.
-type rewordedError struct {
-	text string
-	err  error
-}
-
-func (e *rewordedError) Error() string { return e.text }
-
-func (e *rewordedError) Unwrap() error { return e.err }

@@ -19,14 +19,14 @@ func TestCheck(t *testing.T) {
 	}{
 		"a number":                  {`1`, 1, ""},
 		"a full array":              {`[1,2,3]`, 4, ""},
-		"one too many":              {`[1,2,3]`, 3, "it has more than 3 values"},
+		"one too many":              {`[1,2,3]`, 3, "JSON exceeds 3 values"},
 		"members of objects":        {`{"a":1,"b":{"c":[]}}`, 4, ""},
-		"one member too many":       {`{"a":1,"b":{"c":[]}}`, 3, "it has more than 3 values"},
+		"one member too many":       {`{"a":1,"b":{"c":[]}}`, 3, "JSON exceeds 3 values"},
 		"text is no structure":      {`["[,{,","\",,,","\\",",,"]`, 5, ""},
 		"a string without end":      {`"\`, 1, ""},
-		"the same key twice counts": {`{"a":[1],"a":[1],"A":[1]}`, 6, "it has more than 6 values"},
+		"the same key twice counts": {`{"a":[1],"a":[1],"A":[1]}`, 6, "JSON exceeds 6 values"},
 		"deep":                      {deep(bounded.MaxDepth), 1000, ""},
-		"too deep":                  {deep(bounded.MaxDepth + 1), 1000, "it has more than 64 levels"},
+		"too deep":                  {deep(bounded.MaxDepth + 1), 1000, "JSON exceeds 64 levels"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -65,14 +65,14 @@ func TestInWords(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":`:             "unexpected end of JSON",
 		``:                  "unexpected end of JSON",
-		`{b}`:               "'b' is out of place",
-		`{"a":1,}`:          "'}' is out of place",
-		`{'a'}`:             `'\'' is out of place`,
-		`[tru"]`:            `'"' is out of place`,
-		"{\"a\": \"x\ny\"}": "a line break is out of place",
-		`{} x`:              "'x' is out of place",
-		`{"name":1}`:        "name is of another kind: number",
-		`[]`:                "the document is of another kind: array",
+		`{b}`:               "unexpected 'b'",
+		`{"a":1,}`:          "unexpected '}'",
+		`{'a'}`:             `unexpected '\''`,
+		`[tru"]`:            `unexpected '"'`,
+		"{\"a\": \"x\ny\"}": "unexpected line break",
+		`{} x`:              "unexpected 'x'",
+		`{"name":1}`:        "name has the wrong type: number",
+		`[]`:                "document has the wrong type: array",
 	} {
 		var into struct {
 			Name string `json:"name"`
@@ -132,8 +132,8 @@ func TestTypeError(t *testing.T) {
 		} `json:"versions"`
 	}
 	for text, want := range map[string]string{
-		`[]`:                          "the document is of another kind: array",
-		`{"versions":[{"size":"x"}]}`: "versions.size is of another kind: string",
+		`[]`:                          "document has the wrong type: array",
+		`{"versions":[{"size":"x"}]}`: "versions.size has the wrong type: string",
 	} {
 		err := bounded.DecodeJSON([]byte(text), &into, 10)
 		if other, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok || other.Offset == 0 || err.Error() != want {

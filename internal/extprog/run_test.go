@@ -141,10 +141,10 @@ func TestRunChecksTheAnswer(t *testing.T) {
 		{output: "null", problem: "something else than a JSON object", beginning: "null"},
 		{output: `"a"`, silent: true, problem: "something else than a JSON object", beginning: `"a"`},
 		{output: "done\x1b[0m\n{}", problem: "something else than a JSON object", beginning: "done [0m {}"},
-		{output: "{}\n{}", problem: "one JSON object ('{' is out of place", beginning: "{} {}"},
-		{output: "{} done", problem: "one JSON object ('d' is out of place", beginning: "{} done"},
+		{output: "{}\n{}", problem: "one JSON object (unexpected '{'", beginning: "{} {}"},
+		{output: "{} done", problem: "one JSON object (unexpected 'd'", beginning: "{} done"},
 		{output: `{"a":`, problem: "one JSON object (unexpected end of JSON", beginning: `{"a":`},
-		{output: "{'a'}", problem: "one JSON object ('\\'' is out of place", beginning: "{'a'}"},
+		{output: "{'a'}", problem: "one JSON object (unexpected '\\''", beginning: "{'a'}"},
 		{output: strings.Repeat("long", 100), problem: "something else", beginning: strings.Repeat("long", 50)},
 	}
 	for _, test := range tests {

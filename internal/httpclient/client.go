@@ -162,7 +162,7 @@ func rootsWith(file string) (*x509.CertPool, error) {
 		return nil, fmt.Errorf("loading the system's CA certificates: %w", err)
 	}
 	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("reading CA certificates: %s holds no certificate in PEM form", file)
+		return nil, fmt.Errorf("reading CA certificates: no PEM certificate found in %s", file)
 	}
 	return pool, nil
 }

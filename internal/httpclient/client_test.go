@@ -31,7 +31,7 @@ func TestNewRefusesUselessCAFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{
-		empty:                         "no certificate in PEM form",
+		empty:                         "no PEM certificate found",
 		filepath.Join(dir, "missing"): "reading CA certificates",
 	} {
 		_, err := httpclient.New(httpclient.Options{CAFile: file})

@@ -67,17 +67,17 @@ func errorText(err error) string {
 	timeout, isNet := errors.AsType[net.Error](err)
 	switch {
 	case isNet && timeout.Timeout() && isOp && op.Op == "dial":
-		return "no connection" + at + " in time"
+		return "connecting" + at + ": timed out"
 	case isNet && timeout.Timeout():
-		return "no answer in time"
+		return "timed out waiting for a response"
 	case isOp && op.Op == "dial":
-		return "no connection" + at + ": " + reason(op)
+		return "connecting" + at + ": " + reason(op)
 	case isOp && (op.Op == "read" || op.Op == "write"):
-		return "the connection" + at + " broke: " + reason(op)
+		return "connection" + at + " broke: " + reason(op)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "the server ended the connection in its answer"
+		return "server closed the connection mid-response"
 	case errors.Is(err, io.EOF):
-		return "the server ended the connection without an answer"
+		return "server closed the connection without a response"
 	}
 	return ""
 }
@@ -85,11 +85,11 @@ func errorText(err error) string {
 func dnsText(e *net.DNSError) string {
 	switch {
 	case e.IsNotFound:
-		return "there is no host named " + e.Name
+		return "no such host: " + e.Name
 	case e.IsTimeout:
-		return "looking up the host " + e.Name + ": the name server did not answer in time"
+		return "looking up host " + e.Name + ": timed out waiting for the name server"
 	}
-	return "looking up the host " + e.Name + " did not work"
+	return "looking up host " + e.Name + " failed"
 }
 
 // reason returns the system's message for a connection error.
@@ -107,26 +107,26 @@ func reason(op *net.OpError) string {
 func tlsText(err error) string {
 	if isHTTP, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		if string(isHTTP.RecordHeader[:]) == "HTTP/" {
-			return "the server speaks http, and https was asked for"
+			return "server responded over plain HTTP to an HTTPS request"
 		}
-		return "the server does not speak TLS, and https was asked for"
+		return "server does not use TLS, which HTTPS requires"
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok {
 		return ""
 	}
-	const untrusted = "the server's certificate is not trusted: "
+	const untrusted = "server certificate is not trusted: "
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return untrusted + "an unknown authority signed it"
+		return untrusted + "signed by an unknown authority"
 	}
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
-		return untrusted + "it has expired, or is not valid yet"
+		return untrusted + "expired or not yet valid"
 	}
 	if host, ok := errors.AsType[x509.HostnameError](err); ok {
 		names := slices.Clip(host.Certificate.DNSNames)
 		for _, ip := range host.Certificate.IPAddresses {
 			names = append(names, ip.String())
 		}
-		return fmt.Sprintf("%sit is for %s, not for %s", untrusted, strings.Join(names, ", "), host.Host)
+		return fmt.Sprintf("%sissued for %s, not for %s", untrusted, strings.Join(names, ", "), host.Host)
 	}
 	return ""
 }
@@ -163,5 +163,5 @@ func checkProxy(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Respo
 }
 
 func proxyRefusal(status int) error {
-	return &provider.ProxyError{Status: status, Err: fmt.Errorf("it answered %d %s", status, http.StatusText(status))}
+	return &provider.ProxyError{Status: status, Err: fmt.Errorf("responded with %d %s", status, http.StatusText(status))}
 }

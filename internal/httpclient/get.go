@@ -91,7 +91,7 @@ func getOnce(ctx context.Context, client *http.Client, target *url.URL, r Reques
 	from := resp.Request.URL
 	sent := SentWith(resp.Request)
 	shown := sent.Text(RedactURL(from))
-	tooLarge := provider.Errorf(provider.Refused, "GET %s: the answer has more than %d bytes", shown, r.Limit)
+	tooLarge := provider.Errorf(provider.Refused, "GET %s: response exceeds %d bytes", shown, r.Limit)
 	if resp.ContentLength > r.Limit {
 		return Document{}, tooLarge
 	}
@@ -113,9 +113,9 @@ type brokenBodyError struct {
 
 func (e *brokenBodyError) Error() string {
 	if errors.Is(e.err, io.ErrUnexpectedEOF) {
-		return fmt.Sprintf("GET %s: the answer broke off", e.url)
+		return fmt.Sprintf("GET %s: response interrupted", e.url)
 	}
-	return fmt.Sprintf("GET %s: the answer broke off: %v", e.url, describeError(e.err))
+	return fmt.Sprintf("GET %s: response interrupted: %v", e.url, describeError(e.err))
 }
 
 func (e *brokenBodyError) Unwrap() error { return e.err }

@@ -33,7 +33,7 @@ func TestGetIsBounded(t *testing.T) {
 			if provider.KindOf(err) != provider.Refused || s.requests() != 2 {
 				t.Errorf("over the limit: %v after %d requests", err, s.requests())
 			}
-			if want := "GET " + s.URL + "/doc: the answer has more than 5 bytes"; fmt.Sprint(err) != want {
+			if want := "GET " + s.URL + "/doc: response exceeds 5 bytes"; fmt.Sprint(err) != want {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -29,13 +29,13 @@ func (t *retrier) decideRetry(req *http.Request, resp *http.Response, sent time.
 	if resp == nil {
 		return s
 	}
-	asked := retryAfter(resp.Header, time.Now())
-	s.wait = max(s.wait, asked)
-	if s.paused = isPause(resp.StatusCode, asked) && s.wait <= MaxRetryAfter; s.paused {
+	requested := retryAfter(resp.Header, time.Now())
+	s.wait = max(s.wait, requested)
+	if s.paused = isPause(resp.StatusCode, requested) && s.wait <= MaxRetryAfter; s.paused {
 		s.throttled = t.pool.Throttle(req.URL.Host, sent, s.wait)
 	}
 	if s.throttled.First {
-		cause := &provider.StatusError{Method: req.Method, URL: SentWith(req).Text(RedactURL(req.URL)), Status: resp.StatusCode, RetryAfter: asked}
+		cause := &provider.StatusError{Method: req.Method, URL: SentWith(req).Text(RedactURL(req.URL)), Status: resp.StatusCode, RetryAfter: requested}
 		t.reportRetry(req, Retry{Attempt: failed, Wait: s.wait, Cause: cause, Host: req.URL.Host})
 	}
 	return s
@@ -43,8 +43,8 @@ func (t *retrier) decideRetry(req *http.Request, resp *http.Response, sent time.
 
 // isPause reports whether a host limits requests in general, based on the status and
 // the requested pause.
-func isPause(status int, asked time.Duration) bool {
-	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable && asked > 0
+func isPause(status int, requested time.Duration) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable && requested > 0
 }
 
 // waitForRetry reports a failed attempt and waits. If the host is paused, it does

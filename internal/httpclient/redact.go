@@ -50,7 +50,7 @@ func RedactError(err error) error {
 	clean := *failure
 	clean.Err = redacted(failure.Err)
 	if u, parseErr := url.Parse(failure.URL); parseErr != nil {
-		clean.URL = "(a URL that can't be read)"
+		clean.URL = "(invalid URL)"
 	} else {
 		clean.URL = RedactURL(u)
 	}
@@ -64,7 +64,7 @@ const badLocation = "failed to parse Location header"
 // redacted returns an error with redacted URLs in its message.
 func redacted(err error) error {
 	if strings.HasPrefix(err.Error(), badLocation) {
-		return text.WithText(err, "the answer leads to a URL that can't be read")
+		return text.WithText(err, "response redirects to an invalid URL")
 	}
 	return text.WithText(err, RedactText(err.Error()))
 }

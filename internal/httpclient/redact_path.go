@@ -88,12 +88,12 @@ func isRandom(w string, inLong bool) bool {
 	if ordinary.MatchString(w) {
 		return false
 	}
-	of := func(characters string) bool { return strings.ContainsAny(w, characters) }
-	small, large, digits := of("abcdefghijklmnopqrstuvwxyz"), of("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), of("0123456789")
+	has := func(characters string) bool { return strings.ContainsAny(w, characters) }
+	lower, upper, digits := has("abcdefghijklmnopqrstuvwxyz"), has("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), has("0123456789")
 	switch {
-	case small && large && digits:
+	case lower && upper && digits:
 		return len(w) >= 8 || inLong && len(w) >= 5
-	case small && large:
+	case lower && upper:
 		return len(w) >= 12 || inLong && len(w) >= 8
 	}
 	return len(w) >= maxOrdinary

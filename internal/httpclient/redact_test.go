@@ -162,7 +162,7 @@ func TestNoTokenOfAPathIsTold(t *testing.T) {
 	}
 	for _, path := range []string{"/unreadable", "/relative"} {
 		_, err := httpclient.Get(t.Context(), client, parse(t, server.URL+path), httpclient.Request{Limit: 1})
-		if err == nil || strings.Contains(err.Error(), "canary") || !strings.HasSuffix(err.Error(), path+`": the answer leads to a URL that can't be read`) {
+		if err == nil || strings.Contains(err.Error(), "canary") || !strings.HasSuffix(err.Error(), path+`": response redirects to an invalid URL`) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

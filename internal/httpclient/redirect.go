@@ -52,7 +52,7 @@ func authority(u *url.URL) string {
 
 // ErrDowngrade means that a server redirected from HTTPS to a URL without TLS, which is
 // rejected.
-var ErrDowngrade = provider.Errorf(provider.Refused, "which is not followed")
+var ErrDowngrade = provider.Errorf(provider.Refused, "which is not allowed")
 
 // NewDowngradeError returns an [ErrDowngrade] for a redirect to a URL.
 func NewDowngradeError(to *url.URL) error {

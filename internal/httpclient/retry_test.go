@@ -48,7 +48,7 @@ func TestLastingTroubleEndsAfterThreeTries(t *testing.T) {
 		want  string
 	}{
 		"status":          {[]http.HandlerFunc{status(503)}, "GET %s: 503 Service Unavailable after 3 tries: no [31m luck today"},
-		"body breaks off": {[]http.HandlerFunc{breakOff}, "after 3 tries: GET %s: the answer broke off"},
+		"body breaks off": {[]http.HandlerFunc{breakOff}, "after 3 tries: GET %s: response interrupted"},
 		// The attempts of the transport and of the body have a common limit.
 		"mixed": {[]http.HandlerFunc{status(503), breakOff, status(502)}, "GET %s: 502 Bad Gateway after 3 tries: no [31m luck today"},
 	}
@@ -235,7 +235,7 @@ func TestRetriesAreTold(t *testing.T) {
 	at := s.URL + "/a"
 	want := []told{
 		{"GET", at, "GET " + at + ": 503 Service Unavailable: no [31m luck today", 1, 3},
-		{"GET", at, "GET " + at + ": the answer broke off", 2, 3},
+		{"GET", at, "GET " + at + ": response interrupted", 2, 3},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -95,4 +95,4 @@ func (w *watched) Close() error {
 }
 
 // errAborted means that the body was closed before its end.
-var errAborted = errors.New("the transfer was ended before its end")
+var errAborted = errors.New("transfer aborted")

@@ -10,11 +10,11 @@ import (
 )
 
 // ErrLimited means that a server responded with 429 or 503 to an additional connection.
-var ErrLimited = errors.New("the server limits connections")
+var ErrLimited = errors.New("server limits connections")
 
 // ErrRangeMismatch means that a response does not contain the requested range: the
 // server does not support ranges, or the content has changed.
-var ErrRangeMismatch = errors.New("the answer is not the range that was asked for")
+var ErrRangeMismatch = errors.New("response does not match the requested range")
 
 // Range is the bytes from From to End (exclusive) of a content of Size bytes.
 type Range struct{ From, End, Size int64 }
@@ -27,24 +27,24 @@ func (r Range) Header() string { return fmt.Sprintf("bytes=%d-%d", r.From, r.End
 // must equal known, unless either of them is empty.
 func (r Range) Check(resp *http.Response, known Validator) error {
 	want := fmt.Sprintf("bytes %d-%d/%d", r.From, r.End-1, r.Size)
-	unlike := func(got string) error {
+	mismatch := func(got string) error {
 		return fmt.Errorf("%w: got %s, want %s", ErrRangeMismatch, httpclient.SentWith(resp.Request).Text(got), want)
 	}
 	if resp.StatusCode != http.StatusPartialContent {
-		return unlike(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
+		return mismatch(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
 	}
-	sizeUntold := fmt.Sprintf("bytes %d-%d/*", r.From, r.End-1)
-	if got := resp.Header.Get("Content-Range"); got != want && got != sizeUntold {
-		return unlike(fmt.Sprintf("%q", got))
+	unknownSize := fmt.Sprintf("bytes %d-%d/*", r.From, r.End-1)
+	if got := resp.Header.Get("Content-Range"); got != want && got != unknownSize {
+		return mismatch(fmt.Sprintf("%q", got))
 	}
 	if n := resp.ContentLength; n >= 0 && n != r.End-r.From {
-		return unlike(fmt.Sprintf("%d bytes", n))
+		return mismatch(fmt.Sprintf("%d bytes", n))
 	}
 	if got := resp.Header.Get("ETag"); known.etag != "" && got != "" && got != known.etag {
-		return unlike("ETag " + got)
+		return mismatch("ETag " + got)
 	}
 	if got := resp.Header.Get("Last-Modified"); known.modified != "" && got != "" && got != known.modified {
-		return unlike("Last-Modified " + got)
+		return mismatch("Last-Modified " + got)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ type NotResumedError struct {
 }
 
 func (e *NotResumedError) Error() string {
-	return fmt.Sprintf("%v; going on at byte %d: %v", e.Cause, e.At, e.Reason)
+	return fmt.Sprintf("%v; resuming at byte %d: %v", e.Cause, e.At, e.Reason)
 }
 
 // Unwrap returns only the cause, which determines whether the transfer is retried.

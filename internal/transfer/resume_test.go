@@ -83,12 +83,12 @@ func TestCheck(t *testing.T) {
 	}{
 		"the range":        {206, 10, http.Header{"Content-Range": {"bytes 10-19/100"}, "Etag": {`"a"`}}, ""},
 		"size not told":    {206, -1, http.Header{"Content-Range": {"bytes 10-19/*"}}, ""},
-		"everything":       {200, 100, http.Header{}, "the answer is not the range that was asked for: got 200 OK, want bytes 10-19/100"},
-		"no word of which": {206, 10, http.Header{}, `the answer is not the range that was asked for: got "", want bytes 10-19/100`},
-		"another range":    {206, 10, http.Header{"Content-Range": {"bytes 0-9/100"}}, `the answer is not the range that was asked for: got "bytes 0-9/100", want bytes 10-19/100`},
-		"another size":     {206, 10, http.Header{"Content-Range": {"bytes 10-19/99"}}, `the answer is not the range that was asked for: got "bytes 10-19/99", want bytes 10-19/100`},
-		"another length":   {206, 9, http.Header{"Content-Range": {"bytes 10-19/100"}}, "the answer is not the range that was asked for: got 9 bytes, want bytes 10-19/100"},
-		"another ETag":     {206, 10, http.Header{"Content-Range": {"bytes 10-19/100"}, "Etag": {`"b"`}}, `the answer is not the range that was asked for: got ETag "b", want bytes 10-19/100`},
+		"everything":       {200, 100, http.Header{}, "response does not match the requested range: got 200 OK, want bytes 10-19/100"},
+		"no word of which": {206, 10, http.Header{}, `response does not match the requested range: got "", want bytes 10-19/100`},
+		"another range":    {206, 10, http.Header{"Content-Range": {"bytes 0-9/100"}}, `response does not match the requested range: got "bytes 0-9/100", want bytes 10-19/100`},
+		"another size":     {206, 10, http.Header{"Content-Range": {"bytes 10-19/99"}}, `response does not match the requested range: got "bytes 10-19/99", want bytes 10-19/100`},
+		"another length":   {206, 9, http.Header{"Content-Range": {"bytes 10-19/100"}}, "response does not match the requested range: got 9 bytes, want bytes 10-19/100"},
+		"another ETag":     {206, 10, http.Header{"Content-Range": {"bytes 10-19/100"}, "Etag": {`"b"`}}, `response does not match the requested range: got ETag "b", want bytes 10-19/100`},
 	} {
 		err := asked.Check(&http.Response{StatusCode: test.status, ContentLength: test.length, Header: test.header}, known)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || err.Error() != test.want) {

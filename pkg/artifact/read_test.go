@@ -267,9 +267,9 @@ func TestParseManifestErrors(t *testing.T) {
 	for _, test := range []struct{ name, data, want string }{
 		{"no JSON", "<html>", "invalid JSON"},
 		{"over 4 MiB", manifest(zip) + strings.Repeat(" ", artifact.MaxManifestSize), "OpenTofu reads at most 4194304"},
-		{"more layers than can be counted", manifest(append([]string{zip}, slices.Repeat([]string{"{}"}, 16<<10)...)...), "has more than 16384 values"},
-		{"more annotations than can be counted", `{"annotations":{"":""` + strings.Repeat(`,"":""`, 16<<10) + "}}", "has more than 16384 values"},
-		{"too deep", strings.Repeat("[", 65), "has more than 64 levels"},
+		{"more layers than can be counted", manifest(append([]string{zip}, slices.Repeat([]string{"{}"}, 16<<10)...)...), "exceeds 16384 values"},
+		{"more annotations than can be counted", `{"annotations":{"":""` + strings.Repeat(`,"":""`, 16<<10) + "}}", "exceeds 16384 values"},
+		{"too deep", strings.Repeat("[", 65), "exceeds 64 levels"},
 		{"an index", index(), `got an index of artifact type "application/vnd.opentofu.provider"`},
 		{"a container image", imageManifest, "got a container image"},
 		{"a Docker image", dockerImage, "got a container image"},

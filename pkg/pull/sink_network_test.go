@@ -133,7 +133,7 @@ func TestNetworkSinkRefusesLists(t *testing.T) {
 		"no JSON":           {"index.json", "<html>", "is corrupt or not a network mirror document: "},
 		"cut off":           {"index.json", `{"versions":{"1.0.0":`, "is corrupt or not a network mirror document: unexpected end of JSON"},
 		"more behind":       {"index.json", `{"versions":{}} {}`, "unexpected text after the JSON object"},
-		"of another shape":  {"index.json", `["1.0.0"]`, "is of another kind: array"},
+		"of another shape":  {"index.json", `["1.0.0"]`, "has the wrong type: array"},
 		"with more in it":   {"index.json", `{"versions":{},"signed":true}`, `unknown field "signed"`},
 		"version with more": {"index.json", `{"versions":{"1.0.0":{"protocols":["5.0"]}}}`, `unknown field "protocols"`},
 		"archive with more": {"1.2.0.json", `{"archives":{"plan9_riscv64":{"size":1,` + url + `}}}`, `unknown field "size"`},

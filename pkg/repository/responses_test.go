@@ -142,13 +142,13 @@ func TestListsAreBounded(t *testing.T) {
 		requests int
 		want     string
 	}{
-		"tags of a page":      {registrytest.Tags, pages("", `{"tags":[`+many(100_100, `""`)+`]}`), 1, "has more than 100100 values"},
-		"structs of a page":   {registrytest.Tags, pages("", `{"tags":[`+many(1<<20, `{}`)+`]}`), 1, "has more than 100100 values"},
+		"tags of a page":      {registrytest.Tags, pages("", `{"tags":[`+many(100_100, `""`)+`]}`), 1, "exceeds 100100 values"},
+		"structs of a page":   {registrytest.Tags, pages("", `{"tags":[`+many(1<<20, `{}`)+`]}`), 1, "exceeds 100100 values"},
 		"bytes of a page":     {registrytest.Tags, pages("", `{"tags":["`+strings.Repeat("a", artifact.MaxManifestSize)+`"]}`), 1, "list page exceeds 4194304 bytes"},
 		"tags of all pages":   {registrytest.Tags, pages("", `{"tags":[`+many(40_000, `"a"`)+`]}`), 3, "list exceeds 100000 tags"},
 		"bytes of all pages":  {registrytest.Tags, pages("", `{"tags":["`+strings.Repeat("a", 3<<20)+`"]}`), 3, "or 8388608 bytes"},
 		"pages":               {registrytest.Tags, pages("", `{"tags":[]}`), 1000, "exceeded 1000 pages"},
-		"referrers of a page": {registrytest.Referrers, pages(ocispec.MediaTypeImageIndex, `{"manifests":[`+many(1<<20, `{}`)+`]}`), 1, "has more than 16384 values"},
+		"referrers of a page": {registrytest.Referrers, pages(ocispec.MediaTypeImageIndex, `{"manifests":[`+many(1<<20, `{}`)+`]}`), 1, "exceeds 16384 values"},
 		"referrers":           {registrytest.Referrers, pages(ocispec.MediaTypeImageIndex, `{"manifests":[`+many(600, entry)+`]}`), 2, "list exceeds 1000"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -76,7 +76,7 @@ func TestReadKeyringRefuses(t *testing.T) {
 	}
 	large := filepath.Join(t.TempDir(), "large")
 	write(t, large, make([]byte, 4<<20+1))
-	if _, err := trust.ReadKeyring(large); err == nil || !strings.Contains(err.Error(), "more than 4194304 bytes") {
+	if _, err := trust.ReadKeyring(large); err == nil || !strings.Contains(err.Error(), "exceeds 4194304 bytes") {
 		t.Errorf("a large file: got %v", err)
 	}
 }

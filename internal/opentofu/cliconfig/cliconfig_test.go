@@ -185,7 +185,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("the largest file: %v", err)
 	}
 	write(comment + "x")
-	if _, err := cliconfig.Load(path); err == nil || !strings.Contains(err.Error(), "has more than 262144 bytes") {
+	if _, err := cliconfig.Load(path); err == nil || !strings.Contains(err.Error(), "exceeds 262144 bytes") {
 		t.Errorf("a file of a byte more: got %v", err)
 	}
 }

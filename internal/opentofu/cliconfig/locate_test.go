@@ -288,7 +288,7 @@ func TestReadTellsTheProblemsOfAllFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	config, err := cliconfig.Read(m.env, files)
-	for _, want := range []string{".tofurc:1:", "x.tfrc:2:3: ", "y.tfrc has more than", "z.tfrc"} {
+	for _, want := range []string{".tofurc:1:", "x.tfrc:2:3: ", "y.tfrc exceeds", "z.tfrc"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing: %v", want, err)
 		}

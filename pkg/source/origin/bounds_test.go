@@ -32,14 +32,14 @@ func TestRegistryBoundsLists(t *testing.T) {
 		want string
 	}{
 		"values of the discovery document": {origintest.Discovery, `{"x":[` + list(1000, "1") + `]}`,
-			"listing versions of HOST/acme/thing: finding the provider registry of HOST: GET https://HOST/.well-known/terraform.json: reading the response: it has more than 1000 values"},
-		"values of the list":       {origintest.Versions, `{"versions":[` + list(1<<19, "{}") + `]}`, versions + "reading the response: it has more than 524288 values"},
-		"values that do not count": {origintest.Versions, `{"x":[` + list(1<<19, "0") + `]}`, versions + "reading the response: it has more than 524288 values"},
+			"listing versions of HOST/acme/thing: finding the provider registry of HOST: GET https://HOST/.well-known/terraform.json: reading the response: JSON exceeds 1000 values"},
+		"values of the list":       {origintest.Versions, `{"versions":[` + list(1<<19, "{}") + `]}`, versions + "reading the response: JSON exceeds 524288 values"},
+		"values that do not count": {origintest.Versions, `{"x":[` + list(1<<19, "0") + `]}`, versions + "reading the response: JSON exceeds 524288 values"},
 		"versions":                 {origintest.Versions, `{"versions":[` + list(10_001, `{"version":"1.0.%d"}`) + `]}`, versions + "list has 10001 versions; the maximum is 10000"},
 		"platforms of a version": {origintest.Versions, `{"versions":[{"version":"1.2.3","platforms":[` + list(257, `{"os":"os%d","arch":"a"}`) + `]}]}`,
 			versions + "version 1.2.3 has 257 platforms; the maximum is 256"},
 		"values of a package document": {origintest.Package, `{"x":[` + list(1<<14, "0") + `]}`,
-			describing + "GET " + document + "reading the response: it has more than 16384 values"},
+			describing + "GET " + document + "reading the response: JSON exceeds 16384 values"},
 		"platforms of a package document": {origintest.Package, `{"filename":"terraform-provider-thing_1.2.3_haiku_riscv64.zip","download_url":"z","shasum":"` + strings.Repeat("0", 64) +
 			`","packages":{` + list(257, `"os%d_a":{}`) + `}}`,
 			describing + "package document " + document + "packages: 257 platforms; the maximum is 256"},

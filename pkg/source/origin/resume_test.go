@@ -148,8 +148,8 @@ func TestZipTellsWhyItDoesNotGoOn(t *testing.T) {
 	w.origin.Misbehave(origintest.Zip, origintest.IgnoreRange(), 1)
 	_, err := w.download(t.Context(), t, "1.2.3")
 	size := len(w.zips[haiku])
-	want := fmt.Sprintf("reading terraform-provider-thing_1.2.3_haiku_riscv64.zip: unexpected EOF; going on at byte 40: "+
-		"the answer is not the range that was asked for: got 200 OK, want bytes 40-%d/%d", size-1, size)
+	want := fmt.Sprintf("reading terraform-provider-thing_1.2.3_haiku_riscv64.zip: unexpected EOF; resuming at byte 40: "+
+		"response does not match the requested range: got 200 OK, want bytes 40-%d/%d", size-1, size)
 	if w.text(err) != want {
 		t.Errorf("got %v, want %s", w.text(err), want)
 	}

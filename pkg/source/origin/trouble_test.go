@@ -86,7 +86,7 @@ func TestRegistryTellsOfTrouble(t *testing.T) {
 		"discovery is a page": {origintest.Discovery, origintest.HTML("Welcome"), nil,
 			find + wellKnown + `unexpected content type "text/html; charset=utf-8", want application/json: an HTML page titled "Welcome"`},
 		"discovery is too large": {origintest.Discovery, origintest.Oversized(2 << 20), nil,
-			find + wellKnown + "the answer has more than 1048576 bytes"},
+			find + wellKnown + "response exceeds 1048576 bytes"},
 		"discovery denied": {origintest.Discovery, origintest.Status(401), provider.ErrDenied,
 			find + wellKnown + "401 Unauthorized" + oops},
 		"versions denied": {origintest.Versions, origintest.Status(403), provider.ErrDenied,
