@@ -17,7 +17,7 @@ func TestReadRefusesPipes(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bounded.ReadFile(path, 4); err == nil || !strings.Contains(err.Error(), "is no file") {
+	if _, err := bounded.ReadFile(path, 4); err == nil || !strings.Contains(err.Error(), "is not a regular file") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -7,27 +7,27 @@ import (
 	"slices"
 )
 
-// candidate is a source that may have the login for a repository.
+// candidate is a source that may have credentials for a repository.
 type candidate struct {
 	origin Origin
-	// depth is that of [scope.depth], 0 for what is for any registry.
+	// depth is the result of [scope.depth], or 0 for sources for any registry.
 	depth int
-	// credential is the login; a helper's when it was asked.
+	// credential contains the credentials. For a helper, it is set by the query.
 	credential Credential
-	// err is why the source can't answer.
+	// err is the reason the source can't be used.
 	err error
 
-	// rank is the turn in OpenTofu among candidates of the same depth.
+	// rank is the position among candidates of the same depth in OpenTofu's order.
 	rank int
-	// unread says why OpenTofu passes the source over, "" when it doesn't.
+	// skipped is the reason OpenTofu ignores the source, or empty.
 	skipped string
-	// differs says how OpenTofu takes another login from it, "" for the same one.
+	// differs is the reason OpenTofu reads different credentials from the source, or empty.
 	differs string
-	// stops says that OpenTofu, where it has another login, stops at this one.
+	// stops reports that OpenTofu fails at this source if it has other credentials.
 	stops bool
 }
 
-// candidates lists the sources for a repository, the best first.
+// candidates returns the sources for a repository, by precedence.
 func (r *Resolver) candidates(repo repository) []*candidate {
 	var all []*candidate
 	for _, rule := range r.config.Logins {
@@ -44,10 +44,10 @@ func (r *Resolver) candidates(repo repository) []*candidate {
 			c.origin.Kind, c.origin.Helper = FromHelper, rule.Helper
 		}
 		if rule.AccessToken.IsEmpty() != rule.RefreshToken.IsEmpty() {
-			c.differs = "OpenTofu wants access_token and refresh_token together"
+			c.differs = "OpenTofu requires access_token and refresh_token together"
 		}
 		if !s.spells(rule.Prefix(), repo) {
-			c.skipped = "OpenTofu wants the registry spelled as in the repository"
+			c.skipped = "OpenTofu requires the same spelling of the registry as in the repository"
 		}
 		all = append(all, c)
 	}
@@ -63,8 +63,8 @@ func (r *Resolver) candidates(repo repository) []*candidate {
 	return all
 }
 
-// noteRefusal notes what a file that OpenTofu refuses means for the rest: it
-// leaves all files aside that it found by itself.
+// noteRefusal marks the effect of a file that OpenTofu rejects: OpenTofu then ignores all files
+// that it found by itself.
 func (r *Resolver) noteRefusal(files []file, all []*candidate) {
 	path := refused(files)
 	if path == "" || r.hasConfiguredFiles() {
@@ -72,12 +72,13 @@ func (r *Resolver) noteRefusal(files []file, all []*candidate) {
 	}
 	for _, c := range all {
 		if c.origin.File != "" {
-			c.skipped = cmp.Or(c.skipped, "OpenTofu reads none of the files, since it refuses "+path)
+			c.skipped = cmp.Or(c.skipped, "OpenTofu reads none of the files, because it rejects "+path)
 		}
 	}
 }
 
-// refused returns the first file that OpenTofu reads and refuses, "" for none.
+// refused returns the path of the first file that OpenTofu reads and rejects, or an empty
+// string.
 func refused(files []file) (path string) {
 	i := slices.IndexFunc(files, func(file file) bool { return file.rank > 0 && (file.strict || file.err != nil) })
 	if i < 0 {
@@ -86,7 +87,7 @@ func refused(files []file) (path string) {
 	return files[i].path
 }
 
-// candidates lists what a file has for a repository, in the order of its parts.
+// candidates returns the sources in a file for a repository, by precedence.
 func (f file) candidates(repo repository) []*candidate {
 	var all []*candidate
 	add := func(c candidate) {
@@ -108,10 +109,10 @@ func (f file) candidates(repo repository) []*candidate {
 			c.err = f.entryError(key, e.problem)
 		}
 		if !s.spells(key, repo) {
-			c.skipped = cmp.Or(c.skipped, "OpenTofu does not take this key for the repository")
+			c.skipped = cmp.Or(c.skipped, "OpenTofu does not match this key with the repository")
 		}
 		if f.old {
-			c.skipped = cmp.Or(c.skipped, "OpenTofu does not know the format of .dockercfg")
+			c.skipped = cmp.Or(c.skipped, "OpenTofu does not support the format of .dockercfg")
 		}
 		add(c)
 	}
@@ -122,7 +123,7 @@ func (f file) candidates(repo repository) []*candidate {
 		}
 		c := candidate{depth: 1, origin: Origin{Section: "credHelpers", Key: key, Helper: f.helpers[key]}}
 		if !s.spells(key, repo) {
-			c.skipped = "OpenTofu does not take this key for the registry"
+			c.skipped = "OpenTofu does not match this key with the registry"
 		}
 		add(c)
 	}
@@ -132,8 +133,8 @@ func (f file) candidates(repo repository) []*candidate {
 	return all
 }
 
-// sortedKeys returns the keys that are for a repository: first those spelled like
-// it, which a client wrote later than those of old.
+// sortedKeys returns the keys for a repository. Keys with the same spelling come first, because
+// newer clients wrote them.
 func sortedKeys[V any](values map[string]V, repo repository) []string {
 	var keys []string
 	for key := range maps.Keys(values) {

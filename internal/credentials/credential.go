@@ -2,22 +2,22 @@ package credentials
 
 import "github.com/tofu-oci/tofu-oci/internal/text"
 
-// Credential is a login to a registry. The zero value is anonymous.
+// Credential contains the credentials for a registry. The zero value is anonymous.
 type Credential struct {
 	Username string
 	Password text.Secret
-	// IdentityToken is an OAuth2 refresh token: the token server gives access
-	// tokens for it (https://distribution.github.io/distribution/spec/auth/oauth/).
+	// IdentityToken is an OAuth 2.0 refresh token, which a token service exchanges for access
+	// tokens (https://distribution.github.io/distribution/spec/auth/oauth/).
 	IdentityToken text.Secret
-	// RegistryToken is an access token, sent to the registry as it is.
+	// RegistryToken is an access token, which is sent to the registry unchanged.
 	RegistryToken text.Secret
 }
 
-// IsAnonymous reports whether there is nothing to log in with.
+// IsAnonymous reports whether the credentials are empty.
 func (c Credential) IsAnonymous() bool { return c == Credential{} }
 
-// logsIn reports whether there is a secret. A name alone is what "docker login"
-// leaves behind when the secret is elsewhere.
+// hasSecret reports whether there is a secret. If the secret is stored elsewhere, docker login
+// writes only a user name.
 func (c Credential) hasSecret() bool {
 	return !c.Password.IsEmpty() || !c.IdentityToken.IsEmpty() || !c.RegistryToken.IsEmpty()
 }

@@ -27,7 +27,7 @@ func TestEntries(t *testing.T) {
 		{"auth", auth("user", "pass:word"), basic("user", "pass:word"), ""},
 		{"zero bytes", auth("user", "password\x00\x00"), basic("user", "password"), "zero bytes"},
 		{"other fields", strings.Replace(auth("user", "p"), "{", `{"email": "u@example", "serveraddress": 1, `, 1), basic("user", "p"), ""},
-		{"plain words", `{"username": "user", "password": "p"}`, basic("user", "p"), "in auth only"},
+		{"plain words", `{"username": "user", "password": "p"}`, basic("user", "p"), "only from auth"},
 		{"auth counts", strings.Replace(auth("user", "p"), "{", `{"username": "other", "password": "q", `, 1), basic("user", "p"), ""},
 		{"identity token", `{"identitytoken": "` + canary + `"}`, identity, "identitytoken"},
 		{"identity token of Azure", strings.Replace(auth(azure.Username, ""), "}", `, "identitytoken": "`+canary+`"}`, 1), azure, "identitytoken"},
@@ -35,7 +35,7 @@ func TestEntries(t *testing.T) {
 		{"nothing", `{}`, credentials.Credential{}, ""},
 		{"null", `null`, credentials.Credential{}, ""},
 		{"empty auth", `{"auth": ""}`, credentials.Credential{}, ""},
-		{"no password", auth("user", ""), credentials.Credential{}, "takes what it finds in auths of"},
+		{"no password", auth("user", ""), credentials.Credential{}, "uses the credentials in auths of"},
 	}
 	for _, test := range tests {
 		t.Run(test.test, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestEntries(t *testing.T) {
 		f := w.finder(t)
 		_, origin, err := f.Find(t.Context(), "ghcr.example/acme")
 		var broken *credentials.FileError
-		if !errors.As(err, &broken) || broken.Path != path || !strings.Contains(err.Error(), `the entry "ghcr.example" of auths`) || !strings.Contains(err.Error(), problem) {
+		if !errors.As(err, &broken) || broken.Path != path || !strings.Contains(err.Error(), `entry "ghcr.example" of auths`) || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%s: %v", entry, err)
 		}
 		if text := fmt.Sprintf("%v %+v %#v", err, broken, broken); strings.Contains(text, canary) || strings.Contains(text, "1234") {
@@ -87,16 +87,16 @@ func TestBrokenFiles(t *testing.T) {
 		line          int
 		problem       string
 	}{
-		{"cut off", "{\n  \"auths\": {\n", 2, "not JSON"},
-		{"comma", "{\n  \"auths\": {},\n}", 3, "not JSON"},
-		{"line break in a string", "{\n \"auths\": {\"a\n\": {}}}", 2, "not JSON"},
-		{"two objects", "{}\n{}", 2, "not JSON"},
+		{"cut off", "{\n  \"auths\": {\n", 2, "invalid JSON"},
+		{"comma", "{\n  \"auths\": {},\n}", 3, "invalid JSON"},
+		{"line break in a string", "{\n \"auths\": {\"a\n\": {}}}", 2, "invalid JSON"},
+		{"two objects", "{}\n{}", 2, "invalid JSON"},
 		{"list", "[]", 1, "not a JSON object"},
 		{"number", "\n\n12345678", 3, "not a JSON object"},
 		{"list of auths", "{\n\"credsStore\": \"x\",\n\"auths\": [\"" + canary + "\"]}", 3, "auths has a value of the wrong type"},
 		{"helper of the wrong type", "{\"credHelpers\": {\n\"ghcr.example\": 12345678}}", 2, "wrong type"},
 		{"store of the wrong type", `{"credsStore": ["` + canary + `"]}`, 1, "credsStore has a value of the wrong type"},
-		{"too long", strings.Repeat(" ", 4<<20) + "{}", 0, "more than 4194304 bytes"},
+		{"too long", strings.Repeat(" ", 4<<20) + "{}", 0, "exceeds 4194304 bytes"},
 	}
 	for _, test := range tests {
 		t.Run(test.test, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestBrokenFiles(t *testing.T) {
 			if err != nil || login != basic("user", canary) {
 				t.Errorf("beside another file: %s, %v", describe(login), err)
 			}
-			checkWhy(t, origin, "OpenTofu reads none of the files, since it refuses "+path)
+			checkWhy(t, origin, "OpenTofu reads none of the files, because it rejects "+path)
 
 			_, _, err = f.Find(t.Context(), "other.example/acme")
 			var broken *credentials.FileError
@@ -202,7 +202,7 @@ func TestNamedFiles(t *testing.T) {
 	if err != nil || login.Username != "rule" {
 		t.Errorf("an empty file: %s, %v", describe(login), err)
 	}
-	checkWhy(t, origin, "OpenTofu stops")
+	checkWhy(t, origin, "OpenTofu fails")
 }
 
 func TestFilesAreReadOnce(t *testing.T) {

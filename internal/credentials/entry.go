@@ -11,20 +11,20 @@ import (
 // entry is a value of auths.
 type entry struct {
 	credential Credential
-	// problem is what is wrong with the entry, "" for nothing.
+	// problem describes why the entry is invalid, or is empty.
 	problem string
-	// unread says why OpenTofu does not see a login here, "" when it does.
+	// skipped is the reason OpenTofu finds no credentials in the entry, or empty.
 	skipped string
-	// differs says how OpenTofu reads another login here, "" for the same one.
+	// differs is the reason OpenTofu reads different credentials from the entry, or empty.
 	differs string
-	// stops says that OpenTofu stops at the entry where it is for the repository.
+	// stops reports that OpenTofu fails if the entry is for the repository.
 	stops bool
-	// strict says that OpenTofu refuses the whole file for this entry.
+	// strict reports that OpenTofu rejects the whole file because of this entry.
 	strict bool
 }
 
-// parseEntry reads an entry, as docker and podman login write it: auth is the
-// base64 form of "username:password"
+// parseEntry parses an entry as written by docker login and podman login: auth is the base64
+// encoding of "username:password"
 // (https://github.com/docker/cli/blob/v28.3.0/cli/config/types/authconfig.go).
 func parseEntry(data json.RawMessage) entry {
 	var raw struct {
@@ -47,7 +47,7 @@ func parseEntry(data json.RawMessage) entry {
 		if !isPair {
 			return entry{problem: `has an "auth" without a colon between username and password`, stops: true}
 		}
-		// Zero bytes around a password are none of it, as for Docker.
+		// Like Docker, remove zero bytes around a password.
 		username, password = name, strings.Trim(word, "\x00")
 		padded = password != word
 	}
@@ -59,13 +59,13 @@ func parseEntry(data json.RawMessage) entry {
 	}}
 	switch {
 	case raw.IdentityToken != "":
-		e.differs = "OpenTofu does not know identitytoken"
+		e.differs = "OpenTofu does not support identitytoken"
 	case raw.RegistryToken != "":
-		e.differs = "OpenTofu does not know registrytoken"
+		e.differs = "OpenTofu does not support registrytoken"
 	case padded:
-		e.differs = "OpenTofu takes the zero bytes around the password for a part of it"
+		e.differs = "OpenTofu keeps the zero bytes around the password"
 	case raw.Auth == "":
-		e.differs = "OpenTofu reads username and password in auth only"
+		e.differs = "OpenTofu reads username and password only from auth"
 	}
 	if raw.Auth == "" {
 		e.skipped = e.differs
@@ -73,8 +73,7 @@ func parseEntry(data json.RawMessage) entry {
 	return e
 }
 
-// acceptedByOpenTofu reports whether OpenTofu can read the entry, of which it
-// takes auth alone.
+// acceptedByOpenTofu reports whether OpenTofu can read the entry. OpenTofu supports only auth.
 func acceptedByOpenTofu(data json.RawMessage) bool {
 	var raw struct {
 		Auth []byte `json:"auth"`

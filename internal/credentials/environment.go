@@ -6,19 +6,19 @@ import (
 	"runtime"
 )
 
-// Environment is what the places of login files depend on.
+// Environment determines the locations of files with credentials.
 type Environment struct {
-	// OS is a GOOS.
+	// OS is a GOOS value.
 	OS string
-	// Home is the user's home directory. Empty leaves out the places in it.
+	// Home is the user's home directory. If empty, files in the home directory are not used.
 	Home string
-	// UID is the user's number, for Podman's files outside of a session.
+	// UID is the user ID, for Podman's files outside of a session.
 	UID int
 	// Getenv returns an environment variable, or "" if it is not set.
 	Getenv func(name string) string
 }
 
-// SystemEnvironment returns the environment of this process.
+// SystemEnvironment returns the environment of the process.
 func SystemEnvironment() Environment {
 	home, err := os.UserHomeDir()
 	if err != nil || home == "" {

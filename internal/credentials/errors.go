@@ -9,15 +9,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// FileError says that a file with logins can't be used. It tells nothing of what
-// an entry holds.
+// FileError reports that a file with credentials can't be used. It doesn't contain the content
+// of entries.
 type FileError struct {
-	// Path is the file's, or $DOCKER_AUTH_CONFIG.
+	// Path is the path of the file, or $DOCKER_AUTH_CONFIG.
 	Path string
-	// Line is where the problem is, from 1. It is 0 when it is in no line, or in
-	// an entry that Err names.
+	// Line is the line of the problem, starting at 1. It is 0 if the problem has no line, or if
+	// Err describes the entry.
 	Line int
-	// Err is a problem of the content, or why the file can't be read.
+	// Err is a problem with the content, or the reason the file can't be read.
 	Err error
 }
 
@@ -28,11 +28,11 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("%s:%d: %v", e.Path, e.Line, e.Err)
 }
 
-// Unwrap returns Err: [io/fs.ErrPermission], for example.
+// Unwrap returns Err, for example [io/fs.ErrPermission].
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Kind is [provider.Malformed] if the problem is the content, in contrast to a file that
-// cannot be opened.
+// Kind returns [provider.Malformed] if the content is invalid, in contrast to a file that can't
+// be opened.
 func (e *FileError) Kind() provider.ErrorKind {
 	if _, fromSystem := errors.AsType[syscall.Errno](e.Err); fromSystem || errors.Is(e.Err, fs.ErrNotExist) {
 		return provider.Unknown

@@ -11,32 +11,33 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
-// maxFile bounds a file with logins. One with a hundred logins has 50 KiB.
+// maxFile limits the size of a file with credentials. A file with a hundred entries has 50 KiB.
 const maxFile = 4 << 20
 
-// file is a file with logins, or the place where there is none.
+// file is a file with credentials, which may not exist.
 type file struct {
 	fileSpec
 	document
 	exists bool
-	// err is a *[FileError], with a place that holds an unusable file.
+	// err is a *[FileError] if the file can't be used.
 	err error
 }
 
-// document is a file's content.
+// document is the content of a file.
 type document struct {
-	// auths are the entries by their keys.
+	// auths contains the entries by their keys.
 	auths map[string]entry
-	// helpers are the names of helpers by registries, store is that for all.
+	// helpers contains the names of helpers by registry. store is the helper for all
+	// registries.
 	helpers map[string]string
 	store   string
-	// old is the format before auths.
+	// old reports the format without auths.
 	old bool
-	// strict says that OpenTofu, which is stricter, refuses the document.
+	// strict reports that OpenTofu, which is stricter, rejects the document.
 	strict bool
 }
 
-// unusable returns the error of a file that has to be there.
+// unusable returns the error of a file that must exist.
 func (f file) unusable() error {
 	if f.err == nil && !f.exists {
 		return &FileError{Path: f.path, Err: fs.ErrNotExist}
@@ -44,12 +45,12 @@ func (f file) unusable() error {
 	return f.err
 }
 
-// entryError names the entry, and nothing in it.
+// entryError returns an error that contains the key of an entry, but none of its values.
 func (f file) entryError(key, problem string) error {
-	return &FileError{Path: f.path, Err: fmt.Errorf("the entry %q of auths %s", key, problem)}
+	return &FileError{Path: f.path, Err: fmt.Errorf("entry %q of auths %s", key, problem)}
 }
 
-// readFile reads the file of a place. What is wrong stands in the result.
+// readFile reads a file. Problems are part of the result.
 func readFile(p fileSpec) file {
 	f := file{fileSpec: p}
 	if p.text != "" {
@@ -58,7 +59,7 @@ func readFile(p fileSpec) file {
 		return f
 	}
 	data, err := readBounded(p.path)
-	// A file in the path, as in HOME=/dev/null, leaves no room for this one.
+	// If a parent is a file, as with HOME=/dev/null, this file can't exist.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		f.strict = !errors.Is(err, fs.ErrNotExist)
 		return f
@@ -72,11 +73,11 @@ func readFile(p fileSpec) file {
 	return f
 }
 
-// readBounded reads a file of at most maxFile bytes. Errors don't name it.
+// readBounded reads a file of at most maxFile bytes. Errors don't contain the path.
 func readBounded(path string) ([]byte, error) {
 	data, err := bounded.ReadFileOrPipe(path, maxFile)
 	if _, large := errors.AsType[*bounded.TooLargeError](err); large {
-		return nil, fmt.Errorf("it exceeds %d bytes", maxFile)
+		return nil, fmt.Errorf("file exceeds %d bytes", maxFile)
 	}
 	return data, withoutPath(err)
 }
@@ -89,8 +90,8 @@ func withoutPath(err error) error {
 	return err
 }
 
-// parseDocument reads the content of the file at a place. Nothing at all, as in
-// /dev/null, is no logins. Errors are *[FileError].
+// parseDocument parses the content of a file. Empty content, as of /dev/null, contains no
+// credentials. Errors are *[FileError].
 func parseDocument(p fileSpec, data []byte) (document, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return document{strict: true}, nil
@@ -103,7 +104,7 @@ func parseDocument(p fileSpec, data []byte) (document, error) {
 	err := json.Unmarshal(data, &raw)
 	old := p.legacy && err == nil && raw.Auths == nil
 	if old {
-		// The same bytes again, now with every key an entry's.
+		// Decode the same data again, with all keys as entries.
 		err = json.Unmarshal(data, &raw.Auths)
 	}
 	if err != nil {
@@ -118,24 +119,23 @@ func parseDocument(p fileSpec, data []byte) (document, error) {
 	return d, nil
 }
 
-// explain puts an error of JSON into words without values of the file, and finds
-// its line.
+// explain returns an error for invalid JSON, with its line but without values of the file.
 func (p fileSpec) explain(data []byte, err error) error {
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
 	var offset int64
 	switch {
 	case errors.As(err, &syntax):
-		// It tells one character at most.
-		offset, err = syntax.Offset, fmt.Errorf("it is not JSON: %w", bounded.JSONError(syntax))
+		// The error contains at most one character.
+		offset, err = syntax.Offset, fmt.Errorf("invalid JSON: %w", bounded.JSONError(syntax))
 	case errors.As(err, &mismatch) && mismatch.Field != "":
 		offset, err = mismatch.Offset, fmt.Errorf("%s has a value of the wrong type", mismatch.Field)
 	case errors.As(err, &mismatch):
-		offset, err = mismatch.Offset, errors.New("it is not a JSON object")
+		offset, err = mismatch.Offset, errors.New("not a JSON object")
 	default:
-		return &FileError{Path: p.path, Err: errors.New("it is not a JSON object of logins")}
+		return &FileError{Path: p.path, Err: errors.New("not a JSON object with credentials")}
 	}
-	// The offset is that behind the character at fault.
+	// The offset is the position after the invalid character.
 	end := min(max(offset-1, 0), int64(len(data)))
 	return &FileError{Path: p.path, Line: 1 + bytes.Count(data[:end], []byte("\n")), Err: err}
 }

@@ -7,24 +7,25 @@ import (
 	"strconv"
 )
 
-// authVariable holds the text of a file, as GitLab's runners and Docker read it
+// authVariable is the variable that contains the text of a file, as GitLab runners and Docker
+// read it
 // (https://docs.gitlab.com/ci/docker/using_docker_images/#use-statically-defined-credentials).
 const authVariable = "DOCKER_AUTH_CONFIG"
 
-// place is where a file with logins may be.
+// fileSpec is a possible file with credentials.
 type fileSpec struct {
 	path string
-	// text is the content where it is in a variable, which path names then.
+	// text is the content if it is in a variable, whose name is then in path.
 	text string
-	// legacy is the format before auths: an object of its entries.
+	// legacy is the format without auths: an object of entries.
 	legacy bool
-	// rank is the file's turn in OpenTofu, from 1.
+	// rank is the position of the file in OpenTofu's order, starting at 1.
 	rank int
-	// unread says why OpenTofu does not read the file, "" when it does.
+	// skipped is the reason OpenTofu doesn't read the file, or empty.
 	skipped string
 }
 
-// listed are the places of files that the configuration names.
+// configuredFiles returns the files that the configuration lists.
 func configuredFiles(paths []string) []fileSpec {
 	places := make([]fileSpec, len(paths))
 	for i, path := range paths {
@@ -33,10 +34,11 @@ func configuredFiles(paths []string) []fileSpec {
 	return places
 }
 
-// places lists where Podman and Docker keep logins: first the variable that holds
-// some, then the files that variables name, then the others in OpenTofu's order. Podman's are those of
-// https://github.com/containers/image/blob/main/docs/containers-auth.json.5.md,
-// and ~/.docker counts also where $DOCKER_CONFIG is set, as for OpenTofu.
+// files returns the files in which Podman and Docker store credentials: first the variable with
+// the text of a file, then files in variables, then the others in OpenTofu's order. Podman's
+// files are documented in
+// https://github.com/containers/image/blob/main/docs/containers-auth.json.5.md. As in OpenTofu,
+// ~/.docker is used even if $DOCKER_CONFIG is set.
 func (e Environment) files() []fileSpec {
 	var l fileSpecs
 	if text := e.Getenv(authVariable); text != "" {
@@ -56,12 +58,12 @@ func (e Environment) files() []fileSpec {
 	case runtimeDir == "":
 		l.add(fileSpec{
 			path:    filepath.Join(string(filepath.Separator), "run", "containers", strconv.Itoa(e.UID), "auth.json"),
-			skipped: "OpenTofu does not look below /run/containers",
+			skipped: "OpenTofu does not read files in /run/containers",
 		})
 	case e.OS == "linux":
 		l.add(fileSpec{path: filepath.Join(runtimeDir, "containers", "auth.json")})
 	default:
-		l.add(fileSpec{path: filepath.Join(runtimeDir, "containers", "auth.json"), skipped: "OpenTofu reads $XDG_RUNTIME_DIR on Linux only"})
+		l.add(fileSpec{path: filepath.Join(runtimeDir, "containers", "auth.json"), skipped: "OpenTofu reads $XDG_RUNTIME_DIR only on Linux"})
 	}
 
 	if dir := e.Getenv("XDG_CONFIG_HOME"); dir != "" {
@@ -76,12 +78,13 @@ func (e Environment) files() []fileSpec {
 	return l.specs
 }
 
-// placeList is a list of places without duplicates.
+// fileSpecs is a list of files without duplicates.
 type fileSpecs struct {
 	specs []fileSpec
 	rank  int
 }
 
+// add adds a file. If it is already in the list, add updates how OpenTofu uses it.
 func (l *fileSpecs) addHome(e Environment, elements ...string) {
 	if e.Home != "" {
 		l.add(fileSpec{path: filepath.Join(append([]string{e.Home}, elements...)...)})
@@ -106,23 +109,23 @@ func (l *fileSpecs) add(p fileSpec) {
 	}
 }
 
-// Place is where a file with logins may be.
+// File describes a possible file with credentials.
 type File struct {
-	// Path is the file's; for a variable that holds the text of one it is the
-	// variable's name, with a $.
+	// Path is the path of the file. If a variable contains the text of the file, it is $ and
+	// the name of the variable.
 	Path string
-	// Variable tells that it is no file.
+	// Variable reports that a variable contains the text of the file.
 	Variable bool
 	Exists   bool
-	// Err is a *[FileError] that says why the file is of no use.
+	// Err is a *[FileError] if the file can't be used.
 	Err error
-	// OpenTofu reports whether OpenTofu up to 1.12 reads the file, and Why, a sentence
-	// without its full stop, why it doesn't.
+	// OpenTofu reports whether OpenTofu up to 1.12 reads the file. Why, a sentence without a
+	// final period, is the reason it doesn't.
 	OpenTofu bool
 	Why      string
 }
 
-// Places lists the files that logins are looked for in, the first first.
+// Files returns the files that are searched for credentials, in order.
 func (r *Resolver) Files() []File {
 	var places []File
 	for _, file := range r.files() {

@@ -28,7 +28,7 @@ func TestFindLooksInEveryPlace(t *testing.T) {
 		{"docker's variable", "windows", map[string]string{"DOCKER_CONFIG": "DIR/docker"}, "docker/config.json", dockerConfig},
 		{"docker's variable, where it is anyway", "linux", map[string]string{"DOCKER_CONFIG": "DIR/home/.docker"}, "home/.docker/config.json", ""},
 		{"podman's session", "linux", map[string]string{"XDG_RUNTIME_DIR": "DIR/run"}, "run/containers/auth.json", ""},
-		{"podman's session", "freebsd", map[string]string{"XDG_RUNTIME_DIR": "DIR/run"}, "run/containers/auth.json", "on Linux only"},
+		{"podman's session", "freebsd", map[string]string{"XDG_RUNTIME_DIR": "DIR/run"}, "run/containers/auth.json", "only on Linux"},
 		{"podman's configuration", "linux", map[string]string{"XDG_CONFIG_HOME": "DIR/config"}, "config/containers/auth.json", ""},
 		{"podman's configuration", "darwin", map[string]string{"XDG_CONFIG_HOME": "DIR/config"}, "config/containers/auth.json", ""},
 		{"podman's configuration", "windows", map[string]string{"XDG_CONFIG_HOME": "DIR/config"}, "config/containers/auth.json", ""},
@@ -139,7 +139,7 @@ func TestFirstPlaceWins(t *testing.T) {
 		}
 		why := ""
 		if i < 2 {
-			why = "and takes what it finds in auths of " + w.path("run/containers/auth.json")
+			why = "and uses the credentials in auths of " + w.path("run/containers/auth.json")
 		}
 		checkWhy(t, origin, why)
 		w.write(t, name, "{}")

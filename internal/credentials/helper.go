@@ -14,45 +14,46 @@ import (
 )
 
 const (
-	// freshness is how long an answer is good. Registries ask for the login a few
-	// times in the first seconds, for reading and for writing; when they ask again
-	// after that, a token has expired.
+	// freshness is how long a response is valid. Registries request credentials several times
+	// within seconds, for reading and for writing. If they request them later, a token has
+	// expired.
 	freshness = time.Minute
-	// helperTimeout lets a helper fetch a token; nobody should have to type here.
+	// helperTimeout gives a helper time to fetch a token. It is too short for user input, which
+	// helpers should not need.
 	helperTimeout = 30 * time.Second
-	// maxAnswer is many times a token.
+	// maxResponse limits the output of a helper. Tokens are far smaller.
 	maxResponse = 256 << 10
-	// tokenUser is the username that stands before an identity token
+	// tokenUser is the user name that marks an identity token
 	// (https://docs.docker.com/reference/cli/docker/login/#credential-helper-protocol).
 	tokenUser = "<token>"
-	// notFound is in what helpers print when they know no login.
+	// notFound is part of the output of helpers that have no credentials.
 	notFound = "credentials not found"
 )
 
-// errNoLogin says that a helper knows no login.
+// errNoCredentials is returned if a helper has no credentials.
 var errNoCredentials = errors.New("no login")
 
 // program returns the file name of a helper.
 func program(name string) string { return "docker-credential-" + name }
 
-// checkHelper refuses names that would be paths.
+// checkHelper returns an error for names that could be paths.
 func checkHelper(name string) error {
 	if name == "" || strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, unicode.IsControl) {
-		return fmt.Errorf("there can't be a credential helper named %q", name)
+		return fmt.Errorf("invalid name %q of a credential helper", name)
 	}
 	return nil
 }
 
-// question is what a helper is asked: for a registry, by one of its names.
+// helperRequest is a query to a helper for a registry by one of its names.
 type helperRequest struct{ helper, server string }
 
-// reply is what a helper answered. Its error is kept too.
+// helperResponse is the response of a helper. Errors are cached, too.
 type helperResponse struct {
 	login Credential
 	err   error
 }
 
-// askHelper returns the login that a helper knows, the zero one for none.
+// queryHelper returns the credentials of a helper, or empty credentials if it has none.
 func (r *Resolver) queryHelper(ctx context.Context, q helperRequest) (Credential, error) {
 	known, err := r.responses.Get(ctx, q, func(ctx context.Context) (helperResponse, error) {
 		login, err := runGet(ctx, q)
@@ -67,12 +68,12 @@ func (r *Resolver) queryHelper(ctx context.Context, q helperRequest) (Credential
 	return known.login, err
 }
 
-// run asks a helper. Its output holds the secret when all goes well, and may do
-// so when not: no error tells it.
+// runGet queries a helper. Its output contains the secret, possibly even if it fails, so errors
+// never contain the output.
 func runGet(ctx context.Context, q helperRequest) (Credential, error) {
 	out, err := command(ctx, q.helper, "get", extprog.Call{
 		Stdin:       []byte(q.server),
-		MayBeSilent: true, // that of Google Cloud says nothing to what it doesn't know
+		MayBeSilent: true, // the helper of Google Cloud prints nothing for unknown registries
 		Private:     true,
 		Refusal:     refusal,
 		Timeout:     helperTimeout,
@@ -86,7 +87,7 @@ func runGet(ctx context.Context, q helperRequest) (Credential, error) {
 	}
 	var known struct{ Username, Secret string }
 	if err := json.Unmarshal(out, &known); err != nil {
-		return Credential{}, fmt.Errorf("running %s: its answer has a Username or Secret that is no string", program(q.helper))
+		return Credential{}, fmt.Errorf("running %s: Username or Secret in the output is not a string", program(q.helper))
 	}
 	if known.Username == tokenUser {
 		return Credential{IdentityToken: text.NewSecret(known.Secret)}, nil
@@ -94,12 +95,12 @@ func runGet(ctx context.Context, q helperRequest) (Credential, error) {
 	return Credential{Username: known.Username, Password: text.NewSecret(known.Secret)}, nil
 }
 
-// command runs a helper for one of the verbs of its protocol.
+// command runs a helper with a command of its protocol.
 func command(ctx context.Context, name, verb string, call extprog.Call) ([]byte, error) {
 	return extprog.New(program(name), verb).Run(ctx, call)
 }
 
-// refusal tells from what a helper printed, and failed, that it knows no login.
+// refusal returns an error if the output of a failed helper means that it has no credentials.
 func refusal(stdout []byte) error {
 	if strings.Contains(strings.ToLower(string(stdout)), notFound) {
 		return errNoCredentials

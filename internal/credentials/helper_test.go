@@ -30,17 +30,17 @@ func TestHelpers(t *testing.T) {
 		want         credentials.Credential
 		as, why      string
 	}{
-		{"plain", "plain.example", basic("plain", canary), "plain.example", "knows no login by that name"},
-		{"plain", "plain.example:5000", basic("plain", canary), "plain.example:5000", "knows no login by that name"},
+		{"plain", "plain.example", basic("plain", canary), "plain.example", "for which it has no credentials"},
+		{"plain", "plain.example:5000", basic("plain", canary), "plain.example:5000", "for which it has no credentials"},
 		{"url", "url.example", basic("url", canary), "https://url.example", ""},
-		{"twofaced", "twofaced.example", basic("for twofaced.example", canary), "twofaced.example", "another login"},
+		{"twofaced", "twofaced.example", basic("for twofaced.example", canary), "twofaced.example", "other credentials"},
 		{"stale", "stale.example", basic("stale", canary+" for stale.example"), "stale.example", "another password"},
 		{"stale", "registry-1.docker.io", basic("stale", canary+" for https://index.docker.io/v1/"), "https://index.docker.io/v1/", "another password"},
 		{"fresh", "registry-1.docker.io", credentials.Credential{}, "https://index.docker.io/v1/", ""},
 		{"it's", "quoted.example", basic("quoted", canary), "quoted.example", ""},
-		{"token", "token.example", credentials.Credential{IdentityToken: text.NewSecret(canary)}, "token.example", "no identity tokens"},
+		{"token", "token.example", credentials.Credential{IdentityToken: text.NewSecret(canary)}, "token.example", "does not support identity tokens"},
 		{"hub", "docker.io", basic("hub", canary), "https://index.docker.io/v1/", "only as registry-1.docker.io"},
-		{"hub", "registry-1.docker.io", basic("hub", canary), "https://index.docker.io/v1/", "knows no login by that name"},
+		{"hub", "registry-1.docker.io", basic("hub", canary), "https://index.docker.io/v1/", "for which it has no credentials"},
 		{"none", "none.example", credentials.Credential{}, "", ""},
 		{"silent", "silent.example", credentials.Credential{}, "", ""},
 		{"empty", "empty.example", credentials.Credential{}, "", ""},
@@ -82,12 +82,12 @@ func TestHelpersOfAllKinds(t *testing.T) {
 	tests := []struct {
 		host, user, origin, why string
 	}{
-		{"rule.example", "fresh", `docker-credential-fresh, named by oci_credentials "rule.example", asked for "rule.example"`, ""},
-		{"any.example", "url", `docker-credential-url, named by oci_default_credentials, asked for "https://any.example"`, ""},
+		{"rule.example", "fresh", `docker-credential-fresh, configured in oci_credentials "rule.example", for "rule.example"`, ""},
+		{"any.example", "url", `docker-credential-url, configured in oci_default_credentials, for "https://any.example"`, ""},
 		{
 			"named.example", "fresh",
-			`docker-credential-fresh, named by credHelpers of ` + path + ` under "https://named.example/v2/", asked for "named.example"`,
-			"takes what it finds in oci_default_credentials",
+			`docker-credential-fresh, configured in credHelpers of ` + path + ` under "https://named.example/v2/", for "named.example"`,
+			"uses the credentials in oci_default_credentials",
 		},
 	}
 	for _, test := range tests {
@@ -107,7 +107,7 @@ func TestOpenTofuStaysWithAHelper(t *testing.T) {
 	if err != nil || login.Username != "fresh" {
 		t.Errorf("%s, %v", describe(login), err)
 	}
-	checkWhy(t, origin, "and looks no further")
+	checkWhy(t, origin, "OpenTofu uses the credentials in")
 }
 
 func TestHelpersAreAskedByTheirNames(t *testing.T) {
@@ -159,7 +159,7 @@ func TestFailingHelpers(t *testing.T) {
 			host := newHost("failing")
 			for range 2 {
 				login, origin, err := f.Find(t.Context(), host+"/acme")
-				if err == nil || !strings.Contains(err.Error(), strings.Replace(test.want, "no credential helper", "there can't be a credential helper named", 1)) || !login.IsAnonymous() {
+				if err == nil || !strings.Contains(err.Error(), strings.Replace(test.want, "no credential helper", "invalid name", 1)) || !login.IsAnonymous() {
 					t.Fatalf("%s, %v, want %q", describe(login), err, test.want)
 				}
 				if test.is != nil && !test.is(err) {

@@ -13,17 +13,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
-// errNoObject says that a text is not one JSON object, or that there is something
-// else where an object has to be.
-var errNoObject = errors.New("it is not a JSON object")
+// errNoObject is returned if a text, or a value in it that must be an object, is not a JSON
+// object.
+var errNoObject = errors.New("not a JSON object")
 
-// errDuplicate says that an object has a key twice, so that readers differ in what they
-// find under it.
-var errDuplicate = errors.New("it has a key twice")
+// errDuplicate is returned if an object contains a key twice, because programs would read
+// different values.
+var errDuplicate = errors.New("duplicate key")
 
-// setMember returns the text with a value, which is JSON, at the end of a path of keys. The
-// objects on the way are made where they are missing. An empty text is an empty
-// object. Errors are [errNoObject], [errDuplicate] and *[json.SyntaxError].
+// setMember returns the text with a JSON value at a path of keys. It creates missing objects on
+// the path. Empty text is treated as an empty object. Errors are [errNoObject], [errDuplicate],
+// and *[json.SyntaxError].
 func setMember(text, value []byte, path ...string) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
@@ -54,8 +54,8 @@ func setMember(text, value []byte, path ...string) ([]byte, error) {
 	return root.Pack(), nil
 }
 
-// removeMember returns the text without what is at the end of a path of keys, however often
-// it is there; the same text where it is not. Errors are those of [setMember].
+// removeMember returns the text without the members at a path of keys. If there are none, it
+// returns the text unchanged. It returns the same errors as [setMember].
 func removeMember(text []byte, path ...string) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return text, nil
@@ -83,7 +83,7 @@ func removeMember(text []byte, path ...string) ([]byte, error) {
 	return root.Pack(), nil
 }
 
-// removeFrom leaves the object laid out as it was.
+// removeFrom removes a key from an object and keeps the formatting.
 func removeFrom(o *hujson.Object, key string) {
 	if len(o.Members) == 0 {
 		return
@@ -95,10 +95,10 @@ func removeFrom(o *hujson.Object, key string) {
 		return
 	}
 	o.Members[0].Name.BeforeExtra = before
-	o.Members[len(o.Members)-1].Value.AfterExtra = nil // which would be a comma
+	o.Members[len(o.Members)-1].Value.AfterExtra = nil // removes the comma
 }
 
-// parse takes plain JSON alone: no comments, and no comma at the end.
+// parse parses plain JSON, without comments and trailing commas.
 func parse(text []byte) (hujson.Value, error) {
 	if !json.Valid(text) {
 		var v any
@@ -107,8 +107,8 @@ func parse(text []byte) (hujson.Value, error) {
 	return hujson.Parse(text)
 }
 
-// find returns the object that a value is, and its value of a key, nil where there is
-// none.
+// find returns a value as an object, and the object's value of a key, or nil if it doesn't have
+// the key.
 func find(at *hujson.Value, key string) (o *hujson.Object, found *hujson.Value, err error) {
 	o, ok := at.Value.(*hujson.Object)
 	if !ok {
@@ -133,13 +133,13 @@ func nameOf(m hujson.ObjectMember) string {
 
 func isNull(v *hujson.Value) bool { return v.Value.Kind() == 'n' }
 
-// form is how a text is laid out.
+// form is the formatting of a JSON text.
 type form struct {
-	// newline is empty for a text on one line.
+	// newline is empty if the text is on one line.
 	newline, unit, space string
 }
 
-// formOf learns the form from the first member, or takes that of Docker.
+// formOf derives the formatting from the first member, or returns Docker's formatting.
 func formOf(root hujson.Value) form {
 	o, ok := root.Value.(*hujson.Object)
 	if !ok || len(o.Members) == 0 {
@@ -157,7 +157,7 @@ func formOf(root hujson.Value) form {
 	return f
 }
 
-// add returns an object at a depth one more member, as its last, which is null.
+// add appends a member with the value null to an object at the given depth.
 func (f form) add(o *hujson.Object, key string, depth int) *hujson.Value {
 	if len(o.Members) == 0 {
 		o.AfterExtra = f.line(depth)
@@ -169,7 +169,7 @@ func (f form) add(o *hujson.Object, key string, depth int) *hujson.Value {
 	return &o.Members[len(o.Members)-1].Value
 }
 
-// line begins a line at a depth.
+// line returns a line break and the indentation of a depth.
 func (f form) line(depth int) hujson.Extra {
 	if f.newline == "" {
 		return nil
@@ -177,7 +177,7 @@ func (f form) line(depth int) hujson.Extra {
 	return hujson.Extra(f.newline + strings.Repeat(f.unit, depth))
 }
 
-// indented lays out a value that stands at a depth.
+// indented formats a value at the given depth.
 func (f form) indented(value []byte, depth int) []byte {
 	if f.newline == "" {
 		return value

@@ -57,7 +57,7 @@ func TestNoLogin(t *testing.T) {
 	w := newWorld(t)
 	f := w.finder(t)
 	login, origin, err := f.Find(t.Context(), "ghcr.example/acme")
-	if err != nil || !login.IsAnonymous() || origin != (credentials.Origin{OpenTofu: true}) || origin.String() != "no login" {
+	if err != nil || !login.IsAnonymous() || origin != (credentials.Origin{OpenTofu: true}) || origin.String() != "no credentials" {
 		t.Errorf("%s from %+v, %v", describe(login), origin, err)
 	}
 	for _, repository := range []string{"", "/acme"} {

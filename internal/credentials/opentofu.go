@@ -7,47 +7,47 @@ import (
 	"slices"
 )
 
-// stops finds what makes OpenTofu stop whatever login it would take: the file at
-// fault, and why. Both are empty when there is none.
+// stops returns the file that makes OpenTofu fail whatever credentials it would use, and the
+// reason. Both are empty if there is none.
 func (r *Resolver) stops(all []*candidate) (file, why string) {
-	// It reads all files that the configuration names before it looks for a login.
+	// OpenTofu reads all files in the configuration before it looks for credentials.
 	if r.hasConfiguredFiles() {
 		if path := refused(r.files()); path != "" {
-			return path, "OpenTofu stops, since it refuses " + path
+			return path, "OpenTofu fails, because it rejects " + path
 		}
 	}
-	// An entry that it can't split is an error beside any login, even a more
-	// specific one, and is passed over where there is none.
+	// An entry with an invalid auth is an error if there are other credentials, even more
+	// specific ones. Otherwise, it is ignored.
 	if openTofuCandidate(all) == nil {
 		return "", ""
 	}
 	for _, c := range all {
 		if c.stops && c.skipped == "" {
-			return c.origin.File, fmt.Sprintf(`OpenTofu stops, since what is in %s has an "auth" without a colon`, c.origin.where())
+			return c.origin.File, fmt.Sprintf(`OpenTofu fails, because %s has an "auth" without a colon`, c.origin.where())
 		}
 	}
 	return "", ""
 }
 
-// compare says why OpenTofu does not come to the same login, "" when it does.
-// All is in our order, and from nil for no login.
+// compare returns why OpenTofu doesn't find the same credentials, or an empty string if it
+// does. all is ordered by precedence, and from is nil if there are no credentials.
 func (r *Resolver) compare(ctx context.Context, repo repository, all []*candidate, from *candidate) string {
 	taken := openTofuCandidate(all)
 	switch {
 	case from == nil && (taken == nil || taken.origin.Helper != ""):
 		return ""
 	case from == nil:
-		return "OpenTofu takes what it finds in " + taken.origin.where()
+		return "OpenTofu uses the credentials in " + taken.origin.where()
 	case repo.registry == hub:
-		// The requests go to another host, which the login is not for
+		// Requests go to another host than the credentials are for
 		// (opentofu/cmd/tofu/oci_distribution.go).
-		return "OpenTofu logs in to Docker Hub only as registry-1.docker.io"
+		return "OpenTofu supports Docker Hub only as registry-1.docker.io"
 	case from.skipped != "" && taken != nil:
-		return fmt.Sprintf("%s, and takes what it finds in %s", from.skipped, taken.origin.where())
+		return fmt.Sprintf("%s, and uses the credentials in %s", from.skipped, taken.origin.where())
 	case from.skipped != "":
 		return from.skipped
 	case from != taken:
-		return fmt.Sprintf("OpenTofu takes what it finds in %s, and looks no further", taken.origin.where())
+		return fmt.Sprintf("OpenTofu uses the credentials in %s", taken.origin.where())
 	case from.differs != "":
 		return from.differs
 	case from.origin.Helper != "":
@@ -56,7 +56,7 @@ func (r *Resolver) compare(ctx context.Context, repo repository, all []*candidat
 	return ""
 }
 
-// openTofus is the source that OpenTofu takes, whatever comes of it.
+// openTofuCandidate returns the source that OpenTofu uses, even if it fails.
 func openTofuCandidate(all []*candidate) *candidate {
 	seen := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return c.skipped != "" || c.stops })
 	if len(seen) == 0 {
@@ -68,25 +68,25 @@ func openTofuCandidate(all []*candidate) *candidate {
 	return seen[0]
 }
 
-// compareHelper asks a helper by the name that OpenTofu asks it by.
+// compareHelper queries a helper with the name that OpenTofu uses.
 func (r *Resolver) compareHelper(ctx context.Context, repo repository, from *candidate) string {
 	name, server := program(from.origin.Helper), repo.openTofuServer()
 	theirs, err := r.queryHelper(ctx, helperRequest{helper: from.origin.Helper, server: server})
 	switch {
 	case err != nil:
-		return fmt.Sprintf("OpenTofu asks %s for %q, which fails", name, server)
+		return fmt.Sprintf("OpenTofu queries %s for %q, which fails", name, server)
 	case !theirs.hasSecret():
-		return fmt.Sprintf("OpenTofu asks %s for %q only, and it knows no login by that name", name, server)
+		return fmt.Sprintf("OpenTofu queries %s only for %q, for which it has no credentials", name, server)
 	case !theirs.IdentityToken.IsEmpty():
-		return "OpenTofu takes no identity tokens from helpers"
+		return "OpenTofu does not support identity tokens from helpers"
 	case theirs.Username != from.credential.Username:
-		return fmt.Sprintf("OpenTofu asks %s for %q, and gets another login", name, server)
+		return fmt.Sprintf("OpenTofu queries %s for %q, which returns other credentials", name, server)
 	case theirs.Password != from.credential.Password:
 		// Some helpers create a new token each time. Otherwise, it is an old password, because
 		// docker login replaces only the entry that Docker reads.
 		again, err := runGet(ctx, helperRequest{helper: from.origin.Helper, server: from.origin.Asked})
 		if err == nil && again == from.credential {
-			return fmt.Sprintf("OpenTofu asks %s for %q, and gets another password", name, server)
+			return fmt.Sprintf("OpenTofu queries %s for %q, which returns another password", name, server)
 		}
 	}
 	return ""

@@ -15,10 +15,10 @@ func TestOpenTofuRefusesFiles(t *testing.T) {
 	tests := []struct {
 		file, content, why string
 	}{
-		{"home/.docker/config.json", auths("other.example", `{"auth": "not base64!"}`), "since it refuses"},
-		{"home/.docker/config.json", auths("other.example", `{"auth": 1}`), "since it refuses"},
-		{"home/.docker/config.json", auths("other.example", `["list"]`), "since it refuses"},
-		{"home/.docker/config.json", "", "since it refuses"},
+		{"home/.docker/config.json", auths("other.example", `{"auth": "not base64!"}`), "because it rejects"},
+		{"home/.docker/config.json", auths("other.example", `{"auth": 1}`), "because it rejects"},
+		{"home/.docker/config.json", auths("other.example", `["list"]`), "because it rejects"},
+		{"home/.docker/config.json", "", "because it rejects"},
 		{"home/.docker/config.json", auths("other.example", `{"password": 1}`), ""},
 		{"home/.docker/config.json", auths("other.example", `{"auth": "bm9jb2xvbg=="}`), ""},
 		{"docker/config.json", auths("other.example", `{"auth": "not base64!"}`), ""},
@@ -49,7 +49,7 @@ func TestOpenTofuHasItsOwnOrder(t *testing.T) {
 	if err != nil || login.Username != "docker" {
 		t.Errorf("%s, %v", describe(login), err)
 	}
-	checkWhy(t, origin, fmt.Sprintf("OpenTofu takes what it finds in auths of %s", podman))
+	checkWhy(t, origin, fmt.Sprintf("OpenTofu uses the credentials in auths of %s", podman))
 }
 
 // TestOpenTofuStopsAtAnEntry: an entry for the repository whose auth has no colon
@@ -67,10 +67,10 @@ func TestOpenTofuStopsAtAnEntry(t *testing.T) {
 		variable       string
 		why            string
 	}{
-		"beside a more specific entry": {nil, fmt.Sprintf(`{"auths": {"ghcr.example/acme": %s, "ghcr.example": %s}}`, inFile, noColon), "{}", "{}", "OpenTofu stops"},
-		"in a later file":              {nil, auths("ghcr.example/acme", inFile), auths("ghcr.example", noColon), "{}", "OpenTofu stops"},
-		"beside a block":               {[]cliconfig.Login{rule}, "{}", auths("ghcr.example/acme", noColon), "{}", "OpenTofu stops"},
-		"beside a longer block":        {[]cliconfig.Login{whole}, auths("ghcr.example/acme", noColon), "{}", "{}", "OpenTofu stops"},
+		"beside a more specific entry": {nil, fmt.Sprintf(`{"auths": {"ghcr.example/acme": %s, "ghcr.example": %s}}`, inFile, noColon), "{}", "{}", "OpenTofu fails"},
+		"in a later file":              {nil, auths("ghcr.example/acme", inFile), auths("ghcr.example", noColon), "{}", "OpenTofu fails"},
+		"beside a block":               {[]cliconfig.Login{rule}, "{}", auths("ghcr.example/acme", noColon), "{}", "OpenTofu fails"},
+		"beside a longer block":        {[]cliconfig.Login{whole}, auths("ghcr.example/acme", noColon), "{}", "{}", "OpenTofu fails"},
 		"for another repository":       {[]cliconfig.Login{rule}, auths("ghcr.example/other", noColon), auths("other.example", noColon), "{}", ""},
 		"spelled otherwise":            {[]cliconfig.Login{rule}, auths("https://ghcr.example", noColon), "{}", "{}", ""},
 		"in a file it does not read":   {[]cliconfig.Login{rule}, "{}", "{}", auths("ghcr.example", noColon), ""},
@@ -93,7 +93,7 @@ func TestOpenTofuStopsAtAnEntry(t *testing.T) {
 				t.Errorf("%s, %v", describe(login), err)
 			}
 			checkWhy(t, origin, test.why)
-			if (origin.Stops != "") != (test.why == "OpenTofu stops") {
+			if (origin.Stops != "") != (test.why == "OpenTofu fails") {
 				t.Errorf("stops at %q, because %q", origin.Stops, origin.Why)
 			}
 		})
@@ -115,7 +115,7 @@ func TestOpenTofuRefusesANamedFile(t *testing.T) {
 			if err != nil || login.IsAnonymous() != (repository != "ghcr.example/acme") {
 				t.Errorf("%s: %s, %v", repository, describe(login), err)
 			}
-			checkWhy(t, origin, "OpenTofu stops, since it refuses "+bad)
+			checkWhy(t, origin, "OpenTofu fails, because it rejects "+bad)
 			if origin.Stops != bad {
 				t.Errorf("%s: stops at %q", repository, origin.Stops)
 			}

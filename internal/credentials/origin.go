@@ -2,57 +2,58 @@ package credentials
 
 import "fmt"
 
-// Kind tells where a login came from.
+// Kind is the kind of a source of credentials.
 type Kind string
 
-// The zero value is that no login was found.
+// The kinds of sources. The zero value means that no credentials were found.
 const (
+	// FromNothing means that no credentials were found.
 	FromNothing Kind = ""
-	// FromBlock: the CLI configuration has it.
+	// FromBlock means that the CLI configuration contains the credentials.
 	FromBlock Kind = "block"
-	// FromFile: a Docker-style file has it.
+	// FromFile means that a Docker-style file contains the credentials.
 	FromFile Kind = "file"
-	// FromHelper: a helper gave it, whoever named the helper.
+	// FromHelper means that a credential helper returned the credentials.
 	FromHelper Kind = "helper"
 )
 
-// defaultBlock is the block that is for all registries.
+// defaultBlock is the block for all registries.
 const defaultBlock = "oci_default_credentials"
 
-// Origin says where a login came from, and nothing of the login.
+// Origin describes the source of credentials. It contains no secrets.
 type Origin struct {
 	Kind Kind
-	// Block is the one of the CLI configuration that has the login or names the
-	// helper: `oci_credentials "ghcr.io/acme"`, `oci_default_credentials`.
+	// Block is the block of the CLI configuration that contains the credentials or specifies
+	// the helper: `oci_credentials "ghcr.io/acme"`, `oci_default_credentials`.
 	Block string
-	// File has the login or names the helper, when no block does: in Section, which
-	// is auths, credHelpers or credsStore, and there under Key. It may also be the
-	// variable $DOCKER_AUTH_CONFIG.
+	// File contains the credentials or specifies the helper, unless a block does: in Section,
+	// which is auths, credHelpers, or credsStore, under Key. It can be the variable
+	// $DOCKER_AUTH_CONFIG.
 	File, Section, Key string
-	// Helper is the NAME of docker-credential-NAME, and Asked the name of the
-	// registry by which it knows the login.
+	// Helper is the NAME of docker-credential-NAME. Asked is the name of the registry for which
+	// it has credentials.
 	Helper, Asked string
 
-	// OpenTofu reports whether OpenTofu up to 1.12 comes to the same login, and Why,
-	// a sentence without its full stop, why it doesn't.
+	// OpenTofu reports whether OpenTofu up to 1.12 finds the same credentials. Why, a sentence
+	// without a final period, is the reason it doesn't.
 	OpenTofu bool
 	Why      string
-	// Stops is the file that makes OpenTofu stop before it takes any login, as Why
-	// says; empty when it goes on.
+	// Stops is the file that makes OpenTofu fail before it uses any credentials, or empty. Why
+	// contains the reason.
 	Stops string
 }
 
-// String returns the source in words: `auths of /home/u/.docker/config.json under
-// "ghcr.io"`. It says nothing about OpenTofu.
+// String describes the source, without OpenTofu: `auths of /home/u/.docker/config.json under
+// "ghcr.io"`.
 func (o Origin) String() string {
 	where := o.where()
 	switch {
 	case o.Helper == "":
 		return where
 	case o.Asked == "":
-		return fmt.Sprintf("%s, named by %s", program(o.Helper), where)
+		return fmt.Sprintf("%s, configured in %s", program(o.Helper), where)
 	}
-	return fmt.Sprintf("%s, named by %s, asked for %q", program(o.Helper), where, o.Asked)
+	return fmt.Sprintf("%s, configured in %s, for %q", program(o.Helper), where, o.Asked)
 }
 
 func (o Origin) where() string {
@@ -60,7 +61,7 @@ func (o Origin) where() string {
 	case o.Block != "":
 		return o.Block
 	case o.File == "":
-		return "no login"
+		return "no credentials"
 	case o.Key == "":
 		return o.Section + " of " + o.File
 	}

@@ -11,19 +11,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// Resolver looks logins up. It lives for one run and may be used by many
-// goroutines.
+// Resolver finds credentials. It is intended for one run and is safe for concurrent use.
 type Resolver struct {
 	config cliconfig.Config
 	files  func() []file
 	now    func() time.Time
-	// replies are what helpers answered.
+	// responses caches the responses of helpers.
 	responses memo.Memo[helperRequest, helperResponse]
-	// given tells when [Resolver.Resolve] first gave an access token for a repository.
+	// issued records when [Resolver.Resolve] first returned an access token for a repository.
 	issued memo.Memo[string, time.Time]
 }
 
-// New returns a finder for a CLI configuration. Files are read when they are first needed.
+// New returns a resolver for a CLI configuration. It reads files when they are first needed.
 func New(c cliconfig.Config, e Environment) *Resolver {
 	r := &Resolver{config: c, now: time.Now, responses: memo.Memo[helperRequest, helperResponse]{Lifetime: freshness}}
 	r.files = sync.OnceValue(func() []file {
@@ -46,13 +45,13 @@ func (r *Resolver) fileSpecs(e Environment) []fileSpec {
 	return e.files()
 }
 
-// named reports whether the configuration names the files itself.
+// hasConfiguredFiles reports whether the configuration lists the files.
 func (r *Resolver) hasConfiguredFiles() bool { return r.config.DefaultLogins.DockerFiles != nil }
 
-// Find returns the login for a repository, "host/name", and says where it came
-// from. The zero login is that of everybody. The origin beside an error is the
-// source at fault, as far as there is one. To compare with OpenTofu, helpers may
-// be asked more than by [Resolver.Resolve].
+// Find returns the credentials for a repository, "host/name", and their origin. Empty
+// credentials mean anonymous access. If Find returns an error, the origin is the source of the
+// error if there is one. To compare its result with OpenTofu's, Find may query helpers more
+// often than [Resolver.Resolve].
 func (r *Resolver) Find(ctx context.Context, repository string) (Credential, Origin, error) {
 	repo, err := parseRepository(repository)
 	if err != nil {
@@ -74,10 +73,10 @@ func (r *Resolver) Find(ctx context.Context, repository string) (Credential, Ori
 	return login, origin, nil
 }
 
-// search asks one source after the other. It gives nil for one when there is no
-// login.
+// search queries one source after the other. If there are no credentials, it returns a nil
+// candidate.
 func (r *Resolver) search(ctx context.Context, repo repository, all []*candidate) (Credential, *candidate, error) {
-	// 1. What the configuration names has to be there.
+	// 1. Files in the configuration must exist.
 	if r.hasConfiguredFiles() {
 		for _, file := range r.files() {
 			if err := file.unusable(); err != nil {
@@ -86,7 +85,7 @@ func (r *Resolver) search(ctx context.Context, repo repository, all []*candidate
 		}
 	}
 
-	// 2. The first that knows a login has it.
+	// 2. Use the first source with credentials.
 	for _, c := range all {
 		login, err := r.queryCandidate(ctx, repo, c)
 		if err != nil {
@@ -97,7 +96,7 @@ func (r *Resolver) search(ctx context.Context, repo repository, all []*candidate
 		}
 	}
 
-	// 3. Perhaps it is in a file that can't be read.
+	// 3. The credentials may be in a file that cannot be read.
 	for _, file := range r.files() {
 		if file.err != nil {
 			return Credential{}, nil, file.err
@@ -106,7 +105,8 @@ func (r *Resolver) search(ctx context.Context, repo repository, all []*candidate
 	return Credential{}, nil, nil
 }
 
-// ask returns what a source knows. What a helper knew, and by which name, is noted.
+// queryCandidate returns the credentials of a source. For a helper, it records the result and
+// the server name.
 func (r *Resolver) queryCandidate(ctx context.Context, repo repository, c *candidate) (Credential, error) {
 	if c.err != nil || c.origin.Helper == "" {
 		return c.credential, c.err
@@ -114,7 +114,7 @@ func (r *Resolver) queryCandidate(ctx context.Context, repo repository, c *candi
 	for _, server := range repo.servers() {
 		login, err := r.queryHelper(ctx, helperRequest{helper: c.origin.Helper, server: server})
 		if err != nil {
-			return Credential{}, fmt.Errorf("asking the helper of %s for %q: %w", c.origin.where(), server, err)
+			return Credential{}, fmt.Errorf("querying the helper in %s for %q: %w", c.origin.where(), server, err)
 		}
 		if login.hasSecret() {
 			c.credential, c.origin.Asked = login, server
@@ -124,11 +124,10 @@ func (r *Resolver) queryCandidate(ctx context.Context, repo repository, c *candi
 	return Credential{}, nil
 }
 
-// LoginFrom returns the login for a repository, "host/name", to a client that needs
-// one now: at first, and again whenever the registry refuses the last one. An
-// access token that was given more than a minute ago is taken to have expired,
-// and is left out when there is an identity token to get another one with. The origin
-// says where the login came from.
+// Resolve returns the credentials for a repository, "host/name", and their origin. A client
+// calls it before its first request, and again whenever the registry rejects the credentials.
+// Access tokens that were first returned more than a minute ago are considered expired, and are
+// omitted if there is an identity token to obtain new ones.
 func (r *Resolver) Resolve(ctx context.Context, repository string) (Credential, Origin, error) {
 	repo, err := parseRepository(repository)
 	if err != nil {

@@ -5,30 +5,30 @@ import (
 	"strings"
 )
 
-// hub is the name that Docker Hub's names stand for here.
+// hub is the canonical name of Docker Hub in this package.
 const hub = "docker.io"
 
-// hubServer is the name under which Docker keeps its login to Docker Hub.
+// hubServer is the key under which Docker stores credentials for Docker Hub.
 const hubServer = "https://index.docker.io/v1/"
 
-// scope is what a key is for: a registry, or the repositories below a path.
+// scope is the registry, or the repositories below a path, that a key is for.
 type scope struct {
-	// host is in lower case, and one for all of Docker Hub's names.
+	// host is in lower case, and the same for all names of Docker Hub.
 	host string
 	path string
 }
 
-// repository is the one that a login is looked for.
+// repository is a repository whose credentials are requested.
 type repository struct {
 	scope
-	// registry is the host as it was written.
+	// registry is the host in its original spelling.
 	registry string
 }
 
 func parseRepository(name string) (repository, error) {
 	host, path, _ := strings.Cut(name, "/")
 	if host == "" {
-		return repository{}, fmt.Errorf("repository %q names no registry", name)
+		return repository{}, fmt.Errorf("repository %q has no registry", name)
 	}
 	return repository{scope: scope{host: canonical(host), path: path}, registry: host}, nil
 }
@@ -42,7 +42,7 @@ func canonical(host string) string {
 	return host
 }
 
-// parseKey reads a key in any of its spellings.
+// parseKey parses a key in any of its spellings.
 func parseKey(key string) scope {
 	rest, isURL := strings.CutPrefix(key, "https://")
 	if !isURL {
@@ -56,8 +56,8 @@ func parseKey(key string) scope {
 	return scope{host: canonical(host), path: path}
 }
 
-// depth tells how specific a scope is for a repository: 0 it is not for it, 1 it
-// is for the whole registry, and 1 more for each element of the path.
+// depth returns how specific a scope is for a repository: 0 if it doesn't include the
+// repository, 1 for the whole registry, plus 1 for each component of the path.
 func (s scope) depth(r repository) int {
 	if s.host != r.host {
 		return 0
@@ -71,8 +71,8 @@ func (s scope) depth(r repository) int {
 	return 2 + strings.Count(s.path, "/")
 }
 
-// spells reports whether a key is for the repository as OpenTofu compares them:
-// character by character.
+// spells reports whether a key matches the repository in OpenTofu, which compares the exact
+// spelling.
 func (s scope) spells(key string, r repository) bool {
 	if s.path == "" {
 		return key == r.registry
@@ -80,8 +80,8 @@ func (s scope) spells(key string, r repository) bool {
 	return key == r.registry+"/"+s.path
 }
 
-// servers are the names that helpers may know the registry by: what docker login
-// stores first, OpenTofu's last.
+// servers returns the names that helpers may use for the registry: first the one that docker
+// login stores, last OpenTofu's.
 func (r repository) servers() []string {
 	names := []string{r.registry, r.openTofuServer()}
 	if r.host == hub {
@@ -90,5 +90,5 @@ func (r repository) servers() []string {
 	return names
 }
 
-// openTofuServer is the only name that OpenTofu asks helpers for.
+// openTofuServer returns the only name that OpenTofu uses to query helpers.
 func (r repository) openTofuServer() string { return "https://" + r.registry }

@@ -14,44 +14,42 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Store writes logins to where OpenTofu and Docker find them, and removes them
-// from there.
+// Store saves credentials where OpenTofu and Docker find them, and deletes them.
 type Store struct {
 	config      cliconfig.Config
 	environment Environment
-	// docker is Docker's own file, and home the one that it has without
-	// $DOCKER_CONFIG, which is the only one of the two that OpenTofu reads.
+	// docker is Docker's file. home is Docker's file without $DOCKER_CONFIG, which is the only
+	// one of the two that OpenTofu reads.
 	docker, home string
 }
 
-// Location says where a login is, or was until now.
+// Location describes where credentials are, or were, stored.
 type Location struct {
-	// File has the login, or names the helper that has it.
+	// File contains the credentials, or refers to the helper that stores them.
 	File string
-	// Helper is the NAME of docker-credential-NAME; empty for a login in the file.
+	// Helper is the NAME of docker-credential-NAME, or empty for credentials in the file.
 	Helper string
-	// Keys are those of auths in the file, or the names of the registry by which the
-	// helper knows the login.
+	// Keys are the keys in auths, or the names of the registry that the helper uses.
 	Keys []string
 }
 
-// String says where, in words.
+// String describes the location.
 func (k Location) String() string {
 	if k.Helper == "" {
 		return k.File
 	}
-	return fmt.Sprintf("%s, which %s names", program(k.Helper), k.File)
+	return fmt.Sprintf("%s, configured in %s", program(k.Helper), k.File)
 }
 
-// ErrPath says that a login for a part of a registry can't be kept, since a helper
-// is to have it: they know whole registries only.
-var ErrPath = provider.Errorf(provider.Misuse, "credential helpers know whole registries only")
+// ErrPath is returned if credentials for a part of a registry would have to be stored by a
+// helper, because helpers only support whole registries.
+var ErrPath = provider.Errorf(provider.Misuse, "credential helpers only support whole registries")
 
-// ErrNoFiles says that OpenTofu reads no file with logins.
-var ErrNoFiles = provider.Errorf(provider.Misuse, defaultBlock+" of the CLI configuration says that no file with logins is read, by OpenTofu nor by tofu-oci: write an oci_credentials block for the registry instead")
+// ErrNoFiles is returned if OpenTofu reads no files with credentials.
+var ErrNoFiles = provider.Errorf(provider.Misuse, defaultBlock+" in the CLI configuration disables files with credentials for OpenTofu and tofu-oci: add an oci_credentials block for the registry instead")
 
-// NewStore returns a keeper for a CLI configuration. It returns an error if the environment
-// has no directory for a file with credentials.
+// NewStore returns a store for a CLI configuration. It returns an error if the environment has
+// no directory for a file with credentials.
 func NewStore(c cliconfig.Config, e Environment) (*Store, error) {
 	k := &Store{config: c, environment: e}
 	if e.Home != "" {
@@ -62,13 +60,13 @@ func NewStore(c cliconfig.Config, e Environment) (*Store, error) {
 		k.docker = filepath.Join(dir, "config.json")
 	}
 	if k.docker == "" {
-		return nil, errors.New("there is no home directory for a file with logins: set HOME, or DOCKER_CONFIG")
+		return nil, errors.New("no home directory found for a file with credentials: set HOME or DOCKER_CONFIG")
 	}
 	return k, nil
 }
 
-// Place says where a login would be kept, without its keys. Errors are [ErrNoFiles],
-// a *[FileError] for a file that can't be changed, and for a helper [ErrPath] and
+// Locate returns where credentials would be stored, without the keys. It returns [ErrNoFiles],
+// a *[FileError] if the file can't be changed, and, if a helper would be used, [ErrPath] or a
 // *[HelperError].
 func (k *Store) Locate(t Prefix) (Location, error) {
 	path := k.file()
@@ -87,16 +85,16 @@ func (k *Store) Locate(t Prefix) (Location, error) {
 		return Location{}, &FileError{Path: path, Err: err}
 	}
 	if t.Path != "" {
-		return Location{}, fmt.Errorf("keeping the login for %s with %s: %w", t, place, ErrPath)
+		return Location{}, fmt.Errorf("storing credentials for %s with %s: %w", t, place, ErrPath)
 	}
 	if _, err := exec.LookPath(program(place.Helper)); errors.Is(err, exec.ErrNotFound) {
-		return Location{}, &HelperError{Op: fmt.Sprintf("keeping the login with %s", place), Err: extprog.ErrNotFound}
+		return Location{}, &HelperError{Op: fmt.Sprintf("storing credentials with %s", place), Err: extprog.ErrNotFound}
 	}
 	return place, nil
 }
 
-// file is where logins go: Docker's file, unless the configuration names others. It
-// is empty where that names none.
+// file returns the path of the file for new credentials: Docker's file, unless the
+// configuration lists other files. It is empty if the configuration lists none.
 func (k *Store) file() string {
 	listed := k.config.DefaultLogins.DockerFiles
 	switch {
@@ -108,25 +106,26 @@ func (k *Store) file() string {
 	return listed[0]
 }
 
-// Keep keeps a login: with the helper that the file names for the registry, else in
-// the file, of which all else stays as it is.
+// Save stores credentials with the helper that the file specifies for the registry or, if there
+// is none, in the file. It keeps everything else in the file.
 func (k *Store) Save(ctx context.Context, t Prefix, c Credential) (Location, error) {
-	// 1. Where it goes.
+	// 1. Determine the location.
 	place, err := k.Locate(t)
 	if err != nil {
 		return Location{}, err
 	}
 	if strings.Contains(c.Username, ":") {
-		return Location{}, fmt.Errorf("user name %q: files with logins have no user names with a colon", c.Username)
+		return Location{}, fmt.Errorf("invalid user name %q: files with credentials do not support colons in user names", c.Username)
 	}
 
-	// 2. Into the file itself.
+	// 2. Write to the file.
 	if place.Helper == "" {
 		place.Keys = t.keys()
 		return place, changeFile(ctx, place.File, func(f *authFile) error { return f.set(place.Keys, c) })
 	}
 
-	// 3. Or to the helper, where one in the file would stand in its way.
+	// 3. Or store them with the helper, and remove credentials in the file that would take
+	// precedence.
 	place.Keys = t.servers()
 	for _, server := range place.Keys {
 		if err := storeWith(ctx, place.Helper, server, c); err != nil {
@@ -139,8 +138,8 @@ func (k *Store) Save(ctx context.Context, t Prefix, c Credential) (Location, err
 	})
 }
 
-// Forget removes a login from wherever [Store.Save] may have put it, and says where
-// it was. It goes on past an error.
+// Delete deletes credentials wherever [Store.Save] may have stored them, and returns where they
+// were. It continues after errors.
 func (k *Store) Delete(ctx context.Context, t Prefix) ([]Location, error) {
 	var all []Location
 	var errs []error
@@ -151,7 +150,7 @@ func (k *Store) Delete(ctx context.Context, t Prefix) ([]Location, error) {
 	return all, errors.Join(errs...)
 }
 
-// Files are those that a login may have been written to.
+// Files returns the paths of files to which credentials may have been written.
 func (k *Store) Files() []string {
 	all := append([]string{k.docker, k.home}, k.config.DefaultLogins.DockerFiles...)
 	var files []string
@@ -194,21 +193,22 @@ func deleteFrom(ctx context.Context, path string, t Prefix) ([]Location, error) 
 	return all, err
 }
 
-// Left says which logins there are after [Store.Delete], as sentences without their
-// full stops: those for parts of the registry, and those that are elsewhere.
+// Remaining describes the credentials that exist after [Store.Delete], as sentences without a
+// final period: credentials for parts of the registry, and credentials that are stored
+// elsewhere.
 func (k *Store) Remaining(ctx context.Context, t Prefix) ([]string, error) {
 	var left []string
 	for _, part := range k.subpaths(t) {
-		left = append(left, fmt.Sprintf("the login for %s stays; tofu-oci logout %[1]s removes it", part))
+		left = append(left, fmt.Sprintf("credentials for %s still exist; to delete them, run tofu-oci logout %[1]s", part))
 	}
 	found, origin, err := New(k.config, k.environment).Find(ctx, t.repository())
 	if err == nil && found.hasSecret() {
-		left = append(left, fmt.Sprintf("tofu-oci still finds a login for %s, from %s", t, origin))
+		left = append(left, fmt.Sprintf("tofu-oci still finds credentials for %s in %s", t, origin))
 	}
 	return left, err
 }
 
-// parts are the targets below one that have logins of their own.
+// subpaths returns the prefixes below t that have separate credentials.
 func (k *Store) subpaths(t Prefix) []Prefix {
 	var parts []Prefix
 	for _, path := range k.Files() {
@@ -228,27 +228,26 @@ func (k *Store) subpaths(t Prefix) []Prefix {
 	return parts
 }
 
-// Finds says which programs come to a login that was kept: "tofu-oci", "tofu",
-// "docker", "oras". Why tells of those two of OpenTofu that do not come to it, as
-// sentences without their full stops.
+// FoundBy returns the programs that find stored credentials: "tofu-oci", "tofu", "docker", and
+// "oras". why contains the reasons tofu-oci or tofu don't, as sentences without a final period.
 func (k *Store) FoundBy(ctx context.Context, t Prefix, c Credential, kept Location) (programs, why []string, err error) {
 	found, origin, err := New(k.config, k.environment).Find(ctx, t.repository())
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case found != c && origin.OpenTofu:
-		why = append(why, fmt.Sprintf("tofu-oci and tofu take another login for %s, from %s", t, origin))
+		why = append(why, fmt.Sprintf("tofu-oci and tofu use other credentials for %s from %s", t, origin))
 	case found != c:
-		why = append(why, fmt.Sprintf("tofu-oci takes another login for %s, from %s", t, origin))
+		why = append(why, fmt.Sprintf("tofu-oci uses other credentials for %s from %s", t, origin))
 	case origin.OpenTofu:
 		programs = append(programs, "tofu-oci", "tofu")
 	default:
 		programs = append(programs, "tofu-oci")
 	}
 	if origin.Why != "" {
-		why = append(why, "tofu does not come to this login: "+origin.Why)
+		why = append(why, "tofu does not find these credentials: "+origin.Why)
 	}
-	// Both know no logins for a part of a registry.
+	// Docker and oras don't support credentials for a part of a registry.
 	if kept.File != k.docker || t.Path != "" {
 		return programs, why, nil
 	}

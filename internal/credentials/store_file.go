@@ -20,23 +20,23 @@ import (
 )
 
 const (
-	// secretMode is that of a file with logins, and privateMode that of a directory
-	// which is made for it.
+	// secretMode is the mode of a file with credentials, and privateMode the mode of a
+	// directory that is created for it.
 	secretMode  fs.FileMode = 0o600
 	privateMode fs.FileMode = 0o700
 )
 
-// authFile is a file with logins that may be changed.
+// authFile is a file with credentials that can be changed.
 type authFile struct {
 	document
 	*atomicfile.UserFile
-	// text is the file's text with what is changed.
+	// text is the text of the file with the changes.
 	text []byte
-	// auths is how the file spells that.
+	// auths is the spelling of the key auths in the file.
 	auths string
 }
 
-// openFile reads a file, or learns that there is none. Errors are *[FileError].
+// openFile reads a file, which may not exist. Errors are *[FileError].
 func openFile(path string) (*authFile, error) {
 	f, err := readAuthFile(path)
 	if _, ok := errors.AsType[*FileError](err); err != nil && !ok {
@@ -61,8 +61,7 @@ func readAuthFile(path string) (*authFile, error) {
 	return f, nil
 }
 
-// findAuths learns how auths is spelled: whoever reads the file with Go takes "Auths"
-// too.
+// findAuths determines the spelling of auths, because Go programs also accept "Auths".
 func (f *authFile) findAuths() error {
 	var members map[string]json.RawMessage
 	if len(bytes.TrimSpace(f.text)) == 0 {
@@ -79,11 +78,11 @@ func (f *authFile) findAuths() error {
 		f.auths = spelled[0]
 		return nil
 	}
-	return fmt.Errorf("it has both %q and %q", spelled[0], spelled[1])
+	return fmt.Errorf("file has both %q and %q", spelled[0], spelled[1])
 }
 
-// changeFile reads a file, changes it and writes it, while no other process of this
-// program does. Nothing is written where nothing changes.
+// changeFile reads, changes, and writes a file while no other tofu-oci process does. It doesn't
+// write the file if nothing changes.
 func changeFile(ctx context.Context, path string, change func(*authFile) error) error {
 	place, err := atomicfile.Resolve(path)
 	if err != nil {
@@ -109,7 +108,7 @@ func changeFile(ctx context.Context, path string, change func(*authFile) error) 
 	return err
 }
 
-// set writes a login under keys of auths, the way all programs read it.
+// set writes credentials under keys of auths, in the format that all programs read.
 func (f *authFile) set(keys []string, c Credential) error {
 	pair := base64.StdEncoding.EncodeToString([]byte(c.Username + ":" + c.Password.Reveal()))
 	entry, err := json.Marshal(map[string]string{"auth": pair})
@@ -121,8 +120,8 @@ func (f *authFile) set(keys []string, c Credential) error {
 	return err
 }
 
-// remove removes what is for a target, in all spellings, and gives the keys that had
-// a login.
+// remove removes the credentials for a prefix in all spellings, and returns the keys that had
+// credentials.
 func (f *authFile) remove(t Prefix) (removed []string, err error) {
 	removed = f.keysOf(t)
 	for _, key := range removed {
@@ -133,8 +132,8 @@ func (f *authFile) remove(t Prefix) (removed []string, err error) {
 	return removed, nil
 }
 
-// keysOf are those of auths that are for a target and have something in them. Docker
-// leaves empty ones behind where a helper has the login.
+// keysOf returns the keys of auths for a prefix that have content. If a helper stores the
+// credentials, Docker writes empty entries.
 func (f *authFile) keysOf(t Prefix) []string {
 	return slices.DeleteFunc(sorted(f.document.auths), func(key string) bool {
 		e := f.document.auths[key]
@@ -142,9 +141,9 @@ func (f *authFile) keysOf(t Prefix) []string {
 	})
 }
 
-// helperFor is the NAME of the helper for a target's registry, "" for none. As for
-// Docker, a key that names none keeps the registry's login in the file, beside
-// credsStore (getConfiguredCredentialStore of
+// helperFor returns the NAME of the helper for a registry, or an empty string. As in Docker, a
+// key with an empty name means that the credentials of the registry are stored in the file in
+// spite of credsStore (getConfiguredCredentialStore of
 // https://github.com/docker/cli/blob/v28.3.0/cli/config/configfile/file.go).
 func (f *authFile) helperFor(t Prefix) string {
 	if name, named := f.helpers[t.dockerKey()]; named {
@@ -162,9 +161,9 @@ func (f *authFile) helperFor(t Prefix) string {
 	return f.store
 }
 
-// findsOf says which of docker and oras look where a login for a registry is kept: both
-// know it by one key, under which an empty name is the file for docker, and nothing
-// for oras (registry/remote/credentials/store.go of oras-go).
+// findsOf returns which of docker and oras find the credentials of a registry. Both look up one
+// key. If it has an empty name, docker uses the file, and oras finds nothing
+// (registry/remote/credentials/store.go of oras-go).
 func (f *authFile) findsOf(t Prefix, helper string) (programs []string) {
 	named, is := f.helpers[t.dockerKey()]
 	if is && helper == named || !is && helper == f.store {

@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// keepTimeout leaves time to unlock a keychain: somebody is there when a login is
-	// kept.
+	// storeTimeout gives the user time to unlock a keychain.
 	storeTimeout = 2 * time.Minute
-	// maxSaid is how much of what a helper says is told, in bytes.
+	// maxHelperOutput is the maximum length of a helper's output in errors, in bytes.
 	maxHelperOutput = 300
 )
 
-// HelperError says that a credential helper did not keep or remove a login.
+// HelperError reports that a credential helper did not store or delete credentials.
 type HelperError struct {
-	// Doing is what it should do: "storing the login for ghcr.io".
+	// Op is the operation, for example "storing credentials for ghcr.io".
 	Op string
-	// Err is what it said, or why it did not run: [exec.ErrNotFound].
+	// Err contains the output of the helper, or the reason it was not run, such as
+	// [exec.ErrNotFound].
 	Err error
 }
 
@@ -36,7 +36,7 @@ func (e *HelperError) Error() string { return fmt.Sprintf("%s: %v", e.Op, e.Err)
 // Unwrap returns Err.
 func (e *HelperError) Unwrap() error { return e.Err }
 
-// Kind is [provider.Denied] if the helper does not exist, and else [provider.Refused].
+// Kind returns [provider.Denied] if the helper does not exist, otherwise [provider.Refused].
 func (e *HelperError) Kind() provider.ErrorKind {
 	if errors.Is(e.Err, exec.ErrNotFound) {
 		return provider.Denied
@@ -44,7 +44,7 @@ func (e *HelperError) Kind() provider.ErrorKind {
 	return provider.Refused
 }
 
-// storeWith hands a login to a helper
+// storeWith stores credentials with a helper
 // (https://github.com/docker/docker-credential-helpers#development).
 func storeWith(ctx context.Context, helper, server string, c Credential) error {
 	var sent bytes.Buffer
@@ -55,12 +55,13 @@ func storeWith(ctx context.Context, helper, server string, c Credential) error {
 		err = runSilently(ctx, helper, "store", sent.Bytes(), c.Password)
 	}
 	if err != nil {
-		return &HelperError{Op: fmt.Sprintf("storing the login for %s", server), Err: err}
+		return &HelperError{Op: fmt.Sprintf("storing credentials for %s", server), Err: err}
 	}
 	return nil
 }
 
-// eraseWith lets a helper forget a registry, by those of its names that it knows.
+// eraseWith deletes a registry's credentials from a helper, for those of its names that the
+// helper has.
 func eraseWith(ctx context.Context, helper string, servers []string) (erased []string, err error) {
 	for _, server := range servers {
 		known, err := runGet(ctx, helperRequest{helper: helper, server: server})
@@ -69,7 +70,7 @@ func eraseWith(ctx context.Context, helper string, servers []string) (erased []s
 		}
 		switch {
 		case err != nil:
-			return erased, &HelperError{Op: fmt.Sprintf("removing the login for %s", server), Err: err}
+			return erased, &HelperError{Op: fmt.Sprintf("deleting credentials for %s", server), Err: err}
 		case known.hasSecret():
 			erased = append(erased, server)
 		}
@@ -77,8 +78,8 @@ func eraseWith(ctx context.Context, helper string, servers []string) (erased []s
 	return erased, nil
 }
 
-// tell runs a helper that answers nothing. What it says to explain a failure is told,
-// unless the secret is in it: scripts print what they read.
+// runSilently runs a helper that returns nothing. If it fails, the error contains its output
+// unless that contains the secret, because scripts may print their input.
 func runSilently(ctx context.Context, helper, verb string, stdin []byte, secret text.Secret) error {
 	_, err := command(ctx, helper, verb, extprog.Call{
 		Stdin: stdin, MayBeSilent: true, Private: true, Timeout: storeTimeout, MaxOutput: maxResponse,
@@ -87,16 +88,16 @@ func runSilently(ctx context.Context, helper, verb string, stdin []byte, secret 
 			if said == "" || secret.IsIn(string(stdout)) {
 				return nil
 			}
-			return fmt.Errorf("it refuses: %s", said)
+			return fmt.Errorf("helper failed: %s", said)
 		},
 	})
 	if extprog.IsFailure(err, extprog.WrongOutput) {
-		return nil // it ended well, and nobody reads what it says
+		return nil // it succeeded, and its output is irrelevant
 	}
 	return withoutSecret(err, helper, secret)
 }
 
-// withoutSecret leaves out what a helper said on stderr, if the secret is in it.
+// withoutSecret removes a helper's stderr from an error if it contains the secret.
 func withoutSecret(err error, helper string, secret text.Secret) error {
 	if e, ok := errors.AsType[*extprog.Error](err); ok && secret.IsIn(e.Stderr) {
 		return fmt.Errorf("running %s: %w", program(helper), &extprog.Error{Failure: e.Failure, Problem: e.Problem})

@@ -171,10 +171,10 @@ func TestKeepWithHelperFails(t *testing.T) {
 		path, want string
 		missing    bool
 	}{
-		"refusing": {want: "it refuses: store: not implemented"},
+		"refusing": {want: "helper failed: store: not implemented"},
 		"leaking":  {want: "exit status 1"},
 		"nowhere":  {want: "config.json names: program not found in PATH", missing: true},
-		"../up":    {want: `there can't be a credential helper named "../up"`},
+		"../up":    {want: `invalid name "../up" of a credential helper`},
 		"keeping":  {path: "/acme", want: "know whole registries only"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,8 +55,8 @@ func TestParseTarget(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "host is missing", "http://localhost:5000": "localhost:5000 --plain-http localhost:5000", "ghcr.io/acme/{type}": "a path of it: ghcr.io/acme",
-		"jane:" + canary + "@ghcr.io": "without a user and a password", "oci-layout:dir": "needs no login", "ghcr.io/Acme": "upper-case", "ghcr.io/acme:1.2": "without a tag", "ghcr.io//x": "is empty",
+		"": "host is missing", "http://localhost:5000": "localhost:5000 --plain-http localhost:5000", "ghcr.io/acme/{type}": "such as ghcr.io/acme",
+		"jane:" + canary + "@ghcr.io": "must not contain credentials", "oci-layout:dir": "needs no credentials", "ghcr.io/Acme": "upper-case", "ghcr.io/acme:1.2": "without a tag", "ghcr.io//x": "is empty",
 	} {
 		if _, err := credentials.ParsePrefix(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), canary) {
 			t.Errorf("%s: %v", text, err)
@@ -160,7 +160,7 @@ func TestKeepElsewhere(t *testing.T) {
 		},
 		"another login of Podman": {
 			files: map[string]string{"run/containers/auth.json": podman}, want: "home/.docker/config.json", finds: []string{"docker", "oras"},
-			why: "tofu-oci and tofu take another login for host.example, from auths of ",
+			why: "tofu-oci and tofu use other credentials for host.example from auths of ",
 		},
 		"a block": {
 			config: cliconfig.Config{Logins: []cliconfig.Login{{Registry: "host.example", Username: "joe", Password: text.NewSecret("other")}}},
@@ -220,7 +220,7 @@ func TestForget(t *testing.T) {
 	}
 	w.write(t, "run/containers/auth.json", auths("host.example", entry))
 	left, err := k.Remaining(t.Context(), target)
-	if len(left) != 2 || err != nil || !strings.Contains(left[0], "the login for host.example/acme stays") || !strings.Contains(left[1], "from auths of "+w.path("run/containers/auth.json")) {
+	if len(left) != 2 || err != nil || !strings.Contains(left[0], "credentials for host.example/acme still exist") || !strings.Contains(left[1], "in auths of "+w.path("run/containers/auth.json")) {
 		t.Errorf("left are %q, %v", left, err)
 	}
 	removed, err = k.Delete(t.Context(), targetOf(t, "host.example/acme"))

@@ -11,34 +11,32 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// hubRegistry is the name under which OpenTofu logs in to Docker Hub.
+// hubRegistry is the name of Docker Hub for which OpenTofu uses credentials.
 const hubRegistry = "registry-1.docker.io"
 
-// Prefix is what a login is for: a registry, or the repositories below a path of
-// it. The zero value is no target.
+// Prefix is what credentials are for: a registry, or the repositories below a path in it.
 type Prefix struct {
-	// Registry is "host" or "host:port", as requests go to it.
+	// Registry is the "host" or "host:port" to which requests are sent.
 	Registry string
-	// Path is the first part of the names of repositories; empty is all of them.
+	// Path is the start of repository names, or empty for all repositories.
 	Path string
 }
 
-// version is an API's, at the end of what older clients call a registry.
+// version matches the version of an API at the end of a registry, which older clients require.
 var version = regexp.MustCompile(`/(v[12]/?)?$`)
 
-// ParsePrefix reads "host", "host:port" or "host/path". What is written as for
-// docker login is understood too: "https://host". Upper and lower case of a host
-// are the same.
+// ParsePrefix parses "host", "host:port", or "host/path". Like docker login, it also accepts
+// "https://host". Hosts are case-insensitive.
 func ParsePrefix(s string) (Prefix, error) {
 	switch at := strings.IndexAny(s, "{$"); {
 	case text.RedactUserinfo(s) != s:
-		return Prefix{}, fmt.Errorf("registry %q: a registry is named without a user and a password; the user is named with --username", text.RedactUserinfo(s))
+		return Prefix{}, fmt.Errorf("registry %q must not contain credentials; use --username", text.RedactUserinfo(s))
 	case at >= 0:
-		return Prefix{}, fmt.Errorf("registry %q: a login is for a registry, or for all repositories below a path of it: %s", s, strings.TrimRight(s[:at], "/"))
+		return Prefix{}, fmt.Errorf("invalid registry %q: want a registry, or a path of repositories in it, such as %s", s, strings.TrimRight(s[:at], "/"))
 	}
 	rest, isURL := strings.CutPrefix(s, "https://")
 	if host, isPlain := strings.CutPrefix(s, "http://"); isPlain {
-		return Prefix{}, fmt.Errorf("registry %q: a registry has no scheme; for one without TLS it is %s --plain-http %[2]s", text.RedactUserinfo(s), text.RedactUserinfo(host))
+		return Prefix{}, fmt.Errorf("registry %q must not have a scheme; for plain HTTP, use %s --plain-http %[2]s", text.RedactUserinfo(s), text.RedactUserinfo(host))
 	}
 	if isURL {
 		rest = version.ReplaceAllString(rest, "")
@@ -56,15 +54,15 @@ func ParsePrefix(s string) (Prefix, error) {
 	}
 	ref, err := template.ParseReference(checked)
 	if err == nil && ref.IsLayout() {
-		return Prefix{}, fmt.Errorf("registry %q: an image layout needs no login", s)
+		return Prefix{}, fmt.Errorf("registry %q is an image layout, which needs no credentials", s)
 	}
 	if err != nil {
-		return Prefix{}, fmt.Errorf("registry %q: %w", text.RedactUserinfo(s), problem(err))
+		return Prefix{}, fmt.Errorf("invalid registry %q: %w", text.RedactUserinfo(s), problem(err))
 	}
 	return t, nil
 }
 
-// problem leaves out what was read, which is not what was written.
+// problem omits the parsed text from an error, because it differs from the user's input.
 func problem(err error) error {
 	if e, ok := errors.AsType[*provider.SyntaxError](err); ok {
 		return errors.New(e.Problem)
@@ -72,7 +70,7 @@ func problem(err error) error {
 	return err
 }
 
-// String returns "host" or "host/path"; Docker Hub is docker.io.
+// String returns "host" or "host/path". For Docker Hub, the host is docker.io.
 func (t Prefix) String() string {
 	host := t.Registry
 	if host == hubRegistry {
@@ -84,10 +82,10 @@ func (t Prefix) String() string {
 	return host + "/" + t.Path
 }
 
-// scope is what keys are compared with.
+// scope returns the scope to compare with keys.
 func (t Prefix) scope() scope { return scope{host: canonical(t.Registry), path: t.Path} }
 
-// repository is one that the login is for.
+// repository returns a repository that the credentials are for.
 func (t Prefix) repository() string {
 	if t.Path == "" {
 		return t.Registry
@@ -95,8 +93,8 @@ func (t Prefix) repository() string {
 	return t.Registry + "/" + t.Path
 }
 
-// keys are those of auths: the one of Docker and Podman, and that of OpenTofu.
-// They differ for Docker Hub only.
+// keys returns the keys in auths for Docker and Podman, and for OpenTofu. They only differ for
+// Docker Hub.
 func (t Prefix) keys() []string {
 	switch {
 	case t.Registry == hubRegistry && t.Path == "":
@@ -107,7 +105,7 @@ func (t Prefix) keys() []string {
 	return []string{t.repository()}
 }
 
-// dockerKey is the key by which Docker knows the registry.
+// dockerKey returns Docker's key of the registry.
 func (t Prefix) dockerKey() string {
 	if t.Registry == hubRegistry {
 		return hubServer
@@ -115,7 +113,7 @@ func (t Prefix) dockerKey() string {
 	return t.Registry
 }
 
-// servers are the names for helpers: Docker's and OpenTofu's.
+// servers returns Docker's and OpenTofu's names of the registry for helpers.
 func (t Prefix) servers() []string {
 	return []string{t.dockerKey(), "https://" + t.Registry}
 }

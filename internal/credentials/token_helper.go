@@ -14,23 +14,21 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// helperPrefix begins the file names of the programs that know the tokens
-// of origin registries.
+// helperPrefix is the start of the file names of helpers for origin registries.
 const helperPrefix = "terraform-credentials-"
 
-// TokenHelper is the program of a credentials_helper block, which knows the
-// tokens of origin registries
+// TokenHelper is the program of a credentials_helper block, which provides tokens for origin
+// registries
 // (https://opentofu.org/docs/internals/credentials-helpers/).
 type TokenHelper struct {
 	path string
 	args []string
 }
 
-// FindTokenHelper looks for the program terraform-credentials-NAME as OpenTofu
-// does: in the directories alone, and not in PATH. Its file name may end in
-// _vVERSION, as those of plugins do; the newest counts, and among equals the one
-// in the first directory. NAME is in lower case; in file names that doesn't
-// matter. ok is false when there is none; OpenTofu goes on without it then.
+// FindTokenHelper looks up terraform-credentials-NAME like OpenTofu does: only in the given
+// directories, not in PATH. The file name can end in _vVERSION, like those of plugins. It
+// selects the newest version in the first directory. name must be in lower case; file names are
+// case-insensitive. If there is no helper, ok is false, and OpenTofu continues without it.
 func FindTokenHelper(name string, args, dirs []string) (h TokenHelper, ok bool) {
 	type candidate struct {
 		path    string
@@ -38,7 +36,7 @@ func FindTokenHelper(name string, args, dirs []string) (h TokenHelper, ok bool) 
 	}
 	var found []candidate
 	for _, dir := range dirs {
-		// What is no directory holds no helper.
+		// Ignore paths that aren't directories.
 		entries, _ := os.ReadDir(dir)
 		for _, entry := range entries {
 			version, is := tokenHelperVersion(entry.Name(), name)
@@ -56,8 +54,8 @@ func FindTokenHelper(name string, args, dirs []string) (h TokenHelper, ok bool) 
 	return TokenHelper{path: path, args: slices.Clone(args)}, err == nil
 }
 
-// tokenHelperVersion reports whether a file is named like a helper, and of which
-// version it is then.
+// tokenHelperVersion reports whether a file name is the name of a helper, and returns its
+// version.
 func tokenHelperVersion(file, name string) (v provider.Version, ok bool) {
 	file, isHelper := strings.CutPrefix(file, helperPrefix)
 	file, text, _ := strings.Cut(strings.TrimSuffix(strings.ToLower(file), ".exe"), "_v")
@@ -69,19 +67,18 @@ func tokenHelperVersion(file, name string) (v provider.Version, ok bool) {
 	return v, err == nil
 }
 
-// Token asks for the token of a host, in the form that is compared (Punycode).
-// It is empty when the helper knows none. Errors are those of [extprog.Program],
-// and tell nothing of what the helper printed on stdout.
+// Token requests the token for a host in its comparison form (Punycode). It is empty if the
+// helper has none. Errors don't contain the helper's stdout.
 func (h TokenHelper) Token(ctx context.Context, host string) (string, error) {
 	words := slices.Concat([]string{h.path}, h.args, []string{"get", host})
 	out, err := extprog.New(words...).Run(ctx, extprog.Call{Private: true, Timeout: helperTimeout, MaxOutput: maxResponse})
 	if err != nil {
 		return "", err
 	}
-	// Other members, and a token of another type, are for clients to come.
+	// Ignore other members and tokens of other types, which are reserved for future use.
 	var known map[string]any
 	if err := json.Unmarshal(out, &known); err != nil {
-		return "", fmt.Errorf("running %s: its answer is not an object", filepath.Base(h.path))
+		return "", fmt.Errorf("running %s: output is not a JSON object", filepath.Base(h.path))
 	}
 	token, _ := known["token"].(string)
 	return token, nil

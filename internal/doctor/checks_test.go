@@ -35,7 +35,7 @@ func TestCheckLogin(t *testing.T) {
 		"same":   {doctor.Login{Found: true, OpenTofu: true}, "ghcr.io", true, []string{}, ""},
 		"broken": {doctor.Login{Err: errors.New("no such helper")}, "ghcr.io", false, []string{"error login-broken"}, "tofu-oci login ghcr.io"},
 		"fault":  {doctor.Login{Err: errors.New("not JSON"), Fault: "/a"}, "ghcr.io", false, []string{"error login-broken"}, "correct /a"},
-		"stops":  {doctor.Login{Why: "OpenTofu stops", Fault: "/a"}, "ghcr.io", false, []string{"error login-stops-opentofu"}, "correct /a"},
+		"stops":  {doctor.Login{Why: "OpenTofu fails", Fault: "/a"}, "ghcr.io", false, []string{"error login-stops-opentofu"}, "correct /a"},
 		"public": {found, "ghcr.io", false, []string{"warning login-unknown-to-opentofu"}, `oci_credentials "ghcr.io" {`},
 		"needed": {found, "ghcr.io", true, []string{"error login-unknown-to-opentofu"}, `oci_credentials "ghcr.io" {`},
 		"theirs": {doctor.Login{Why: "OpenTofu finds it"}, "ghcr.io", false, []string{"warning login-unknown-to-opentofu"}, `oci_credentials "ghcr.io" {`},
