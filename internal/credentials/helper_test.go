@@ -145,7 +145,7 @@ func TestFailingHelpers(t *testing.T) {
 		{"broken", "something else than a JSON object", failed(extprog.WrongOutput)},
 		{"cut", "something else than one JSON object", failed(extprog.WrongOutput)},
 		{"flood", "more than 262144 bytes", failed(extprog.OverLimit)},
-		{"number", "a Username or Secret that is no string", nil},
+		{"number", "Username or Secret in the output is not a string", nil},
 		{"not-installed", "program not found in PATH", nil},
 		{"../evil", `no credential helper`, is[*credentials.FileError]},
 		{`a\b`, `no credential helper`, is[*credentials.FileError]},

@@ -173,9 +173,9 @@ func TestKeepWithHelperFails(t *testing.T) {
 	}{
 		"refusing": {want: "helper failed: store: not implemented"},
 		"leaking":  {want: "exit status 1"},
-		"nowhere":  {want: "config.json names: program not found in PATH", missing: true},
+		"nowhere":  {want: "config.json: program not found in PATH", missing: true},
 		"../up":    {want: `invalid name "../up" of a credential helper`},
-		"keeping":  {path: "/acme", want: "know whole registries only"},
+		"keeping":  {path: "/acme", want: "only support whole registries"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
