@@ -14,8 +14,9 @@ import (
 	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
 )
 
-// TestDebugOfEachCommand: --debug is a flag of every command, and each command that
-// makes requests is run with it and with secrets, also against servers that repeat them.
+// TestDebugOfEachCommand checks that every command has the flag --debug, and that the scripts run
+// each command that sends requests with it and with secrets, including against servers that echo
+// them.
 func TestDebugOfEachCommand(t *testing.T) {
 	t.Parallel()
 	var asking []string

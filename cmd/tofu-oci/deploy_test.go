@@ -28,8 +28,8 @@ import (
 
 var deploy = filepath.Join("..", "..", "deploy")
 
-// TestDeployParses: each file of deploy/ is what its name says, and what it starts has
-// only flags that there are.
+// TestDeployParses checks that each file in deploy/ has the format of its name, and that the
+// command lines in it contain only existing flags.
 func TestDeployParses(t *testing.T) {
 	t.Parallel()
 	started := 0
@@ -89,7 +89,7 @@ func objectsIn(t *testing.T, text string) []map[string]any {
 	}
 }
 
-// execStart returns what a unit starts: a program that systemd finds, wherever it was installed.
+// execStart returns the command line of a unit. systemd must find the program regardless of its location.
 func execStart(t *testing.T, unit string) string {
 	t.Helper()
 	for line := range strings.Lines(strings.ReplaceAll(unit, "\\\n", "")) {
@@ -101,7 +101,7 @@ func execStart(t *testing.T, unit string) string {
 	return ""
 }
 
-// checkFlags checks that the command of a line exists and has the line's flags.
+// checkFlags checks that the command in a line exists and has the flags in the line.
 func checkFlags(t *testing.T, path, line string) {
 	t.Helper()
 	words := strings.Fields(line)
@@ -124,8 +124,8 @@ func checkFlags(t *testing.T, path, line string) {
 	}
 }
 
-// TestDeployIsHeldTogether: the names by which the objects of Kubernetes refer to each
-// other are there, and the pods are allowed nothing that they do not need.
+// TestDeployIsHeldTogether checks that references between Kubernetes objects are valid, and that
+// pods have no unnecessary permissions.
 func TestDeployIsHeldTogether(t *testing.T) {
 	t.Parallel()
 	text := readPage(t, filepath.Join(deploy, "kubernetes", "serve.yaml"))
@@ -189,7 +189,7 @@ func TestDeployIsHeldTogether(t *testing.T) {
 	}
 }
 
-// TestIngress: the backend of deploy/kubernetes/ingress.yaml is a port of the service in
+// TestIngress checks that the backend of deploy/kubernetes/ingress.yaml is a port of the service in
 // serve.yaml.
 func TestIngress(t *testing.T) {
 	t.Parallel()
@@ -232,7 +232,7 @@ func TestIngress(t *testing.T) {
 	t.Errorf("no service %s with the port %s", want.Name, want.Port.Name)
 }
 
-// deployment is what is looked at of one.
+// deployment contains the checked fields of a Deployment.
 type deployment struct {
 	Kind string
 	Spec struct {
@@ -274,15 +274,15 @@ type probe struct {
 }
 
 var (
-	// metricName is a metric of a query or of a scrape, labelName a label that a query
-	// compares or sums by.
+	// metricName matches metrics in queries and scrapes, labelName matches labels that a query
+	// compares or aggregates by.
 	metricName = regexp.MustCompile(`\b(?:tofu_oci|go|process)_[a-z0-9_]+`)
 	labelName  = regexp.MustCompile(`([a-z_]+)(?:=~?|!=)"`)
 	byLabels   = regexp.MustCompile(`by \(([^)]*)\)`)
 )
 
-// TestDashboard: its queries, and those of docs/cli.md, name only metrics and labels
-// that there are, and the dashboard each one of ours.
+// TestDashboard checks that the queries of the dashboard and of docs/cli.md contain only existing
+// metrics and labels, and that both contain all metrics of the program.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	scraped := scrapeAll(t)
@@ -341,7 +341,7 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// scrapeAll returns metrics in which each one has a value.
+// scrapeAll returns a scrape in which each metric has a value.
 func scrapeAll(t *testing.T) string {
 	t.Helper()
 	m := metrics.New("1.2.3")

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write docs/cli.md and the scripts' expected output again")
 
-// TestDocs holds docs/cli.md to what the commands say of themselves, and to
-// testdata/cli.md, which has what they don't.
+// TestDocs checks that docs/cli.md consists of testdata/cli.md and the help texts of all
+// commands.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	frame, err := os.ReadFile(filepath.Join("testdata", "cli.md"))
@@ -54,7 +54,7 @@ func commandsSection(t *testing.T) string {
 	return b.String()
 }
 
-// helpBlock is a command's help, as the program prints it.
+// helpBlock returns the help text of a command as a code block.
 func helpBlock(t *testing.T, command ...string) string {
 	t.Helper()
 	code, stdout, stderr := execute(t, append(slices.Clone(command), "--help")...)

@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 )
 
-// requestsOfECR are requests as the table of docs/ecr.md writes them.
+// requestsOfECR maps requests to their notation in the table of docs/ecr.md.
 var requestsOfECR = map[registrytest.Kind]string{
 	registrytest.Tags:           "`GET /v2/NAME/tags/list`",
 	registrytest.ManifestGet:    "`GET` or `HEAD /v2/NAME/manifests/…`",
@@ -30,9 +30,8 @@ var requestsOfECR = map[registrytest.Kind]string{
 	registrytest.Catalog:        "`GET /v2/_catalog`",
 }
 
-// TestECRRights holds docs/ecr.md to what commands ask of a registry: with the rights
-// that the page gives a job, none of its requests is one that needs another; and each
-// right is needed by one.
+// TestECRRights checks docs/ecr.md against the requests of commands. The permissions that the page
+// lists for a job must be sufficient and necessary.
 func TestECRRights(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -44,7 +43,7 @@ func TestECRRights(t *testing.T) {
 	}
 	s := newRequestStage(t, 1, 2)
 	from, to := s.registryHost+"/providers/{type}", s.registryHost+"/elsewhere/{type}"
-	// 1. Who only installs needs no more than the first line of the table of jobs.
+	// 1. Installing requires only the first row of the table of jobs.
 	install := []string{"ecr:BatchGetImage", "ecr:GetAuthorizationToken", "ecr:GetDownloadUrlForLayer", "ecr:ListImages"}
 	write := s.rights(t, table, [][]string{
 		{"mirror", s.provider + "@1.0.0", "--to", from},
@@ -67,7 +66,7 @@ func TestECRRights(t *testing.T) {
 			t.Errorf("the page's line of jobs lacks %s", right)
 		}
 	}
-	// 2. The policies are what reading and writing needs.
+	// 2. The policies grant the permissions for reading and writing.
 	read := slices.Concat(got, s.rights(t, table, [][]string{{"verify", s.provider, "--all", "--from", from}}))
 	if diff := cmp.Diff(policies[0], sorted(read)); diff != "" {
 		t.Errorf("to read, -page +asked:\n%s", diff)
@@ -77,7 +76,7 @@ func TestECRRights(t *testing.T) {
 	}
 }
 
-// rights runs commands and gives the rights that their requests need.
+// rights runs commands and returns the permissions that their requests require.
 func (s *requestStage) rights(t *testing.T, table map[string][]string, commands [][]string) []string {
 	t.Helper()
 	needed := []string{"ecr:GetAuthorizationToken"}
@@ -98,7 +97,7 @@ func (s *requestStage) rights(t *testing.T, table map[string][]string, commands 
 	return sorted(needed)
 }
 
-// rightsOfRequests reads the table of requests.
+// rightsOfRequests parses the table of requests.
 func rightsOfRequests(page string) map[string][]string {
 	rights := map[string][]string{}
 	for line := range strings.Lines(page) {
@@ -116,7 +115,7 @@ func rightsOfRequests(page string) map[string][]string {
 	return rights
 }
 
-// policiesIn reads the policies of a page: all actions that each allows.
+// policiesIn returns the actions that each policy of a page allows.
 func policiesIn(t *testing.T, page string) (policies [][]string) {
 	t.Helper()
 	for _, block := range codeBlocks(page) {
@@ -145,7 +144,7 @@ func policiesIn(t *testing.T, page string) (policies [][]string) {
 	return policies
 }
 
-// sorted returns each once.
+// sorted returns sorted values without duplicates.
 func sorted(all []string) []string {
 	once := map[string]bool{}
 	for _, one := range all {

@@ -6,7 +6,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/report"
 )
 
-// What the external tests see of the program.
+// Exports for external tests.
 var (
 	Main    = main
 	NewApp  = newApp

@@ -19,8 +19,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// program is the name under which scripts' commands find the real program, and
-// programOnFullDisk that of the one which meets a disk that is full.
+// program is the name under which scripts run the program, and programOnFullDisk the name that
+// simulates a full disk.
 const (
 	program           = "tofu-oci-program"
 	programOnFullDisk = "tofu-oci-on-full-disk"
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// tests are run without what a CI job's environment asks of the program.
+// tests runs the tests without the variables of a CI job that affect the program.
 type tests struct{ *testing.M }
 
 func (t tests) Run() int {
@@ -51,10 +51,9 @@ func (t tests) Run() int {
 	return code
 }
 
-// TestScripts runs the manual: a script or more for each command. Beside what
-// testscript knows itself, scripts have the commands below. Each has an origin
-// registry of its own, which stands for registry.opentofu.org and is at
-// $ORIGIN, and an OCI registry at $REGISTRY.
+// TestScripts runs the testscripts: at least one for each command. In addition to the commands of
+// testscript, scripts can use the commands below. Each script has its own origin registry at
+// $ORIGIN, which serves registry.opentofu.org, and its own OCI registry at $REGISTRY.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	params := scripts(filepath.Join("testdata", "script"))
@@ -114,15 +113,15 @@ func scripts(dir string) testscript.Params {
 	}
 }
 
-// world is what surrounds a script.
+// world is the environment of a script.
 type world struct {
 	origin   atomic.Pointer[origintest.Origin]
 	registry atomic.Pointer[registrytest.Registry]
-	// before is how often both were asked before the last run.
+	// before contains the request counts before the last run.
 	before map[string]int
-	// reached is told when a request arrives that hangs.
+	// reached receives a value when a request hangs.
 	reached chan struct{}
-	// serving is the server that the script has started.
+	// serving is the server that the script started.
 	serving *serving
 }
 
@@ -130,7 +129,7 @@ type worldKey struct{}
 
 func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
 
-// newWorld starts the servers, and keeps the machine's own configuration away.
+// newWorld starts the servers and hides the machine's own configuration.
 func newWorld(env *testscript.Env) error {
 	ca, err := testca.New()
 	if err != nil {
@@ -167,7 +166,7 @@ func newWorld(env *testscript.Env) error {
 	return os.WriteFile(filepath.Join(env.WorkDir, "tofurc"), []byte(config), 0o600)
 }
 
-// serve starts a server over TLS, and gives its "localhost:PORT".
+// serve starts a TLS server and returns its address "localhost:PORT".
 func serve(env *testscript.Env, ca *testca.CA, handler http.Handler) (string, error) {
 	config, err := ca.ServerConfig("localhost")
 	if err != nil {

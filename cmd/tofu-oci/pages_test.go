@@ -17,14 +17,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
-// TestPages runs what the pages about registries and tools tell people to type,
-// against registries that are as the pages say.
+// TestPages runs the commands of documentation pages in the environment that the pages
+// describe.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for page, test := range map[string]struct {
 		registry string
-		// commands are how many the page has, so that none gets lost.
+		// commands is the number of commands on the page, so that none is missed.
 		commands int
 	}{
 		"../README.md":                     {"registry\nrelease hashicorp/random 3.6.0 $HERE darwin_arm64 signed=good\nenv PATH=$WORK/clients${:}$PATH", 4},
@@ -76,7 +76,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// airGap has releases that are signed, and a machine that is the target of some.
+// airGap creates signed releases and is the target machine of some commands.
 const airGap = `registry
 keys
 release hashicorp/random 3.6.0 linux_amd64 $HERE signed=good
@@ -85,15 +85,15 @@ release hashicorp/tls 5.0.0 linux_amd64 $HERE signed=good
 release hashicorp/time 0.14.2 linux_amd64 $HERE signed=good
 env PATH=$WORK/clients${:}$PATH`
 
-// locked has a configuration whose lock file selects what the registry has, signed.
+// locked creates signed releases and a configuration with a lock file that selects them.
 const locked = `registry
 keys
 release hashicorp/random 3.6.0 linux_amd64 darwin_arm64 $HERE signed=good
 tofu-oci mirror hashicorp/random --to $REGISTRY/acme/providers/{namespace}/{type}
 tofu-oci lock --module-dir live/network --from $REGISTRY/acme/providers/{namespace}/{type}`
 
-// pageWorld is what the pages suppose: goreleaser's dist, releases at the origin,
-// configurations, and syft in PATH.
+// pageWorld creates what the pages assume: the dist directory of GoReleaser, releases in the
+// origin registry, configurations, and syft in PATH.
 const pageWorld = `
 build dist widget 1.2.3 linux_amd64 darwin_arm64
 sums dist widget 1.2.3 good
@@ -138,7 +138,7 @@ exec make-sbom
 
 type codeBlock struct{ language, text string }
 
-// codeBlocks returns the fenced blocks of a page.
+// codeBlocks returns the fenced code blocks of a page.
 func codeBlocks(page string) []codeBlock {
 	var blocks []codeBlock
 	inside := false
@@ -157,18 +157,17 @@ func codeBlocks(page string) []codeBlock {
 	return blocks
 }
 
-// pageServer is where pages have a server answer.
+// pageServer is the address of the server on pages.
 const pageServer = "http://127.0.0.1:8080"
 
-// places are directories that pages suppose on a machine.
+// places are directories that pages assume to exist.
 var places = regexp.MustCompile(`([ =])/(srv|config)/`)
 
-// hosts are the registries of the pages.
+// hosts are the registries on pages.
 var hosts = regexp.MustCompile(`registry\.inside\.example|ghcr\.io|registry\.gitlab\.com|123456789012\.dkr\.ecr\.eu-central-1\.amazonaws\.com`)
 
-// commandsIn returns the tofu-oci commands, to be run in a script: lines, and what
-// containers are to run; what is asked of a server that they start; and how files are
-// packed.
+// commandsIn returns the tofu-oci commands of a page for a script: command lines, the commands of
+// containers, requests to a server that they start, and commands that create archives.
 func commandsIn(t *testing.T, blocks []codeBlock) []string {
 	t.Helper()
 	var commands []string
@@ -212,8 +211,8 @@ func commandsIn(t *testing.T, blocks []codeBlock) []string {
 	return commands
 }
 
-// containersIn returns what containers of a Kubernetes object run, and bots that are
-// configured.
+// containersIn returns the commands of containers in a Kubernetes object and of configured
+// bots.
 func containersIn(document any) []string {
 	var commands []string
 	switch value := document.(type) {
@@ -242,13 +241,13 @@ func containersIn(document any) []string {
 	return commands
 }
 
-// flagSpan is a flag that a page names, commandSpan a command.
+// flagSpan matches a flag in a page, commandSpan a command.
 var (
 	flagSpan    = regexp.MustCompile("`(?:tofu-oci [a-z]+ )?--([a-z0-9-]+)")
 	commandSpan = regexp.MustCompile("`tofu-oci ([a-z]+)")
 )
 
-// TestPagesNameWhatIsThere: the commands and flags that pages write about exist.
+// TestPagesNameWhatIsThere checks that the commands and flags in pages exist.
 func TestPagesNameWhatIsThere(t *testing.T) {
 	t.Parallel()
 	flags, commands := map[string]bool{"help": true, "version": true, "attestation": true /* of install.sh */}, map[string]bool{}

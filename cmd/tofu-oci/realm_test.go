@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 )
 
-// TestTokenServiceAtAPrivateAddress: the hint names the flag that lets the login
-// go there.
+// TestTokenServiceAtAPrivateAddress checks that the hint contains the flag that allows sending
+// credentials to the token service.
 func TestTokenServiceAtAPrivateAddress(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -30,7 +30,7 @@ func TestTokenServiceAtAPrivateAddress(t *testing.T) {
 		t.Errorf("exit code %d, %s\n%s", code, stdout, stderr)
 	}
 
-	// Nobody has a certificate for the service, but it is asked.
+	// The token service has no valid certificate, but it is contacted.
 	for _, realm := range []string{"10.0.0.7", "10.0.0.7:8443"} {
 		code, _, stderr = w.run(t, "list", "hashicorp/null", "--from", from, "--token-realm", realm)
 		if code != 1 || !strings.Contains(stderr, "requesting a token from 10.0.0.7:8443: ") || strings.Contains(stderr, "private address") {
@@ -45,7 +45,7 @@ func TestTokenServiceAtAPrivateAddress(t *testing.T) {
 	}
 }
 
-// TestTokenServiceNamedWithoutTLS: whoever is on the way could have named it.
+// TestTokenServiceNamedWithoutTLS checks that a realm received over plain HTTP is not trusted.
 func TestTokenServiceNamedWithoutTLS(t *testing.T) {
 	t.Parallel()
 	w := newProxied(t, "registry.example.com")

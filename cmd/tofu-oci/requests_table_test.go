@@ -12,19 +12,19 @@ import (
 // requestRow is a row of the table.
 type requestRow struct {
 	origin, registry formula
-	// example is the sum of both for 200 versions and 10 platforms.
+	// example is the sum of both formulas for 200 versions and 10 platforms.
 	example int
 }
 
-// formula is a number of requests: so many, and so many for each version, each
-// platform, and each platform of each version.
+// formula is a number of requests: a constant, plus numbers per version, per platform, and per
+// platform of each version.
 type formula struct{ once, version, platform, both int }
 
 func (f formula) at(versions, platforms int) int {
 	return f.once + f.version*versions + f.platform*platforms + f.both*versions*platforms
 }
 
-// parseFormula reads "2 + 3 V + V P".
+// parseFormula parses "2 + 3 V + V P".
 func parseFormula(text string) (f formula, err error) {
 	for term := range strings.SplitSeq(text, "+") {
 		fields := strings.Fields(term)
@@ -51,7 +51,7 @@ func parseFormula(text string) (f formula, err error) {
 	return f, nil
 }
 
-// requestTable reads the table of the page.
+// requestTable parses the table of the page.
 func requestTable(t *testing.T) map[string]requestRow {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "performance.md"))

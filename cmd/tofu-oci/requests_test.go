@@ -16,9 +16,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestRequests holds the table of requests in docs/performance.md to what commands
-// ask an origin and a registry for, with several numbers of versions and platforms.
-// The registry wants no login: tokens are not counted.
+// TestRequests checks the table of requests in docs/performance.md against the requests that
+// commands send to an origin registry and an OCI registry, for different numbers of versions and
+// platforms. The OCI registry requires no credentials, so token requests are not included.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	table := requestTable(t)
@@ -58,8 +58,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// requestStage is an origin and a registry, and the versions that they are asked
-// about.
+// requestStage is an origin registry and an OCI registry with a number of versions.
 type requestStage struct {
 	origin              *origintest.Origin
 	registry            *registrytest.Registry
@@ -115,7 +114,7 @@ func (s *requestStage) write(t *testing.T, name string, content []byte) string {
 	return path
 }
 
-// requestZip holds an executable.
+// requestZip returns a zip with an executable.
 func requestZip(t *testing.T, content string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -140,7 +139,7 @@ type requestRun struct {
 	args []string
 }
 
-// runs are what is measured, in its order.
+// runs returns the measured commands in the order of the table.
 func (s *requestStage) runs() []requestRun {
 	all := []string{s.provider + "@> 1.0.0", "--all", "--to", s.registryHost + "/mirror/{type}"}
 	built := []string{"--provider", "acme/rocket", "--to", s.registryHost + "/built/{type}"}
@@ -169,7 +168,7 @@ func platform(i int) provider.Platform {
 	return provider.Platform{OS: "plan9", Arch: fmt.Sprintf("arch%d", i)}
 }
 
-// counted runs a command and counts what it asked for.
+// counted runs a command and counts its requests.
 func (s *requestStage) counted(t *testing.T, args []string) (origin, registry int) {
 	t.Helper()
 	a, b := sum(s.origin.Requests()), sum(s.registry.Requests())

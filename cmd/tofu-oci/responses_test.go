@@ -26,10 +26,10 @@ import (
 
 const ecrHost = "123456789012.dkr.ecr.eu-central-1.amazonaws.com"
 
-// responses says for each file of testdata/responses how it is met, and what the
-// program has to make of it.
+// responses maps each file of testdata/responses to the request that it responds to and to the
+// expected outcome.
 var responses = map[string]struct {
-	// to is a repository template: the registry's host decides what is said.
+	// to is a repository template. The host of its registry determines the hint.
 	to   string
 	meet registrytest.Kind
 	code int
@@ -57,8 +57,8 @@ var responses = map[string]struct {
 	"insufficient_scope":     {"registry.example.com/acme/{type}", registrytest.ManifestPut, 6, "grant the account read access to the repository"},
 }
 
-// TestResponses replays what registries answer, through a proxy that takes their
-// host names to a server on loopback.
+// TestResponses replays recorded responses of registries. A proxy redirects their host names to a
+// server on loopback.
 func TestResponses(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("testdata", "responses", "*.http"))
@@ -96,7 +96,7 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-// TestCertificateOfAnotherHost: a proxy, or a wrong name, leads elsewhere.
+// TestCertificateOfAnotherHost checks the hint for a certificate of a different host.
 func TestCertificateOfAnotherHost(t *testing.T) {
 	t.Parallel()
 	w := newProxied(t, "registry.example.com")
@@ -106,7 +106,7 @@ func TestCertificateOfAnotherHost(t *testing.T) {
 	}
 }
 
-// replay returns the answer of a file; none is a connection that ends.
+// replay returns the response in a file. An empty file closes the connection.
 func replay(t *testing.T, file string) origintest.Fault {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -134,12 +134,12 @@ func replay(t *testing.T, file string) origintest.Fault {
 	}
 }
 
-// proxied is a registry that has the name of a real one, behind a proxy.
+// proxied is a registry with the name of a real registry, behind a proxy.
 type proxied struct {
 	registry *registrytest.Registry
 	dir      string
 	proxy    string
-	// tunnels counts those that the proxy was asked for.
+	// tunnels is the number of connections through the proxy.
 	tunnels atomic.Int32
 }
 
@@ -183,7 +183,7 @@ func newProxied(t *testing.T, host string) *proxied {
 	return w
 }
 
-// tunnel is a proxy that takes all connections to one address.
+// tunnel is a proxy that redirects all connections to one address.
 func (w *proxied) tunnel(to string) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodConnect {

@@ -22,14 +22,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// build DIR TYPE VERSION PLATFORM... [OPTION...] leaves zips as a build does.
-// The provider is a shell script. Options:
+// build DIR TYPE VERSION PLATFORM... [OPTION...] creates zips like a build. The provider is a
+// shell script. Options:
 //
-//	salt=TEXT  other contents
-//	name=NAME  the executable's name
-//	mode=OCTAL the executable's mode
-//	helpers    three more files, with modes of their own
-//	versions=N N versions, each with its number in the place of %d
+//	salt=TEXT  different contents
+//	name=NAME  name of the executable
+//	mode=OCTAL mode of the executable
+//	helpers    three additional files with different modes
+//	versions=N N versions; their numbers replace %d
 func cmdBuild(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 4 {
 		ts.Fatalf("usage: build DIR TYPE VERSION PLATFORM... [OPTION...]")
@@ -84,8 +84,8 @@ func scriptZip(ts *testscript.TestScript, files []scriptFile) []byte {
 	return out.Bytes()
 }
 
-// sums DIR TYPE VERSION [KEY] writes the SHA256SUMS of the zips in a directory, and a
-// signature of it by a key of the command keys, or else by a throw-away one.
+// sums DIR TYPE VERSION [KEY] writes SHA256SUMS for the zips in a directory and signs it with a key
+// of the command keys or, without KEY, with a throwaway key.
 func cmdSums(ts *testscript.TestScript, _ bool, args []string) {
 	stem := filepath.Join(ts.MkAbs(args[0]), "terraform-provider-"+args[1]+"_"+args[2])
 	zips, err := filepath.Glob(stem + "_*.zip")
@@ -104,7 +104,7 @@ func cmdSums(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(stem+"_SHA256SUMS.sig", signature, 0o600))
 }
 
-// makeSBOM [LOG [fail]] is an SBOM program. It appends what it is asked to LOG.
+// makeSBOM [LOG [fail]] is an SBOM program. It appends its query to LOG.
 func makeSBOM() {
 	var query map[string]string
 	err := json.NewDecoder(os.Stdin).Decode(&query)
@@ -121,7 +121,7 @@ func makeSBOM() {
 	fmt.Printf(`{"spdxVersion":"SPDX-2.3","name":%q}`, query["os"]+"_"+query["arch"])
 }
 
-// makeRepository [fail] makes the repository of its query known.
+// makeRepository [fail] creates the repository of its query.
 func makeRepository() {
 	var query map[string]string
 	err := json.NewDecoder(os.Stdin).Decode(&query)
@@ -134,7 +134,7 @@ func makeRepository() {
 	ends(err)
 }
 
-// aws stands for the program of that name, and knows one command of it.
+// aws simulates one command of the AWS CLI.
 func aws() {
 	at := slices.Index(os.Args, "--repository-name")
 	if len(os.Args) < 3 || os.Args[1] != "ecr" || os.Args[2] != "create-repository" || at < 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// expand FILE... replaces REGISTRY by the registry's host and port.
+// expand FILE... replaces REGISTRY with the registry's host and port.
 func cmdExpand(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
 		text := strings.ReplaceAll(ts.ReadFile(name), "REGISTRY", ts.Getenv("REGISTRY"))
@@ -17,8 +17,7 @@ func cmdExpand(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// retag REPOSITORY TAG NEW gives what is under a tag of the OCI registry another
-// one too, as people do by hand.
+// retag REPOSITORY TAG NEW adds a tag to the content of an existing tag in the OCI registry.
 func cmdRetag(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: retag REPOSITORY TAG NEW")
@@ -36,9 +35,9 @@ func cmdRetag(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// remedy CODE [FILE] does what the last run says about a finding: it runs the
-// commands, or writes the lines into a file, between its comments "# begin" and
-// "# end", or at its end when it has none.
+// remedy CODE [FILE] applies the remedy of a finding of the last run: it runs the commands, or
+// writes the lines to a file between the comments "# begin" and "# end" or, without them, at the
+// end.
 func cmdRemedy(ts *testscript.TestScript, _ bool, args []string) {
 	remedy := remedyOf(ts, args[0])
 	if len(args) > 1 {
@@ -76,7 +75,7 @@ func cmdRemedy(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// remedyOf finds the lines below a finding.
+// remedyOf returns the lines below a finding.
 func remedyOf(ts *testscript.TestScript, code string) string {
 	_, after, found := strings.Cut(ts.ReadFile("stdout"), "["+code+"]\n")
 	if !found {

@@ -16,26 +16,26 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Every run of a script writes its events and adds to a summary, here.
+// Names of the files that collect the events and summaries of all runs of a script.
 const (
 	eventsFile  = "events.jsonl"
 	summaryFile = "summary.md"
 )
 
-// eventsSchema is the one that is published.
+// eventsSchema is the published schema.
 var eventsSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	return jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "schema", "v2", "events.schema.json"))
 })
 
-// happened is what the checks look at of an event.
+// happened contains the checked fields of an event.
 type happened struct {
 	Time, Event, Provider, Version, Status, Platform string
 	Statuses                                         map[string]int
 	ExitCode                                         int `json:"exit_code"`
 }
 
-// checkEvents holds the events of a run that ended with an exit code, where there
-// are any, to their schema and to each other.
+// checkEvents validates the events of a run, if any, against their schema, each other, and the
+// exit code.
 func checkEvents(path string, code int) error {
 	events, err := readEvents(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,7 +79,7 @@ func checkEvents(path string, code int) error {
 	return nil
 }
 
-// readEvents reads events and holds each to the schema.
+// readEvents reads events and validates them against the schema.
 func readEvents(path string) ([]happened, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -110,8 +110,8 @@ func readEvents(path string) ([]happened, error) {
 	return events, nil
 }
 
-// events NAME... wants the events of the last run, in their order, to be those.
-// Where several go on at once they may change places: "a|b a|b".
+// events NAME... checks the names and the order of the events of the last run. "a|b a|b" matches
+// concurrent events in either order.
 func cmdEvents(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("say which events")

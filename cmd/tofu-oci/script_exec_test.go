@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// child is a program that exec runs: "child exit N" ends with a code, "child show"
-// shows its arguments and what the CLI configuration leads it to.
+// child is a program for exec: "child exit N" exits with a code, and "child show" prints its
+// arguments and the packages that the CLI configuration refers to.
 func child() {
 	args := os.Args[1:]
 	if len(args) == 2 && args[0] == "exit" {

@@ -26,22 +26,22 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// forge DIR [OPTION...] writes an image layout with hashicorp/null 3.2.4 for
-// hurd_ia64 and plan9_sparc, as tofu-oci would never make it. Options:
+// forge DIR [OPTION...] writes an image layout with hashicorp/null 3.2.4 for hurd_ia64 and
+// plan9_sparc that tofu-oci would not create. Options:
 //
-//	version=V        the version, and its tag
-//	provider=ADDRESS the provider in the annotation, none when empty
-//	evidence=NAME    one more document
-//	index=twice      the index names hurd_ia64 twice
-//	index=os.version the index has an operating system's version for hurd_ia64
+//	version=V        the version and its tag
+//	provider=ADDRESS the provider annotation; none if empty
+//	evidence=NAME    an additional document
+//	index=twice      the index lists hurd_ia64 twice
+//	index=os.version the index has an OS version for hurd_ia64
 //	sums=missing   SHA256SUMS does not list the zip
-//	sums=wrong     SHA256SUMS lists the zip with another checksum
-//	sums=nonsense  SHA256SUMS is none
-//	filename=NAME  the zip's title; SHA256SUMS lists it
-//	hostile        the zip's title starts with "../"
-//	shout          protocols and a media type that end in workflow commands
-//	shout=provider the provider annotation ends in a workflow command
-//	zip=cut        the compressed content of the zip ends too early
+//	sums=wrong     SHA256SUMS lists the zip with a wrong checksum
+//	sums=nonsense  SHA256SUMS is malformed
+//	filename=NAME  the title of the zip; SHA256SUMS lists it
+//	hostile        the title of the zip starts with "../"
+//	shout          protocols and a media type end with workflow commands
+//	shout=provider the provider annotation ends with a workflow command
+//	zip=cut        the compressed content of the zip is truncated
 func cmdForge(ts *testscript.TestScript, _ bool, args []string) {
 	r, contents := forgedRelease(ts, args[1:])
 	packed, err := artifact.Pack(r, artifact.Options{})
@@ -86,7 +86,7 @@ func hostile(packed *artifact.Packed, title string) {
 	replace(&packed.Index, before.String(), manifest.Descriptor.Digest.String())
 }
 
-// forgeIndex changes what only an index says.
+// forgeIndex modifies the index.
 func forgeIndex(ts *testscript.TestScript, b *artifact.Blob, option, value string) {
 	var index ocispec.Index
 	ts.Check(json.Unmarshal(b.Bytes, &index))
@@ -108,8 +108,7 @@ func forgeIndex(ts *testscript.TestScript, b *artifact.Blob, option, value strin
 	b.Bytes, b.Descriptor.Digest, b.Descriptor.Size = data, digest.FromBytes(data), int64(len(data))
 }
 
-// shout puts a workflow command, on a line of its own, behind texts of the index
-// and the manifest.
+// shout appends a workflow command on its own line to texts of the index and the manifest.
 func shout(packed *artifact.Packed, behind ...string) {
 	replace := func(b *artifact.Blob, was, is string) {
 		b.Bytes = bytes.ReplaceAll(b.Bytes, []byte(was), []byte(is))
@@ -126,7 +125,7 @@ func shout(packed *artifact.Packed, behind ...string) {
 	replace(&packed.Index, fmt.Sprintf(`"size":%d`, before.Size), fmt.Sprintf(`"size":%d`, manifest.Descriptor.Size))
 }
 
-// cutZip is an archive whose entry has half of its compressed bytes.
+// cutZip returns an archive whose entry is truncated to half of its compressed bytes.
 func cutZip(ts *testscript.TestScript) []byte {
 	var deflated, out bytes.Buffer
 	w, err := flate.NewWriter(&deflated, flate.BestSpeed)
@@ -182,7 +181,7 @@ func forgedRelease(ts *testscript.TestScript, options []string) (provider.Releas
 	return r, contents
 }
 
-// forgeRelease changes what a release says of its first package.
+// forgeRelease modifies the first package of a release.
 func forgeRelease(ts *testscript.TestScript, r *provider.Release, listed map[string]digest.Digest, options []string) {
 	p, document := &r.Packages[0], []byte(nil)
 	for _, option := range options {
@@ -214,8 +213,8 @@ func forgeRelease(ts *testscript.TestScript, r *provider.Release, listed map[str
 	}
 }
 
-// litter DIR... leaves in each directory what a killed run leaves: the directory
-// .tofu-oci-OLD.tmp of two days ago, and the file .tofu-oci-NEW.tmp of now.
+// litter DIR... creates the remains of a killed run in each directory: the directory
+// .tofu-oci-OLD.tmp, two days old, and the new file .tofu-oci-NEW.tmp.
 func cmdLitter(ts *testscript.TestScript, _ bool, dirs []string) {
 	for _, dir := range dirs {
 		dir = ts.MkAbs(dir)

@@ -13,8 +13,8 @@ import (
 	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
 )
 
-// onFullDisk is the program on a disk where files of more bytes than FULL fail
-// like those of a disk that is full: in the middle.
+// onFullDisk runs the program with a limit of FULL bytes per file. Writing more fails midway, as on
+// a full disk.
 func onFullDisk() {
 	limit, err := strconv.ParseUint(os.Getenv("FULL"), 10, 64)
 	if err != nil {
@@ -32,8 +32,8 @@ func onFullDisk() {
 	main.Main()
 }
 
-// full BYTES tofu-oci ARG... runs the program where files of more than so many
-// bytes fail. It must end with exit code 1.
+// full BYTES tofu-oci ARG... runs the program with a limit of BYTES per file. It must exit with
+// code 1.
 func cmdFull(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 || args[1] != "tofu-oci" {
 		ts.Fatalf("usage: full BYTES tofu-oci ARG...")

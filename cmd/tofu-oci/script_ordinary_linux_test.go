@@ -8,7 +8,7 @@ import (
 	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
 )
 
-// Of prctl(2) and capabilities(7).
+// Constants of prctl(2) and capabilities(7).
 const (
 	prCapBSetDrop     = 24
 	capDACOverride    = 1
@@ -16,9 +16,8 @@ const (
 	environmentOfRoot = "ORDINARY"
 )
 
-// ordinary is the program of a user for whom the permissions of files count, which
-// they don't for root: with ORDINARY in the environment, root's rights to pass them over
-// are gone.
+// ordinary runs the program so that file permissions apply. With ORDINARY in the environment, it
+// drops the capabilities that let root bypass them.
 func ordinary() {
 	if os.Getenv(environmentOfRoot) == "" || os.Geteuid() != 0 {
 		main.Main()

@@ -17,8 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// origin [no-packages] [token=T] puts an origin without releases in the place
-// of the present one.
+// origin [no-packages] [token=T] replaces the origin registry with an empty one.
 func cmdOrigin(ts *testscript.TestScript, _ bool, args []string) {
 	var o origintest.Options
 	for _, arg := range args {
@@ -34,22 +33,22 @@ func cmdOrigin(ts *testscript.TestScript, _ bool, args []string) {
 	worldOf(ts).origin.Store(origintest.New(o))
 }
 
-// release NAMESPACE/TYPE VERSION PLATFORM... [OPTION...] adds a release to the
-// origin, with a small zip for each platform. Options:
+// release NAMESPACE/TYPE VERSION PLATFORM... [OPTION...] adds a release with a small zip per
+// platform to the origin registry. Options:
 //
-//	salt=TEXT      other contents of the zips
+//	salt=TEXT      different contents of the zips
 //	sums=none      no SHA256SUMS
-//	sums=other     the SHA256SUMS of version 0.0.1
-//	sums=wrong     a SHA256SUMS with checksums of something else
-//	h1=wrong       h1 hashes of something else in the packages block
-//	packages=odd   a platform in the packages block that is none
+//	sums=other     SHA256SUMS of version 0.0.1
+//	sums=wrong     SHA256SUMS with wrong checksums
+//	h1=wrong       wrong h1 hashes in the packages block
+//	packages=odd   an invalid platform in the packages block
 //	filename=NAME  the file name in the package documents
 //	list=null      no platforms in the list of versions
-//	list=partial   only the first platform there
-//	published=AGE  SHA256SUMS is so old, such as 72h; or of a date, in RFC 3339
-//	signed         a signature by a throw-away key, and that key
+//	list=partial   only the first platform in the list of versions
+//	published=AGE  the age of SHA256SUMS, such as 72h, or its date in RFC 3339 format
+//	signed         a signature by the throwaway key, and that key
 //	signed=NAME    a signature by a key of the command keys, and that key
-//	offers=NAME    another key in the place of that one, or none
+//	offers=NAME    a different key instead of that key, or none
 func cmdRelease(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 3 {
 		ts.Fatalf("usage: release NAMESPACE/TYPE VERSION PLATFORM... [OPTION...]")
@@ -127,7 +126,7 @@ func applyReleaseOption(ts *testscript.TestScript, r *origintest.Release, option
 	}
 }
 
-// makeSums adds the release's sums, for who signs them.
+// makeSums adds the release's SHA256SUMS for later signing.
 func makeSums(r *origintest.Release) {
 	if r.Sums != nil {
 		return
@@ -139,7 +138,7 @@ func makeSums(r *origintest.Release) {
 	r.Sums = sums.New(listed).Bytes()
 }
 
-// signThrowaway adds a signature by the throw-away key, and that key.
+// signThrowaway adds the throwaway key and a signature by it.
 func signThrowaway(r *origintest.Release) error {
 	makeSums(r)
 	signature, key, err := throwaway(r.Sums)
@@ -147,8 +146,8 @@ func signThrowaway(r *origintest.Release) error {
 	return err
 }
 
-// signRelease adds a signature of the release's sums, and the key that the origin
-// offers for it.
+// signRelease adds a signature of SHA256SUMS and the key that the origin registry offers for
+// it.
 func signRelease(ts *testscript.TestScript, r *origintest.Release, by, offers string) {
 	if by == "" {
 		ts.Check(signThrowaway(r))
@@ -166,8 +165,8 @@ func signRelease(ts *testscript.TestScript, r *origintest.Release, by, offers st
 	r.Keys = []string{string(key)}
 }
 
-// zipFor makes a provider's zip. It is not compressed, so that its bytes are
-// the same whatever made it, and scripts can have digests in them.
+// zipFor returns a provider zip. It is not compressed, so its bytes are deterministic and scripts
+// can contain digests.
 func zipFor(ts *testscript.TestScript, address, version string, p provider.Platform, salt string) []byte {
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)

@@ -28,7 +28,7 @@ func cmdTofuOCI(ts *testscript.TestScript, neg bool, args []string) {
 	runProgram(ts, 0, args)
 }
 
-// code N tofu-oci ARG... runs the program, which must end with exit code N.
+// code N tofu-oci ARG... runs the program, which must exit with code N.
 func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || args[1] != "tofu-oci" {
 		ts.Fatalf("usage: code N tofu-oci ARG...")
@@ -40,8 +40,8 @@ func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
 
 func runProgram(ts *testscript.TestScript, want int, args []string) { runAs(ts, program, want, args) }
 
-// execute runs the program as a process of its own, since the library of the command
-// line keeps state: two runs at once in one process are a race.
+// execute runs the program in its own process, because urfave/cli has global state: two runs in
+// one process would race.
 func execute(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	path, err := exec.LookPath(program)
@@ -55,19 +55,18 @@ func execute(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return exitCodeOf(cmd.Run()), out.String(), problems.String()
 }
 
-// noSleep keeps a run with the race detector from taking a second at its end.
+// noSleep prevents a run with the race detector from sleeping for a second on exit.
 const noSleep = "GORACE=atexit_sleep_ms=0"
 
-// runAs runs the program under one of its names, and wants it to end with an exit
-// code.
+// runAs runs the program under one of its names and checks the exit code.
 func runAs(ts *testscript.TestScript, program string, want int, args []string) {
 	if got := runAny(ts, program, args); got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
 }
 
-// runAny runs the program under one of its names, and gives its exit code. Its
-// events have to fit that, whatever it is.
+// runAny runs the program under one of its names and returns its exit code. The events must match
+// the exit code.
 func runAny(ts *testscript.TestScript, program string, args []string) int {
 	w := worldOf(ts)
 	w.before = w.requests()
@@ -93,8 +92,8 @@ func runAny(ts *testscript.TestScript, program string, args []string) int {
 	return code
 }
 
-// secretIn finds what scripts have as secrets, which begin with "canary", or
-// their base64 form, alone and after "jane:".
+// secretIn returns a secret of scripts in a text: it starts with "canary" or is its base64 form,
+// alone or after "jane:".
 func secretIn(output string) string {
 	for _, secret := range []string{"canary-", base64.RawStdEncoding.EncodeToString([]byte("canary")), base64.StdEncoding.EncodeToString([]byte("jane:canary-"))} {
 		if strings.Contains(output, secret) {
@@ -104,8 +103,8 @@ func secretIn(output string) string {
 	return ""
 }
 
-// networked lets commands that use the network find the script's own: the flags
-// --config and --ca-file are added unless one of them is there.
+// networked adds --config and --ca-file to commands that use the network, unless one of them is
+// present, so that they use the servers of the script.
 func networked(ts *testscript.TestScript, args []string) []string {
 	if len(args) == 0 || !slices.Contains([]string{"mirror", "publish", "pull", "copy", "list", "doctor", "trust", "verify", "promote", "deny", "serve", "lock", "exec", "login"}, args[0]) ||
 		slices.ContainsFunc(args, func(a string) bool {
@@ -117,7 +116,7 @@ func networked(ts *testscript.TestScript, args []string) []string {
 	return slices.Concat(args[:1], []string{"--config", filepath.Join(work, "tofurc"), "--ca-file", filepath.Join(work, "ca.pem")}, args[1:])
 }
 
-// exitCodeOf returns -1 when the program did not even run.
+// exitCodeOf returns -1 if the program did not start.
 func exitCodeOf(err error) int {
 	var exit *exec.ExitError
 	switch {
@@ -129,12 +128,12 @@ func exitCodeOf(err error) int {
 	return -1
 }
 
-// maxInterrupted is how long an interrupted program may take to end.
+// maxInterrupted is the maximum time that an interrupted program takes to exit.
 const maxInterrupted = 20 * time.Second
 
-// interrupt tofu-oci ARG... starts the program, presses Ctrl-C once a request
-// meets the fault "hang", and wants exit code 130. What the program printed is
-// in the files interrupted.stdout and interrupted.stderr.
+// interrupt tofu-oci ARG... starts the program, presses Ctrl-C when a request hits the fault "hang",
+// and checks for exit code 130. The output is in the files interrupted.stdout and
+// interrupted.stderr.
 func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || args[0] != "tofu-oci" {
 		ts.Fatalf("usage: interrupt tofu-oci ARG...")
@@ -169,7 +168,7 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("interrupted.stderr"), stderr.Bytes(), 0o600))
 }
 
-// empty DIR... wants directories that hold no file at all, or do not exist.
+// empty DIR... checks that directories contain no files or do not exist.
 func cmdEmpty(ts *testscript.TestScript, neg bool, args []string) {
 	for _, dir := range args {
 		var found []string
@@ -185,7 +184,7 @@ func cmdEmpty(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// damage FILE writes other bytes of the same length into a file.
+// damage FILE overwrites a file with different bytes of the same length.
 func cmdDamage(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
 		data := []byte(ts.ReadFile(name))
@@ -194,9 +193,9 @@ func cmdDamage(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// damage-zip LAYOUT [untraced|lost] changes a bit of each zip of a layout, as a copy
-// from a bad stick would; untraced as a disk does that rots: what is noted of the
-// file is what it looks like then. lost removes the zips instead.
+// damage-zip LAYOUT [untraced|lost] changes a bit in each zip of a layout, like a faulty copy.
+// With untraced, the recorded file attributes match the changed file, like silent corruption. With
+// lost, the zips are deleted instead.
 func cmdDamageZip(ts *testscript.TestScript, _ bool, args []string) {
 	blobs := filepath.Join(args[0], "blobs", "sha256")
 	entries, err := os.ReadDir(ts.MkAbs(blobs))

@@ -25,23 +25,23 @@ import (
 type serving struct {
 	cmd *exec.Cmd
 	url string
-	// metrics is the address of its metrics, if it has one.
+	// metrics is the address of the metrics, if any.
 	metrics string
 	stdout  bytes.Buffer
-	// stderr is read while the server runs, and rest is closed at its end.
+	// stderr is read while the server runs. rest is closed when the server exits.
 	stderr bytes.Buffer
 	rest   chan struct{}
 }
 
-// listeningAt finds where the server says that it is.
+// listeningAt matches the address of the server in its output.
 var listeningAt = regexp.MustCompile(`url"?[=:]"?(https?://[0-9.:]+)`)
 
-// metricsAt finds where it says that its metrics are.
+// metricsAt matches the address of the metrics in its output.
 var metricsAt = regexp.MustCompile(`serving /metrics.*address"?[=:]"?([0-9.:]+)`)
 
-// server start ARG... starts tofu-oci serve on a free port and waits until it says
-// where it is, which is $SERVER then; server stop presses Ctrl-C, wants exit code 0, and leaves what it
-// printed in server.stdout and server.stderr.
+// server start ARG... starts tofu-oci serve on a free port and sets $SERVER to its URL. server stop
+// presses Ctrl-C, checks for exit code 0, and writes the output to server.stdout and
+// server.stderr.
 func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	w := worldOf(ts)
 	switch {
@@ -101,7 +101,7 @@ func startServer(ts *testscript.TestScript, args []string) *serving {
 	return s
 }
 
-// metrics [PATH] reads the server's metrics, or another path of their listener, into the
+// metrics [PATH] writes the metrics, or the response for another path of their listener, to the
 // file answer.
 func cmdMetrics(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 1 {
@@ -121,8 +121,8 @@ func cmdMetrics(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("answer"), body, 0o600))
 }
 
-// get STATUS PATH [HEADER:VALUE...] asks the server, wants that status, and leaves the
-// body in the file answer, and the headers in answer.headers.
+// get STATUS PATH [HEADER:VALUE...] sends a request to the server, checks the status, and writes the
+// body to the file answer and the headers to answer.headers.
 func cmdGet(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: get STATUS PATH [HEADER:VALUE...]")

@@ -12,8 +12,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 )
 
-// registry [login=USER:PASSWORD] [bearer] [immutable] [no-create]
-// [no-referrers=STATUS] [no-delete=STATUS] [deletes-manifests] [tags-are-digests] puts an empty OCI registry in the place of the present one.
+// registry [login=USER:PASSWORD] [bearer] [immutable] [no-create] [no-referrers=STATUS]
+// [no-delete=STATUS] [deletes-manifests] [tags-are-digests] replaces the OCI registry with an empty
+// one.
 func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
 	var o registrytest.Options
 	for _, arg := range args {
@@ -49,9 +50,9 @@ func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
 	worldOf(ts).registry.Store(registrytest.New(o))
 }
 
-// proxy STATUS [LOGIN] has a proxy in the environment that answers all with a status, also
-// when it is asked for a connection: 407 wants a login of its own. Its URL has that of
-// jane, or LOGIN as it stands in front of the @; none for nobody.
+// proxy STATUS [LOGIN] configures a proxy in the environment that responds to all requests with a
+// status, including CONNECT. Status 407 requests proxy credentials. The URL of the proxy contains the
+// credentials of jane, or LOGIN; none for no credentials.
 func cmdProxy(ts *testscript.TestScript, _ bool, args []string) {
 	status, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -74,9 +75,9 @@ func cmdProxy(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// kindsOf reads a kind of request: the origin's as they are (versions, package,
-// sums, signature, zip), the OCI registry's with a dash (blob-GET), tags and token. All
-// of a server are origin and registry, except the registry's token service.
+// kindsOf parses a kind of request. Kinds of the origin registry are versions, package, sums,
+// signature, and zip. Kinds of the OCI registry contain a dash (blob-GET), or are tags or token.
+// origin and registry match all requests to a server except token requests.
 func kindsOf(text string) (origin []origintest.Kind, registry []registrytest.Kind) {
 	switch {
 	case text == "origin":
@@ -89,12 +90,12 @@ func kindsOf(text string) (origin []origintest.Kind, registry []registrytest.Kin
 	return []origintest.Kind{origintest.Kind(text)}, nil
 }
 
-// misbehave KIND FAULT [once] [HEADER:VALUE...] makes the answers to requests of
-// a kind go wrong. FAULT is an HTTP status, echo=STATUS or echo-html=STATUS (which repeat
-// the credentials that came), html, hang, reset, flip=N (a bit of
-// byte N), short, longer, unsized (no length is said), unknown-name, expire (of all
-// tokens), signed (a redirect with a query) or signed-path=STATUS (one with tokens in
-// its path, where the answer is that status; 200 is the honest one, with once).
+// misbehave KIND FAULT [once] [HEADER:VALUE...] injects a fault into the responses to a kind of
+// requests. FAULT is an HTTP status, echo=STATUS or echo-html=STATUS (which repeat the received
+// credentials), html, hang, reset, flip=N (a bit of byte N), short, longer, unsized (without a
+// length), unknown-name, expire (of all tokens), signed (a redirect with a query), or
+// signed-path=STATUS (a redirect with tokens in its path that responds with STATUS; 200 responds
+// correctly, with once).
 func cmdMisbehave(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: misbehave KIND FAULT [once] [HEADER:VALUE...]")
@@ -123,7 +124,7 @@ func cmdMisbehave(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// fault returns a fault by its name, nil when there is none.
+// fault returns a fault by its name, or nil if it is unknown.
 func (w *world) fault(name string, headers []string) origintest.Fault {
 	name, value, _ := strings.Cut(name, "=")
 	n, _ := strconv.Atoi(value)
@@ -161,11 +162,11 @@ func (w *world) fault(name string, headers []string) origintest.Fault {
 	}[name]
 }
 
-// signedPath begins what a path has in front that is signed there: capitals and digits,
-// hexadecimal digits, and a JWT.
+// signedPath is the prefix of signed paths: capitals and digits, hexadecimal digits, and a
+// JWT.
 const signedPath = "/signed/canary-AbCdEf0123456789Token/canary-9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822c/eyJhbGciOiJIUzI1NiJ9.canary-payload.x/"
 
-// withSigned serves what is below [signedPath] too: a status, or the path behind it for 200.
+// withSigned also serves paths below [signedPath]: a status or, for 200, the rest of the path.
 func withSigned(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		rest, signed := strings.CutPrefix(r.URL.Path, signedPath)
@@ -182,13 +183,13 @@ func withSigned(next http.Handler) http.Handler {
 	})
 }
 
-// behave takes all faults back.
+// behave removes all faults.
 func cmdBehave(ts *testscript.TestScript, _ bool, _ []string) {
 	worldOf(ts).origin.Load().Behave()
 	worldOf(ts).registry.Load().Behave()
 }
 
-// requests tells how many of each kind came so far, to both servers.
+// requests returns the request counts of both servers by kind.
 func (w *world) requests() map[string]int {
 	all := map[string]int{}
 	for kind, n := range w.origin.Load().Requests() {
@@ -200,8 +201,8 @@ func (w *world) requests() map[string]int {
 	return all
 }
 
-// requests none, or requests KIND=N..., wants the last run to have asked just so
-// often for each kind of document that is named.
+// requests none, or requests KIND=N..., checks how many requests of each kind the last run
+// sent.
 func cmdRequests(ts *testscript.TestScript, _ bool, args []string) {
 	w := worldOf(ts)
 	now := w.requests()

@@ -9,10 +9,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// answers FILE runs the calls of a transcript, which are its lines "$ tofu-oci …",
-// and leaves what came in the file answered, for cmp. Words are split as a shell
-// does it, with single quotes and variables; where the script works, and where its
-// servers are, stands as variables too.
+// answers FILE runs the calls in a transcript (lines that start with "$ tofu-oci") and writes the
+// output to the file answered, for cmp. Words are split like in a shell, with single quotes and
+// variables. The working directory and the addresses of the servers are replaced with
+// variables.
 func cmdAnswers(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: answers FILE")
@@ -38,7 +38,7 @@ func cmdAnswers(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("answered"), []byte(text), 0o600))
 }
 
-// words splits a call into its arguments.
+// words splits a call into arguments.
 func words(ts *testscript.TestScript, call string) []string {
 	var all []string
 	for i, part := range strings.Split(call, "'") {

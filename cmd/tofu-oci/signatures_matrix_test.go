@@ -23,8 +23,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// cases of the matrix: who signed what, whose word counts, and what is then said
-// with --signatures require, warn and off: the verdict, and whether it is refused.
+// cases of the matrix: the signature, the trusted keys, and the expected verdicts with --signatures
+// require, warn, and off, including whether the release is rejected.
 var matrix = map[string]struct {
 	by, document  string
 	keyring, pins string // names of keys
@@ -39,8 +39,8 @@ var matrix = map[string]struct {
 	"missing":          {"", "", "", "", [3]string{"unsigned, refused", "unsigned", "unsigned"}},
 }
 
-// TestSignaturesMatrix runs the commands over all kinds of signatures, in both
-// forms and all modes. What is refused is exit code 4, and leaves nothing written.
+// TestSignaturesMatrix runs commands with all kinds of signatures in both forms and in all modes.
+// Rejected releases cause exit code 4, and nothing is written.
 func TestSignaturesMatrix(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -87,8 +87,8 @@ func TestSignaturesMatrix(t *testing.T) {
 
 const stem = "terraform-provider-thing_1.0.0"
 
-// runJudged runs a command, and gives its verdict with what follows from that: the
-// exit code, and what is written in a directory. Both have to agree.
+// runJudged runs a command and returns its verdict and whether the release was rejected. The exit
+// code and the files in the directory must match.
 func runJudged(t *testing.T, args []string, dir string) string {
 	t.Helper()
 	code, stdout, stderr := execute(t, args...)
@@ -114,7 +114,7 @@ func runJudged(t *testing.T, args []string, dir string) string {
 	return ""
 }
 
-// buildSigned leaves a release of acme/thing 1.0.0 in a directory.
+// buildSigned creates a release of acme/thing 1.0.0 in a directory.
 func buildSigned(t *testing.T, dir string) (listed, zip []byte) {
 	t.Helper()
 	zip = nouns.Zip(t, "a provider")
@@ -125,7 +125,7 @@ func buildSigned(t *testing.T, dir string) (listed, zip []byte) {
 	return listed, zip
 }
 
-// storeUnjudged publishes a directory as it is, and gives the repository.
+// storeUnjudged publishes a directory without verification and returns the repository.
 func storeUnjudged(t *testing.T, dir string) string {
 	t.Helper()
 	a := nouns.Address(t, "acme/thing")
@@ -140,8 +140,8 @@ func storeUnjudged(t *testing.T, dir string) string {
 	return "oci-layout:" + layout
 }
 
-// originOf serves a release at registry.opentofu.org, and gives the flags with which
-// it is found.
+// originOf serves a release at registry.opentofu.org and returns the flags to use that
+// server.
 func originOf(t *testing.T, listed, zip, signature []byte) []string {
 	t.Helper()
 	o := origintest.New(origintest.Options{})
@@ -163,7 +163,7 @@ func originOf(t *testing.T, listed, zip, signature []byte) []string {
 	return []string{"--config", filepath.Join(dir, "tofurc"), "--ca-file", filepath.Join(dir, "ca.pem")}
 }
 
-// policyFlags give a keyring with one key, or a trust file that pins acme/thing to
+// policyFlags returns flags for a keyring with one key, or for a trust file that pins acme/thing to
 // one.
 func policyFlags(t *testing.T, keyring, pins string) (flags []string) {
 	t.Helper()

@@ -18,18 +18,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/gpgtest"
 )
 
-// signers are keys that the real gpg made, for all tests of the process. They are
-// made when the first test wants them.
+// signers are keys of the real gpg for all tests of the process. The first test that needs them
+// creates them.
 var signers struct {
 	once sync.Once
 	err  error
 	gpg  *gpgtest.GPG
 	mu   sync.Mutex // one at a time may call gpg
-	// fingerprints go by name: good, other, expired, revoked.
+	// fingerprints maps names to fingerprints: good, other, expired, revoked.
 	fingerprints map[string]string
 }
 
-// signedThen is when the expired key signs.
+// signedThen is the time when the expired key signs.
 var signedThen = time.Date(2020, 2, 1, 0, 0, 0, 0, time.UTC)
 
 func makeSigners(ctx context.Context) error {
@@ -50,7 +50,7 @@ func makeSigners(ctx context.Context) error {
 	return signers.err
 }
 
-// publicKey is a key, armored.
+// publicKey returns an armored public key.
 func publicKey(ctx context.Context, name string) ([]byte, error) {
 	if err := makeSigners(ctx); err != nil {
 		return nil, err
@@ -77,8 +77,8 @@ func signedBy(ctx context.Context, name string, document []byte, options ...stri
 	return signers.gpg.Sign(ctx, document, when, options, signers.fingerprints[name])
 }
 
-// revokedKey is the public key named revoked, with its revocation: gpg signs with
-// it no more once it knows that, so that only a copy of it is revoked.
+// revokedKey returns the public key named revoked with its revocation. gpg refuses to sign with a
+// revoked key, so only a copy is revoked.
 func revokedKey(ctx context.Context) ([]byte, error) {
 	signers.mu.Lock()
 	defer signers.mu.Unlock()
@@ -90,8 +90,8 @@ func revokedKey(ctx context.Context) ([]byte, error) {
 	return signers.gpg.Revoked(ctx, other, signers.fingerprints["revoked"])
 }
 
-// keys writes the public keys that gpg made to keys/NAME.asc, and their
-// fingerprints into the variables GOOD, OTHER and EXPIRED.
+// keys writes the public keys to keys/NAME.asc and sets the variables GOOD, OTHER, and EXPIRED to
+// their fingerprints.
 func cmdKeys(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(os.MkdirAll(ts.MkAbs("keys"), 0o755))
 	for _, name := range []string{"good", "other", "expired"} {
@@ -102,8 +102,8 @@ func cmdKeys(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// secret-key NAME FILE [PASSPHRASE] makes a key with gpg and writes its secret part,
-// and sets the variable NAME in upper case to its fingerprint.
+// secret-key NAME FILE [PASSPHRASE] creates a key with gpg, writes its secret key to a file, and sets
+// the variable NAME in upper case to its fingerprint.
 func cmdSecretKey(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: secret-key NAME FILE [PASSPHRASE]")
@@ -127,7 +127,7 @@ func cmdSecretKey(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(strings.ToUpper(args[0]), fingerprint)
 }
 
-// sign NAME FILE has a key of gpg sign a file: FILE.sig.
+// sign NAME FILE signs a file with a key of gpg: FILE.sig.
 func cmdSign(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: sign NAME FILE")
@@ -137,8 +137,8 @@ func cmdSign(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1])+".sig", signature, 0o600))
 }
 
-// throwaway signs with the key in testdata/throwaway.asc, the same bytes for the
-// same document, so that scripts can have digests in them; and gives that key.
+// throwaway signs with the key in testdata/throwaway.asc and returns the signature and the key.
+// Signatures are deterministic, so that scripts can contain digests.
 func throwaway(document []byte) (signature []byte, public string, err error) {
 	text, err := os.ReadFile(filepath.Join("testdata", "throwaway.asc"))
 	if err != nil {

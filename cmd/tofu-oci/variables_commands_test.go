@@ -26,8 +26,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// simplest are the calls that need least, of each command. Each is run beside every
-// variable. {n} is another number each time, {taken} an address that is in use.
+// simplest are minimal calls of each command. Each is run with every variable. {n} is replaced with
+// a different number each time, {taken} with an address in use.
 var simplest = []struct {
 	call string
 	code int
@@ -73,8 +73,8 @@ var simplest = []struct {
 	{"pull hashicorp/null --from oci-layout:repo/{type} --dir unpacked --layout unpacked", 0},
 }
 
-// plausible are values that a job may have set, of the variables whose flags take no
-// number and no true. What needs two is set with both.
+// plausible maps variables to values that a job might set, for flags that take neither a number nor
+// a Boolean value.
 var plausible = map[string]string{
 	"ALIAS": "registry.terraform.io/hashicorp/*=hashicorp/*", "ANNOTATION": "a=b", "ARCHIVE_KEY": "archive.key", "BY": "jane", "CACHE": "kept",
 	"CA_FILE": "ca.pem", "CHDIR": "live", "CHECK_LEVEL": "tags", "CONFIG": "tofurc", "DIGEST_FILE": "digests", "DOCTOR_LOCK_FILE": "live/.terraform.lock.hcl",
@@ -89,17 +89,17 @@ var plausible = map[string]string{
 }
 
 var (
-	// shared are flags that mean the same to every command that has them: they are tried
-	// with the others only, not each alone.
+	// shared are flags with the same meaning in all commands. They are tested only together with the
+	// others.
 	shared = []string{"ca-file", "concurrency", "config", "debug", "plain-http", "quiet", "timeout", "token-realm", "verbose"}
-	// contradicting are variables that mirror takes one of.
+	// contradicting are variables of which mirror accepts only one.
 	contradicting = []string{"TOFU_OCI_ALL", "TOFU_OCI_LATEST", "TOFU_OCI_LOCK_FILE"}
-	// agreeing are values that go with TOFU_OCI_DIGEST_FILE and TOFU_OCI_WITH_EVIDENCE.
+	// agreeing are values that are compatible with TOFU_OCI_DIGEST_FILE and TOFU_OCI_WITH_EVIDENCE.
 	agreeing = map[string]string{"TOFU_OCI_CHECK_LEVEL": "index", "TOFU_OCI_LAYOUT": "packed"}
 )
 
-// TestEachVariableBesideEachCommand: what is set for one command is no mistake in the
-// command line of another, alone or with all the others.
+// TestEachVariableBesideEachCommand checks that variables for one command cause no errors in other
+// commands, individually and combined.
 func TestEachVariableBesideEachCommand(t *testing.T) { //nolint:paralleltest // the environment is that of the process
 	patience.SkipIfShort(t)
 	j := newJob(t)
@@ -124,7 +124,7 @@ func TestEachVariableBesideEachCommand(t *testing.T) { //nolint:paralleltest // 
 	}
 }
 
-// besideVariables runs a call of a command beside each variable, and beside all.
+// besideVariables runs a call with each variable individually, and with all of them.
 func (j *job) besideVariables(t *testing.T, c *cli.Command, call string) {
 	t.Helper()
 	beside := func(what string, set map[string]string) {
@@ -163,7 +163,7 @@ func (j *job) besideVariables(t *testing.T, c *cli.Command, call string) {
 	}
 }
 
-// valueFor is one that a job may have set.
+// valueFor returns a value that a job might set.
 func valueFor(t *testing.T, flag cli.Flag, variable string) string {
 	t.Helper()
 	switch flag.(type) {
@@ -181,13 +181,13 @@ func valueFor(t *testing.T, flag cli.Flag, variable string) string {
 	return value
 }
 
-// job is where the commands are run: a directory that has what they read.
+// job is a directory with the files that the commands read.
 type job struct {
 	taken string
 	runs  int
 }
 
-// run runs a call beside variables, and gives what it says on stderr.
+// run runs a call with variables and returns its stderr.
 func (j *job) run(t *testing.T, call string, variables map[string]string) (code int, stderr string) {
 	t.Helper()
 	j.runs++
@@ -211,7 +211,7 @@ func (j *job) run(t *testing.T, call string, variables map[string]string) (code 
 	return code, stderr
 }
 
-// newJob makes the directory, and goes there.
+// newJob creates the directory and changes to it.
 func newJob(t *testing.T) *job {
 	t.Helper()
 	secret, err := os.ReadFile(filepath.Join("testdata", "throwaway.asc"))
@@ -285,7 +285,7 @@ func newJob(t *testing.T) *job {
 	return j
 }
 
-// zipOf has one file.
+// zipOf returns a zip with one file.
 func zipOf(t *testing.T, name string) []byte {
 	t.Helper()
 	var b bytes.Buffer

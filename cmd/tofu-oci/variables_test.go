@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 )
 
-// commandsOf are all commands, those of commands included, that do something.
+// commandsOf returns all commands and subcommands that have an action.
 func commandsOf(commands []*cli.Command) []*cli.Command {
 	var all []*cli.Command
 	for _, c := range commands {
@@ -30,8 +30,8 @@ func commandsOf(commands []*cli.Command) []*cli.Command {
 	return all
 }
 
-// TestVariables: a variable stands for each flag, its help names it, and where several
-// commands have it, it means the same.
+// TestVariables checks that each flag has an environment variable, and that variables shared by
+// multiple commands have the same type.
 func TestVariables(t *testing.T) {
 	t.Parallel()
 	without := maps.Clone(commandline.WithoutVariable)
@@ -84,7 +84,7 @@ func TestVariables(t *testing.T) {
 			}
 		}
 	}
-	// Variables that are there for something else.
+	// Variables with another use must not set flags.
 	installer, err := os.ReadFile(filepath.Join("..", "..", "install.sh"))
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestFlagsOfVariables: what the command line becomes with variables beside it.
+// TestFlagsOfVariables checks the command lines that result from variables.
 func TestFlagsOfVariables(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, variables, args, want string }{
@@ -165,7 +165,7 @@ func TestVariablesThatAreWrong(t *testing.T) {
 	}
 }
 
-// variables returns those of a text, whose names are short: a ";" is the end of a line.
+// variables returns a getenv function for a list of short names. A ";" separates lines of a value.
 func variables(text string) func(string) string {
 	set := map[string]string{}
 	for _, variable := range fields(text) {

@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestBuildOf: what the linker was told comes first, then what Go knows.
+// TestBuildOf checks that values of the linker take precedence over the build information of Go.
 func TestBuildOf(t *testing.T) {
 	t.Parallel()
 	const revision = "559ac80f5a0cd3f8f3c2b1a0978675645342312f"

@@ -14,14 +14,12 @@ import (
 	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
 )
 
-// internalWords are those of the Go libraries and of their functions: no message
-// has them, whatever goes wrong.
+// internalWords matches terms of Go libraries and functions that no message must contain.
 var internalWords = regexp.MustCompile(`parse error|flag provided but not defined|strconv\.|invalid syntax|\bEOF\b|dial tcp|proxyconnect|lookup \S+ on |` +
 	`context deadline exceeded|context canceled|i/o timeout|net/http|\bhttp: |\btls: |x509: |runtime error|%!|<nil>|cannot unmarshal|invalid character|JSON input|Go value|missing port in address|executable file not found|goroutine `)
 
-// TestWrongCalls looks at all recorded answers to wrong calls: there are sixty or
-// more, none has a word of Go's libraries, says a thing twice, or gives a hint that
-// does not apply to its call.
+// TestWrongCalls checks all recorded outputs of wrong calls. There are at least 60. None contains a
+// term of Go libraries, repeats itself, or has a hint that does not apply.
 func TestWrongCalls(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("testdata", "script", "wrong_*.txtar"))
@@ -64,9 +62,9 @@ var (
 	hintCommand = regexp.MustCompile(`tofu-oci ([a-z]+)`)
 )
 
-// unfit says why a hint is none for a call: it names a flag that neither the
-// command of the call has nor one that it names itself, advises list to who lists,
-// or speaks of a product of whom nothing is known.
+// unfit returns the reason why a hint does not apply to a call: it contains a flag of neither the
+// command nor a command in the hint, suggests list to a list command, or mentions a product that is
+// not involved.
 func unfit(app *cli.App, call, message string) string {
 	found := hintLine.FindStringSubmatch(message)
 	if found == nil {
@@ -103,9 +101,8 @@ func unfit(app *cli.App, call, message string) string {
 	return ""
 }
 
-// saidTwice finds what a message says twice in one line: three words in a row, or
-// a name with slashes, unless it is told from another by "not". It is empty for a
-// good message.
+// saidTwice returns text that a line of a message repeats: three words in a row, or a name with
+// slashes, unless "not" precedes it. It returns "" if there is none.
 func saidTwice(message string) string {
 	for line := range strings.Lines(message) {
 		words := strings.Fields(line)
