@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// sample has one of everything, and texts that would mean something to a shell or to a
-// formatter of manuals.
+// sample returns a program with all kinds of commands and flags, and with texts that contain
+// special characters of shells and manual pages.
 func sample() commandline.Program {
 	help := commandline.Flag{Names: []string{"help", "h"}, Description: "show this help"}
 	return commandline.Program{
@@ -78,7 +78,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestPageOfAnUnknownDate: the day of a build is no day of the manual's.
+// TestPageOfAnUnknownDate checks that a page without a date doesn't contain the current date.
 func TestPageOfAnUnknownDate(t *testing.T) {
 	t.Parallel()
 	p := sample()

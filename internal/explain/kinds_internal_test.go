@@ -45,7 +45,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// exported has a value of every error that the packages export, and its kind.
+// exported contains a value of each exported error and its kind.
 var exported = map[string]struct {
 	err  error
 	want provider.ErrorKind
@@ -132,8 +132,8 @@ var exported = map[string]struct {
 	"trust.RefusedError":               {&trust.RefusedError{}, provider.Unverified},
 }
 
-// TestEveryExportedErrorHasItsKind reads the packages' sources, so that an error
-// which is added there has to be given a kind here.
+// TestEveryExportedErrorHasItsKind finds exported errors in the source code, so that each new
+// error must be added to the table.
 func TestEveryExportedErrorHasItsKind(t *testing.T) {
 	t.Parallel()
 	found, kinds := exportedErrors(t, "../../pkg"), map[provider.ErrorKind]bool{}
@@ -162,7 +162,7 @@ func TestEveryExportedErrorHasItsKind(t *testing.T) {
 	}
 }
 
-// TestKindsInOrder: of several things that an error is, the gravest counts.
+// TestKindsInOrder checks that an error with multiple kinds has the most severe kind.
 func TestKindsInOrder(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -185,8 +185,8 @@ func TestKindsInOrder(t *testing.T) {
 	}
 }
 
-// exportedErrors finds types with a method Error() string, and variables named
-// Err…, as package.Name.
+// exportedErrors returns the types with a method Error() string and the variables named Err…, as
+// package.Name.
 func exportedErrors(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
