@@ -232,7 +232,7 @@ func TestVerifyIsBounded(t *testing.T) {
 	t.Parallel()
 	large := make([]byte, 5<<20)
 	for kind, problem := range map[provider.DocumentKind]string{
-		provider.KindSums: "has more than 1048576 bytes", provider.KindSignature: "has more than 262144 bytes", provider.KindKeys: "has more than 2097152 bytes",
+		provider.KindSums: "exceeds 1048576 bytes", provider.KindSignature: "exceeds 262144 bytes", provider.KindKeys: "exceeds 2097152 bytes",
 	} {
 		_, err := trust.Policy{}.Verify(t.Context(), release(t, document(kind, "X", large)))
 		if _, refused := errors.AsType[*trust.RefusedError](err); refused || err == nil || !strings.Contains(err.Error(), problem) {
