@@ -191,6 +191,21 @@ func checkDocument(d provider.Document) error {
 	return nil
 }
 
+// isSHA256 reports whether d is "sha256:" and 64 lower-case hexadecimal digits. It is faster
+// than [digest.Digest.Validate], which uses regular expressions.
+func isSHA256(d digest.Digest) bool {
+	encoded, found := strings.CutPrefix(string(d), "sha256:")
+	if !found || len(encoded) != 64 {
+		return false
+	}
+	for _, c := range []byte(encoded) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
 func zipDescriptor(p provider.Package) (ocispec.Descriptor, error) {
 	if err := provider.CheckFilename(title(p)); err != nil {
 		return ocispec.Descriptor{}, err

@@ -58,7 +58,7 @@ func (q *question) apply(ctx context.Context, f *facts, p Plan) (r Result, err e
 func (f facts) results(packages []provider.Package) []PackageResult {
 	var all []PackageResult
 	for _, pkg := range packages {
-		all = append(all, PackageResult{Package: pkg, Sent: f.sent[keyOf(pkg)].Sent})
+		all = append(all, PackageResult{Package: pkg, Sent: f.sent[zipKey{pkg.Platform, pkg.Digest}].Sent})
 	}
 	return all
 }

@@ -47,11 +47,11 @@ func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to reposit
 	} else if err = c.readDenial(ctx, &f); err == nil && f.denial != nil && !c.policy().overrules {
 		err = &repository.DeniedError{Record: *f.denial}
 	}
-	there := false
+	exists := false
 	if err == nil {
-		there, err = c.quickCheck(ctx, &done)
+		exists, err = c.quickCheck(ctx, &done)
 	}
-	if there || err != nil {
+	if exists || err != nil {
 		return done.orDenied(o, err)
 	}
 	// 2. Copy until no other run moves a tag at the same time.
@@ -87,17 +87,17 @@ func (c *copying) quickCheck(ctx context.Context, done *Result) (bool, error) {
 		done.Status = Unchanged
 		return slices.Contains(tags, done.Tag) && err == nil, nil
 	}
-	there, err := repository.Inspect(ctx, c.repo, done.Tag, depth)
-	if err != nil || !there.Exists() || there.Dangling || slices.ContainsFunc(there.Index.Platforms(), func(p provider.Platform) bool { return there.At(p).Err != nil }) {
+	target, err := repository.Inspect(ctx, c.repo, done.Tag, depth)
+	if err != nil || !target.Exists() || target.Dangling || slices.ContainsFunc(target.Index.Platforms(), func(p provider.Platform) bool { return target.At(p).Err != nil }) {
 		return false, err
 	}
 	source, err := repository.Inspect(ctx, c.from, done.Tag, repository.DepthIndex)
-	if err != nil || source.Digest != there.Digest {
+	if err != nil || source.Digest != target.Digest {
 		return false, err
 	}
-	done.Status, done.Digest = Unchanged, there.Digest
-	for _, platform := range provider.SortPlatforms(there.Index.Platforms()) {
-		done.Packages = append(done.Packages, PackageResult{Package: there.At(platform).Package(c.address, c.version)})
+	done.Status, done.Digest = Unchanged, target.Digest
+	for _, platform := range provider.SortPlatforms(target.Index.Platforms()) {
+		done.Packages = append(done.Packages, PackageResult{Package: target.At(platform).Package(c.address, c.version)})
 	}
 	return true, nil
 }

@@ -129,10 +129,10 @@ func adds(pending, released repository.Inspection) bool {
 		return false
 	}
 	for _, t := range released.Index.Targets {
-		other, there := pending.Index.Target(t.Platform)
+		other, exists := pending.Index.Target(t.Platform)
 		was, known := t.Digest()
 		is, stated := other.Digest()
-		if !there || t.Descriptor.Digest != other.Descriptor.Digest && (!known || !stated || was != is) {
+		if !exists || t.Descriptor.Digest != other.Descriptor.Digest && (!known || !stated || was != is) {
 			return false
 		}
 	}

@@ -119,7 +119,7 @@ func generatedSums(r provider.Release) []provider.Document {
 func withNewNames(documents, more []provider.Document) []provider.Document {
 	all := slices.Clone(documents)
 	for _, d := range more {
-		if !slices.ContainsFunc(all, func(there provider.Document) bool { return there.Name == d.Name }) {
+		if !slices.ContainsFunc(all, func(existing provider.Document) bool { return existing.Name == d.Name }) {
 			all = append(all, d)
 		}
 	}
@@ -152,16 +152,16 @@ func newDocuments(old repository.Inspection, r provider.Release) []string {
 		if !looked || f.Err != nil {
 			continue
 		}
-		var there []provider.Document
+		var existing []provider.Document
 		for _, layer := range f.Manifest.Documents {
-			there = append(there, artifact.DocumentOf(layer, provider.SumsName(r.Address, r.Version)))
+			existing = append(existing, artifact.DocumentOf(layer, provider.SumsName(r.Address, r.Version)))
 		}
 		for _, d := range pkg.Documents {
-			if d.Scope == provider.ScopePackage && !slices.ContainsFunc(there, func(t provider.Document) bool { return t.Name == d.Name }) {
+			if d.Scope == provider.ScopePackage && !slices.ContainsFunc(existing, func(t provider.Document) bool { return t.Name == d.Name }) {
 				names = append(names, d.Name)
 			}
 		}
-		for _, d := range missingKinds(there, r.Documents) {
+		for _, d := range missingKinds(existing, r.Documents) {
 			names = append(names, d.Name)
 		}
 	}
@@ -171,11 +171,11 @@ func newDocuments(old repository.Inspection, r provider.Release) []string {
 
 // missingKinds returns the documents about the release whose kind does not exist yet. A generated
 // SHA256SUMS is ignored.
-func missingKinds(there, documents []provider.Document) []provider.Document {
+func missingKinds(existing, documents []provider.Document) []provider.Document {
 	var missing []provider.Document
 	for _, d := range documents {
 		same := func(t provider.Document) bool { return t.Kind == d.Kind && t.Scope == provider.ScopeRelease }
-		if !d.Generated && !slices.ContainsFunc(there, same) {
+		if !d.Generated && !slices.ContainsFunc(existing, same) {
 			missing = append(missing, d)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// TestGate checks that the reader returns correct content completely, and wrong content
+// TestVerifyingReader checks that the reader returns correct content completely, and wrong content
 // never completely.
-func TestGate(t *testing.T) {
+func TestVerifyingReader(t *testing.T) {
 	t.Parallel()
 	wrong := errors.New("wrong")
 	readers := map[string]func(string) io.Reader{

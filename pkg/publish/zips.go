@@ -30,8 +30,6 @@ type zipKey struct {
 	digest   digest.Digest
 }
 
-func keyOf(pkg provider.Package) zipKey { return zipKey{pkg.Platform, pkg.Digest} }
-
 // sendZips sends the zips of a plan concurrently, and returns the release with the sizes, h1
 // hashes, and SBOMs that were unknown before. Zips that earlier rounds sent are not sent again.
 func (q *question) sendZips(ctx context.Context, f *facts, p Plan) (provider.Release, error) {
@@ -44,12 +42,11 @@ func (q *question) sendZips(ctx context.Context, f *facts, p Plan) (provider.Rel
 	var mu sync.Mutex
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(q.concurrency())
-	for i, pkg := range release.Packages {
+	for _, pkg := range release.Packages {
 		if !slices.Contains(p.Send, pkg.Platform) {
 			continue
 		}
-		if done, before := f.sent[keyOf(pkg)]; before {
-			release.Packages[i] = completed(pkg, done.Package)
+		if _, isSent := f.sent[zipKey{pkg.Platform, pkg.Digest}]; isSent {
 			continue
 		}
 		group.Go(func() error {
@@ -59,24 +56,25 @@ func (q *question) sendZips(ctx context.Context, f *facts, p Plan) (provider.Rel
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			sent[keyOf(pkg)] = done
-			release.Packages[i] = completed(pkg, done.Package)
+			sent[zipKey{pkg.Platform, pkg.Digest}] = done
 			return nil
 		})
 	}
 	err := group.Wait()
 	f.sent = sent
-	return release, err
-}
-
-// completed returns the package with the size, h1, and SBOM that were determined when it was
-// sent.
-func completed(pkg, sent provider.Package) provider.Package {
-	pkg.Size, pkg.H1 = sent.Size, sent.H1
-	if !hasSBOM(pkg) {
-		pkg.Documents = slices.Concat(pkg.Documents, slices.DeleteFunc(slices.Clone(sent.Documents), func(d provider.Document) bool { return d.Kind != provider.KindSBOM }))
+	for i, pkg := range release.Packages {
+		done, isSent := sent[zipKey{pkg.Platform, pkg.Digest}]
+		if !isSent || !slices.Contains(p.Send, pkg.Platform) {
+			continue
+		}
+		pkg.Size, pkg.H1 = done.Package.Size, done.Package.H1
+		if !hasSBOM(pkg) {
+			isOther := func(d provider.Document) bool { return d.Kind != provider.KindSBOM }
+			pkg.Documents = slices.Concat(pkg.Documents, slices.DeleteFunc(slices.Clone(done.Package.Documents), isOther))
+		}
+		release.Packages[i] = pkg
 	}
-	return pkg
+	return release, err
 }
 
 // hasSBOM reports whether the package already has an SBOM.
@@ -291,8 +289,8 @@ func (t *zipTransfer) push(ctx context.Context, content io.Reader) (h1 string, e
 // if it must.
 func (t *zipTransfer) readH1(ctx context.Context) (h1 string, err error) {
 	path := t.path
-	if at := t.repo.Traits().BlobPath; at != nil && path == "" {
-		path, _ = at(t.pkg.Digest) // without a file, the blob is read
+	if blobPath := t.repo.Traits().BlobPath; blobPath != nil && path == "" {
+		path, _ = blobPath(t.pkg.Digest) // without a file, the blob is read
 	}
 	var contents packagezip.Contents
 	if path != "" {

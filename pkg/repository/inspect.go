@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
-	"sync/atomic"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tofu-oci/tofu-oci/internal/memo"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -232,48 +229,6 @@ func readTarget(ctx context.Context, repo Reader, t artifact.Target) ([]byte, ar
 	}
 	m, err := artifact.ParseManifest(data)
 	return data, m, err
-}
-
-// blobChecker checks each blob once. Manifests share most of their blobs.
-type blobChecker struct {
-	repo Reader
-	// read makes the checker read each blob.
-	read    bool
-	results memo.Memo[digest.Digest, bool]
-	// manifests is the total size of the manifests in memory.
-	manifests atomic.Int64
-}
-
-// has reports whether a blob exists and has the right size and, if b.read is set, the right
-// content.
-func (b *blobChecker) has(ctx context.Context, d ocispec.Descriptor) (bool, error) {
-	return b.results.Get(ctx, d.Digest, func(ctx context.Context) (bool, error) {
-		exists, err := hasBlob(ctx, b.repo, d)
-		if !exists || err != nil || !b.read {
-			return exists, err
-		}
-		return isBlobIntact(ctx, b.repo, d)
-	})
-}
-
-// hasBlob reports whether a blob exists and has the right size.
-func hasBlob(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
-	size, err := repo.Stat(ctx, d.Digest)
-	exists, err := isFound(err)
-	return exists && size == d.Size, err
-}
-
-// isBlobIntact reads a blob and reports whether its content is right.
-func isBlobIntact(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
-	body, err := Verified(ctx, repo, d, "blob "+d.Digest.String())
-	if err == nil {
-		_, err = io.Copy(io.Discard, body)
-		_ = body.Close()
-	}
-	if err != nil && isFinding(err) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // isFinding reports whether err is a problem of the artifact, in contrast to a failed request.

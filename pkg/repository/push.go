@@ -156,31 +156,6 @@ func each[T any](ctx context.Context, items []T, do func(context.Context, T) err
 	return group.Wait()
 }
 
-// ErrCorruptRetained is returned if a registry accepted a blob or manifest but kept its damaged
-// copy. The distribution registry does this because it doesn't verify existing content.
-var ErrCorruptRetained = provider.Errorf(provider.Unverified, "registry accepted the content but kept its damaged copy")
-
-// ReplaceBlob pushes a blob that was found missing or damaged. push returns the size of the
-// blob in bytes. If the repository already had a blob with this digest, ReplaceBlob reads it
-// back, and returns [ErrCorruptRetained] if it is still damaged.
-func ReplaceBlob(ctx context.Context, repo Reader, blob digest.Digest, push func() (int64, error)) error {
-	_, err := repo.Stat(ctx, blob)
-	exists, err := isFound(err)
-	if err != nil {
-		return err
-	}
-	size, err := push()
-	if err != nil || !exists {
-		return err
-	}
-	now := blobChecker{repo: repo, read: true}
-	whole, err := now.has(ctx, ocispec.Descriptor{Digest: blob, Size: size})
-	if err == nil && !whole {
-		err = fmt.Errorf("replacing %s in %s: %w", blob, repo, ErrCorruptRetained)
-	}
-	return err
-}
-
 // putManifest pushes a manifest. If the existing one was found damaged, it is read back.
 func putManifest(ctx context.Context, repo Repository, m artifact.Blob, was Inspection) error {
 	d := m.Descriptor.Digest

@@ -107,7 +107,7 @@ func readDocuments(files []dirFile, scope provider.Scope) ([]provider.Document, 
 		if err != nil {
 			return nil, err
 		}
-		if other, twice := byName[f.name]; twice && !bytes.Equal(other.Bytes, data) {
+		if other, exists := byName[f.name]; exists && !bytes.Equal(other.Bytes, data) {
 			return nil, fmt.Errorf("%s and %s differ, and only one of them can be published", paths[f.name], f.path)
 		}
 		paths[f.name] = f.path

@@ -137,8 +137,8 @@ func (s *Source) addZip(f dirFile) (belongs bool, err error) {
 	if !ok {
 		return false, nil
 	}
-	if meant, near := s.SuggestName(f.path); near && (typ != s.address.Type || !isPlatform(system)) {
-		return false, fmt.Errorf("%s does not follow OpenTofu's naming convention; did you mean %s?", f.path, meant)
+	if suggested, isSimilar := s.SuggestName(f.path); isSimilar && (typ != s.address.Type || !isPlatform(system)) {
+		return false, fmt.Errorf("%s does not follow OpenTofu's naming convention; did you mean %s?", f.path, suggested)
 	}
 	if typ != s.address.Type {
 		return false, fmt.Errorf("%s is a package of the provider type %q, not of %s", f.path, typ, s.address)
@@ -163,7 +163,7 @@ func (s *Source) addZip(f dirFile) (belongs bool, err error) {
 		r = &dirRelease{packages: map[provider.Platform]dirPackage{}}
 		s.releases[v] = r
 	}
-	if other, twice := r.packages[platform]; twice {
+	if other, exists := r.packages[platform]; exists {
 		return false, fmt.Errorf("%s and %s are both packages for %s", other.zip.path, f.path, platform)
 	}
 	r.packages[platform] = dirPackage{zip: f}

@@ -95,14 +95,14 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 
 // Open opens the zip of a package. It returns [ErrUnpacked] for an unpacked package.
 func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
-	at, ok := p.Locator.(filesystemPackage)
+	located, ok := p.Locator.(filesystemPackage)
 	switch {
 	case !ok:
 		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, provider.ErrWrongSource)
-	case at.unpacked:
-		return nil, 0, fmt.Errorf("%s %s for %s is unpacked in %s: %w", p.Address, p.Version, p.Platform, at.path, ErrUnpacked)
+	case located.unpacked:
+		return nil, 0, fmt.Errorf("%s %s for %s is unpacked in %s: %w", p.Address, p.Version, p.Platform, located.path, ErrUnpacked)
 	}
-	f, size, err := packagezip.OpenFile(ctx, at.path)
+	f, size, err := packagezip.OpenFile(ctx, located.path)
 	if err != nil {
 		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, err)
 	}
@@ -124,11 +124,11 @@ func (s *Source) Capabilities() provider.Capabilities {
 
 // directory implements the capability Directory.
 func (s *Source) directory(p provider.Package) (path string, ok bool) {
-	at, ours := p.Locator.(filesystemPackage)
-	if !ours || !at.unpacked {
+	located, ours := p.Locator.(filesystemPackage)
+	if !ours || !located.unpacked {
 		return "", false
 	}
-	return at.path, true
+	return located.path, true
 }
 
 // hash returns the h1 of a directory, which it computes once.

@@ -99,7 +99,7 @@ func scanProvider(ctx context.Context, dir string, a provider.Address, releases 
 			releases[v] = filesystemRelease{}
 		}
 		// The first package of a form is used, and zips take precedence over directories.
-		if there, twice := releases[v][platform]; !twice || there.unpacked && !p.unpacked {
+		if existing, exists := releases[v][platform]; !exists || existing.unpacked && !p.unpacked {
 			releases[v][platform] = p
 		}
 	}

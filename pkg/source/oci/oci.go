@@ -176,14 +176,14 @@ func (s *Source) release(ctx context.Context, a provider.Address, v provider.Ver
 
 // Open opens the layer of the zip with the verifying reader.
 func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
-	at, ok := p.Locator.(ociBlob)
+	located, ok := p.Locator.(ociBlob)
 	if !ok {
 		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, provider.ErrWrongSource)
 	}
 	// The content is verified against the digest of the package, not of the layer.
-	blob := at.blob
+	blob := located.blob
 	blob.Digest, blob.Size = p.Digest, p.Size
-	body, err := repository.Verified(ctx, at.repo, blob, p.Filename)
+	body, err := repository.Verified(ctx, located.repo, blob, p.Filename)
 	if err != nil {
 		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, err)
 	}
@@ -192,11 +192,11 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 
 // stat implements the capability Stat with one HEAD request to the registry.
 func (s *Source) stat(ctx context.Context, p provider.Package) (checked bool, err error) {
-	at, ok := p.Locator.(ociBlob)
+	located, ok := p.Locator.(ociBlob)
 	if !ok {
 		return false, fmt.Errorf("looking for %s: %w", p.Filename, provider.ErrWrongSource)
 	}
-	size, err := at.repo.Stat(ctx, p.Digest)
+	size, err := located.repo.Stat(ctx, p.Digest)
 	if err == nil && size != p.Size {
 		err = &sums.SizeError{Name: p.Filename, Got: size, Want: p.Size}
 	}
@@ -205,11 +205,11 @@ func (s *Source) stat(ctx context.Context, p provider.Package) (checked bool, er
 
 // documents returns the referrers of the index: SBOMs and provenance about all platforms.
 func (s *Source) documents(ctx context.Context, r provider.Release) ([]provider.Document, error) {
-	at, ok := r.Locator.(ociIndex)
+	located, ok := r.Locator.(ociIndex)
 	if !ok {
 		return nil, nil
 	}
-	return repository.Documents(ctx, at.repo, at.index)
+	return repository.Documents(ctx, located.repo, located.index)
 }
 
 // checkUsable returns an error if the index can't be read as a release. The error explains why a

@@ -166,7 +166,7 @@ func (q question) all(ctx context.Context, platforms []provider.Platform) (descr
 	for i, platform := range platforms {
 		group.Go(func() (err error) {
 			descriptions[i], err = q.source.describe(groupCtx, packageKey{q.address, q.version, platform}, q.listed)
-			if _, lacking := errors.AsType[*provider.PlatformError](err); lacking {
+			if _, isMissing := errors.AsType[*provider.PlatformError](err); isMissing {
 				missing[i] = err
 				return nil
 			}
