@@ -88,7 +88,7 @@ func TestSpoolNeedsItsDirectory(t *testing.T) {
 	w.zips[plan9] = zipOutOfOrder(t, "out of order")
 	w.offer(t, w.release(all...))
 	_, err := w.run(t, to, publish.Options{})
-	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "keeping a zip in a temporary file") || to.digest(t) != "" {
+	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "creating a temporary file") || to.digest(t) != "" {
 		t.Error(err)
 	}
 }
