@@ -108,7 +108,7 @@ func named(t template.Template, as []provider.Address) Listing {
 }
 
 // Requirements returns a requirement without a constraint for each provider.
-func (l Listing) Requirements() []provider.Requirement {
+func (l *Listing) Requirements() []provider.Requirement {
 	var all []provider.Requirement
 	for _, e := range l.Entries {
 		all = append(all, provider.Requirement{Address: e.Address})

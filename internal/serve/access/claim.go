@@ -44,7 +44,7 @@ func (a allow) matches(token issuerToken) bool {
 	})
 }
 
-func (c claim) accepts(text string) bool {
+func (c *claim) accepts(text string) bool {
 	return slices.ContainsFunc(c.values, func(value string) bool {
 		beginning, open := strings.CutSuffix(value, "*")
 		return text == value || open && strings.HasPrefix(text, beginning)

@@ -64,7 +64,7 @@ func ExampleNew_template() {
 			return nil, err
 		}
 		fmt.Println("would read", ref)
-		return nil, errors.New("this Example stays offline") // usually: repository.Open(ref, repository.Options{})
+		return nil, errors.New("this Example stays offline") // real programs call repository.Open
 	})
 	address, err := provider.ParseAddress("hashicorp/null")
 	if err != nil {
