@@ -204,7 +204,7 @@ func TestReadFile(t *testing.T) {
 		"acme/a\r\n  example.com/a/b ": "acme/a example.com/a/b",
 		"acme/a\nacme":                 ":2: ",
 		"acme/a@1.0.0":                 ":1: ",
-		strings.Repeat("#", 1<<20+1):   "has more than",
+		strings.Repeat("#", 1<<20+1):   "exceeds",
 	} {
 		path := filepath.Join(t.TempDir(), "providers")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

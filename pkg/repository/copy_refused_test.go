@@ -247,7 +247,7 @@ func TestCopyOfWhatIsNotWhole(t *testing.T) {
 				from.untag(t, tag)
 			}
 		}, is(repository.ErrNotFound), ""},
-		"lost manifest":            {false, func(from *end) { from.lose(t, packed.Manifests[0].Descriptor.Digest) }, is(repository.ErrNotFound), "the manifest for haiku_riscv64: "},
+		"lost manifest":            {false, func(from *end) { from.lose(t, packed.Manifests[0].Descriptor.Digest) }, is(repository.ErrNotFound), "manifest for haiku_riscv64: "},
 		"lost zip":                 {false, func(from *end) { from.lose(t, zip.Descriptor.Digest) }, is(repository.ErrNotFound), zip.Descriptor.Digest.String()},
 		"lost config":              {false, func(from *end) { from.lose(t, ocispec.DescriptorEmptyJSON.Digest) }, is(repository.ErrNotFound), "44136fa355b3"},
 		"damaged zip":              {true, func(from *end) { from.damage(t, zip, "") }, mismatch, "checksum of terraform-provider-thing_1.2.3_plan9_mips64.zip is"},

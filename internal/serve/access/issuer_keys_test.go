@@ -137,7 +137,7 @@ func TestBadIssuers(t *testing.T) {
 		"huge keys":         {keys, sendEndlessly, "262144"},
 		"huge document":     {about, sendEndlessly, "262144"},
 		"many keys":         {keys, says(`{"keys":[` + strings.Repeat(`{},`, 100) + `{}]}`), "more than 100 keys"},
-		"many values":       {keys, says(`{"keys":[` + strings.Repeat(`0,`, 9000) + `0]}`), "more than 8192 values"},
+		"many values":       {keys, says(`{"keys":[` + strings.Repeat(`0,`, 9000) + `0]}`), "exceeds 8192 values"},
 		"no keys":           {keys, says(`{"keys":[]}`), "no usable keys"},
 		"weak key":          {keys, says(issuertest.KeySet(weak)), "no usable keys"},
 		"shared secret":     {keys, says(`{"keys":[{"kty":"oct","kid":"rsa-1","k":"c2VjcmV0"}]}`), "no usable keys"},

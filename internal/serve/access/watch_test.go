@@ -231,7 +231,7 @@ func TestOpenRefuses(t *testing.T) {
 	if err := os.WriteFile(path, make([]byte, 1<<20+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := access.Open(path, access.Options{}); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {
+	if _, err := access.Open(path, access.Options{}); err == nil || !strings.Contains(err.Error(), "exceeds 1048576 bytes") {
 		t.Errorf("got %v", err)
 	}
 	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
