@@ -62,7 +62,7 @@ func TestRequests(t *testing.T) {
 type requestStage struct {
 	origin              *origintest.Origin
 	registry            *registrytest.Registry
-	network             []string // flags that lead to both
+	network             []string // flags with the addresses of both
 	dir                 string
 	provider            string // its address
 	registryHost        string
@@ -135,7 +135,7 @@ func requestZip(t *testing.T, content string) []byte {
 }
 
 type requestRun struct {
-	name string // of its row; empty where it only prepares the next
+	name string // of its row; empty if the run only prepares the next one
 	args []string
 }
 

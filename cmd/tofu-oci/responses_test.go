@@ -121,7 +121,7 @@ func replay(t *testing.T, file string) origintest.Fault {
 		return origintest.Reset(0)
 	}
 	return func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
-		_, _ = io.Copy(io.Discard, r.Body) // else the connection breaks before the answer is read
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the connection breaks before the client reads the response
 		resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(text)), r)
 		if err != nil {
 			t.Error(err)

@@ -57,7 +57,7 @@ func cmdRemedy(ts *testscript.TestScript, _ bool, args []string) {
 		switch words[0] {
 		case "tofu-oci":
 			if words[1] == "login" {
-				continue // it asks at a terminal: scripts that want a login say so themselves
+				continue // it requires a terminal; scripts with credentials contain the login command
 			}
 			runProgram(ts, 0, words[1:])
 			ran = true

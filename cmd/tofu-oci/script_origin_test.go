@@ -120,7 +120,7 @@ func applyReleaseOption(ts *testscript.TestScript, r *origintest.Release, option
 			r.Modified, err = time.Parse(time.RFC3339, value)
 			ts.Check(err)
 		}
-	case "signed", "offers": // when all else is known
+	case "signed", "offers": // after all other settings are known
 	default:
 		ts.Fatalf("unknown option %s", option)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // answers FILE runs the calls in a transcript (lines that start with "$ tofu-oci") and writes the
-// output to the file answered, for cmp. Words are split like in a shell, with single quotes and
+// output to `answered` for cmp. Words are split like in a shell, with single quotes and
 // variables. The working directory and the addresses of the servers are replaced with
 // variables.
 func cmdAnswers(ts *testscript.TestScript, neg bool, args []string) {

@@ -148,7 +148,7 @@ func (j *job) besideVariables(t *testing.T, c *cli.Command, call string) {
 		}
 		beside(variable, set)
 	}
-	delete(all, "TOFU_OCI_DEBUG") // which says much
+	delete(all, "TOFU_OCI_DEBUG") // prints too much
 	for variable := range all {
 		if agreeing[variable] != "" {
 			all[variable] = agreeing[variable]

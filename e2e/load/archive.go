@@ -35,7 +35,7 @@ func (w *world) measureArchives(ctx context.Context, rounds int) (all []measured
 				if err != nil {
 					return nil, err
 				}
-				theirs, err := w.get(ctx, w.beside, protocol.flag)
+				theirs, err := w.get(ctx, w.nginxURL, protocol.flag)
 				if err != nil {
 					return nil, err
 				}

@@ -113,8 +113,8 @@ func (w *world) startNginx(ctx context.Context) error {
 		<-ended
 		_ = log.Close()
 	})
-	w.beside = "https://" + host + "/" + fileOfNginx
-	if err := fixture.Answers(ctx, w.beside, w.ca, ended); err != nil {
+	w.nginxURL = "https://" + host + "/" + fileOfNginx
+	if err := fixture.Answers(ctx, w.nginxURL, w.ca, ended); err != nil {
 		said, _ := os.ReadFile(log.Name())
 		return fmt.Errorf("starting nginx: %w\n%s", err, said)
 	}

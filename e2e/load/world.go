@@ -34,8 +34,8 @@ type world struct {
 	idle int64
 	// path is the path of the archive in a server's URL.
 	path string
-	// beside is the URL of the archive on nginx.
-	beside string
+	// nginxURL is the URL of the archive on nginx.
+	nginxURL string
 	stops  []func()
 }
 

@@ -117,7 +117,7 @@ func TestBrokenFiles(t *testing.T) {
 			if !errors.As(err, &broken) || broken.Path != path || broken.Line != test.line || !strings.Contains(err.Error(), test.problem) {
 				t.Errorf("alone: %v", err)
 			}
-			// Directories of tests have numbers in their names.
+			// The paths of test directories contain numbers.
 			if text := strings.ReplaceAll(fmt.Sprintf("%v %+v", err, broken), path, ""); strings.Contains(text, canary) || strings.Contains(text, "1234") {
 				t.Errorf("error %q tells values", text)
 			}
@@ -147,7 +147,7 @@ func TestUnreadableFiles(t *testing.T) {
 		}
 	}
 
-	// As with HOME=/dev/null, which services have.
+	// Services often have HOME=/dev/null.
 	w = newWorld(t)
 	w.write(t, "home", "")
 	w.write(t, "run/containers/auth.json", auths("ghcr.example", auth("user", canary)))
@@ -185,7 +185,8 @@ func TestNamedFiles(t *testing.T) {
 		}
 	}
 
-	// What is named has to be there, even where a block has the login.
+	// A file named in the configuration must exist, even if a block has the
+	// credentials.
 	w.config.Logins = []cliconfig.Login{{Registry: "ghcr.example", Username: "rule", Password: text.NewSecret(canary)}}
 	missing := w.path("missing.json")
 	w.config.DefaultLogins = cliconfig.DefaultLogins{DockerFiles: []string{first, missing}}

@@ -6,25 +6,26 @@ import (
 	"time"
 )
 
-// SetClock says what the time is.
+// SetClock sets the clock.
 func (r *Resolver) SetClock(now func() time.Time) { r.now, r.responses.Now = now, now }
 
-// Login is LoginFrom without the origin.
+// Login is like Resolve, without the origin.
 func (r *Resolver) Login(ctx context.Context, repository string) (Credential, error) {
 	login, _, err := r.Resolve(ctx, repository)
 	return login, err
 }
 
-// Source is what a file has for a repository.
+// Source is an entry of a file for a repository.
 type Source struct {
 	Depth  int
 	Origin Origin
 	Login  Credential
-	// Text is all of it, as fmt prints it, and Bare the same without the login.
+	// Text is the complete entry as printed by fmt, and Bare the same without the
+	// credentials.
 	Text, Bare string
 }
 
-// ParseDocument reads a file's content, and gives what it has for a repository.
+// ParseDocument parses a file and returns its entry for a repository.
 func ParseDocument(data []byte, legacy bool, name string) ([]Source, error) {
 	p := fileSpec{path: "logins.json", legacy: legacy, rank: 1}
 	d, err := parseDocument(p, data)
@@ -45,7 +46,7 @@ func ParseDocument(data []byte, legacy bool, name string) ([]Source, error) {
 	return sources, nil
 }
 
-// The names of the JSON editor for tests.
+// Exports of the JSON editor for tests.
 var (
 	SetMember    = setMember
 	RemoveMember = removeMember

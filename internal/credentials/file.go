@@ -14,7 +14,7 @@ import (
 // maxFile limits the size of a file with credentials. A file with a hundred entries has 50 KiB.
 const maxFile = 4 << 20
 
-// file is a file with credentials, which may not exist.
+// file is a file with credentials, which might not exist.
 type file struct {
 	fileSpec
 	document

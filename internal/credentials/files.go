@@ -91,8 +91,8 @@ func (l *fileSpecs) addHome(e Environment, elements ...string) {
 	}
 }
 
-// add adds a place, unless it is there: then what OpenTofu does with it is
-// noted.
+// add adds a file. If the list already contains the file, add only records how OpenTofu
+// uses it.
 func (l *fileSpecs) add(p fileSpec) {
 	if p.skipped == "" {
 		l.rank++

@@ -118,8 +118,8 @@ func TestPlacesAreInOrder(t *testing.T) {
 	}
 }
 
-// TestFirstPlaceWins lets every place know the same repository by another login,
-// and takes one after the other away.
+// TestFirstPlaceWins has different credentials for the same repository in every
+// location, and removes the locations one by one.
 func TestFirstPlaceWins(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -146,7 +146,7 @@ func TestFirstPlaceWins(t *testing.T) {
 	}
 }
 
-// TestTextInAVariable is about $DOCKER_AUTH_CONFIG, which OpenTofu does not read.
+// TestTextInAVariable covers $DOCKER_AUTH_CONFIG, which OpenTofu does not read.
 func TestTextInAVariable(t *testing.T) {
 	t.Parallel()
 	const variable = "$DOCKER_AUTH_CONFIG"
@@ -171,7 +171,7 @@ func TestTextInAVariable(t *testing.T) {
 		t.Errorf("the place is %+v", p)
 	}
 
-	// A text that is none is passed over as a file is, and tells no secret.
+	// An invalid text is skipped like an invalid file, and errors contain no secret.
 	w.env["DOCKER_AUTH_CONFIG"] = `{"auths": {"ghcr.example": "` + canary
 	login, _, err := w.finder(t).Find(t.Context(), "ghcr.example/acme")
 	if err != nil || login.Username != "file" {
@@ -182,7 +182,7 @@ func TestTextInAVariable(t *testing.T) {
 		t.Errorf("alone: %v", err)
 	}
 
-	// Where the configuration says which files are read, the variable is not.
+	// If the configuration lists the files, the variable is ignored.
 	for _, none := range []cliconfig.DefaultLogins{{DockerFiles: []string{}}, {NoAmbient: true}} {
 		w.config.DefaultLogins = none
 		if login, _, err := w.finder(t).Find(t.Context(), "ghcr.example/acme"); err != nil || !login.IsAnonymous() {

@@ -9,8 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// FuzzParseDocument looks for files that end the program, that are read
-// differently each time, and for secrets that come to light.
+// FuzzParseDocument checks that parsing never panics, is deterministic, and reveals no
+// secrets.
 func FuzzParseDocument(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, legacy bool, repository string) {
 		sources, err := credentials.ParseDocument(data, legacy, repository)
@@ -39,8 +39,8 @@ func FuzzParseDocument(f *testing.F) {
 	})
 }
 
-// checkAbsent looks for a secret in what is printed of a source, unless it is
-// there by chance.
+// checkAbsent checks that the printed form of a source does not contain a secret,
+// unless the secret is part of its other text.
 func checkAbsent(t *testing.T, s credentials.Source, secret string) {
 	t.Helper()
 	const long = 6

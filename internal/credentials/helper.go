@@ -18,7 +18,7 @@ const (
 	// within seconds, for reading and for writing. If they request them later, a token has
 	// expired.
 	freshness = time.Minute
-	// helperTimeout gives a helper time to fetch a token. It is too short for user input, which
+	// helperTimeout is long enough for a helper to fetch a token. It is too short for user input, which
 	// helpers should not need.
 	helperTimeout = 30 * time.Second
 	// maxResponse limits the output of a helper. Tokens are far smaller.

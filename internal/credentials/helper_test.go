@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// stored is a file whose credsStore is a helper.
+// stored returns a file whose credsStore is a helper.
 func stored(helper string) string { return fmt.Sprintf(`{"credsStore": %q}`, helper) }
 
 func TestHelpers(t *testing.T) {
@@ -52,7 +52,7 @@ func TestHelpers(t *testing.T) {
 			w := newWorld(t)
 			path := w.write(t, "home/.docker/config.json", stored(test.helper))
 			login, origin, err := w.finder(t).Find(t.Context(), test.host+"/acme/x")
-			if err != nil || login != test.want && test.helper != "fresh" { // which has a new password each time
+			if err != nil || login != test.want && test.helper != "fresh" { // returns a new password each time
 				t.Errorf("%s, %v, want %s", describe(login), err, describe(test.want))
 			}
 			checkWhy(t, origin, test.why)
@@ -69,7 +69,7 @@ func TestHelpers(t *testing.T) {
 	}
 }
 
-// TestHelpersOfAllKinds finds a helper wherever one can be named.
+// TestHelpersOfAllKinds covers all settings that select a helper.
 func TestHelpersOfAllKinds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -192,20 +192,20 @@ func TestHelpersEndWithTheContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	// Only a failing test waits for so long.
+	// Only a failing test waits this long.
 	if err := listener.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	w := newWorld(t)
 	w.write(t, "home/.docker/config.json", stored("hanging"))
 	f := w.finder(t)
-	// That a helper was ended is no answer of it: it is asked again.
+	// A killed helper is run again.
 	for range 2 {
 		endHelper(t, f, listener)
 	}
 }
 
-// endHelper lets a helper hang, and ends it.
+// endHelper kills a helper that hangs.
 func endHelper(t *testing.T, f *credentials.Resolver, listener net.Listener) {
 	t.Helper()
 	repository := listener.Addr().String() + "/acme"
@@ -222,7 +222,7 @@ func endHelper(t *testing.T, f *credentials.Resolver, listener net.Listener) {
 	}
 	defer helper.Close()
 
-	// Who waits for another's answer is not held by it.
+	// A caller that waits for the result of another caller can stop waiting.
 	late, stop := context.WithCancel(t.Context())
 	stop()
 	if _, err := f.Login(late, repository); !errors.Is(err, context.Canceled) {

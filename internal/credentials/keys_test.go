@@ -55,7 +55,7 @@ func TestKeys(t *testing.T) {
 		{"docker.io/acme", "registry-1.docker.io/acme/x", true, spelling},
 		{"registry-1.docker.io", "index.docker.io/acme/x", true, spelling},
 		{"registry-1.docker.io/acme", "registry-1.docker.io/acme/x", true, ""},
-		// Docker Desktop keeps these for itself.
+		// Docker Desktop uses these entries internally.
 		{"https://index.docker.io/v1/access-token", "docker.io/acme/x", false, ""},
 		{"https://index.docker.io/v1/refresh-token", "docker.io/acme/x", false, ""},
 	}

@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// canary is the secret that no text may show.
+	// canary is the secret that must not be printed.
 	canary = "canary-5ecret"
-	// logVariable names the file in which helpers note what they are asked.
+	// logVariable names the file in which helpers record their requests.
 	logVariable = "LOGINS_TEST_LOG"
 	prefix      = "docker-credential-"
 )
 
-// unknown is what helpers made with Docker's library print when they know no
-// login, beside exit status 1.
+// errUnknown is the message that helpers built with Docker's library print for missing
+// credentials, together with exit status 1.
 var errUnknown = errors.New("credentials not found in native keychain")
 
-// helperAnswers are the helpers that the test program stands in for: each gives
-// what it prints for a server, and an error for exit status 1.
+// helperAnswers are the helpers that the test program emulates. Each returns its output
+// for a server, or an error for exit status 1.
 var helperAnswers = map[string]func(server string) (string, error){
 	"plain": func(server string) (string, error) {
 		if strings.Contains(server, "://") {
@@ -68,7 +68,7 @@ var helperAnswers = map[string]func(server string) (string, error){
 	"hanging":  hang,
 }
 
-// hang lets itself be known to the server, and waits for ever.
+// hang connects to the server and waits forever.
 func hang(server string) (string, error) {
 	conn, err := net.Dial("tcp", server)
 	if err != nil {
@@ -82,8 +82,8 @@ func answer(username, secret string) string {
 	return fmt.Sprintf(`{"ServerURL":"ignored","Username":%q,"Secret":%q}`, username, secret)
 }
 
-// TestMain lets the test program stand in for credential helpers, under their
-// names in a directory that PATH begins with.
+// TestMain lets the test program act as credential helpers, under their names in the
+// first directory of PATH.
 func TestMain(m *testing.M) {
 	if name, isHelper := strings.CutPrefix(strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"), prefix); isHelper {
 		os.Exit(help(name))
@@ -122,7 +122,7 @@ func installHelpers() (string, error) {
 			return dir, err
 		}
 	}
-	// The race detector would let each helper sleep for a second before it ends.
+	// By default, the race detector delays the exit of each helper by a second.
 	for _, v := range [][2]string{
 		{"PATH", dir + string(filepath.ListSeparator) + os.Getenv("PATH")},
 		{logVariable, filepath.Join(dir, "log")},
@@ -135,7 +135,8 @@ func installHelpers() (string, error) {
 	return dir, os.WriteFile(filepath.Join(dir, "log"), nil, 0o600)
 }
 
-// link makes a program known by another name: Windows allows links to few.
+// link makes a program available under another name. On Windows, most users cannot
+// create links.
 func link(old, path string) error {
 	if os.Symlink(old, path) == nil {
 		return nil
@@ -147,7 +148,7 @@ func link(old, path string) error {
 	return os.WriteFile(path, data, 0o700)
 }
 
-// help is a helper's run.
+// help runs a helper and returns its exit status.
 func help(name string) int {
 	server, err := io.ReadAll(os.Stdin)
 	if keep, keeps := helpersThatKeep[name]; err == nil && keeps && len(os.Args) == 2 {
@@ -172,14 +173,13 @@ func help(name string) int {
 	return 0
 }
 
-// hosts counts the hosts that tests were given.
+// hosts is the number of hosts that newHost has returned.
 var hosts atomic.Int64
 
-// newHost returns a host that no other test, nor another run of it, asks helpers
-// for.
+// newHost returns a host that no other test, and no other run of the test, uses.
 func newHost(name string) string { return fmt.Sprintf("%s-%d.example", name, hosts.Add(1)) }
 
-// asked returns what helpers were asked for a host, in order.
+// asked returns the requests to helpers for a host, in order.
 func asked(t *testing.T, host string) []string {
 	t.Helper()
 	data, err := os.ReadFile(os.Getenv(logVariable))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// openTofus is what OpenTofu makes of a file in a usual place, for a repository:
-// a pair, none, or an error. It knows nothing of helpers.
+// openTofuCandidate returns the result of OpenTofu for a repository in a file at a
+// default path: credentials, none, or an error. It ignores helpers.
 func openTofuCandidate(data []byte, registry, path string) (username, password string, found, failed bool) {
 	var file struct {
 		Auths map[string]*struct {
@@ -16,7 +16,7 @@ func openTofuCandidate(data []byte, registry, path string) (username, password s
 		} `json:"auths"`
 	}
 	if json.Unmarshal(data, &file) != nil {
-		return "", "", false, false // it goes on without the file
+		return "", "", false, false // continues without the file
 	}
 	depth := 0
 	for key, entry := range file.Auths {
@@ -36,14 +36,14 @@ func openTofuCandidate(data []byte, registry, path string) (username, password s
 	return username, password, found, found && failed
 }
 
-// FuzzFindAsOpenTofu compares with OpenTofu's rule, written once more above:
-// where a login is said to be OpenTofu's too, it is.
+// FuzzFindAsOpenTofu compares the results with openTofuCandidate: credentials that are
+// reported as available to OpenTofu must be.
 func FuzzFindAsOpenTofu(f *testing.F) {
 	repository := regexp.MustCompile(`^[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9]+([._-][a-z0-9]+)*)+$`)
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
 		lower := strings.ToLower(string(data))
 		if !repository.MatchString(name) || strings.Contains(lower, "cred") || strings.Contains(lower, `\u`) {
-			return // no repository, or a helper to run
+			return // not a repository, or a helper would be run
 		}
 		w := newWorld(t)
 		w.write(t, "home/.docker/config.json", string(data))
@@ -54,7 +54,7 @@ func FuzzFindAsOpenTofu(f *testing.F) {
 		registry, path, _ := strings.Cut(name, "/")
 		username, password, found, failed := openTofuCandidate(data, registry, path)
 		if registry == "docker.io" {
-			found = false // it asks registry-1.docker.io, which that login is not for
+			found = false // OpenTofu uses registry-1.docker.io, for which these credentials are not valid
 		}
 		switch {
 		case failed:

@@ -8,8 +8,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// TestOpenTofuRefusesFiles: one entry that it can't read, of whatever registry,
-// makes OpenTofu leave all files aside.
+// TestOpenTofuRefusesFiles checks that OpenTofu ignores all files if it cannot read an
+// entry, even for another registry.
 func TestOpenTofuRefusesFiles(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -37,8 +37,8 @@ func TestOpenTofuRefusesFiles(t *testing.T) {
 	}
 }
 
-// TestOpenTofuHasItsOwnOrder: a variable brings a file before others here, which
-// OpenTofu reads in its usual place.
+// TestOpenTofuHasItsOwnOrder checks that a variable moves a file to the front, while
+// OpenTofu reads it at its default position.
 func TestOpenTofuHasItsOwnOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -52,8 +52,8 @@ func TestOpenTofuHasItsOwnOrder(t *testing.T) {
 	checkWhy(t, origin, fmt.Sprintf("OpenTofu uses the credentials in auths of %s", podman))
 }
 
-// TestOpenTofuStopsAtAnEntry: an entry for the repository whose auth has no colon
-// is OpenTofu's end where it finds any login, though we take a more specific one.
+// TestOpenTofuStopsAtAnEntry checks that OpenTofu fails if the auth of an entry for the
+// repository has no colon, although we use a more specific entry.
 func TestOpenTofuStopsAtAnEntry(t *testing.T) {
 	t.Parallel()
 	const noColon = `{"auth": "bm9jb2xvbg=="}`
@@ -100,8 +100,8 @@ func TestOpenTofuStopsAtAnEntry(t *testing.T) {
 	}
 }
 
-// TestOpenTofuRefusesANamedFile: what docker_style_config_files names has to be
-// right, whether or not there is a login in it.
+// TestOpenTofuRefusesANamedFile checks that files in docker_style_config_files must be
+// valid, even if they contain no credentials for the repository.
 func TestOpenTofuRefusesANamedFile(t *testing.T) {
 	t.Parallel()
 	for _, content := range []string{"", auths("other.example", `{"auth": "not base64!"}`), auths("other.example", `["list"]`)} {

@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// texts are the ways in which a value ends in a log.
+// texts returns a value in all forms in which it can be logged.
 func texts(t *testing.T, value any) []string {
 	t.Helper()
 	var all []string
@@ -44,7 +44,7 @@ func checkHidden(t *testing.T, value any) {
 	}
 }
 
-// TestSecretsAreHidden prints every type that a secret comes near to.
+// TestSecretsAreHidden prints every type that contains a secret.
 func TestSecretsAreHidden(t *testing.T) {
 	t.Parallel()
 	secret := text.NewSecret(canary)

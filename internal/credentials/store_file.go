@@ -36,7 +36,7 @@ type authFile struct {
 	auths string
 }
 
-// openFile reads a file, which may not exist. Errors are *[FileError].
+// openFile reads a file, which might not exist. It returns errors of type *[FileError].
 func openFile(path string) (*authFile, error) {
 	f, err := readAuthFile(path)
 	if _, ok := errors.AsType[*FileError](err); err != nil && !ok {

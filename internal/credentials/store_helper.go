@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// storeTimeout gives the user time to unlock a keychain.
+	// storeTimeout is long enough for the user to unlock a keychain.
 	storeTimeout = 2 * time.Minute
 	// maxHelperOutput is the maximum length of a helper's output in errors, in bytes.
 	maxHelperOutput = 300

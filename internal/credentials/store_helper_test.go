@@ -17,8 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// helpersThatKeep are the helpers that know more than "get": each gives its exit
-// status for a verb and what it reads.
+// helpersThatKeep are the helpers that support other verbs than "get". Each returns the
+// exit status for a verb and its stdin.
 var helpersThatKeep = map[string]func(verb string, stdin []byte) int{
 	"keeping": keep,
 	"talking": func(verb string, stdin []byte) int {
@@ -49,7 +49,7 @@ var helpersThatKeep = map[string]func(verb string, stdin []byte) int{
 	},
 }
 
-// keep is an honest helper, which keeps logins in files.
+// keep is a correct helper that stores credentials in files.
 func keep(verb string, stdin []byte) int {
 	var given struct{ ServerURL, Username, Secret string }
 	if verb == "store" {
@@ -82,8 +82,9 @@ func keep(verb string, stdin []byte) int {
 	return 0
 }
 
-// TestKeepWithHelper: the helper that docker asks for the registry has the login, and
-// by both of its names; a login in the file would stand in its way, and goes.
+// TestKeepWithHelper checks that the helper that docker uses for the registry stores
+// the credentials under both names, and that an entry in the file, which would take
+// precedence, is removed.
 func TestKeepWithHelper(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{
@@ -124,8 +125,8 @@ func TestKeepWithHelper(t *testing.T) {
 	}
 }
 
-// TestKeepBesideHelper: an empty name under credHelpers keeps the login in the file, and
-// only oras looks for it elsewhere.
+// TestKeepBesideHelper checks that credentials are stored in the file if credHelpers
+// has an empty name for the registry. Only oras searches for them elsewhere.
 func TestKeepBesideHelper(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -196,7 +197,7 @@ func TestKeepWithHelperFails(t *testing.T) {
 	}
 }
 
-// TestHelperTellsNoSecret: what helpers print of what they read is in the form of JSON.
+// TestHelperTellsNoSecret covers helpers that print their input as JSON.
 func TestHelperTellsNoSecret(t *testing.T) {
 	t.Parallel()
 	for _, helper := range []string{"leaking", "complaining", "escaping"} {
@@ -214,7 +215,7 @@ func TestHelperTellsNoSecret(t *testing.T) {
 	}
 }
 
-// TestForgetFails: what can be removed is, also where a helper can't be asked.
+// TestForgetFails checks that other credentials are removed even if a helper fails.
 func TestForgetFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

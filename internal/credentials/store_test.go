@@ -64,7 +64,7 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
-// TestKeep keeps a login in files of all states, and finds it again.
+// TestKeep stores credentials in files in all states, and finds them again.
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	all := []string{"tofu-oci", "tofu", "docker", "oras"}
@@ -121,7 +121,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestKeepAtOnce: of many at the same time none gets lost.
+// TestKeepAtOnce checks that no credentials are lost if many are stored concurrently.
 func TestKeepAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -141,8 +141,8 @@ func TestKeepAtOnce(t *testing.T) {
 	}
 }
 
-// TestKeepElsewhere: the environment and the configuration say where, and who finds
-// it there.
+// TestKeepElsewhere checks the locations that the environment and the configuration
+// select, and which programs find the credentials.
 func TestKeepElsewhere(t *testing.T) {
 	t.Parallel()
 	podman := auths("host.example", auth("joe", "other"))
@@ -203,8 +203,8 @@ func TestKeepElsewhere(t *testing.T) {
 	}
 }
 
-// TestForget removes a login in all spellings from all files that it may be in, and
-// leaves those for a part of the registry.
+// TestForget removes credentials in all spellings from all files, and keeps those for a
+// part of the registry.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -232,8 +232,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestKeepRefused: a file that is not understood stays as it is, and no message tells
-// what is in it.
+// TestKeepRefused checks that an invalid file is unchanged, and that no message
+// contains its content.
 func TestKeepRefused(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestKeepMode: nobody else may read the file, and a link to it stays one.
+// TestKeepMode checks that only the owner can read the file, and that a symbolic link
+// to it is preserved.
 func TestKeepMode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -14,8 +14,8 @@ import (
 
 const tokenPrefix = "terraform-credentials-"
 
-// tellToken is the run of a helper for tokens: it answers by the host, and by
-// what else it is given.
+// tellToken runs a token helper, whose output depends on the host and on the other
+// arguments.
 func tellToken(args []string) int {
 	if len(args) < 2 || args[len(args)-2] != "get" {
 		fmt.Fprintln(os.Stderr, "not the protocol of credentials helpers:", args)
@@ -93,9 +93,9 @@ func TestTokenHelper(t *testing.T) {
 func TestFindTokenHelper(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		files []string // below first and second
+		files []string // below the directories first and second
 		name  string
-		want  string // "" is none
+		want  string // "" means no token
 	}{
 		"plain":                {[]string{"first/" + tokenPrefix + "x"}, "x", "first/" + tokenPrefix + "x"},
 		"first directory":      {[]string{"second/" + tokenPrefix + "x", "first/" + tokenPrefix + "x"}, "x", "first/" + tokenPrefix + "x"},

@@ -13,11 +13,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// world is a user's home on some system.
+// world is a user's home directory on an operating system.
 type world struct {
 	dir string
 	os  string
-	// env are variables; in values DIR stands for the directory.
+	// env has the environment variables. DIR in a value is replaced by the directory.
 	env    map[string]string
 	config cliconfig.Config
 }
@@ -29,7 +29,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) path(name string) string { return filepath.Join(w.dir, filepath.FromSlash(name)) }
 
-// write makes a file, and gives its path.
+// write creates a file and returns its path.
 func (w *world) write(t *testing.T, name, content string) string {
 	t.Helper()
 	path := w.path(name)
@@ -61,26 +61,26 @@ func (w *world) finder(t *testing.T) *credentials.Resolver {
 	return credentials.New(w.config, w.environment())
 }
 
-// auth is an entry of auths.
+// auth returns an entry of auths.
 func auth(username, password string) string {
 	return fmt.Sprintf(`{"auth": %q}`, base64.StdEncoding.EncodeToString([]byte(username+":"+password)))
 }
 
-// auths is a file with one entry.
+// auths returns a file with one entry.
 func auths(key, entry string) string { return fmt.Sprintf(`{"auths": {%q: %s}}`, key, entry) }
 
-// basic is the login of [auth].
+// basic returns the credentials of [auth].
 func basic(username, password string) credentials.Credential {
 	return credentials.Credential{Username: username, Password: text.NewSecret(password)}
 }
 
-// describe shows a login with its secrets, which its own text hides.
+// describe returns credentials with their secrets, which their own text hides.
 func describe(c credentials.Credential) string {
 	return fmt.Sprintf("%q %q identity %q registry %q", c.Username, c.Password.Reveal(), c.IdentityToken.Reveal(), c.RegistryToken.Reveal())
 }
 
-// checkWhy compares with what is expected of OpenTofu: "" for the same login, or
-// a part of the reason.
+// checkWhy compares the reason why OpenTofu does not use the credentials with a part of
+// it. It is "" if OpenTofu uses them.
 func checkWhy(t *testing.T, origin credentials.Origin, want string) {
 	t.Helper()
 	if origin.OpenTofu != (want == "") || origin.OpenTofu != (origin.Why == "") || !strings.Contains(origin.Why, want) {

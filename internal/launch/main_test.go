@@ -248,7 +248,7 @@ func surroundings() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(beside("given"), content, 0o600)
+	return os.WriteFile(sibling("given"), content, 0o600)
 }
 
 type given struct {
@@ -259,14 +259,14 @@ type given struct {
 	Stdin       string
 }
 
-// beside returns the path of a file next to the provider, for communication with the
+// sibling returns the path of a file next to the provider, for communication with the
 // tests.
-func beside(name string) string { return filepath.Join(filepath.Dir(os.Args[0]), name) }
+func sibling(name string) string { return filepath.Join(filepath.Dir(os.Args[0]), name) }
 
 // withChild starts a child that keeps stdout and stderr open, and calls then when the
 // child has connected to the test.
 func withChild(attributes *syscall.SysProcAttr, then func() error) error {
-	cmd := &exec.Cmd{Path: os.Args[0], Args: []string{beside("child")}, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: attributes}
+	cmd := &exec.Cmd{Path: os.Args[0], Args: []string{sibling("child")}, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: attributes}
 	ready, err := cmd.StdinPipe() // closed by the child
 	if err != nil {
 		return err
@@ -283,7 +283,7 @@ func withChild(attributes *syscall.SysProcAttr, then func() error) error {
 
 // child runs until the test closes the connection.
 func child() error {
-	address, err := os.ReadFile(beside("address"))
+	address, err := os.ReadFile(sibling("address"))
 	if err != nil {
 		return err
 	}

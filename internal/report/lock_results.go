@@ -155,12 +155,12 @@ func (o *Report) LockedAll() error {
 	return explain.Items(done, failed)
 }
 
-// Warning returns a function that calls judge and prints the warning of its verdict, once
+// Warning returns a function that calls verify and prints the warning of its verdict, once
 // per release. It is for commands whose results don't contain verdicts.
-func (o *Report) Warning(judge func(context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, provider.Release) (provider.Verdict, error) {
+func (o *Report) Warning(verify func(context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, provider.Release) (provider.Verdict, error) {
 	var judged sync.Map
 	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
-		v, err := judge(ctx, r)
+		v, err := verify(ctx, r)
 		if _, again := judged.LoadOrStore(packageKey{address: r.Address, version: r.Version}, true); err == nil && !again {
 			o.verdict(r.Address, r.Version.String(), v)
 		}

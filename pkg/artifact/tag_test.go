@@ -45,7 +45,7 @@ func TestParseTagRoundTrip(t *testing.T) {
 	}
 }
 
-// OpenTofu parses the suffix in the same way, so there must be no tags for platforms.
+// OpenTofu parses the suffix in the same way, so platforms must not have tags.
 func TestParseTagWithPlatform(t *testing.T) {
 	t.Parallel()
 	v, ok := artifact.ParseTag("1.2.3-linux_amd64")

@@ -49,7 +49,7 @@ func (w *writer) line(indent, place, text string) {
 	w.comments(indent, place)
 	w.b.WriteString(indent + text)
 	if n := w.notes[place]; n != nil {
-		for _, comment := range n.beside {
+		for _, comment := range n.trailing {
 			w.b.WriteString(" " + comment)
 		}
 	}
@@ -98,8 +98,8 @@ func (w *writer) hashes(hashes []Hash) {
 	}
 	w.comments("    ", placeHashesEnd)
 	w.b.WriteString("  ]")
-	if n := w.notes[placeHashesEnd]; n != nil && len(n.beside) > 0 {
-		w.b.WriteString(" " + strings.Join(n.beside, " "))
+	if n := w.notes[placeHashesEnd]; n != nil && len(n.trailing) > 0 {
+		w.b.WriteString(" " + strings.Join(n.trailing, " "))
 	}
 	w.b.WriteString(w.newline)
 }

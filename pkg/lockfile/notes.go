@@ -22,9 +22,9 @@ const (
 type notes map[string]*note
 
 type note struct {
-	// above lists comments before the place, and beside lists comments at the end of its
+	// above lists comments before the place, and trailing lists comments at the end of its
 	// line.
-	above, beside []string
+	above, trailing []string
 }
 
 // span is the range of a place in the text of the block.
@@ -75,11 +75,11 @@ func (all notes) add(block string, spans []span, comment hclsyntax.Token) {
 // addBeside adds a comment at the end of the line. If a comment there already takes the
 // rest of the line, as for a duplicate hash, that one is moved above.
 func (n *note) addBeside(text string) {
-	if len(n.beside) > 0 && !strings.HasPrefix(n.beside[len(n.beside)-1], "/*") {
+	if len(n.trailing) > 0 && !strings.HasPrefix(n.trailing[len(n.trailing)-1], "/*") {
 		n.above = append(n.above, text)
 		return
 	}
-	n.beside = append(n.beside, text)
+	n.trailing = append(n.trailing, text)
 }
 
 func (all notes) at(place string) *note {

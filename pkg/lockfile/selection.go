@@ -15,7 +15,7 @@ type Selection struct {
 	// Constraints are the constraints of the configuration for which the version was
 	// selected. They can be zero.
 	Constraints provider.Constraint
-	// Hashes are sorted, without duplicates. There can be none.
+	// Hashes are sorted, without duplicates. They can be empty.
 	Hashes []Hash
 	// Line is the line of the block in the parsed file, for messages.
 	Line int

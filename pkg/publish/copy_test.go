@@ -153,7 +153,7 @@ func TestCopyChecks(t *testing.T) {
 	}
 }
 
-// TestCopyOfAMovedTag checks that a moved tag is copied again, and that Copy gives up on a tag that
+// TestCopyOfAMovedTag checks that a moved tag is copied again, and that Copy stops retrying for a tag that
 // moves constantly.
 func TestCopyOfAMovedTag(t *testing.T) {
 	t.Parallel()

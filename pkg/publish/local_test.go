@@ -161,7 +161,7 @@ func TestLocalTagMovesInMidMerge(t *testing.T) {
 }
 
 // TestLocalDigestIsTheTags checks that the result contains the digest of the tag if
-// another run has extended the release, because that index is to be signed.
+// another run has extended the release, because that index will be signed.
 func TestLocalDigestIsTheTags(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {

@@ -29,14 +29,14 @@ type planCase struct {
 	// brackets describes the tag as a unit: [none], [index lost], [other format],
 	// [other provider].
 	tag string
-	// tagSums and sourceSums describe SHA256SUMS: "" is none, "ours" is generated,
+	// tagSums and sourceSums describe SHA256SUMS: "" means none, "ours" is generated,
 	// "theirs" is from a publisher, and "signed" has a signature. By default, it lists
 	// all packages. "theirs:linux" lists only linux.
 	tagSums, sourceSums string
-	// source describes the source's packages in the form of tag. beside describes
+	// source describes the source's packages in the form of tag. extra describes
 	// packages that the source can restore but that were not requested.
-	source, beside string
-	force          bool
+	source, extra string
+	force         bool
 	// around lists other conditions. "denied" means that the version is denied, and
 	// "skipped" that denied versions are skipped even with force. "listed" checks only
 	// the list of tags, which contains the version. "published" means that the
@@ -90,17 +90,17 @@ var planManual = []planCase{
 	{name: "the index is lost", tag: "[index lost]", source: "linux=a", sourceSums: "theirs", status: publish.Repaired, send: "linux", release: "linux", sums: "theirs"},
 	{name: "a zip is lost", tag: "linux!=a plan9=b", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Repaired, send: "linux", release: "linux plan9", sums: "theirs"},
 	{name: "a manifest is lost", tag: "linux?=a plan9=b", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Repaired, send: "linux", release: "linux plan9", sums: "theirs"},
-	{name: "what was not asked for is restored", tag: "linux!=a plan9!=b", tagSums: "theirs", source: "linux=a", beside: "plan9=b", sourceSums: "theirs:linux,plan9", status: publish.Repaired, send: "linux plan9", release: "linux plan9", sums: "theirs"},
+	{name: "what was not asked for is restored", tag: "linux!=a plan9!=b", tagSums: "theirs", source: "linux=a", extra: "plan9=b", sourceSums: "theirs:linux,plan9", status: publish.Repaired, send: "linux plan9", release: "linux plan9", sums: "theirs"},
 	{name: "a new one counts more", tag: "linux!=a", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Extended, send: "linux plan9", release: "linux plan9", sums: "theirs"},
 	{name: "what nobody can restore", tag: "linux!=a plan9!=b", tagSums: "ours", source: "linux=a", sourceSums: "ours", conflict: "the package for plan9_mips is damaged in the repository, and the source does not have it"},
 	{name: "is dropped by force", tag: "linux!=a plan9!=b", tagSums: "ours", source: "linux=a", sourceSums: "ours", force: true, status: publish.Replaced, send: "linux", release: "linux", sums: "ours", dropped: "plan9"},
-	{name: "restored with other bytes", tag: "linux!=a plan9!=b", tagSums: "theirs", source: "linux=a", beside: "plan9=c", sourceSums: "theirs:linux,plan9", conflict: "plan9_mips has zip"},
+	{name: "restored with other bytes", tag: "linux!=a plan9!=b", tagSums: "theirs", source: "linux=a", extra: "plan9=c", sourceSums: "theirs:linux,plan9", conflict: "plan9_mips has zip"},
 
 	// conflict: the content or the provider differs. With force, the release is
 	// replaced.
 	{name: "another zip", tag: "linux=a", tagSums: "theirs", source: "linux=c", sourceSums: "theirs", conflict: "linux_amd64 has zip"},
 	{name: "another zip, by force", tag: "linux=a", tagSums: "theirs", source: "linux=c", sourceSums: "theirs", force: true, status: publish.Replaced, send: "linux", release: "linux", sums: "theirs"},
-	{name: "another zip beside an equal one, by force", tag: "linux=a plan9=b", tagSums: "theirs", source: "linux=c plan9=b", sourceSums: "theirs", force: true, status: publish.Replaced, send: "linux", release: "linux plan9", sums: "theirs"},
+	{name: "another zip with an equal one, by force", tag: "linux=a plan9=b", tagSums: "theirs", source: "linux=c plan9=b", sourceSums: "theirs", force: true, status: publish.Replaced, send: "linux", release: "linux plan9", sums: "theirs"},
 	{name: "a manifest of another format", tag: "linux~=a", source: "linux=a", conflict: "linux_amd64: not a provider artifact"},
 	{name: "a package of another name", tag: "linux@=a", source: "linux=a", conflict: `linux_amd64: "terraform-provider-other_1.2.3_linux_amd64.zip" is the name of other 1.2.3`},
 	{name: "a package of another name, by force", tag: "linux@=a", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
@@ -109,8 +109,8 @@ var planManual = []planCase{
 	{name: "something else", tag: "[other format]", source: "linux=a", conflict: "tag 1.2.3 does not contain a provider"},
 	{name: "something else, by force", tag: "[other format]", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
 
-	// Shortcuts: if the existing content is known to be complete, the source's release
-	// is not read.
+	// Shortcuts: if the existing content is known to be complete, Release does not read
+	// the source's release.
 	{name: "listed", around: "listed", tag: "[none]", source: "linux=a", status: publish.Unchanged},
 	{name: "whole", around: "published", tag: "linux=a", source: "linux=a", status: publish.Unchanged},
 	{name: "not looked at closely", around: "published", tag: "linux?=a", source: "linux=a", status: publish.Repaired, send: "linux", release: "linux"},
@@ -277,7 +277,7 @@ func (c planCase) documents(t *testing.T, kind string, packages []provider.Packa
 		return nil
 	}
 	listed := map[string]digest.Digest{}
-	all, _ := c.packages(t, c.tag+" "+c.beside+" "+c.source)
+	all, _ := c.packages(t, c.tag+" "+c.extra+" "+c.source)
 	for _, p := range slices.Concat(all, packages) {
 		if !narrowed || slices.Contains(strings.Split(only, ","), p.Platform.OS) {
 			listed[p.Filename] = p.Digest
@@ -362,11 +362,11 @@ func (c planCase) held(t *testing.T) publish.FactsForTest {
 		switch {
 		case f.IsIntact() && marks[p.Platform] != "@" && (at < 0 || wanted[at].Digest == p.Digest):
 			h.Kept.Packages = append(h.Kept.Packages, p)
-		case at < 0 && !strings.Contains(c.beside, p.Platform.OS):
+		case at < 0 && !strings.Contains(c.extra, p.Platform.OS):
 			h.Lost = append(h.Lost, p.Platform)
 		}
 	}
-	h.Restored, _ = c.packages(t, c.beside)
+	h.Restored, _ = c.packages(t, c.extra)
 	h.Kept.Documents = c.documents(t, c.tagSums, packages)
 	return h
 }

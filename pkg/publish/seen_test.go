@@ -22,7 +22,7 @@ func TestPublisherRemembers(t *testing.T) {
 	to := w.registry(t, registrytest.Options{})
 	w.shared = &publish.Publisher{}
 	w.publish(t, to, publish.Created, publish.Options{})
-	// The first run also checks the config, the sums, the signature, and the keys,
+	// The first run also checks the config, the checksums, the signature, and the keys,
 	// which were missing before.
 	for _, want := range []int{len(all) + 4, len(all)} {
 		before := to.registry.Requests()[registrytest.BlobHead]

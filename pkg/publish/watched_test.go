@@ -86,7 +86,7 @@ func (b *barrier) fault(w http.ResponseWriter, r *http.Request, honest http.Hand
 	}
 }
 
-// statted calls before in Stat.
+// statted is a repository that calls before in Stat.
 type statted struct {
 	repository.Repository
 	before func(d digest.Digest)

@@ -261,7 +261,7 @@ func ExampleMany() {
 		Options: pull.Options{Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}}},
 		OnComplete: func(p pull.Pulled) {
 			if errors.Is(p.Err, provider.ErrVersionNotFound) {
-				fmt.Println(p.Requirement, "is not there")
+				fmt.Println(p.Requirement, "is missing")
 				return
 			}
 			fmt.Println(p.Version, len(p.Packages), p.Err)
@@ -270,7 +270,7 @@ func ExampleMany() {
 	fmt.Println(err)
 	// Output:
 	// 1.2.3 1 <nil>
-	// registry.opentofu.org/acme/rocket@> 2 is not there
+	// registry.opentofu.org/acme/rocket@> 2 is missing
 	// 1.3.0 1 <nil>
 	// <nil>
 }

@@ -135,12 +135,12 @@ func ExampleConflictError() {
 		case errors.As(err, &conflict):
 			fmt.Println(tag, "holds something else")
 		case errors.Is(err, repository.ErrNotFound), errors.Is(err, repository.ErrNoRepository):
-			fmt.Println(tag, "is not there")
+			fmt.Println(tag, "is missing")
 		case errors.Is(err, provider.ErrDenied):
 			fmt.Println("log in first:", err)
 		}
 	}
 	// Output:
 	// 1.0.0 holds something else
-	// 2.0.0 is not there
+	// 2.0.0 is missing
 }

@@ -36,7 +36,7 @@ func Example() {
 	d := digest.FromString(zip)
 	for range 2 {
 		blob, ok := s.Blob(ctx, d)
-		fmt.Println("it is there:", ok)
+		fmt.Println("found:", ok)
 		if ok {
 			fmt.Println("bytes:", blob.Size())
 			_ = blob.Close()
@@ -47,8 +47,8 @@ func Example() {
 		fmt.Println(err, body.Close())
 	}
 	// Output:
-	// it is there: false
+	// found: false
 	// <nil> <nil>
-	// it is there: true
+	// found: true
 	// bytes: 35
 }

@@ -182,7 +182,7 @@ func ExampleMerge() {
 
 	_, err = cliconfig.Merge("tofurc", []byte("provider_installation {\n  direct {}\n}\n"), t, nil)
 	if byHand, ok := errors.AsType[*cliconfig.MergeError](err); ok {
-		fmt.Println(byHand.Position, "is to be changed by hand")
+		fmt.Println(byHand.Position, "must be changed manually")
 	}
 	// Output:
 	// # mine
@@ -197,5 +197,5 @@ func ExampleMerge() {
 	//     exclude = ["registry.opentofu.org/*/*"]
 	//   }
 	// }
-	// tofurc:1:1 is to be changed by hand
+	// tofurc:1:1 must be changed manually
 }

@@ -154,7 +154,7 @@ func (g *GPG) Revoked(ctx context.Context, other *GPG, fingerprint string) ([]by
 
 func (g *GPG) revocation(fingerprint string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(g.home, "openpgp-revocs.d", fingerprint+".rev"))
-	// gpg puts a colon before the armor to prevent an accidental import.
+	// gpg adds a colon before the armor to prevent an accidental import.
 	return bytes.Replace(text, []byte(":-----BEGIN"), []byte("-----BEGIN"), 1), err
 }
 
