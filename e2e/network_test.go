@@ -81,8 +81,8 @@ func TestNetworkMirror(t *testing.T) {
 			tofuMirrors(t, config, ours, here)
 			installsFromNetwork(t, ours, fixture.TimeVersion)
 			said, code := exits(t, "pull", "hashicorp/time@"+newerVersion, "--from", layout, "--dir", ours, "--layout", "network")
-			if code != 4 || !strings.Contains(said, newerVersion+".json has another hash for "+here) {
-				t.Errorf("pull ends with %d beside what tofu wrote:\n%s", code, said)
+			if code != 4 || !strings.Contains(said, newerVersion+".json has a different hash for "+here) {
+				t.Errorf("pull exits with %d for the mirror of tofu:\n%s", code, said)
 			}
 			if err := os.Remove(filepath.Join(ours, timeDirectory, newerVersion+".json")); err != nil {
 				t.Fatal(err)

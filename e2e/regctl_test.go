@@ -34,8 +34,8 @@ func TestPullHandmadeArtifact(t *testing.T) {
 
 	dir := filepath.Join(t.TempDir(), "out")
 	text := run(t, programs.tofuOCI, "pull", "hashicorp/time@"+fixture.TimeVersion, "--from", host+"/by-hand/{type}", "--dir", dir, "--ca-file", world.caFile)
-	if !strings.Contains(text, "no sums") {
-		t.Errorf("pull does not say that there are no sums:\n%s", text)
+	if !strings.Contains(text, "no checksum") {
+		t.Errorf("pull does not report the missing checksums:\n%s", text)
 	}
 	want, err := os.ReadFile(zip)
 	if err != nil {

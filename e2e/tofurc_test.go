@@ -86,9 +86,9 @@ var purposes = []struct {
 }{
 	{regexp.MustCompile(`invalid JSON syntax`), true, "OpenTofu reads malformed JSON as far as it gets, and leaves out the rest"},
 	{regexp.MustCompile(`a list must not contain lists, null, true, or false`), true, "OpenTofu leaves true and false out of lists, and what follows a list within a list"},
-	{regexp.MustCompile(`json-objects|there is no installation method|must be (a text in quotes|true or false|a whole number|a list of texts: )`), true, "OpenTofu merges objects into their parents, and then reads an empty block"},
+	{regexp.MustCompile(`json-objects|unknown installation method|must be (a string|true or false|an integer|a list of strings)`), true, "OpenTofu merges objects into their parents, and then reads an empty block"},
 	{regexp.MustCompile(`are the same host`), false, "OpenTofu takes one of the two host blocks by chance"},
-	{regexp.MustCompile(`"[^"]*[*_][^invalid registry host "]*"`), false, "no registry can have the name that the template gives"},
+	{regexp.MustCompile(`invalid registry host "[^"]*[*_][^"]*"`), false, "no registry can have the name that the template gives"},
 }
 
 func onPurpose(config string, ours, theirs verdict) string {

@@ -163,8 +163,7 @@ func run(ctx context.Context, step recording.Step) (recording.Scene, error) {
 	var printed bytes.Buffer
 	cmd := exec.CommandContext(ctx, binary, strings.Fields(step.Command)...)
 	cmd.Env = append(os.Environ(), configuration)
-	out := io.MultiWriter(os.Stdout, &printed)
-	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(os.Stdout, &printed), os.Stderr
 	if err := cmd.Run(); err != nil {
 		return recording.Scene{}, fmt.Errorf("tofu-oci %s: %w", step.Command, err)
 	}

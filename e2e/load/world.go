@@ -36,7 +36,7 @@ type world struct {
 	path string
 	// nginxURL is the URL of the archive on nginx.
 	nginxURL string
-	stops  []func()
+	stops    []func()
 }
 
 func newWorld(ctx context.Context, disk string) (w *world, err error) {
