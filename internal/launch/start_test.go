@@ -133,7 +133,7 @@ func TestStartRefuses(t *testing.T) {
 				t.Errorf("error %q has control characters", err)
 			}
 			if report != (launch.Report{}) {
-				t.Errorf("report %v beside an error", report)
+				t.Errorf("report %v with an error", report)
 			}
 		})
 	}
