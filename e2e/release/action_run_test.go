@@ -267,7 +267,7 @@ func TestActionLockCheck(t *testing.T) {
 	if u.code != 5 || u.outputs["exit-code"] != "5" || u.outputs["sarif-file"] != "" || strings.Count(u.log, "::error file=live/.terraform.lock.hcl,line=1,title=lock-hash-missing::") != 2 {
 		t.Fatal(u)
 	}
-	if !strings.HasPrefix(u.summary, "### tofu-oci lock --check-level: 1 provider in 1 lock file, for ") {
+	if !strings.HasPrefix(u.summary, "### tofu-oci lock --check: 1 provider in 1 lock file, for ") {
 		t.Errorf("the summary: %s", u.summary)
 	}
 	with["output"] = "sarif"
@@ -301,7 +301,7 @@ func TestActionInputs(t *testing.T) {
 		runner *runner
 		want   string
 	}{
-		"no program":           {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget"}, runner: empty, want: "::error::tofu-oci is not in PATH: put a step with the action tofu-oci/tofu-oci/action/setup"},
+		"no program":           {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget"}, runner: empty, want: "::error::tofu-oci is not in PATH: add a step with the action tofu-oci/tofu-oci/action/setup"},
 		"no program to check":  {action: "lock-check", runner: empty, want: "::error::tofu-oci is not in PATH"},
 		"no target":            {action: "mirror", with: map[string]string{"to": "", "providers": "acme/widget"}, want: "::error::missing input to"},
 		"no provider":          {action: "publish", with: map[string]string{"to": layout, "provider": ""}, want: "::error::missing input provider"},
@@ -312,8 +312,8 @@ func TestActionInputs(t *testing.T) {
 		"two targets":          {action: "mirror", with: map[string]string{"to": layout + "\n--force", "providers": "acme/widget"}, want: "::error::invalid input to: want a single line"},
 		"a script as platform": {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "platforms": "';touch here;'"}, want: "touch here"},
 		"neither on nor off":   {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "all": "yes\n::error::x"}, want: "::error::invalid input all: want true or false, got yes%0A::error::x"},
-		"words as flags":       {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "flags": "acme/none"}, want: "one flag a line"},
-		"end of flags":         {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "flags": "--"}, want: "one flag a line"},
+		"words as flags":       {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "flags": "acme/none"}, want: "one flag per line"},
+		"end of flags":         {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "flags": "--"}, want: "one flag per line"},
 		"the output":           {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "flags": "--output=text"}, want: "must not contain --output"},
 		"two flags in a line":  {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "flags": "--check-level tags"}, want: "--check-level tags"},
 		"another form":         {action: "lock-check", with: map[string]string{"output": "json"}, want: "::error::invalid input output: want github or sarif, got json"},

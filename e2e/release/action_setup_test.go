@@ -72,7 +72,7 @@ func TestActionSetup(t *testing.T) {
 		if diff := cmp.Diff(want, u.outputs); diff != "" || u.code != 0 || u.path != dir+"\n" {
 			t.Fatalf("-want +got\n%s%v", diff, u)
 		}
-		if !strings.Contains(u.summary, "tofu-oci 1.2.3 for linux_amd64, its attestation is verified") {
+		if !strings.Contains(u.summary, "tofu-oci 1.2.3 for linux_amd64, verified by its attestation") {
 			t.Errorf("the summary: %s", u.summary)
 		}
 		output(t, exec.CommandContext(t.Context(), u.outputs["path"], "--version"))

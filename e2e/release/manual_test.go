@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +39,9 @@ func TestManual(t *testing.T) {
 	}
 }
 
+// flagGroup matches the heading of a group of flags in the help.
+var flagGroup = regexp.MustCompile(`\n\n[A-Z][a-z]+:\n`)
+
 // TestExamplesInTheManual checks that examples copied from a rendered page are
 // identical to those in the help, including hyphens, quotes, and backslashes.
 func TestExamplesInTheManual(t *testing.T) {
@@ -51,8 +55,7 @@ func TestExamplesInTheManual(t *testing.T) {
 			shown[i] = strings.TrimSpace(shown[i])
 		}
 		_, examples, _ := strings.Cut(help, "\nExamples:\n")
-		examples, _, _ = strings.Cut(examples, "\n\nReads:")
-		examples, _, _ = strings.Cut(examples, "\n\nFlags:")
+		examples = flagGroup.Split(examples, 2)[0]
 		lines := 0
 		for line := range strings.Lines(examples) {
 			if line = strings.TrimSpace(line); line != "" {
