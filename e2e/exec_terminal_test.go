@@ -46,7 +46,7 @@ func TestCtrlCReachesTofuOnce(t *testing.T) {
 	}
 }
 
-// openTerminal opens a pseudoterminal. Bytes written to keys are typed in it, and its
+// openTerminal opens a pseudoterminal. Bytes written to keys are input to the terminal, and its
 // output can be read from keys.
 func openTerminal(t *testing.T) (keys, screen *os.File) {
 	t.Helper()

@@ -68,16 +68,17 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Name:  "tofu-oci",
 		Usage: "mirror OpenTofu providers to OCI registries, and install and verify them",
 		Description: strings.TrimSpace(`
-It also publishes your own providers and serves them to clients without OCI support.
+tofu-oci also publishes your own providers and serves providers to clients without OCI
+support.
 
 A PROVIDER is [HOST/]NAMESPACE/TYPE[@CONSTRAINT], such as hashicorp/aws,
 hashicorp/aws@5.64.0, or 'hashicorp/aws@~> 5.0, != 5.10.0'. The default host is
-registry.opentofu.org. It selects the newest release that meets the constraint.
+registry.opentofu.org. The newest release that meets the constraint is selected.
 Pre-releases must be specified exactly: hashicorp/aws@6.0.0-beta1.
 
 A REPO is a template that maps a provider to an OCI repository, such as
 ghcr.io/acme/providers/{namespace}/{type}, or oci-layout:DIR/{namespace}/{type} for an
-OCI image layout on disk. It can contain {hostname}, {namespace}, and {type}.
+OCI image layout on disk. A template can contain {hostname}, {namespace}, and {type}.
 
 Flags can appear anywhere on the command line. Unless its description says
 "(repeatable)", a flag can be given only once. The environment variable TOFU_OCI_FLAG

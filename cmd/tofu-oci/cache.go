@@ -78,7 +78,7 @@ func openStore(dir string, o store.Options) (*store.Store, error) {
 func cacheCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "cache",
-		Usage:     "show the contents of a cache, or remove old files",
+		Usage:     "show or clean up the local cache of packages",
 		ArgsUsage: "info | prune [FLAG...]",
 		Description: strings.TrimSpace(`
 A cache is a directory of downloaded and unpacked packages that commands and processes can
@@ -127,7 +127,7 @@ Examples:
    tofu-oci cache prune --cache /ci/cache --max-size 5GB --dry-run`),
 		Flags: slices.Concat([]cli.Flag{
 			cacheFlag("the cache in `DIR` (default: the cache of exec)"),
-			&cli.StringFlag{Name: "max-size", Category: commandline.GroupSelection, Usage: "remove the least recently used packages until the rest is at most `SIZE`, such as 500MB or 1.5GiB"},
+			&cli.StringFlag{Name: "max-size", Category: commandline.GroupSelection, Usage: "remove the least recently used packages until the cache is no larger than `SIZE`, such as 500MB or 1.5GiB"},
 			&cli.StringFlag{Name: "max-age", Category: commandline.GroupSelection, Usage: "remove packages not used for `DURATION`, such as 36h or 30d"},
 			dryRunFlag("remove nothing, and print what would be removed"),
 		}, outputFlags()),

@@ -24,7 +24,7 @@ const lockName = "lock"
 func lockCommand() *cli.Command {
 	return &cli.Command{
 		Name:      lockName,
-		Usage:     "write lock files with the hashes of all platforms, or check lock files",
+		Usage:     "write or check dependency lock files with the hashes of all platforms",
 		ArgsUsage: "[PROVIDER...] [--module-dir DIRECTORY]... [FLAG...]",
 		Description: strings.TrimSpace(`
 Locks the providers that a configuration requires, or the given PROVIDERs, without

@@ -20,7 +20,7 @@ import (
 func promoteCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "promote",
-		Usage:     "release pending versions that mirror --stage pushed",
+		Usage:     "make versions that mirror --stage pushed available to OpenTofu",
 		ArgsUsage: "PROVIDER... [--to REPO] [FLAG...]",
 		Description: strings.TrimSpace(`
 Verifies the signature again and moves the tag; digests don't change, and no data is

@@ -80,7 +80,7 @@ func listenFlags() []cli.Flag {
 		&cli.StringFlag{Name: "tls-key", Category: commandline.GroupServer, Usage: "`FILE`: private key (PEM)"},
 		&cli.BoolFlag{Name: "insecure-http", Category: commandline.GroupServer, Usage: "allow HTTP on non-loopback addresses"},
 		&cli.StringFlag{Name: "base-url", Category: commandline.GroupServer, Usage: "public `URL` of the server"},
-		&cli.StringSliceFlag{Name: "trusted-proxy", Category: commandline.GroupServer, Usage: "`NETWORK`: trust X-Forwarded headers (repeatable)"},
+		&cli.StringSliceFlag{Name: "trusted-proxy", Category: commandline.GroupServer, Usage: "trust X-Forwarded headers from `NETWORK` (repeatable)"},
 		&cli.IntFlag{Name: "max-connections", Category: commandline.GroupServer, Value: serve.DefaultMaxConnections, Usage: "`N`: maximum number of connections"},
 		&cli.IntFlag{Name: "max-connections-per-address", Category: commandline.GroupServer, Usage: "`N`: limit per client (default: 3/4 of the maximum)"},
 		metricsFlag(),

@@ -19,7 +19,7 @@ import (
 func tofurcCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "tofurc",
-		Usage:     "print the CLI configuration that makes OpenTofu install from a repository",
+		Usage:     "print, write, or validate OpenTofu's CLI configuration for a repository",
 		ArgsUsage: "REPO [PATTERN...] [--write FILE] | --validate FILE",
 		Description: strings.TrimSpace(`
 The provider_installation block belongs in ~/.tofurc or in the file of TF_CLI_CONFIG_FILE.

@@ -76,7 +76,7 @@ func checkTag(tag string, tagged map[string]bool, newest provider.Version, wante
 		}
 		return f, true
 	case perPlatform.MatchString(tag):
-		return finding.New(finding.Warning, "tag-per-platform", fmt.Sprintf("OpenTofu treats the tag %s as a separate version, a pre-release.", tag),
+		return finding.New(finding.Warning, "tag-per-platform", fmt.Sprintf("OpenTofu treats the tag %s as a separate pre-release version.", tag),
 			finding.Remedy{Hint: "delete the tag " + tag + "; the platforms of a version are in the index under its tag"}), true
 	}
 	return finding.Finding{}, false

@@ -85,13 +85,13 @@ func handshakeProblem(line string) *Error {
 	case len(parts) == 1 || strings.Trim(parts[0], "0123456789") != "":
 		return fail(Message, "it printed a message in place of the handshake: %q", said)
 	case parts[0] != "1":
-		return fail(OtherProtocol, "it speaks version %s of the handshake, OpenTofu version 1: %q", short(parts[0]), said)
+		return fail(OtherProtocol, "it uses version %s of the handshake, but OpenTofu supports only version 1: %q", short(parts[0]), said)
 	case len(parts) < 4:
 		return fail(Handshake, "it printed half the line of a handshake: %q", said)
 	case parts[1] != "5" && parts[1] != "6":
-		return fail(OtherProtocol, "it speaks protocol %q, OpenTofu 5 and 6: %q", short(parts[1]), said)
+		return fail(OtherProtocol, "it uses protocol %q, but OpenTofu supports only 5 and 6: %q", short(parts[1]), said)
 	case len(parts) == 4 || parts[4] != "grpc":
-		return fail(OtherProtocol, "it does not speak gRPC, OpenTofu nothing else: %q", said)
+		return fail(OtherProtocol, "it does not use gRPC, the only protocol that OpenTofu supports: %q", said)
 	}
 	return nil
 }

@@ -161,7 +161,7 @@ func (p *process) problem(err, cause error, o Options) error {
 	case line == "" && !whole:
 		return fail(Handshake, "it closed its output without a handshake")
 	case len(line) == maxLine:
-		return fail(Flooded, "it printed more than %d bytes without the end of a line: %q", maxLine-1, short(line))
+		return fail(Flooded, "it printed more than %d bytes without a newline: %q", maxLine-1, short(line))
 	}
 	if problem := handshakeProblem(line); problem != nil {
 		return problem

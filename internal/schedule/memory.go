@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// MaxShared is the number of bytes of documents that an item of [Each] can hold while other
-// items hold theirs. A release has a few kilobytes. Only hostile servers send more.
+// MaxShared is the maximum number of bytes of documents that each item of [Each] can hold
+// concurrently with other items. A release has a few kilobytes. Only hostile servers send more.
 const MaxShared = 1 << 20
 
 // ReserveMemory reserves memory for documents that the item of ctx is about to hold. If the

@@ -23,7 +23,7 @@ type ResumedBody struct {
 	At, End int64
 	// Current is the current response body. If nil, it is requested.
 	Current io.ReadCloser
-	// Open requests the bytes from position at, once. If nil, interrupted responses are
+	// Open makes a single request for the bytes starting at offset at. If nil, interrupted responses are
 	// not resumed.
 	Open func(at int64) (io.ReadCloser, error)
 	// Pause waits after the given number of failures.

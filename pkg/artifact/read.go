@@ -113,7 +113,7 @@ func (x Index) Published() time.Time {
 	return provider.CleanDate(t)
 }
 
-// document has those fields of indexes and manifests that distinguish them.
+// document has the fields that distinguish indexes from manifests.
 type document struct {
 	MediaType    string               `json:"mediaType"`
 	ArtifactType string               `json:"artifactType"`

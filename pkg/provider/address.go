@@ -18,8 +18,8 @@ const DefaultHost = svchost.Hostname("registry.opentofu.org")
 // so addresses of the same provider are equal by ==. Create addresses with
 // [ParseAddress]. The zero value is not a valid address.
 type Address struct {
-	// Host is the host name of the origin registry in the form for comparison: Punycode
-	// and lower case, followed by ":port" if the address has a port.
+	// Host is the normalized host name of the origin registry: Punycode in lower case,
+	// followed by ":port" if the address has a port.
 	Host svchost.Hostname
 	// Namespace and Type are lower-case DNS labels. They can contain letters beyond
 	// ASCII.

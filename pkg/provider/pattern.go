@@ -56,7 +56,7 @@ func ParsePattern(s string) (Pattern, error) {
 	}
 	if p.host == wildcard && (p.namespace != wildcard || p.typ != wildcard) ||
 		p.namespace == wildcard && p.typ != wildcard {
-		return fail(0, "after a *, every further part must be a * too")
+		return fail(0, "every part after a * must also be *")
 	}
 	return p, nil
 }

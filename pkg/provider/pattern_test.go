@@ -64,9 +64,9 @@ func TestParsePatternRefuses(t *testing.T) {
 	}{
 		{"one part", "*", 0, "must be NAMESPACE/TYPE or HOST/NAMESPACE/TYPE"},
 		{"four parts", "*/*/*/*", 0, "must be NAMESPACE/TYPE or HOST/NAMESPACE/TYPE"},
-		{"a namespace after any host", "*/hashicorp/*", 0, "after a *, every further part must be a * too"},
-		{"a type after any host", "*/*/aws", 0, "after a *, every further part must be a * too"},
-		{"a type after any namespace", "*/aws", 0, "after a *, every further part must be a * too"},
+		{"a namespace after any host", "*/hashicorp/*", 0, "every part after a * must also be *"},
+		{"a type after any host", "*/*/aws", 0, "every part after a * must also be *"},
+		{"a type after any namespace", "*/aws", 0, "every part after a * must also be *"},
 		{"a * in a name", "hashi*/aws", 0, "the namespace is not valid"},
 		{"a * in a host", "*.example.com/*/*", 0, "the host must be * or a host name"},
 		{"an empty host", "/*/*", 0, "the host must be * or a host name"},

@@ -162,7 +162,7 @@ func (p Plan) restoring(f facts) Plan {
 	return p.keeping(f)
 }
 
-// keeping returns the plan for the stored tag.
+// keeping returns a copy of the plan that keeps the stored tag.
 func (p Plan) keeping(f facts) Plan {
 	p.Tag, p.From = f.stored.Tag, f.stored.Digest
 	return p

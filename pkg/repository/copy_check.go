@@ -172,7 +172,7 @@ func isRefusal(err error) bool {
 func (c *copier) checkSourceUnchanged(ctx context.Context, release Inspection) error {
 	now, err := Inspect(ctx, c.from, release.Tag, DepthIndex)
 	if err == nil && now.Digest != release.Digest {
-		err = fmt.Errorf("%s:%s was moved during the copy, from %s to %s: %w", c.from, release.Tag, release.Digest, cmp.Or(now.Digest, "nothing"), ErrTagMoved)
+		err = fmt.Errorf("during the copy, the tag %s:%s moved from %s to %s: %w", c.from, release.Tag, release.Digest, cmp.Or(now.Digest, "nothing"), ErrTagMoved)
 	}
 	return err
 }

@@ -84,7 +84,7 @@ func TestCopyOfAMovedTag(t *testing.T) {
 				honest(w, r)
 			}, -1)
 			_, err := from.copyTo(t, to, repository.CopyOptions{})
-			want := fmt.Sprintf("%s:%s was moved during the copy, from %s to %s", from.open(t), tag, was.Digest, now.Digest)
+			want := fmt.Sprintf("during the copy, the tag %s:%s moved from %s to %s", from.open(t), tag, was.Digest, now.Digest)
 			if !errors.Is(err, repository.ErrTagMoved) || !strings.Contains(err.Error(), want) {
 				t.Fatalf("got %v", err)
 			}

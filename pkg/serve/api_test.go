@@ -63,7 +63,7 @@ func TestAPIProviders(t *testing.T) {
 	}
 }
 
-// named returns a list of providers, as in a file.
+// named returns n provider addresses, like those read from a file of providers.
 func named(t *testing.T, n int) []provider.Address {
 	t.Helper()
 	var all []provider.Address

@@ -17,7 +17,7 @@ type Events struct {
 	// OnLookup is called for each cache lookup. what is "tags", "index", "manifest",
 	// "evidence", "versions", "archive" (if archives are cached) or, for the API,
 	// "catalog", "owner", "summary", "blobs", "report", "pending", or "components". hit
-	// reports that no request was necessary.
+	// reports whether the value was cached.
 	OnLookup func(what string, hit bool)
 	// OnFailure is called for each failed request to a repository. kind is one of nine
 	// labels. Clients might have received stale data instead.

@@ -50,7 +50,7 @@ func (c *clock) Forward(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// world is a server over a repository with releases of acme/rocket.
+// world is a server backed by a repository with releases of acme/rocket.
 type world struct {
 	// template is the template for all providers, and repo is the repository of
 	// acme/rocket.

@@ -94,7 +94,7 @@ func (s *Store) pruneRecords() {
 // errInUse is returned if an entry can't be removed now.
 var errInUse = errors.New("the entry is in use")
 
-// prune removes an entry if it was not used since it was listed.
+// prune removes an entry if it has not been used since it was listed.
 func (s *Store) prune(e Entry, dryRun bool) error {
 	if e.Kind == kindZip {
 		lock := s.zipsLock()

@@ -117,7 +117,7 @@ func readAction(a *hcl.Attribute, into *action) error {
 		return err
 	}
 	if *into = action(text); !slices.Contains([]action{accept, warn, refuse}, *into) {
-		return stricthcl.Wrong(a.Expr.Range(), "%s must be accept, warn or refuse", a.Name)
+		return stricthcl.Wrong(a.Expr.Range(), "%s must be accept, warn, or refuse", a.Name)
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func TestParseRulesRefuses(t *testing.T) {
 		"no list":               {block("  fingerprints = \"" + fingerprint + "\""), "f:2:18: fingerprints must be a list"},
 		"empty list":            {block("  fingerprints = []"), "f:2:18: fingerprints must be a list"},
 		"computed list":         {block("  fingerprints = [for x in [\"" + fingerprint + "\"]: x]"), "f:2:18: fingerprints must be a list"},
-		"bad action":            {block("  unsigned = \"allow\""), "f:2:14: unsigned must be accept, warn or refuse"},
+		"bad action":            {block("  unsigned = \"allow\""), "f:2:14: unsigned must be accept, warn, or refuse"},
 		"action, a number":      {block("  unsigned = 1"), "f:2:14: unsigned must be a string"},
 		"action, a variable":    {block("  unsigned = warn"), "f:2:14: unsigned must be a string"},
 		"bad version":           {block("  signed_since = \"v1\""), "f:2:18: invalid version \"v1\""},

@@ -102,8 +102,8 @@ func (s Signer) Sign(document []byte) ([]byte, error) {
 	return signature.Bytes(), nil
 }
 
-// Signed reports whether this key made a signature of a document, so that the signature can
-// be replaced if the document changes.
+// Signed reports whether signature is a single valid signature of the document by this key.
+// Such a signature can be replaced if the document changes.
 func (s Signer) Signed(document, signature []byte) bool {
 	packets, err := splitSignatures(signature)
 	if err != nil || len(packets) != 1 {

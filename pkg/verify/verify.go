@@ -36,9 +36,9 @@ type Options struct {
 	Latest int
 	// Deep reads every blob. It detects silent corruption and wrong h1 annotations.
 	Deep bool
-	// Verify verifies the signature of a release, like the methods of trust.Policy. A
-	// refused release is an error, and a verdict with a warning is a warning. If nil,
-	// signatures are not verified.
+	// Verify verifies the signature of a release, like the methods of trust.Policy. If
+	// it returns an error, the release has an error. If its verdict has a warning, the
+	// release has a warning. If nil, signatures are not verified.
 	Verify func(context.Context, provider.Release) (provider.Verdict, error)
 	// Launch starts the package for the current platform and returns a description of the
 	// problem if it doesn't work, without a final period. It is called for releases without

@@ -33,7 +33,7 @@ func MirrorBlock(t template.Template, patterns []provider.Pattern) (string, erro
 		}
 	}
 	if missing, _ := uncovered(t, patterns); len(missing) > 0 {
-		return "", fmt.Errorf("the template %s has no ${%s}, in which the patterns differ: use it, or write a block for each", t.Redacted(), missing[0])
+		return "", fmt.Errorf("the template %s does not contain ${%s}, but the patterns differ in that part: add it, or write a separate block for each pattern", t.Redacted(), missing[0])
 	}
 	if err := checkExample(t); err != nil {
 		return "", fmt.Errorf("OpenTofu would reject the template: %w", err)
