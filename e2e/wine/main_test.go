@@ -42,7 +42,7 @@ func runTests(m *testing.M) int {
 		defer func() { _ = os.RemoveAll(dir) }()
 		err = makeWorld(context.Background(), dir)
 	}
-	// The Wine server keeps files of the prefix open for a while.
+	// The Wine server keeps files in the prefix open for a while.
 	defer func() { _ = wine(context.Background(), "wineserver", "-k").Run() }()
 	if err == nil {
 		var stop func()

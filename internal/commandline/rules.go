@@ -29,7 +29,7 @@ type FlagRule struct {
 // Argument represents a command-line argument in a [FlagRule].
 const Argument = ""
 
-// Rules are the rules of all commands. Commands validate the values of their flags and
+// Rules lists the flag rules of all commands. Commands validate the values of their flags and
 // check for required flags themselves.
 var Rules = []FlagRule{
 	{Flags: []string{"all"}, Conflicts: []string{"latest"}, Strict: true},

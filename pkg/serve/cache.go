@@ -48,7 +48,7 @@ type freshness struct {
 	maxAge time.Duration
 	// staleIfError is the maximum age if a new request fails.
 	staleIfError time.Duration
-	// retryPause is the pause after a failed request without stale data. It applies if it
+	// retryPause is the pause after a request has failed and no stale data is available. It applies if it
 	// is longer than failureAge.
 	retryPause time.Duration
 	now        func() time.Time

@@ -42,7 +42,7 @@ func (l Login) Prefix() string {
 }
 
 // DefaultLogins is the oci_default_credentials block, which configures other sources of
-// credentials. The zero value has the defaults.
+// credentials. The zero value represents the defaults.
 type DefaultLogins struct {
 	// Position is the zero value without a block.
 	Position stricthcl.Position

@@ -32,7 +32,7 @@ import (
 type Options struct {
 	// Config is the CLI configuration. Only its Installation is used.
 	Config cliconfig.Config
-	// PluginDirs lists the directories to use without a provider_installation block. See
+	// PluginDirs lists the directories to use if there is no provider_installation block. See
 	// [cliconfig.Environment.PluginDirs].
 	PluginDirs []string
 	// Direct is the source of releases in origin registries. It is required if a method
