@@ -10,6 +10,7 @@ import (
 
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
 // KeysOf returns the keys of the keyring that made signatures of a document such as
@@ -73,6 +74,10 @@ func writePublic(w io.Writer, key *openpgp.Entity) error {
 		packets = append(packets, sub.Sig)
 	}
 	for _, p := range packets {
+		if signature, ok := p.(*packet.Signature); ok {
+			copied := *signature // because Serialize writes to the signature
+			p = &copied
+		}
 		if err := p.Serialize(w); err != nil {
 			return err
 		}

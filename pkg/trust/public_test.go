@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
@@ -74,6 +75,22 @@ func TestKeysOf(t *testing.T) {
 	if keys, err := (trust.Keyring{}).KeysOf(world.sums, world.signatures["rsa"]); keys != nil || err != nil {
 		t.Errorf("no keyring: %q, %v", keys, err)
 	}
+}
+
+// TestKeysOfConcurrently checks that a keyring is safe for concurrent use. The race detector
+// has to report the failure.
+func TestKeysOfConcurrently(t *testing.T) {
+	t.Parallel()
+	ring := ringOf(t, world.public["subkey"], world.public["revoked"])
+	var calls sync.WaitGroup
+	for range 4 {
+		calls.Go(func() {
+			if keys, err := ring.KeysOf(world.sums, world.signatures["subkey"], world.signatures["revoked"]); keys == nil || err != nil {
+				t.Errorf("KeysOf returned %d bytes, %v", len(keys), err)
+			}
+		})
+	}
+	calls.Wait()
 }
 
 // TestKeysOfAreComplete checks that the returned keys contain revocations and extended
