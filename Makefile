@@ -194,7 +194,7 @@ tools: $(E2E_TOOLS) $(PEERS) $(LOADER) $(RELEASERS) $(LINTER) $(DEADCODE) $(D2) 
 
 .PHONY: demo
 demo: ## run the demonstration, e2e/demo
-	@echo "make demo: first Go compiles tofu-oci, then a small program and a real provider. From cold caches that takes minutes, later seconds."
+	@echo "make demo: compiles tofu-oci, a small program, and a real provider. The first run takes minutes, later runs seconds."
 	@$(MAKE) --no-print-directory build
 	CGO_ENABLED=0 TOFU_OCI="$(BIN)/tofu-oci" $(GO) run -C e2e -trimpath ./demo
 

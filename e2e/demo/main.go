@@ -110,7 +110,7 @@ func build(ctx context.Context, platforms []provider.Platform) (map[provider.Pla
 	began := time.Now()
 	var builds sync.WaitGroup
 	for i, p := range platforms {
-		fmt.Printf("Waiting for: go build of hashicorp/time %s for %s, minutes the first time, seconds later …\n", fixture.TimeVersion, p)
+		fmt.Printf("Building hashicorp/time %s for %s (minutes the first time, then seconds) …\n", fixture.TimeVersion, p)
 		builds.Go(func() {
 			paths[i], errs[i] = fixture.BuildTime(ctx, module, filepath.Join(dir, "origin"), p)
 			fmt.Printf("… %s after %s.\n", p, time.Since(began).Round(100*time.Millisecond))

@@ -33,14 +33,14 @@ func Road(platforms ...provider.Platform) []Step {
 		wanted.WriteString(" --platform " + p.String())
 	}
 	return []Step{
-		{"Mirror the newest release, all platforms, into an OCI image layout", "mirror hashicorp/time --to " + layout + trust},
-		{"Again: nothing is downloaded or written", "mirror hashicorp/time --to " + layout + trust},
-		{"Which versions are there", "list hashicorp/time --from " + layout},
-		{"What the version holds", "list hashicorp/time@" + fixture.TimeVersion + " --from " + layout},
-		{"Pull this machine's zip, checked against the mirrored SHA256SUMS", "pull hashicorp/time --from " + layout + " --dir " + Dir + "/zip"},
-		{"A filesystem_mirror of zips for all platforms", "pull hashicorp/time --from " + layout + " --dir " + Dir + "/packed --layout packed" + wanted.String()},
-		{"A filesystem_mirror of directories", "pull hashicorp/time --from " + layout + " --dir " + Dir + "/unpacked --layout unpacked"},
-		{"What OpenTofu needs to install from a registry that was filled like this", "tofurc ghcr.io/acme/providers/{namespace}/{type}"},
+		{"Mirror the newest release for all platforms to an OCI image layout", "mirror hashicorp/time --to " + layout + trust},
+		{"Mirror it again: nothing is downloaded or written", "mirror hashicorp/time --to " + layout + trust},
+		{"List the mirrored versions", "list hashicorp/time --from " + layout},
+		{"List the contents of a version", "list hashicorp/time@" + fixture.TimeVersion + " --from " + layout},
+		{"Pull the zip for this platform, verified with the mirrored SHA256SUMS", "pull hashicorp/time --from " + layout + " --dir " + Dir + "/zip"},
+		{"Pull zips for all platforms as a filesystem_mirror", "pull hashicorp/time --from " + layout + " --dir " + Dir + "/packed --layout packed" + wanted.String()},
+		{"Pull unpacked packages as a filesystem_mirror", "pull hashicorp/time --from " + layout + " --dir " + Dir + "/unpacked --layout unpacked"},
+		{"Print the CLI configuration for installing from a registry", "tofurc ghcr.io/acme/providers/{namespace}/{type}"},
 	}
 }
 
