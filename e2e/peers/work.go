@@ -19,7 +19,7 @@ type work struct {
 	doers []doer
 	// rows are the rows of the table.
 	rows []row
-	// memoryOnly skips the measurement on a disk, if the file system makes no
+	// memoryOnly skips the measurement on a disk because the file system makes no
 	// difference.
 	memoryOnly bool
 	// another reports whether tofu-oci starts another program, whose memory is not
@@ -40,7 +40,7 @@ type doer struct {
 // task is a prepared command.
 type task struct {
 	command
-	// right checks the result, so that a fast failure is not measured.
+	// right checks the result so that a fast failure doesn't count as a success.
 	right func(ctx context.Context) error
 	// done, if not nil, cleans up.
 	done func()

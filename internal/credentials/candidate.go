@@ -23,8 +23,8 @@ type candidate struct {
 	skipped string
 	// differs is the reason OpenTofu reads different credentials from the source, or empty.
 	differs string
-	// stops reports that OpenTofu fails at this source if it has other credentials.
-	stops bool
+	// stops is the reason OpenTofu fails at this source if it has other credentials, or empty.
+	stops string
 }
 
 // candidates returns the sources for a repository, by precedence.
@@ -45,6 +45,9 @@ func (r *Resolver) candidates(repo repository) []*candidate {
 		}
 		if rule.AccessToken.IsEmpty() != rule.RefreshToken.IsEmpty() {
 			c.differs = "OpenTofu requires access_token and refresh_token together"
+		}
+		if rule.Username == "" && c.credential.IdentityToken.IsEmpty() && c.credential.RegistryToken.IsEmpty() && rule.Helper == "" {
+			c.credential, c.stops = Credential{}, "has neither a username nor an access token"
 		}
 		if !s.spells(rule.Prefix(), repo) {
 			c.skipped = "OpenTofu requires the same spelling of the registry as in the repository"
@@ -109,7 +112,7 @@ func (f file) candidates(repo repository) []*candidate {
 			c.err = f.entryError(key, e.problem)
 		}
 		if !s.spells(key, repo) {
-			c.skipped = cmp.Or(c.skipped, "OpenTofu does not match this key with the repository")
+			c.skipped = cmp.Or(c.skipped, "OpenTofu does not match this key to the repository")
 		}
 		if f.old {
 			c.skipped = cmp.Or(c.skipped, "OpenTofu does not support the format of .dockercfg")
@@ -123,7 +126,7 @@ func (f file) candidates(repo repository) []*candidate {
 		}
 		c := candidate{depth: 1, origin: Origin{Section: "credHelpers", Key: key, Helper: f.helpers[key]}}
 		if !s.spells(key, repo) {
-			c.skipped = "OpenTofu does not match this key with the registry"
+			c.skipped = "OpenTofu does not match this key to the registry"
 		}
 		add(c)
 	}

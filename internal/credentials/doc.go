@@ -12,9 +12,9 @@
 // oci_default_credentials, credsStore). Otherwise, the first ones are used: blocks precede
 // files, files have the order of [Resolver.Files], and within a file, auths precedes
 // credHelpers. This is OpenTofu's order
-// (https://opentofu.org/docs/cli/oci_registries/credentials). However, if a helper has no
-// credentials or an entry is empty, OpenTofu stops, but this package continues with the next
-// source.
+// (https://opentofu.org/docs/cli/oci_registries/credentials). However, if a helper, a
+// block, or an entry has no credentials, OpenTofu does not use the next source, but this package
+// does.
 //
 // # Keys
 //

@@ -17,8 +17,8 @@ type entry struct {
 	skipped string
 	// differs is the reason OpenTofu reads different credentials from the entry, or empty.
 	differs string
-	// stops reports that OpenTofu fails if the entry is for the repository.
-	stops bool
+	// stops is the reason OpenTofu fails if the entry is for the repository, or empty.
+	stops string
 	// strict reports that OpenTofu rejects the whole file because of this entry.
 	strict bool
 }
@@ -45,7 +45,7 @@ func parseEntry(data json.RawMessage) entry {
 		}
 		name, word, isPair := strings.Cut(string(decoded), ":")
 		if !isPair {
-			return entry{problem: `has an "auth" without a colon between username and password`, stops: true}
+			return entry{problem: `has an "auth" without a colon between username and password`, stops: `has an "auth" without a colon`}
 		}
 		// Like Docker, remove zero bytes around a password.
 		username, password = name, strings.Trim(word, "\x00")

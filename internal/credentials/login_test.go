@@ -52,6 +52,23 @@ func TestLoginReplacesAnAccessToken(t *testing.T) {
 	checkWhy(t, origin, "access_token and refresh_token together")
 }
 
+// TestEmptyBlock checks that an oci_credentials block without credentials means anonymous
+// access, like in OpenTofu, if there are no other credentials.
+func TestEmptyBlock(t *testing.T) {
+	t.Parallel()
+	for _, rule := range []cliconfig.Login{
+		{Registry: "ghcr.example"},
+		{Registry: "ghcr.example", Password: text.NewSecret(canary)}, // OpenTofu requires a user name
+	} {
+		w := newWorld(t)
+		w.config.Logins = []cliconfig.Login{rule}
+		login, origin, err := w.finder(t).Find(t.Context(), "ghcr.example/acme")
+		if err != nil || !login.IsAnonymous() || origin != (credentials.Origin{OpenTofu: true}) {
+			t.Errorf("got %s from %+v, %v; want anonymous access, like OpenTofu", describe(login), origin, err)
+		}
+	}
+}
+
 func TestNoLogin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -7,23 +7,23 @@ import (
 	"slices"
 )
 
-// stops returns the file that makes OpenTofu fail whatever credentials it would use, and the
-// reason. Both are empty if there is none.
-func (r *Resolver) stops(all []*candidate) (file, why string) {
+// stops returns the file or block that makes OpenTofu fail whatever credentials it would use,
+// and the reason. Both are empty if there is none.
+func (r *Resolver) stops(all []*candidate) (where, why string) {
 	// OpenTofu reads all files in the configuration before it looks for credentials.
 	if r.hasConfiguredFiles() {
 		if path := refused(r.files()); path != "" {
 			return path, "OpenTofu fails, because it rejects " + path
 		}
 	}
-	// An entry with an invalid auth is an error if there are other credentials, even more
-	// specific ones. Otherwise, it is ignored.
+	// A block without credentials or an entry with an invalid auth is an error if there are
+	// other credentials, even more specific ones. Otherwise, it is ignored.
 	if openTofuCandidate(all) == nil {
 		return "", ""
 	}
 	for _, c := range all {
-		if c.stops && c.skipped == "" {
-			return c.origin.File, fmt.Sprintf(`OpenTofu fails, because %s has an "auth" without a colon`, c.origin.where())
+		if c.stops != "" && c.skipped == "" {
+			return cmp.Or(c.origin.File, c.origin.Block), fmt.Sprintf("OpenTofu fails, because %s %s", c.origin.where(), c.stops)
 		}
 	}
 	return "", ""
@@ -58,7 +58,7 @@ func (r *Resolver) compare(ctx context.Context, repo repository, all []*candidat
 
 // openTofuCandidate returns the source that OpenTofu uses, even if it fails.
 func openTofuCandidate(all []*candidate) *candidate {
-	seen := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return c.skipped != "" || c.stops })
+	seen := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return c.skipped != "" || c.stops != "" })
 	if len(seen) == 0 {
 		return nil
 	}

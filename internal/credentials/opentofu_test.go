@@ -2,6 +2,7 @@ package credentials_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
@@ -71,6 +72,8 @@ func TestOpenTofuStopsAtAnEntry(t *testing.T) {
 		"in a later file":              {nil, auths("ghcr.example/acme", inFile), auths("ghcr.example", noColon), "{}", "OpenTofu fails"},
 		"beside a block":               {[]cliconfig.Login{rule}, "{}", auths("ghcr.example/acme", noColon), "{}", "OpenTofu fails"},
 		"beside a longer block":        {[]cliconfig.Login{whole}, auths("ghcr.example/acme", noColon), "{}", "{}", "OpenTofu fails"},
+		"beside an empty block":        {[]cliconfig.Login{{Registry: "ghcr.example", Path: "acme"}}, auths("ghcr.example", inFile), "{}", "{}", `OpenTofu fails, because oci_credentials "ghcr.example/acme" has neither`},
+		"beside a password alone":      {[]cliconfig.Login{{Registry: "ghcr.example", Password: text.NewSecret("other")}, rule}, "{}", "{}", "{}", `OpenTofu fails, because oci_credentials "ghcr.example" has neither`},
 		"for another repository":       {[]cliconfig.Login{rule}, auths("ghcr.example/other", noColon), auths("other.example", noColon), "{}", ""},
 		"spelled otherwise":            {[]cliconfig.Login{rule}, auths("https://ghcr.example", noColon), "{}", "{}", ""},
 		"in a file it does not read":   {[]cliconfig.Login{rule}, "{}", "{}", auths("ghcr.example", noColon), ""},
@@ -93,7 +96,7 @@ func TestOpenTofuStopsAtAnEntry(t *testing.T) {
 				t.Errorf("%s, %v", describe(login), err)
 			}
 			checkWhy(t, origin, test.why)
-			if (origin.Stops != "") != (test.why == "OpenTofu fails") {
+			if (origin.Stops != "") != strings.HasPrefix(test.why, "OpenTofu fails") {
 				t.Errorf("stops at %q, because %q", origin.Stops, origin.Why)
 			}
 		})

@@ -38,8 +38,8 @@ type Origin struct {
 	// without a final period, is the reason it doesn't.
 	OpenTofu bool
 	Why      string
-	// Stops is the file that makes OpenTofu fail before it uses any credentials, or empty. Why
-	// contains the reason.
+	// Stops is the file or block that makes OpenTofu fail before it uses any credentials, or
+	// empty. Why contains the reason.
 	Stops string
 }
 

@@ -22,7 +22,7 @@ type Prefix struct {
 	Path string
 }
 
-// version matches the version of an API at the end of a registry, which older clients require.
+// version matches the API version at the end of a registry, as older clients require it.
 var version = regexp.MustCompile(`/(v[12]/?)?$`)
 
 // ParsePrefix parses "host", "host:port", or "host/path". Like docker login, it also accepts
@@ -32,7 +32,7 @@ func ParsePrefix(s string) (Prefix, error) {
 	case text.RedactUserinfo(s) != s:
 		return Prefix{}, fmt.Errorf("registry %q must not contain credentials; use --username", text.RedactUserinfo(s))
 	case at >= 0:
-		return Prefix{}, fmt.Errorf("invalid registry %q: want a registry, or a path of repositories in it, such as %s", s, strings.TrimRight(s[:at], "/"))
+		return Prefix{}, fmt.Errorf("invalid registry %q: want a registry, optionally followed by a prefix of repository names, such as %s", s, strings.TrimRight(s[:at], "/"))
 	}
 	rest, isURL := strings.CutPrefix(s, "https://")
 	if host, isPlain := strings.CutPrefix(s, "http://"); isPlain {

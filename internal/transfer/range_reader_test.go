@@ -41,9 +41,11 @@ type store struct {
 	// it returns nil, the response is honest.
 	fault func(n int, r transfer.Range) (io.ReadCloser, error)
 
-	mu                                 sync.Mutex
-	asked, wholes, open, most, refused int
-	used                               int
+	mu sync.Mutex
+	// The numbers of requests for ranges and for the whole content, of open bodies now
+	// and at most, and of rejected requests.
+	ranged, wholes, open, most, refused int
+	used                                int
 }
 
 type counted struct {
@@ -53,8 +55,7 @@ type counted struct {
 
 func (c *counted) Close() error { c.close(); return nil }
 
-// body returns a body that ends with its context, like the body of a request, and is
-// counted.
+// body returns a counted body. Like a response body, it fails when ctx is canceled.
 func (s *store) body(ctx context.Context, r io.Reader) io.ReadCloser {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +68,7 @@ func (s *store) body(ctx context.Context, r io.Reader) io.ReadCloser {
 	})}
 }
 
-// slow needs a millisecond per MiB, and ends with its context.
+// slow takes a millisecond per MiB, and fails when its context is canceled.
 type slow struct {
 	ctx context.Context //nolint:containedctx // like the body of a request
 	r   io.Reader
@@ -87,8 +88,8 @@ func (s *store) ranges() transfer.RangeSource {
 		Size: int64(len(s.content)),
 		Open: func(ctx context.Context, r transfer.Range) (io.ReadCloser, error) {
 			s.mu.Lock()
-			s.asked++
-			n := s.asked
+			s.ranged++
+			n := s.ranged
 			s.used = max(s.used, s.windows.Used())
 			s.mu.Unlock()
 			if err := ctx.Err(); err != nil {
@@ -165,8 +166,8 @@ func TestReader(t *testing.T) {
 				t.Errorf("%d of %d bytes, %v", got, size, err)
 			}
 			// With a single reader, chunks have 4 MiB.
-			if want := (size + 4*mebibyte - 1) / (4 * mebibyte); s.asked != want || s.wholes != 0 {
-				t.Errorf("%d bytes: %d requests, not %d", size, s.asked, want)
+			if want := (size + 4*mebibyte - 1) / (4 * mebibyte); s.ranged != want || s.wholes != 0 {
+				t.Errorf("%d bytes: %d requests, not %d", size, s.ranged, want)
 			}
 			if s.most > transfer.Connections || size > limit && s.most < transfer.Connections {
 				t.Errorf("%d bytes: %d connections", size, s.most)
@@ -221,11 +222,11 @@ func TestFaults(t *testing.T) {
 	}
 	type fault = func(n int, r transfer.Range) (io.ReadCloser, error)
 	for name, test := range map[string]struct {
-		fault  fault
-		asked  int // maximum
-		wholes int
-		told   bool // whether OnRefused is called
-		want   error
+		fault   fault
+		ranged  int // maximum
+		wholes  int
+		refused bool // whether OnRefused is called
+		want    error
 	}{
 		"no ranges at all": {func(int, transfer.Range) (io.ReadCloser, error) { return nil, unlike }, 1, 1, true, nil},
 		"no ranges later": {func(n int, _ transfer.Range) (io.ReadCloser, error) {
@@ -284,8 +285,8 @@ func TestFaults(t *testing.T) {
 				if !errors.Is(err, test.want) || err == nil && got != size {
 					t.Errorf("%d of %d bytes, %v", got, size, err)
 				}
-				if s.asked > test.asked || s.wholes != test.wholes || (s.refused > 0) != test.told {
-					t.Errorf("%d requests, at most %d; %d wholes, told %d", s.asked, test.asked, s.wholes, s.refused)
+				if s.ranged > test.ranged || s.wholes != test.wholes || (s.refused > 0) != test.refused {
+					t.Errorf("got %d requests for ranges, %d for the whole content, %d calls of OnRefused; want at most %d, %d, %t", s.ranged, s.wholes, s.refused, test.ranged, test.wholes, test.refused)
 				}
 			})
 		})

@@ -19,9 +19,9 @@ func TestBodyEarnsTries(t *testing.T) {
 	t.Parallel()
 	content := pattern()[:40*mebibyte]
 	for name, test := range map[string]struct {
-		gain  int // per attempt
-		asked int
-		want  error
+		gain     int // per attempt
+		requests int
+		want     error
 	}{
 		"a lot each time":  {9 * mebibyte, 5, nil},
 		"some each time":   {5 * mebibyte, 8, nil},
@@ -30,18 +30,18 @@ func TestBodyEarnsTries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			asked := 0
+			requests := 0
 			open := func(at int64) (io.ReadCloser, error) {
-				asked++
+				requests++
 				rest := content[at:]
 				return io.NopCloser(bytes.NewReader(rest[:min(test.gain, len(rest))])), nil
 			}
 			body := &transfer.ResumedBody{End: int64(len(content)), Open: open, Pause: func(int, error) error { return nil }}
 			n, err := io.Copy(&expected{rest: content}, body)
-			if !errors.Is(err, test.want) || err == nil && n != int64(len(content)) || asked != test.asked {
-				t.Errorf("%d bytes in %d tries, %v", n, asked, err)
+			if !errors.Is(err, test.want) || err == nil && n != int64(len(content)) || requests != test.requests {
+				t.Errorf("got %d bytes, %v after %d requests; want %v after %d", n, err, requests, test.want, test.requests)
 			}
-			if again, same := body.Read(make([]byte, 9)); again != 0 || asked != test.asked || err != nil && !errors.Is(same, err) {
+			if again, same := body.Read(make([]byte, 9)); again != 0 || requests != test.requests || err != nil && !errors.Is(same, err) {
 				t.Errorf("after the end: %d, %v", again, same)
 			}
 		})
@@ -54,7 +54,7 @@ func TestBodyEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	body := &transfer.ResumedBody{
 		End: 9, Current: io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF)),
-		Open:  func(int64) (io.ReadCloser, error) { t.Error("asked again"); return nil, io.EOF },
+		Open:  func(int64) (io.ReadCloser, error) { t.Error("unexpected request"); return nil, io.EOF },
 		Pause: func(int, error) error { return context.Canceled },
 	}
 	if _, err := io.ReadAll(body); !errors.Is(err, context.Canceled) {
@@ -73,7 +73,7 @@ func TestBodyLetsTooMuchThrough(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	asked := transfer.Range{From: 10, End: 20, Size: 100}
+	requested := transfer.Range{From: 10, End: 20, Size: 100}
 	known := transfer.ValidatorOf(&http.Response{Header: http.Header{"Etag": {`"a"`}, "Last-Modified": {"yesterday"}}})
 	for name, test := range map[string]struct {
 		status int
@@ -82,7 +82,7 @@ func TestCheck(t *testing.T) {
 		want   string // empty: the range is valid
 	}{
 		"the range":        {206, 10, http.Header{"Content-Range": {"bytes 10-19/100"}, "Etag": {`"a"`}}, ""},
-		"size not told":    {206, -1, http.Header{"Content-Range": {"bytes 10-19/*"}}, ""},
+		"unknown size":     {206, -1, http.Header{"Content-Range": {"bytes 10-19/*"}}, ""},
 		"everything":       {200, 100, http.Header{}, "response does not match the requested range: got 200 OK, want bytes 10-19/100"},
 		"no word of which": {206, 10, http.Header{}, `response does not match the requested range: got "", want bytes 10-19/100`},
 		"another range":    {206, 10, http.Header{"Content-Range": {"bytes 0-9/100"}}, `response does not match the requested range: got "bytes 0-9/100", want bytes 10-19/100`},
@@ -90,14 +90,14 @@ func TestCheck(t *testing.T) {
 		"another length":   {206, 9, http.Header{"Content-Range": {"bytes 10-19/100"}}, "response does not match the requested range: got 9 bytes, want bytes 10-19/100"},
 		"another ETag":     {206, 10, http.Header{"Content-Range": {"bytes 10-19/100"}, "Etag": {`"b"`}}, `response does not match the requested range: got ETag "b", want bytes 10-19/100`},
 	} {
-		err := asked.Check(&http.Response{StatusCode: test.status, ContentLength: test.length, Header: test.header}, known)
+		err := requested.Check(&http.Response{StatusCode: test.status, ContentLength: test.length, Header: test.header}, known)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || err.Error() != test.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	dated := transfer.ValidatorOf(&http.Response{Header: http.Header{"Last-Modified": {"yesterday"}}})
 	answer := &http.Response{StatusCode: http.StatusPartialContent, ContentLength: 10, Header: http.Header{"Content-Range": {"bytes 10-19/100"}, "Last-Modified": {"today"}}}
-	if err := asked.Check(answer, dated); err == nil {
+	if err := requested.Check(answer, dated); err == nil {
 		t.Error("another date passed")
 	}
 }

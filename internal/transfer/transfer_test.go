@@ -37,12 +37,12 @@ func TestDo(t *testing.T) {
 		"expired at the last":       {[]error{passes, passes, expired}, 3, expired},
 		"expired among others":      {[]error{passes, expired, nil}, 3, nil},
 		"repeated in vain":          {[]error{&provider.TransientError{Tries: 3, Err: io.EOF}}, 1, io.EOF},
-		"asked to wait too long":    {[]error{&provider.StatusError{Status: 429, RetryAfter: time.Hour}}, 1, nil},
+		"Retry-After is too long":   {[]error{&provider.StatusError{Status: 429, RetryAfter: time.Hour}}, 1, nil},
 		"the caller's own deadline": {[]error{context.DeadlineExceeded}, 1, context.DeadlineExceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var told []error
+			var reported []error
 			var waits []int
 			r := transfer.Retrier{
 				Backoff: func(failed int) time.Duration { waits = append(waits, failed); return 0 },
@@ -50,7 +50,7 @@ func TestDo(t *testing.T) {
 					if what != "moving" {
 						t.Error(what)
 					}
-					told = append(told, err)
+					reported = append(reported, err)
 				}},
 			}
 			tries := 0
@@ -65,8 +65,8 @@ func TestDo(t *testing.T) {
 			if _, counted := errors.AsType[*provider.TransientError](err); counted != (test.want == passes || name == "repeated in vain") { //nolint:errorlint // the same value
 				t.Errorf("got %v", err)
 			}
-			if len(told) != tries-1 || slices.Contains(told, nil) {
-				t.Errorf("told of %v", told)
+			if len(reported) != tries-1 || slices.Contains(reported, nil) {
+				t.Errorf("got retries %v, want %d", reported, tries-1)
 			}
 			if want := []int{1, 2}[:tries-1]; !slices.Equal(waits, want) {
 				t.Errorf("waited after %v", waits)
