@@ -51,6 +51,10 @@ var rows = map[string][]string{
 		"internal/opentofu/cliconfig", "internal/opentofu/configuration", "pkg/lock", "pkg/lockfile", "pkg/provider", "pkg/pull", "pkg/source", "pkg/store", "pkg/sums",
 		"internal/atomicfile", "internal/packagezip", "internal/schedule", "internal/stricthcl",
 	},
+	"pkg/sync": {
+		"pkg/approval", "pkg/artifact", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/template", "pkg/trust",
+		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/schedule", "internal/stricthcl", "internal/text",
+	},
 	"pkg/mirror":   {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/template", "internal/schedule"},
 	"pkg/approval": {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "internal/bounded"},
 	"pkg/publish": {

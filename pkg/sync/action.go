@@ -1,0 +1,100 @@
+package sync
+
+import (
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+)
+
+// Kind is what an [Action] does.
+type Kind string
+
+const (
+	// Mirror publishes a release of the origin registry that the target doesn't have.
+	Mirror Kind = "mirror"
+	// Copy copies a release from another target.
+	Copy Kind = "copy"
+	// Stage publishes a release of the origin registry as pending.
+	Stage Kind = "stage"
+	// Extend adds platforms or documents to an existing release.
+	Extend Kind = "extend"
+	// Repair restores missing or damaged content of an existing release.
+	Repair Kind = "repair"
+	// Restore adds the version tag to a pruned release again, because it is wanted again.
+	Restore Kind = "restore"
+	// Hold does nothing until a time, or because a limit of the run is reached.
+	Hold Kind = "hold"
+	// Skip does nothing, because the version is denied.
+	Skip Kind = "skip"
+	// Pending does nothing, because the release waits for approval.
+	Pending Kind = "pending"
+	// Deny denies an existing or pending release.
+	Deny Kind = "deny"
+	// Mark records that a release became unwanted.
+	Mark Kind = "mark"
+	// Unmark deletes this record, because the release is wanted again.
+	Unmark Kind = "unmark"
+	// PruneTag replaces the version tag of an unwanted release, so that OpenTofu no longer
+	// finds it.
+	PruneTag Kind = "prune"
+	// Delete deletes a pruned release.
+	Delete Kind = "delete"
+	// Conflict does nothing, because the target has other content than the source.
+	Conflict Kind = "conflict"
+	// Fail does nothing, because the required facts could not be gathered.
+	Fail Kind = "fail"
+)
+
+// Changes reports whether actions of this kind change a repository.
+func (k Kind) Changes() bool {
+	switch k {
+	case Mirror, Copy, Stage, Extend, Repair, Restore, Deny, Mark, Unmark, PruneTag, Delete:
+		return true
+	}
+	return false
+}
+
+// Action is one step of a [Plan], about one release in one target.
+type Action struct {
+	Kind Kind `json:"action"`
+	// Target is the name of the target. It is empty if the action is about a provider, not
+	// about a target.
+	Target string `json:"target,omitempty"`
+	// Repository is the name of the repository in the target.
+	Repository string           `json:"repository,omitempty"`
+	Provider   provider.Address `json:"provider"`
+	// Version is the zero value if the action is about all versions of the provider.
+	Version provider.Version `json:"version,omitzero"`
+	// Tag is the tag that the action is about.
+	Tag string `json:"tag,omitempty"`
+	// From is the digest that Tag points to before the action. It is empty if the tag does
+	// not exist, or if the digest is unknown at the check level.
+	From digest.Digest `json:"from,omitempty"`
+	// Source is the name of the repository to copy from.
+	Source string `json:"source,omitempty"`
+	// Reason is why the action is planned, without a final period.
+	Reason string `json:"reason,omitempty"`
+	// Eligible is when a release that is held back can be mirrored, or when an unwanted
+	// release can be pruned.
+	Eligible time.Time `json:"eligible,omitzero"`
+	// Locked lists the declared lock files that select a version to deny.
+	Locked []string `json:"locked,omitempty"`
+	// Conflicts lists the reasons of a conflict.
+	Conflicts []string `json:"conflicts,omitempty"`
+	// Err is the error of a failure.
+	Err error `json:"-"`
+}
+
+// Result is the outcome of an action.
+type Result struct {
+	Action Action
+	// Published is the result of publishing, for actions that publish.
+	Published publish.Result
+	// Err is the reason why the action failed.
+	Err error
+	// Bytes is the size of the zips that were sent.
+	Bytes int64
+}

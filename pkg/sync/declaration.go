@@ -1,0 +1,84 @@
+package sync
+
+import (
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// Declaration is a parsed declaration. Paths of files in it are relative to the current
+// directory, or absolute.
+type Declaration struct {
+	// Path is the path of the declaration.
+	Path string
+	// Digest is the digest of the declaration's content.
+	Digest digest.Digest
+	// Trust is the path of the trust file, or empty.
+	Trust string
+	// Sources lists the files of PROVIDERs.
+	Sources []string
+	// LockFiles lists the names and patterns of lock files.
+	LockFiles []string
+	// Targets lists the targets. A target with From follows the target that it names.
+	Targets []Target
+	// Denials lists the deny blocks in the order of the file.
+	Denials []Denial
+	// Prune is the prune block, or nil if nothing is pruned.
+	Prune *Prune
+	// Notify is the notify block, or nil if no notifications are sent.
+	Notify *Notify
+}
+
+// Target is a set of repositories to write to.
+type Target struct {
+	Name     string
+	Template template.Template
+	// From is the name of the target that releases are copied from. If empty, they are
+	// mirrored from origin registries.
+	From string
+}
+
+// Denial denies the versions of providers that match both Pattern and Versions.
+type Denial struct {
+	Pattern provider.Pattern
+	// Versions is the constraint of the denied versions.
+	Versions provider.Constraint
+	// Reason is why the versions are denied.
+	Reason string
+	// By is who decided. It can be empty.
+	By string
+	// Position is the line of the block, such as "mirror.hcl:12".
+	Position string
+}
+
+// Denies reports whether the block denies a version. A range of versions also denies the
+// pre-releases in it, although they don't meet the constraint.
+func (d Denial) Denies(a provider.Address, v provider.Version) bool {
+	r := provider.Requirement{Address: a, Constraint: d.Versions}
+	return d.Pattern.Match(a) && (d.Versions.Allows(v) || len(r.PreReleases([]provider.Version{v})) > 0)
+}
+
+// Prune specifies how unwanted releases are removed.
+type Prune struct {
+	// Delete enables pruning. Otherwise, unwanted releases are only reported.
+	Delete bool
+	// KeepPrevious is the number of unwanted versions to keep: the newest ones that are older
+	// than the newest selected version.
+	KeepPrevious int
+	// KeepFor is the time between the discovery that a release is unwanted and its pruning,
+	// and between its pruning and its deletion.
+	KeepFor time.Duration
+	// MaxDelete is the maximum number of releases that one run prunes, deletes, or denies.
+	MaxDelete int
+}
+
+// Notify specifies where notifications are sent.
+type Notify struct {
+	// URLEnv is the name of the environment variable that contains the URL.
+	URLEnv string
+	// Format is the format of the request: "slack" or "json".
+	Format string
+}

@@ -1,0 +1,46 @@
+package sync
+
+import (
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+// Options configures planning and applying. Declaration, Source, and Open are required.
+type Options struct {
+	Declaration *Declaration
+	// Wanted and Problems are the results of the declaration's method Wanted.
+	Wanted   []Wanted
+	Problems []error
+	// Shard restricts the providers.
+	Shard Shard
+	// Check is the check level of existing releases. If zero, it is [repository.DepthIndex].
+	Check repository.Depth
+	// Now returns the current time. If nil, [time.Now] is used.
+	Now func() time.Time
+	// Source provides the releases of all origin registries.
+	Source provider.Source
+	// Open returns the repository of a reference. It is called for the repositories of all
+	// targets.
+	Open func(template.Reference) (repository.Repository, error)
+	// Policy contains the rules of the trust file. Its mode is overridden by the settings of
+	// each provider.
+	Policy trust.Policy
+	// Trust is the digest of the trust file, or empty without one.
+	Trust digest.Digest
+	// Publisher publishes all releases. If nil, a new one is used.
+	Publisher *publish.Publisher
+	// TempDir is the directory for temporary files. If empty, it is the system's directory.
+	TempDir string
+	// OnStart and OnResult, if not nil, are called when an action starts and when it is
+	// finished. OnStart can be called concurrently. OnResult is called sequentially and in the
+	// order of the plan.
+	OnStart  func(Action)
+	OnResult func(Result)
+}
