@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -69,7 +70,7 @@ func (f tofurcFile) with(t template.Template, patterns []provider.Pattern) ([]by
 		return after, err
 	}
 	files, err := cliconfig.Locate(cliconfig.SystemEnvironment(), "")
-	if err != nil || !slices.ContainsFunc(files, func(p cliconfig.Place) bool { return f.is(p.Path) }) {
+	if err != nil || !slices.ContainsFunc(files, func(p cliconfig.Place) bool { return !p.Ignored && f.is(p.Path) }) {
 		return after, err
 	}
 	// OpenTofu rejects two blocks, even in different files.
@@ -116,7 +117,11 @@ func noteUnread(c *cli.Context, f tofurcFile) error {
 	if err != nil || slices.ContainsFunc(files.Chosen(), f.is) {
 		return err
 	}
-	_, err = io.WriteString(c.App.ErrWriter, report.Printable(fmt.Sprintf("OpenTofu doesn't read %s by default; export TF_CLI_CONFIG_FILE=%s\n", f.name, f.Place)))
+	reason := "by default"
+	if os.Getenv("TF_CLI_CONFIG_FILE") != "" {
+		reason = "because TF_CLI_CONFIG_FILE specifies a different file"
+	}
+	_, err = io.WriteString(c.App.ErrWriter, report.Printable(fmt.Sprintf("OpenTofu doesn't read %s %s; export TF_CLI_CONFIG_FILE=%s\n", f.name, reason, f.Place)))
 	return err
 }
 
@@ -125,7 +130,7 @@ func warnRemovedPatterns(c *cli.Context, f tofurcFile, after []byte) error {
 	before, now := mirrorPatterns(f.name, f.Text), mirrorPatterns(f.name, after)
 	var removed []string
 	for _, p := range before {
-		if !slices.ContainsFunc(now, func(n provider.Pattern) bool { return covers(n, p) }) {
+		if !slices.ContainsFunc(now, func(n provider.Pattern) bool { return doctor.Covers(n, p) }) {
 			removed = append(removed, p.String())
 		}
 	}
@@ -151,10 +156,4 @@ func mirrorPatterns(name string, text []byte) (all []provider.Pattern) {
 		}
 	}
 	return all
-}
-
-// covers reports whether a pattern matches all providers that another one matches.
-func covers(wide, narrow provider.Pattern) bool {
-	parts := strings.Split(narrow.String(), "/")
-	return slices.EqualFunc(strings.Split(wide.String(), "/"), parts, func(w, n string) bool { return w == "*" || w == n })
 }

@@ -54,11 +54,16 @@ func CheckSyntax(err error) (findings []finding.Finding, ok bool) {
 }
 
 func filesRead(files cliconfig.Files) string {
-	chosen := files.Chosen()
-	if len(chosen) == 0 {
+	var read []string
+	for _, p := range files {
+		if p.Read() {
+			read = append(read, p.Path)
+		}
+	}
+	if len(read) == 0 {
 		return ""
 	}
-	return "; files read: " + strings.Join(chosen, ", ")
+	return "; files read: " + strings.Join(read, ", ")
 }
 
 // noteFinding converts a note of the parser to a finding with a remedy.
@@ -146,15 +151,15 @@ func checkDirect(block *cliconfig.Installation) []finding.Finding {
 
 // overlap returns the patterns of a mirror that the direct method also matches.
 func overlap(mirror, direct cliconfig.Method) []provider.Pattern {
-	includeArgument := mirror.Include
-	if len(includeArgument) == 0 {
+	included := mirror.Include
+	if len(included) == 0 {
 		if all, err := provider.ParsePattern("*/*/*"); err == nil {
-			includeArgument = []provider.Pattern{all}
+			included = []provider.Pattern{all}
 		}
 	}
 	var open []provider.Pattern
-	for _, p := range includeArgument {
-		covered := func(q provider.Pattern) bool { return covers(q, p) }
+	for _, p := range included {
+		covered := func(q provider.Pattern) bool { return Covers(q, p) }
 		if slices.ContainsFunc(mirror.Exclude, covered) || slices.ContainsFunc(direct.Exclude, covered) {
 			continue
 		}
@@ -165,7 +170,7 @@ func overlap(mirror, direct cliconfig.Method) []provider.Pattern {
 		}
 		for _, d := range direct.Include {
 			meet, ok := intersection(p, d)
-			inMeet := func(q provider.Pattern) bool { return covers(q, meet) }
+			inMeet := func(q provider.Pattern) bool { return Covers(q, meet) }
 			if ok && !slices.ContainsFunc(mirror.Exclude, inMeet) && !slices.ContainsFunc(direct.Exclude, inMeet) {
 				open = append(open, meet)
 			}
@@ -174,8 +179,8 @@ func overlap(mirror, direct cliconfig.Method) []provider.Pattern {
 	return open
 }
 
-// covers reports whether p matches every address that q matches.
-func covers(p, q provider.Pattern) bool {
+// Covers reports whether p matches every address that q matches.
+func Covers(p, q provider.Pattern) bool {
 	meet, ok := intersection(p, q)
 	return ok && meet == q
 }

@@ -46,6 +46,8 @@ type File struct {
 	Reason string `json:"reason"`
 	// Read reports that the file is part of the configuration.
 	Read bool `json:"read"`
+	// Missing reports that the file does not exist.
+	Missing bool `json:"-"`
 }
 
 // Method is an installation method, and whether OpenTofu uses it for the provider.

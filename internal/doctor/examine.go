@@ -102,7 +102,7 @@ func Examine(ctx context.Context, o Options) (Report, error) {
 func Facts(files cliconfig.Files) Report {
 	r := Report{Files: []File{}, Methods: []Method{}, Findings: []finding.Finding{}}
 	for _, p := range files {
-		r.Files = append(r.Files, File{p.Path, p.Why, p.Chosen && p.Found && p.Err == nil})
+		r.Files = append(r.Files, File{Path: p.Path, Reason: p.Why, Read: p.Read(), Missing: !p.Found && p.Err == nil})
 	}
 	return r
 }

@@ -146,7 +146,7 @@ func (e *examination) examinePackage(subject string, f repository.InspectedPacka
 	}
 	if v, known := artifact.ParseTag(e.report.Tag); known {
 		if err := f.Package(e.Wanted.Address, v).CheckIdentity(); err != nil {
-			e.addFinding(finding.Error, "name-differs", fmt.Sprintf("In %s, the zip for %s has a wrong name: %v. OpenTofu ignores names and installs it anyway, but tofu-oci rejects it.", subject, e.Platform, err), finding.Remedy{Command: repair + " --force"})
+			e.addFinding(finding.Error, "name-differs", fmt.Sprintf("In %s, the zip for %s has a wrong name: %v. OpenTofu ignores names and installs the zip anyway, but tofu-oci rejects it.", subject, e.Platform, err), finding.Remedy{Command: repair + " --force"})
 		}
 	}
 	zip := f.Manifest.Zip.Digest
@@ -201,7 +201,7 @@ var separateRepositories = finding.Remedy{Hint: "use a separate repository for e
 func (e *examination) checkOwner(subject string, found repository.Inspection) {
 	foreign, ok := errors.AsType[*repository.ProviderMismatchError](found.CheckProvider(e.Wanted.Address, e.Aliases...))
 	if ok {
-		f := finding.New(finding.Error, "provider-differs", fmt.Sprintf("In %s, %v. OpenTofu ignores the annotation and installs it anyway, but tofu-oci rejects it.", e.ref, foreign), separateRepositories)
+		f := finding.New(finding.Error, "provider-differs", fmt.Sprintf("In %s, %v. OpenTofu ignores the annotation and installs the release anyway, but tofu-oci rejects it.", e.ref, foreign), separateRepositories)
 		if alias, ok := foreign.Alias(); ok {
 			f.Remedy = finding.Remedy{
 				Hint:    fmt.Sprintf("allow it with --alias %s, or mirror the correct provider", text.Quote(alias.String())),

@@ -89,10 +89,10 @@ func (s *Server) Watch(others serve.Events) serve.Events {
 			others.OnRequest(a)
 		}
 	}
-	watched.OnOmitted = func(a provider.Address, v provider.Version, why string) {
+	watched.OnOmitted = func(a provider.Address, v provider.Version, reason string) {
 		s.omitted.Inc()
 		if others.OnOmitted != nil {
-			others.OnOmitted(a, v, why)
+			others.OnOmitted(a, v, reason)
 		}
 	}
 	watched.OnLookup = func(what string, hit bool) {
@@ -122,7 +122,7 @@ func (s *Server) Watch(others serve.Events) serve.Events {
 }
 
 // Reloaded records that the file of rules has changed. A non-nil error means that it was
-// refused and that the previous rules are still in force.
+// rejected and that the previous rules are still in force.
 func (s *Server) Reloaded(err error) {
 	if err != nil {
 		s.rulesCurrent.Set(0)

@@ -19,8 +19,11 @@ func reportText(r doctor.Report) string {
 	rows := [][]string{{"source", r.Source}, {"template", r.Template}}
 	for _, f := range r.Files {
 		state := "not read"
-		if f.Read {
+		switch {
+		case f.Read:
 			state = "read"
+		case f.Missing:
+			state = "not read: does not exist"
 		}
 		rows = append(rows, []string{"file", fmt.Sprintf("%s: %s (%s)", f.Path, state, f.Reason)})
 	}

@@ -70,7 +70,7 @@ func (s *Server) send(x *exchange, t storedPackage) error {
 // sendContent responds with a zip, or with the requested range.
 func (s *Server) sendContent(x *exchange, content *content) error {
 	defer content.Close()
-	if !content.random && !isOpenEnded(x.r.Header.Get("Range")) {
+	if !content.isSeekable && !isOpenEnded(x.r.Header.Get("Range")) {
 		x.r.Header.Del("Range") // a server can ignore ranges
 	}
 	w := &partWriter{writer: x.writer}

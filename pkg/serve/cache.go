@@ -48,8 +48,8 @@ type freshness struct {
 	maxAge time.Duration
 	// staleIfError is the maximum age if a new request fails.
 	staleIfError time.Duration
-	// retryPause is the pause after a request has failed and no stale data is available. It applies if it
-	// is longer than failureAge.
+	// retryPause is the pause after a failed request if there is no stale data. It applies
+	// if it is longer than failureAge.
 	retryPause time.Duration
 	now        func() time.Time
 	// requests is a semaphore for the requests in progress.

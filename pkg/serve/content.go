@@ -33,7 +33,7 @@ type content struct {
 	pos  int64
 	// isSeekable reports that reading can start at any offset without reading the bytes
 	// before it.
-	random bool
+	isSeekable bool
 	// file is the verified zip if it is a file.
 	file io.ReaderAt
 	// open opens a verifying stream from the registry.
@@ -63,7 +63,7 @@ func (s *Server) content(ctx context.Context, t storedPackage) (*content, error)
 	}
 	if kept {
 		if blob.Size() == c.size && s.repositoryHas(ctx, t) {
-			c.random, c.file, c.closer = true, blob.File(), blob
+			c.isSeekable, c.file, c.closer = true, blob.File(), blob
 			return c, nil
 		}
 		_ = blob.Close()
@@ -133,7 +133,7 @@ func (c *content) openFile(ctx context.Context, t storedPackage) error {
 		_ = body.Close()
 		return fmt.Errorf("opening %s: not a regular file", c.name)
 	}
-	c.random, c.file, c.closer = true, file, body
+	c.isSeekable, c.file, c.closer = true, file, body
 	return nil
 }
 

@@ -173,10 +173,10 @@ func hasBlankLine(document []byte) bool {
 // splitKeys returns the readable keys in armored text, one per block: clients read only the
 // first key of a text, and fail at keys that they can't read.
 func splitKeys(armored []byte, id string) []signingKey {
-	const openAtOffset, end = "-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END PGP PUBLIC KEY BLOCK-----"
+	const begin, end = "-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END PGP PUBLIC KEY BLOCK-----"
 	var keys []signingKey
 	for {
-		from := bytes.Index(armored, []byte(openAtOffset))
+		from := bytes.Index(armored, []byte(begin))
 		if from < 0 {
 			return keys
 		}

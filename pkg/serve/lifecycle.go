@@ -131,7 +131,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener, options ListenOptions)
 	return s.shutDown(ctx, server, options.Grace)
 }
 
-// end shuts down the server and waits for requests in progress.
+// shutDown shuts down the server and waits for requests in progress.
 func (s *Server) shutDown(ctx context.Context, server *http.Server, grace time.Duration) error {
 	s.draining.Store(true)
 	shutdownCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)

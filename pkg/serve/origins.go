@@ -129,8 +129,8 @@ func (s *Server) canPullThrough(q providerQuery, err error) bool {
 }
 
 // decisions returns the pending and denied versions of a provider in all repositories that
-// might contain it. If a repository can't list tags, decisions checks the tags of the named
-// versions.
+// might contain it. If a repository can't list tags, decisions checks the tags of the
+// requested versions.
 func (rc *repositoryCache) decisions(ctx context.Context, q providerQuery, maxAge time.Duration, requested ...provider.Version) (all taggedVersions, state cacheState, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()

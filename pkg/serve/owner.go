@@ -36,8 +36,8 @@ func (v *view) unstated(t template.Template, ref template.Reference) provider.Ad
 }
 
 // ownerOf returns the address that a release is stored as, or zero if it is unknown. It
-// returns a *[repository.ProviderMismatchError] if the release must not be served for the requested
-// address.
+// returns a *[repository.ProviderMismatchError] if the release must not be served for the
+// requested address.
 func (p providerQuery) ownerOf(found repository.Inspection, unstated provider.Address) (provider.Address, error) {
 	stated := found.Index.Annotations[artifact.AnnotationProvider]
 	if stated == "" {

@@ -201,7 +201,7 @@ func (s *Server) pull(x *exchange) error {
 	}
 	return s.sendContent(x, &content{
 		ctx: x.r.Context(), size: zip.Package.Size, digest: zip.Package.Digest, name: zip.Package.Filename,
-		random: true, file: zip.File, onVerified: func() {},
+		isSeekable: true, file: zip.File, onVerified: func() {},
 	})
 }
 

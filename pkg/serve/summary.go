@@ -137,15 +137,15 @@ func (s *summary) add(q providerQuery, v provider.Version, f repository.Inspecte
 func (s *summary) documents(p *api.Package, q providerQuery, v provider.Version, layers []ocispec.Descriptor) {
 	for _, layer := range layers {
 		d := artifact.DocumentOf(layer, provider.SumsName(q.address, v))
-		upstreamRelease := describe(d)
+		document := describe(d)
 		if d.Scope == provider.ScopePackage {
-			upstreamRelease.Platform = p.Platform
-			p.Documents = append(p.Documents, upstreamRelease)
+			document.Platform = p.Platform
+			p.Documents = append(p.Documents, document)
 			continue
 		}
-		same := func(o api.Document) bool { return o.Name == upstreamRelease.Name && o.Digest == upstreamRelease.Digest }
+		same := func(o api.Document) bool { return o.Name == document.Name && o.Digest == document.Digest }
 		if !slices.ContainsFunc(s.evidence, same) {
-			s.evidence = append(s.evidence, upstreamRelease)
+			s.evidence = append(s.evidence, document)
 		}
 	}
 }

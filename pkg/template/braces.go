@@ -33,7 +33,7 @@ func parseBraces(body string) ([]part, uses, *fault) {
 		parts = append(parts, part{literal: rest[:i]})
 		at += i
 		if body[at] == '}' {
-			return fail(at, "a closing brace without an opening one")
+			return fail(at, "closing brace without an opening brace")
 		}
 		name, _, found := strings.Cut(body[at+1:], "}")
 		if !found || strings.Contains(name, "{") {

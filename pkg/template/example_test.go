@@ -36,7 +36,7 @@ func ExampleTemplate_Repository() {
 	// ghcr.io/acme/providers/hashicorp/null
 	// ghcr.io/acme/providers/hashicorp/null
 	// oci-layout:mirror/registry.opentofu.org/hashicorp/null
-	// repository template "ghcr.io/Acme/{type}" for registry.opentofu.org/hashicorp/null: "ghcr.io/Acme/null": "Acme": a repository's name has no upper-case letters
+	// repository template "ghcr.io/Acme/{type}" for registry.opentofu.org/hashicorp/null: "ghcr.io/Acme/null": "Acme": repository names must not contain upper-case letters
 }
 
 // Parse accepts both forms. HCL returns the one that OpenTofu reads.

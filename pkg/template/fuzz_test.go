@@ -41,7 +41,7 @@ func FuzzParse(f *testing.F) {
 }
 
 // checkForms converts a template in the {…} form to HCL and compares the results. HCL
-// normalizes letters beyond ASCII, and has additional sequences.
+// normalizes non-ASCII characters, and has additional sequences.
 func checkForms(t *testing.T, parsed template.Template, a provider.Address) {
 	t.Helper()
 	text := parsed.String()

@@ -95,9 +95,9 @@ func parseRepository(s string, a provider.Address) (Reference, *fault) {
 func checkRegistry(registry string) (problem string) {
 	switch registry {
 	case "":
-		return "the registry's host is missing; a directory is written " + layoutPrefix + "PATH"
+		return "missing registry host; write a directory as " + layoutPrefix + "PATH"
 	case ".", "..", "~":
-		return "is no registry's host; a directory is written " + layoutPrefix + "PATH"
+		return "not a registry host; write a directory as " + layoutPrefix + "PATH"
 	}
 	host, port, hasPort := registry, "", false
 	if i := strings.LastIndexByte(registry, ':'); i > strings.LastIndexByte(registry, ']') {
@@ -120,8 +120,8 @@ func checkHost(host string) (problem string) {
 		}
 		return ""
 	}
-	if strings.ContainsFunc(host, beyondASCII) {
-		return fmt.Sprintf("registry host %q contains letters beyond ASCII; write it in Punycode", host)
+	if strings.ContainsFunc(host, isNonASCII) {
+		return fmt.Sprintf("registry host %q contains non-ASCII characters; write it in Punycode", host)
 	}
 	for label := range strings.SplitSeq(host, ".") {
 		if !labelRule.MatchString(label) {
@@ -137,32 +137,32 @@ func checkComponent(c string, a provider.Address) (problem string) {
 	hasPort := strings.Contains(string(a.Host), ":")
 	switch {
 	case c == "":
-		return "a component of the repository's name is empty: there are two slashes in a row, or one at the end"
+		return "repository names must not contain empty components: there are two slashes in a row, or one at the end"
 	case hasPort && strings.Contains(c, string(a.Host)):
 		return fmt.Sprintf("the provider's hostname %s has a port, but repository names must not contain colons", a.Host)
 	case strings.Contains(c, "@"):
-		return "a repository is named without a digest; @ is not allowed"
+		return "repository names must not contain @; omit the digest"
 	case strings.Contains(c, ":"):
-		return "a repository is named without a tag, which is the provider's version; a colon is not allowed"
-	case strings.ContainsFunc(c, beyondASCII):
+		return "repository names must not contain colons; omit the tag, which is the provider's version"
+	case strings.ContainsFunc(c, isNonASCII):
 		return letterProblem(c, a)
 	case strings.ContainsFunc(c, unicode.IsUpper):
-		return "a repository's name has no upper-case letters"
+		return "repository names must not contain upper-case letters"
 	case !componentRule.MatchString(c):
-		return "a component of a repository's name is lower-case letters and digits, with single separators between them: one dot, one or two underscores, or dashes"
+		return "the parts of a repository name must consist of lower-case letters and digits, with single separators between them: a dot, one or two underscores, or dashes"
 	}
 	return ""
 }
 
-// letterProblem reports whether letters beyond ASCII come from the provider's address, so
-// that no other template would help, or from the template.
+// letterProblem returns the problem with non-ASCII characters. They come from the template
+// or from the provider's address, for which no other template would help.
 func letterProblem(c string, a provider.Address) string {
 	for _, part := range []struct{ word, value string }{{"namespace", a.Namespace}, {"type", a.Type}} {
-		if strings.ContainsFunc(part.value, beyondASCII) && strings.Contains(c, part.value) {
-			return fmt.Sprintf("the provider's %s %q has letters beyond ASCII, which repository names must not contain", part.word, part.value)
+		if strings.ContainsFunc(part.value, isNonASCII) && strings.Contains(c, part.value) {
+			return fmt.Sprintf("the provider's %s %q contains non-ASCII characters, which are not allowed in repository names", part.word, part.value)
 		}
 	}
-	return "a repository's name has no letters beyond ASCII"
+	return "repository names must not contain non-ASCII characters"
 }
 
-func beyondASCII(r rune) bool { return r >= utf8.RuneSelf }
+func isNonASCII(r rune) bool { return r >= utf8.RuneSelf }

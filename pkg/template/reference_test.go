@@ -52,7 +52,7 @@ func TestParseReferenceErrors(t *testing.T) {
 		"oci-layout:\xff":     {11, "UTF-8"},
 		"ghcr.io/acme/X":      {13, "upper-case"},
 		"ghcr.io/acme/x:1":    {13, "tag"},
-		"ghcr.io/größe":       {8, "beyond ASCII"},
+		"ghcr.io/größe":       {8, "non-ASCII"},
 		"https://ghcr.io/x":   {0, "scheme"},
 		"ghcr.io/{namespace}": {8, "single separators"},
 	} {

@@ -88,7 +88,7 @@ func Read(e Environment, files Files) (Config, error) {
 		case p.Err != nil:
 			r.note(NoteUnreadable, at, "OpenTofu ignores this file, because it cannot be opened: %v", p.Err)
 		case p.Chosen && !p.Found:
-			r.note(NoteMissing, at, "OpenTofu ignores this file, because it does not exist: %s", p.Why)
+			r.note(NoteMissing, at, "OpenTofu ignores this file (%s), because it does not exist", p.Why)
 		}
 	}
 	read, err := files.read()

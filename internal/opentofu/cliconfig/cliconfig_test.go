@@ -31,7 +31,7 @@ func TestParse(t *testing.T) {
 		{"a host", `host "registry.example.com" { services = { "providers.v1" = "https://mirror.example/v1/" } }`, services{
 			"registry.example.com": {"providers.v1": "https://mirror.example/v1/"},
 		}},
-		{"a host with a port and letters beyond ASCII", `host "BÜCHER.example:8443" { services = { "providers.v1" = "/v1/" } }`, services{
+		{"a host with a port and non-ASCII characters", `host "BÜCHER.example:8443" { services = { "providers.v1" = "/v1/" } }`, services{
 			"xn--bcher-kva.example:8443": {"providers.v1": "/v1/"},
 		}},
 		{"a host without services", `host "a.example" {}`, services{"a.example": {}}},

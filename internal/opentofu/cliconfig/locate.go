@@ -19,6 +19,8 @@ type Place struct {
 	// Chosen reports whether to read the file. A file that the environment specifies is
 	// chosen even if it doesn't exist.
 	Chosen bool
+	// Ignored reports that an environment variable specifies another file instead.
+	Ignored bool
 	// Err is the error of checking the location. It is nil if the file exists or is
 	// missing.
 	Err error
@@ -27,6 +29,9 @@ type Place struct {
 // Files lists the locations of a configuration in order of precedence, including those
 // that are not read.
 type Files []Place
+
+// Read reports whether the file is part of the configuration.
+func (p Place) Read() bool { return p.Chosen && p.Found }
 
 // Chosen returns the paths of the files to read.
 func (f Files) Chosen() []string {
@@ -44,7 +49,7 @@ func (f Files) read() ([]file, error) {
 	var files []file
 	var problems []error
 	for _, p := range f {
-		if !p.Chosen || !p.Found {
+		if !p.Read() {
 			continue
 		}
 		read, err := readFile(p.Path)
@@ -58,9 +63,9 @@ func (f Files) read() ([]file, error) {
 }
 
 // Locate finds the files of the configuration. If explicit is not empty, it is the only
-// file, and must exist. Otherwise, a file in TF_CLI_CONFIG_FILE is the only one.
-// Otherwise, the files are the main file, and the *.tfrc and *.tfrc.json files in the
-// configuration directory.
+// file, and must exist. Otherwise, a file in TF_CLI_CONFIG_FILE is the only one, and an
+// existing main file is ignored. Otherwise, the files are the main file, and the *.tfrc and
+// *.tfrc.json files in the configuration directory.
 func Locate(e Environment, explicit string) (Files, error) {
 	if explicit != "" {
 		p := look(explicit, "named explicitly")
@@ -73,9 +78,14 @@ func Locate(e Environment, explicit string) (Files, error) {
 	}
 	for _, name := range []string{"TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"} {
 		if path := e.getenv(name); path != "" {
-			p := look(path, name+" names it")
-			p.Chosen = true
-			return Files{p}, nil
+			files := Files{look(path, "named by "+name)}
+			files[0].Chosen = true
+			for _, p := range e.mainFiles() {
+				if p.Chosen {
+					files = append(files, Place{Path: p.Path, Why: "ignored because " + name + " is set", Found: true, Ignored: true})
+				}
+			}
+			return files, nil
 		}
 	}
 	files := e.mainFiles()

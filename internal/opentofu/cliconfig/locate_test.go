@@ -155,6 +155,19 @@ func TestLocateExplicit(t *testing.T) {
 	}
 }
 
+func TestLocateIgnored(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, "linux", map[string]string{"TF_CLI_CONFIG_FILE": "~/ci"}, "ci", ".tofurc", ".terraformrc")
+	files, err := cliconfig.Locate(m.env, "")
+	want := []cliconfig.Place{
+		{Path: m.path("~/ci"), Why: "named by TF_CLI_CONFIG_FILE", Found: true, Chosen: true},
+		{Path: m.path("~/.tofurc"), Why: "ignored because TF_CLI_CONFIG_FILE is set", Found: true, Ignored: true},
+	}
+	if err != nil || !slices.Equal(files, want) {
+		t.Errorf("got %+v, %v; want %+v", files, err, want)
+	}
+}
+
 func TestLocateWithoutAHome(t *testing.T) {
 	t.Parallel()
 	files, err := cliconfig.Locate(cliconfig.Environment{OS: "linux"}, "")
@@ -306,7 +319,7 @@ func TestReadNotesWhatOpenTofuGoesOnWithout(t *testing.T) {
 		files     []string
 		want      string
 	}{
-		{"a variable's file", map[string]string{"TF_CLI_CONFIG_FILE": "~/none"}, nil, "OpenTofu ignores this file, because it does not exist: TF_CLI_CONFIG_FILE names it"},
+		{"a variable's file", map[string]string{"TF_CLI_CONFIG_FILE": "~/none"}, nil, "OpenTofu ignores this file (named by TF_CLI_CONFIG_FILE), because it does not exist"},
 		{"a cache", map[string]string{"TF_PLUGIN_CACHE_DIR": "~/none"}, nil, "OpenTofu reports an error, because this plugin_cache_dir does not exist"},
 		{"nothing", map[string]string{"TF_PLUGIN_CACHE_DIR": "~/there"}, []string{"there/"}, ""},
 	} {

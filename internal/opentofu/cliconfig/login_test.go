@@ -112,7 +112,7 @@ func TestChecksOfLogins(t *testing.T) {
 		{"null in JSON", `{"oci_credentials":{"a.io":null}}`, "rc:1:19: OpenTofu rejects this form of oci_credentials"},
 		{"null for a password in JSON", `{"oci_credentials":{"a.io":{"username":null}}}`, "rc:1:19: username and password must both be given"},
 		{"a URL", `oci_credentials "https://ghcr.io/" {}`, `rc:1:17: the label "https://ghcr.io/" must be a registry`},
-		{"a tag", `oci_credentials "ghcr.io/a:b" {}`, "a repository is named without a tag"},
+		{"a tag", `oci_credentials "ghcr.io/a:b" {}`, "omit the tag"},
 		{"a port that is none", `oci_credentials "ghcr.io:x" {}`, `invalid registry port "x"`},
 		{"no registry", `oci_credentials "" {}`, "rc:1:17: the label \"\" must be a registry"},
 		{"a layout", `oci_credentials "oci-layout:x" {}`, "an image layout has no login"},

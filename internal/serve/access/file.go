@@ -69,8 +69,8 @@ type hostBlock struct {
 }
 
 // parse parses a file of rules in HCL 2's native syntax. Unknown and duplicate settings
-// are errors. A file without blocks is also an error, because a program may have truncated it. name
-// is the file name in errors, which are of type *[stricthcl.Error].
+// are errors. A file without blocks is also an error, because it might have been truncated.
+// name is the file name in errors, which are of type *[stricthcl.Error].
 func parse(name string, data []byte, keys *keyCache) (*Rules, error) {
 	var f file
 	if err := stricthcl.Decode(name, data, &f); err != nil {

@@ -124,7 +124,8 @@ func (c *Client) Version(ctx context.Context, a provider.Address, v provider.Ver
 	return release, err
 }
 
-// missing returns the reason for a 404: notFound if the server has an API, otherwise ErrNoAPI.
+// missing returns the reason for a 404: notFound if the server has an API, otherwise
+// [ErrNoAPI].
 func (c *Client) missing(ctx context.Context, notFound error) error {
 	err := c.get(ctx, c.base, &Providers{})
 	if isNotFound(err) || errors.Is(err, ErrNoAPI) {

@@ -46,7 +46,7 @@ func Visible(s string, limit int) string {
 }
 
 // shownAs returns the replacement of a character.
-func shownAs(r rune, firstOf bool, marks int) string {
+func shownAs(r rune, isFirst bool, marks int) string {
 	switch {
 	case marks > maxMarks+1:
 		return ""
@@ -57,7 +57,7 @@ func shownAs(r rune, firstOf bool, marks int) string {
 	case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp,
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
 		return fmt.Sprintf("[U+%04X]", r)
-	case firstOf && unicode.In(r, unicode.Mn, unicode.Me):
+	case isFirst && unicode.In(r, unicode.Mn, unicode.Me):
 		return "\u25CC" + string(r) // otherwise it would combine with the character before the text
 	}
 	return string(r)
