@@ -184,8 +184,8 @@ func owners(ctx context.Context, t template.Template, refs []template.Reference,
 }
 
 // Owner returns the provider of a repository: the address in the annotation of its newest
-// release or, without releases, of its newest pending one. ok is false if there is no
-// release, or if the release has no annotation because another tool wrote it.
+// release or, without releases, of its newest pending or pruned one. ok is false if there is
+// no release, or if the release has no annotation because another tool wrote it.
 func Owner(ctx context.Context, repo repository.Reader) (a provider.Address, ok bool, err error) {
 	tags, err := repo.Tags(ctx)
 	if err != nil {

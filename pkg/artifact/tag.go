@@ -33,6 +33,16 @@ func PendingTag(v provider.Version) string { return pendingPrefix + Tag(v) }
 // ParsePending returns the version of a tag that [PendingTag] returned. It rejects other tags.
 func ParsePending(tag string) (provider.Version, bool) { return parsePrefixed(tag, pendingPrefix) }
 
+// prunedPrefix is the prefix of the tags of pruned releases. OpenTofu ignores such tags.
+const prunedPrefix = "pruned-"
+
+// PrunedTag returns the tag of a release that was pruned and can be restored: "pruned-" and the
+// [Tag] of the version.
+func PrunedTag(v provider.Version) string { return prunedPrefix + Tag(v) }
+
+// ParsePruned returns the version of a tag that [PrunedTag] returned. It rejects other tags.
+func ParsePruned(tag string) (provider.Version, bool) { return parsePrefixed(tag, prunedPrefix) }
+
 func parsePrefixed(tag, prefix string) (provider.Version, bool) {
 	rest, prefixed := strings.CutPrefix(tag, prefix)
 	if !prefixed {
@@ -60,14 +70,20 @@ func (t Tags) Denied() []provider.Version { return t.versions(deniedPrefix) }
 // Pending returns the versions that wait for approval.
 func (t Tags) Pending() []provider.Version { return t.versions(pendingPrefix) }
 
+// Pruned returns the versions that were pruned and can be restored.
+func (t Tags) Pruned() []provider.Version { return t.versions(prunedPrefix) }
+
 // Newest returns the versions whose releases show which provider a repository contains, and
-// the function that returns their tags: the released versions, including denied ones, or the
-// pending versions if there are none.
+// the function that returns their tags: the released versions, including denied ones. If there are
+// none, it returns the pending versions, and if there are none of those, the pruned versions.
 func (t Tags) Newest() (versions []provider.Version, tag func(provider.Version) string) {
 	if versions = t.Tagged(); len(versions) > 0 {
 		return versions, Tag
 	}
-	return t.Pending(), PendingTag
+	if versions = t.Pending(); len(versions) > 0 {
+		return versions, PendingTag
+	}
+	return t.Pruned(), PrunedTag
 }
 
 func (t Tags) withoutDenied(versions []provider.Version) []provider.Version {

@@ -77,7 +77,8 @@ func (i Inspection) CheckProvider(a provider.Address, aliases ...provider.Alias)
 // to a different provider. Two providers in one repository would overwrite each other's
 // versions, and OpenTofu would install one instead of the other. CheckOwner uses the annotation
 // or, if there is none, the name of a package. If the repository has no releases, it checks the
-// newest pending release. If the repository doesn't list its tags, CheckOwner returns nil.
+// newest pending release or, if there is none, the newest pruned one. If the repository doesn't
+// list its tags, CheckOwner returns nil.
 func CheckOwner(ctx context.Context, repo Reader, a provider.Address, aliases ...provider.Alias) error {
 	tags, err := repo.Tags(ctx)
 	if isUnlisted(err) {

@@ -153,9 +153,9 @@ func TestOwnerOfUnlisted(t *testing.T) {
 	}
 }
 
-// TestOwnerOfPending checks that a pending release determines the owner if the
-// repository has no other release.
-func TestOwnerOfPending(t *testing.T) {
+// TestOwnerWithoutRelease checks that a pending or pruned release determines the owner if
+// the repository has no other release.
+func TestOwnerWithoutRelease(t *testing.T) {
 	t.Parallel()
 	eachRepository(t, func(t *testing.T, open func() repository.Repository) {
 		put(t, open(), "1.0.0", "registry.opentofu.org/acme/other", "")
@@ -163,13 +163,17 @@ func TestOwnerOfPending(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pushTag(t, open(), artifact.Blob{Descriptor: d, Bytes: data}, "pending-1.0.0", "")
-		if err := open().Traits().DeleteTag(t.Context(), "1.0.0", d.Digest); err != nil {
-			t.Fatal(err)
-		}
-		err = repository.CheckOwner(t.Context(), open(), nouns.Address(t, "acme/thing"))
-		if foreign, ok := errors.AsType[*repository.ProviderMismatchError](err); !ok || foreign.Tag != "pending-1.0.0" {
-			t.Errorf("got %v", err)
+		before := "1.0.0"
+		for _, tag := range []string{"pending-1.0.0", "pruned-1.0.0"} {
+			pushTag(t, open(), artifact.Blob{Descriptor: d, Bytes: data}, tag, "")
+			if err := open().Traits().DeleteTag(t.Context(), before, d.Digest); err != nil {
+				t.Fatal(err)
+			}
+			before = tag
+			err = repository.CheckOwner(t.Context(), open(), nouns.Address(t, "acme/thing"))
+			if foreign, ok := errors.AsType[*repository.ProviderMismatchError](err); !ok || foreign.Tag != tag {
+				t.Errorf("got %v", err)
+			}
 		}
 		put(t, open(), "0.9.0", "registry.opentofu.org/acme/thing", "")
 		if err := repository.CheckOwner(t.Context(), open(), nouns.Address(t, "acme/thing")); err != nil {

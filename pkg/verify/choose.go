@@ -108,9 +108,10 @@ func (r *Report) compareVersions(ctx context.Context, tags []string, wanted []pr
 }
 
 // missingVersions returns the offered versions that the requirements select and that have
-// no tag, newest first. It ignores pending and denied versions.
+// no tag, newest first. It ignores pending, denied, and pruned versions.
 func missingVersions(tags []string, offered []provider.Version, wanted []provider.Requirement, latest int) []provider.Version {
-	known := slices.Concat(artifact.Tags(tags).Tagged(), artifact.Tags(tags).Pending(), artifact.Tags(tags).Denied())
+	all := artifact.Tags(tags)
+	known := slices.Concat(all.Tagged(), all.Pending(), all.Denied(), all.Pruned())
 	var missing []provider.Version
 	for _, w := range wanted {
 		versions, _ := w.Select(offered, latest) // if there are none, none are missing

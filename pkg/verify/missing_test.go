@@ -51,11 +51,12 @@ func (w *world) missing(t *testing.T, wanted []provider.Requirement, o verify.Op
 }
 
 // TestMissing checks that only versions that the requirements select are missing: no
-// pre-releases, and no pending or denied versions.
+// pre-releases, and no pending, denied, or pruned versions.
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true) // has 1.2.3
-	w.offerAs(t, "0.9.0", "1.0.0", "1.3.0", "1.4.0", "1.5.0", "2.0.0-rc1")
+	w.offerAs(t, "0.9.0", "1.0.0", "1.3.0", "1.4.0", "1.5.0", "1.6.0", "2.0.0-rc1")
+	w.tagAs(t, artifact.PrunedTag(nouns.Version(t, "1.6.0")))
 	w.tagAs(t, artifact.PendingTag(nouns.Version(t, "1.4.0")))
 	w.tagAs(t, artifact.DeniedTag(nouns.Version(t, "1.5.0")))
 	for name, test := range map[string]struct {
@@ -66,8 +67,8 @@ func TestMissing(t *testing.T) {
 		"all":                  {[]string{""}, 0, []string{"1.3.0", "1.0.0", "0.9.0"}},
 		"all of a line":        {[]string{"~> 1.0"}, 0, []string{"1.3.0", "1.0.0"}},
 		"all newer ones":       {[]string{">= 1.2"}, 0, []string{"1.3.0"}},
-		"the newest":           {[]string{""}, 1, nil}, // was denied
-		"the newest three":     {[]string{""}, 3, []string{"1.3.0"}},
+		"the newest two":       {[]string{""}, 2, nil}, // were pruned and denied
+		"the newest four":      {[]string{""}, 4, []string{"1.3.0"}},
 		"the newest of a line": {[]string{"< 1.4.0"}, 1, []string{"1.3.0"}},
 		"the one that is":      {[]string{"1.2.3"}, 0, nil},
 		"each once":            {[]string{"~> 1.2", "", "< 1.4.0"}, 0, []string{"1.3.0", "1.0.0", "0.9.0"}},

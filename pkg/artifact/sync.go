@@ -1,0 +1,93 @@
+package artifact
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+const (
+	// SyncTag is the tag of the sync record of a repository. OpenTofu ignores it.
+	SyncTag = "tofu-oci-sync"
+	// TypeSync is the artifact type of the manifest of a sync record.
+	TypeSync = "application/vnd.io.github.tofu-oci.sync.v1+json"
+
+	annotationUnwanted = annotationPrefix + "unwanted."
+	annotationPruned   = annotationPrefix + "pruned."
+	// maxSyncDates is the maximum number of dates in a sync record. The largest known provider has
+	// fewer than 1,000 versions.
+	maxSyncDates = 4096
+)
+
+// SyncRecord contains the dates that pruning needs. A repository has at most one record, under
+// [SyncTag]. If it is lost, the dates start again, so versions are kept longer.
+type SyncRecord struct {
+	// Unwanted contains the dates since when released versions are no longer selected.
+	Unwanted map[provider.Version]time.Time
+	// Pruned contains the dates when versions were pruned. See [PrunedTag].
+	Pruned map[provider.Version]time.Time
+}
+
+// Pack builds the manifest of a record. It refers only to config, which must be pushed first. Equal
+// records have equal bytes. Dates are truncated to seconds.
+func (r SyncRecord) Pack() (manifest Blob, config provider.Document, err error) {
+	if n := len(r.Unwanted) + len(r.Pruned); n > maxSyncDates {
+		return manifest, config, fmt.Errorf("sync record has %d dates; the maximum is %d", n, maxSyncDates)
+	}
+	annotations := map[string]string{}
+	for prefix, dates := range map[string]map[provider.Version]time.Time{annotationUnwanted: r.Unwanted, annotationPruned: r.Pruned} {
+		for v, date := range dates {
+			annotations[prefix+Tag(v)] = date.UTC().Format(time.RFC3339)
+		}
+	}
+	manifest, err = marshal(ocispec.Manifest{
+		Versioned:    specs.Versioned{SchemaVersion: 2},
+		MediaType:    ocispec.MediaTypeImageManifest,
+		ArtifactType: TypeSync,
+		Config:       ocispec.DescriptorEmptyJSON,
+		Layers:       []ocispec.Descriptor{ocispec.DescriptorEmptyJSON},
+		Annotations:  annotations,
+	}, ocispec.MediaTypeImageManifest, TypeSync)
+	return manifest, emptyConfig(), err
+}
+
+// ParseSyncRecord parses the manifest of a sync record. It ignores invalid versions and dates, and
+// annotations of other tools. Other content is a *[FormatError].
+func ParseSyncRecord(data []byte) (SyncRecord, error) {
+	doc, err := parseDocument(data)
+	if err != nil {
+		return SyncRecord{}, err
+	}
+	if doc.MediaType != ocispec.MediaTypeImageManifest || doc.ArtifactType != TypeSync {
+		return SyncRecord{}, formatError("expected a sync record, got %s", describe(doc))
+	}
+	r := SyncRecord{Unwanted: parseDates(doc.Annotations, annotationUnwanted), Pruned: parseDates(doc.Annotations, annotationPruned)}
+	if n := len(r.Unwanted) + len(r.Pruned); n > maxSyncDates {
+		return SyncRecord{}, formatError("sync record has %d dates; the maximum is %d", n, maxSyncDates)
+	}
+	return r, nil
+}
+
+func parseDates(annotations map[string]string, prefix string) map[provider.Version]time.Time {
+	dates := map[provider.Version]time.Time{}
+	for key, text := range annotations {
+		tag, found := strings.CutPrefix(key, prefix)
+		v, isVersion := ParseTag(tag)
+		date, err := time.Parse(time.RFC3339, text)
+		if found && isVersion && err == nil && !date.IsZero() {
+			dates[v] = date.UTC()
+		}
+	}
+	return dates
+}
+
+// Equal reports whether two records contain the same versions and dates.
+func (r SyncRecord) Equal(other SyncRecord) bool {
+	return maps.EqualFunc(r.Unwanted, other.Unwanted, time.Time.Equal) && maps.EqualFunc(r.Pruned, other.Pruned, time.Time.Equal)
+}
