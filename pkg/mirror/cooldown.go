@@ -44,6 +44,13 @@ func (e *TooYoungError) Kind() provider.ErrorKind { return provider.Refused }
 // Check checks the publication date of a version, as in [provider.Release], against the minimum
 // age. A version without a date is too young. The error is a *[TooYoungError].
 func (c Cooldown) Check(a provider.Address, v provider.Version, published time.Time) error {
+	if held := c.check(a, v, published); held != nil {
+		return held
+	}
+	return nil
+}
+
+func (c Cooldown) check(a provider.Address, v provider.Version, published time.Time) *TooYoungError {
 	if c.MinAge <= 0 {
 		return nil
 	}
@@ -58,19 +65,6 @@ func (c Cooldown) Check(a provider.Address, v provider.Version, published time.T
 		return &TooYoungError{Address: a, Version: v, Published: published, Eligible: eligible}
 	}
 	return nil
-}
-
-// CheckSource gets the publication date of a version from a source and checks it. It returns errors
-// of Check and of the source.
-func (c Cooldown) CheckSource(ctx context.Context, src provider.Source, a provider.Address, v provider.Version) error {
-	if c.MinAge <= 0 {
-		return nil
-	}
-	published, err := c.DateOf(ctx, src, a, v)
-	if err != nil {
-		return err
-	}
-	return c.Check(a, v, published)
 }
 
 // DateOf returns the publication date of a version, or the zero time if the source has none. If the

@@ -90,7 +90,7 @@ func run(ctx context.Context, src provider.Source, wanted []provider.Requirement
 		return err
 	}
 	// 2. Choose the releases.
-	items, skipped := newPlan(ctx, wanted, chooser{src: src, latest: o.Latest, cooldown: Cooldown{MinAge: o.MinAge, Now: o.Now}, targets: targets})
+	items, skipped := newPlan(ctx, wanted, chooser{src, Rules{Latest: o.Latest, Cooldown: Cooldown{MinAge: o.MinAge, Now: o.Now}}, targets})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -30,13 +30,13 @@ func Denied(ctx context.Context, src provider.Source, r provider.Requirement, n 
 		return nil
 	}
 	denied, _ := list(ctx, r.Address)
-	return SkippedDenied(r, n, denied, chosen)
+	return skippedDenied(r, n, denied, chosen)
 }
 
-// SkippedDenied returns the denied versions that would have been chosen for a requirement, newest
+// skippedDenied returns the denied versions that would have been chosen for a requirement, newest
 // first: all matching ones or, if n versions were chosen, those that are newer than the last of
 // them. If the requirement specifies an exact version, it returns none.
-func SkippedDenied(r provider.Requirement, n int, denied, chosen []provider.Version) []provider.Version {
+func skippedDenied(r provider.Requirement, n int, denied, chosen []provider.Version) []provider.Version {
 	if _, exact := r.Constraint.Exact(); exact {
 		return nil
 	}
