@@ -87,8 +87,8 @@ func pullAction(c *cli.Context, out *report.Report) error {
 		Options: pull.Options{
 			Evidence: c.Bool("with-evidence"), Concurrency: cmd.concurrency, Platforms: cmd.platforms, Verify: cmd.policy.Verify, Progress: out.Progress(),
 		},
-		FailFast:   c.Bool("fail-fast"),
-		OnComplete: func(p pull.Pulled) { warnDenied(c.Context, out, src, p.Requirement, 1, p.Version) },
+		FailFast: c.Bool("fail-fast"),
+		OnResult: func(p pull.Pulled) { warnDenied(c.Context, out, src, p.Requirement, 1, p.Version) },
 	}
 	cached := source.NewCached(src, cmd.cache, source.CacheOptions{})
 	err = pull.Many(c.Context, selected.limit(cached, out), sink, selected.requirements, out.WatchPull(len(selected.requirements), cmd.sourceRepository, cmd.withRemedy, options))

@@ -217,8 +217,8 @@ func (o *Report) WatchPull(n int, at func(provider.Address) string, explained fu
 	m.OnFinish = func(p pull.Pulled) {
 		o.run.itemFinished(p.Requirement.Address, p.Version, o.pulledItem(p, at(p.Requirement.Address)))
 	}
-	done := m.OnComplete
-	m.OnComplete = func(p pull.Pulled) {
+	done := m.OnResult
+	m.OnResult = func(p pull.Pulled) {
 		if p.Err != nil {
 			p.Err = explained(p.Err)
 			o.failed(o.pulledItem(p, at(p.Requirement.Address)), p.Err)

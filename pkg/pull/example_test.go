@@ -259,7 +259,7 @@ func ExampleMany() {
 	}
 	err = pull.Many(context.Background(), src, sink, wanted, pull.ManyOptions{
 		Options: pull.Options{Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}}},
-		OnComplete: func(p pull.Pulled) {
+		OnResult: func(p pull.Pulled) {
 			if errors.Is(p.Err, provider.ErrVersionNotFound) {
 				fmt.Println(p.Requirement, "is missing")
 				return

@@ -21,9 +21,9 @@ type ManyOptions struct {
 	// selects no version, only OnFinish is called.
 	OnStart  func(provider.Requirement, provider.Version)
 	OnFinish func(Pulled)
-	// OnComplete, if not nil, is called for each requirement after the requirement and all
+	// OnResult, if not nil, is called for each requirement after the requirement and all
 	// before it have finished, one call at a time in their order.
-	OnComplete func(Pulled)
+	OnResult func(Pulled)
 }
 
 // Pulled is the result of a requirement.
@@ -56,7 +56,7 @@ func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider
 		for _, item := range items {
 			if item.Err != nil {
 				o.OnFinish(item)
-				o.OnComplete(item)
+				o.OnResult(item)
 			}
 		}
 		return nil
@@ -75,7 +75,7 @@ func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider
 		}
 		o.OnFinish(item)
 		return item, item.Err == nil || !o.FailFast
-	}, o.OnComplete)
+	}, o.OnResult)
 	return ctx.Err()
 }
 
@@ -87,8 +87,8 @@ func (o ManyOptions) complete() ManyOptions {
 	if o.OnFinish == nil {
 		o.OnFinish = func(Pulled) {}
 	}
-	if o.OnComplete == nil {
-		o.OnComplete = func(Pulled) {}
+	if o.OnResult == nil {
+		o.OnResult = func(Pulled) {}
 	}
 	return o
 }

@@ -79,7 +79,7 @@ func pullMany(t *testing.T, src provider.Source, wanted []provider.Requirement, 
 		t.Fatal(err)
 	}
 	var all []pull.Pulled
-	o.OnComplete, o.Platforms = func(p pull.Pulled) { all = append(all, p) }, []provider.Platform{haiku}
+	o.OnResult, o.Platforms = func(p pull.Pulled) { all = append(all, p) }, []provider.Platform{haiku}
 	if err := pull.Many(t.Context(), src, sink, wanted, o); err != nil {
 		t.Fatal(err)
 	}

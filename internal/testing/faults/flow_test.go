@@ -106,8 +106,8 @@ func pullAs(layout pull.Layout, from func(*testing.T, *world) provider.Source) f
 		}
 		var failed []error
 		err = pull.Many(ctx, from(t, w), sink, wanted, pull.ManyOptions{
-			Options:    pull.Options{Platforms: platforms},
-			OnComplete: func(p pull.Pulled) { failed = append(failed, p.Err) },
+			Options:  pull.Options{Platforms: platforms},
+			OnResult: func(p pull.Pulled) { failed = append(failed, p.Err) },
 		})
 		return errors.Join(append(failed, err)...)
 	}
