@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
@@ -64,12 +63,12 @@ func Many(ctx context.Context, src provider.Source, wanted []provider.Requiremen
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(release.Packages, func(p provider.Package) bool { return p.Platform == here })
-		if i < 0 {
+		p, err := release.Package(here)
+		if err != nil {
 			none(release)
 			continue
 		}
-		err = launch(ctx, release.Packages[i])
+		err = launch(ctx, p)
 		if ctx.Err() != nil {
 			return err
 		}
@@ -78,22 +77,11 @@ func Many(ctx context.Context, src provider.Source, wanted []provider.Requiremen
 	return errors.Join(problems...)
 }
 
-// executable returns the path of the executable that OpenTofu starts in a package's
-// directory.
+// executable returns the name of the file that OpenTofu starts in a package's directory.
 func executable(dir, typ string) (string, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return "", err
+	name, err := packagezip.ExecutableIn(dir, typ)
+	if err == nil && name == "" {
+		err = &Error{Fault: NotStarted, Problem: "the package has no file that OpenTofu would start: none is named terraform-provider-" + typ}
 	}
-	var files []string
-	for _, entry := range entries {
-		if !entry.IsDir() {
-			files = append(files, entry.Name())
-		}
-	}
-	name, _ := packagezip.Contents{Files: files}.Executable(typ)
-	if name == "" {
-		return "", &Error{Fault: NotStarted, Problem: "the package has no file that OpenTofu would start: none is named terraform-provider-" + typ}
-	}
-	return name, nil
+	return name, err
 }

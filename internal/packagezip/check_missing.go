@@ -38,6 +38,7 @@ func nearMiss(typ, name string) string {
 	return ""
 }
 
+// isNamed reports whether OpenTofu would start a file with this name.
 func isNamed(typ, base string) bool {
 	rest, found := strings.CutPrefix(base, executablePrefix+typ)
 	return found && (rest == "" || rest[0] == '_' || rest[0] == '.')

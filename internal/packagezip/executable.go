@@ -1,6 +1,7 @@
 package packagezip
 
 import (
+	"os"
 	"slices"
 	"strings"
 )
@@ -32,11 +33,26 @@ func (r *Reader) Executable(typ string) (name string, others []string) {
 	return executable(files, typ)
 }
 
+// ExecutableIn is like [Contents.Executable], for the directory of an unpacked package.
+func ExecutableIn(dir, typ string) (name string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	var files []string
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			files = append(files, entry.Name())
+		}
+	}
+	name, _ = executable(files, typ)
+	return name, nil
+}
+
 func executable(files []string, typ string) (name string, others []string) {
 	var candidates []string
 	for _, file := range files {
-		rest, found := strings.CutPrefix(file, executablePrefix+typ)
-		if found && !strings.Contains(rest, "/") && (rest == "" || rest[0] == '_' || rest[0] == '.') {
+		if isNamed(typ, file) && !strings.Contains(file, "/") {
 			candidates = append(candidates, file)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -20,29 +19,23 @@ func checkContents(p provider.Package, contents packagezip.Contents, err error) 
 }
 
 // startable returns an error if the executable of an unpacked package lacks the
-// executable bit, which the h1: hash doesn't include. The executable is the first file in
-// lexical order that OpenTofu would start.
+// executable bit, which the h1: hash doesn't include. The executable is the file that
+// OpenTofu would start.
 func startable(dir, typ string) error {
 	if runtime.GOOS == "windows" {
 		return nil // Windows has no executable bit
 	}
-	entries, err := os.ReadDir(dir)
+	name, err := packagezip.ExecutableIn(dir, typ)
+	if err != nil || name == "" {
+		return err
+	}
+	path := filepath.Join(dir, name)
+	info, err := os.Lstat(path)
 	if err != nil {
 		return err
 	}
-	for _, entry := range entries {
-		rest, named := strings.CutPrefix(entry.Name(), "terraform-provider-"+typ)
-		if !named || entry.IsDir() || rest != "" && rest[0] != '_' && rest[0] != '.' {
-			continue
-		}
-		info, err := entry.Info()
-		if err != nil {
-			return err
-		}
-		if info.Mode().IsRegular() && info.Mode()&0o111 == 0 {
-			return exists(filepath.Join(dir, entry.Name()), "is not executable")
-		}
-		return nil
+	if info.Mode().IsRegular() && info.Mode()&0o111 == 0 {
+		return exists(path, "is not executable")
 	}
 	return nil
 }
