@@ -134,13 +134,13 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 	c.Unknown = len(unknown)
 	// 3. Check the package of each platform.
 	for _, platform := range o.Platforms {
-		i := slices.IndexFunc(release.Packages, func(p provider.Package) bool { return p.Platform == platform })
-		if i < 0 {
+		p, err := release.Package(platform)
+		if err != nil {
 			c.add(platform.String(), "lock-platform-missing", fmt.Sprintf("%s %s has no package for %s.", s.Address, s.Version, platform), c.mirrorPlatformRemedy(release, platform))
 			continue
 		}
-		c.hash(release.Packages[i], unknown)
-		if err := c.zip(ctx, src, release.Packages[i]); err != nil {
+		c.hash(p, unknown)
+		if err := c.zip(ctx, src, p); err != nil {
 			return err
 		}
 	}

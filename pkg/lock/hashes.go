@@ -20,7 +20,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
-	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -141,7 +140,7 @@ func zipHashes(r provider.Release) ([]lockfile.Hash, error) {
 	}
 	for _, p := range r.Packages {
 		if p.Digest != "" {
-			hashes = append(hashes, lockfile.Hash(sums.ZH(p.Digest)))
+			hashes = append(hashes, zh(p.Digest))
 		}
 	}
 	return hashes, nil
@@ -161,7 +160,7 @@ func listedHashes(document []byte) []lockfile.Hash {
 		if err != nil || len(sum) != digest.SHA256.Size() || len(fields) < 2 {
 			return nil
 		}
-		hashes = append(hashes, lockfile.Hash(sums.ZH(digest.NewDigestFromEncoded(digest.SHA256, hex.EncodeToString(sum)))))
+		hashes = append(hashes, zh(digest.NewDigestFromEncoded(digest.SHA256, hex.EncodeToString(sum))))
 	}
 	return hashes
 }
