@@ -128,8 +128,7 @@ func (c *content) packed() uint64 {
 	return uint64(c.in.offset() - c.start) //nolint:gosec // offsets only grow
 }
 
-// problem compares the content with the declared values, or returns an empty string if
-// they match.
+// problem compares the content with the declared values. It returns nil if they match.
 func (c *content) problem(want header) error {
 	if failure := c.in.failure(); failure != nil {
 		return failure

@@ -13,8 +13,7 @@ type File struct {
 	parts []part
 	// rest is the text after the last part.
 	rest string
-	// newline is "\r
-	// " if the file contains such lines.
+	// newline is the line ending of the first line. If empty, it is "\n".
 	newline string
 	// Terraform selects Terraform's header comment for new files.
 	Terraform bool

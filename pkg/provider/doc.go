@@ -25,7 +25,7 @@
 //   - checksums: the SHA256SUMS file of a release
 //   - attestation: an SBOM or a provenance document
 //   - verdict: the result of verifying the signature of a release ([Verdict])
-//   - trusted key: a key that a pin, a key ring, or a policy accepts for a provider
+//   - trusted key: a key that a pin, a keyring, or a policy accepts for a provider
 //     (package trust)
 //   - credentials: user name and password, or token, for a registry
 //   - pending release: a staged release that is not approved yet (package approval)

@@ -137,7 +137,7 @@ func (o Options) withAcquire() Options {
 	return o
 }
 
-// fetch stores a package in the sink, unless it exists existing.
+// fetch stores a package in the sink, unless it already exists.
 func fetch(ctx context.Context, src provider.Source, sink Sink, p provider.Package, o Options) (Result, error) {
 	if result, done, err := fetchDirectory(ctx, src, sink, p); done {
 		return result, err

@@ -15,7 +15,7 @@ import (
 // internal/getproviders.
 //
 // Windows does not allow colons in file names, and OpenTofu has no alternative form, so a
-// host with a port is an error existing.
+// host with a port is an error there.
 func mirrorPath(dir string, a provider.Address, rest string) (string, error) {
 	local, err := filepath.Localize(path.Join(a.String(), rest))
 	if err != nil {
