@@ -1,10 +1,12 @@
 package trust_test
 
 import (
+	"bytes"
 	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/gpgtest"
@@ -55,6 +57,46 @@ func TestSigner(t *testing.T) {
 		if got := signer.Keyring().Fingerprints(); !slices.Equal(got, []string{fingerprint}) {
 			t.Errorf("%s: the keyring has %v", name, got)
 		}
+	}
+}
+
+// TestSignerConcurrently checks that a signer and its keyring are safe for concurrent use. The
+// race detector has to report the failure.
+func TestSignerConcurrently(t *testing.T) {
+	t.Parallel()
+	gpg := newGPG(t)
+	for name, at := range map[string]gpgtest.At{
+		"rsa": {Algorithm: "rsa2048"}, "nistp256": {Algorithm: "nistp256"}, "dsa": {Algorithm: "dsa1024"}, "subkey": {Algorithm: "ed25519", Usage: "cert"},
+	} {
+		fingerprint, err := gpg.Key(t.Context(), name+" <"+name+"@example.com>", at)
+		if err == nil && name == "subkey" {
+			err = gpg.AddSubkey(t.Context(), fingerprint, gpgtest.At{Algorithm: "ed25519"})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		signer, err := trust.ReadSigner(secret(t, gpg, fingerprint, ""), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		ring := signer.Keyring()
+		var calls sync.WaitGroup
+		for range 4 {
+			calls.Go(func() {
+				signature, err := signer.Sign(world.sums)
+				if err != nil || !signer.Signed(world.sums, signature) {
+					t.Errorf("%s: Sign returned %d bytes, %v", name, len(signature), err)
+				}
+				if keys, err := ring.KeysOf(world.sums, signature); !bytes.Equal(keys, signer.Keys()) || err != nil {
+					t.Errorf("%s: KeysOf returned %d bytes, %v", name, len(keys), err)
+				}
+				v, err := trust.Policy{Keyring: ring}.Verify(t.Context(), signed(t, signature))
+				if v.Trust != provider.TrustSigned || err != nil {
+					t.Errorf("%s: got %s, %v, want signed", name, v, err)
+				}
+			})
+		}
+		calls.Wait()
 	}
 }
 
