@@ -31,7 +31,7 @@ type Options struct {
 	// working directory is used. See [WorkDir].
 	LockFiles []string
 	// Lock, if not nil, configures the lock file that Run creates if the directory has
-	// none. Run sets Verify, Configuration, and Skip. If the directory has no
+	// none. Run sets Verify, Configuration, Loaded, and Skip. If the directory has no
 	// configuration either, tofu and terraform run without a lock file, because commands
 	// such as version don't need one. Otherwise, the error for a missing lock file wraps
 	// [lock.ErrNoFile].

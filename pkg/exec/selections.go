@@ -91,7 +91,7 @@ func (o Options) files(ctx context.Context, c userConfig) ([]*lockfile.File, err
 // lock creates the lock file of the command's directory.
 func (o Options) lock(ctx context.Context, c userConfig) (*lockfile.File, error) {
 	options := *o.Lock
-	options.Verify, options.Configuration = o.Verify, o.Reading(c.env.Terraform)
+	options.Verify, options.Configuration, options.Loaded = o.Verify, o.Reading(c.env.Terraform), c.required
 	options.Skip = func(a provider.Address) bool {
 		_, developed := c.DevOverride(a)
 		return developed

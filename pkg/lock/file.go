@@ -21,6 +21,8 @@ type FileOptions struct {
 	Options
 	// Configuration configures how the configuration is read.
 	Configuration configuration.Options
+	// Loaded, if not nil, returns the configuration, which is then not read again.
+	Loaded func() (configuration.Configuration, error)
 	// Named lists the providers to lock. If the configuration requires a provider in the
 	// list, its constraints must be met too. If Named is empty, all required providers
 	// are locked. In this case, other providers are removed from the lock file, provided
@@ -86,7 +88,10 @@ const maxRounds = 5
 func Directory(ctx context.Context, src provider.Source, dir string, o FileOptions) (Change, error) {
 	c := Change{Path: filepath.Join(dir, Filename)}
 	// 1. Read the configuration.
-	found, err := configuration.Load(ctx, dir, o.Configuration)
+	if o.Loaded == nil {
+		o.Loaded = func() (configuration.Configuration, error) { return configuration.Load(ctx, dir, o.Configuration) }
+	}
+	found, err := o.Loaded()
 	if err != nil && (!errors.Is(err, configuration.ErrNoConfiguration) || len(o.Named) == 0) {
 		return c, err
 	}
