@@ -50,7 +50,7 @@ type Error struct {
 func (e *Error) Error() string {
 	text := e.Problem
 	if e.Stderr != "" {
-		text += "; it wrote to stderr: " + e.Stderr
+		text += "; stderr: " + e.Stderr
 	}
 	return text
 }
@@ -64,7 +64,7 @@ func (e *Error) Kind() provider.ErrorKind { return provider.Unverified }
 
 // Hint returns instructions for showing more details.
 func (e *Error) Hint() string {
-	return "OpenTofu is likely to meet the same; run the executable by hand to see what it says, with an environment as clean as that of --launch: env -i PATH=\"$PATH\""
+	return "OpenTofu is likely to fail in the same way; to see the complete output, run the executable in a clean environment like --launch does: env -i PATH=\"$PATH\""
 }
 
 // maxText is the maximum length of a provider's text in an error, in bytes.
@@ -80,18 +80,18 @@ func short(text string) string {
 // docs/internals.md.
 func handshakeProblem(line string) *Error {
 	parts := strings.Split(strings.TrimSpace(line), "|")
-	said := short(line)
+	printed := short(line)
 	switch {
 	case len(parts) == 1 || strings.Trim(parts[0], "0123456789") != "":
-		return fail(Message, "it printed a message in place of the handshake: %q", said)
+		return fail(Message, "the provider printed a message instead of the handshake: %q", printed)
 	case parts[0] != "1":
-		return fail(OtherProtocol, "it uses version %s of the handshake, but OpenTofu supports only version 1: %q", short(parts[0]), said)
+		return fail(OtherProtocol, "the provider uses version %s of the handshake, but OpenTofu supports only version 1: %q", short(parts[0]), printed)
 	case len(parts) < 4:
-		return fail(Handshake, "it printed half the line of a handshake: %q", said)
+		return fail(Handshake, "the provider printed an incomplete handshake: %q", printed)
 	case parts[1] != "5" && parts[1] != "6":
-		return fail(OtherProtocol, "it uses protocol %q, but OpenTofu supports only 5 and 6: %q", short(parts[1]), said)
+		return fail(OtherProtocol, "the provider uses protocol %q, but OpenTofu supports only 5 and 6: %q", short(parts[1]), printed)
 	case len(parts) == 4 || parts[4] != "grpc":
-		return fail(OtherProtocol, "it does not use gRPC, the only protocol that OpenTofu supports: %q", said)
+		return fail(OtherProtocol, "the provider does not use gRPC, the only protocol that OpenTofu supports: %q", printed)
 	}
 	return nil
 }

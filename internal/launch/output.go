@@ -56,28 +56,28 @@ func (p *pipe) Close() error { return p.file.Close() }
 // firstLine stores the first line that is written to it.
 type firstLine struct {
 	text []byte
-	// whole reports whether the line is complete.
-	whole bool
+	// complete reports whether the line has ended.
+	complete bool
 }
 
 func (l *firstLine) Write(p []byte) (int, error) {
-	if !l.whole {
+	if !l.complete {
 		var line []byte
-		line, _, l.whole = bytes.Cut(p, []byte("\n"))
+		line, _, l.complete = bytes.Cut(p, []byte("\n"))
 		l.text = append(l.text, line[:min(len(line), maxLine-len(l.text))]...)
 	}
 	return len(p), nil
 }
 
 // firstLine returns the first line of stdout that was read so far.
-func (p *process) firstLine() (text string, whole bool) {
+func (p *process) firstLine() (text string, complete bool) {
 	p.stdout.mu.Lock()
 	defer p.stdout.mu.Unlock()
-	return string(p.first.text), p.first.whole
+	return string(p.first.text), p.first.complete
 }
 
-// lastWords returns the end of stderr as one line.
-func (p *process) lastWords() string {
+// stderrEnd returns the end of stderr as one line.
+func (p *process) stderrEnd() string {
 	p.stderr.mu.Lock()
 	defer p.stderr.mu.Unlock()
 	return p.tail.Text()

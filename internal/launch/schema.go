@@ -76,7 +76,7 @@ func diagnose(diagnostic []byte) error {
 	if err != nil || severity != severityError {
 		return err
 	}
-	return fail(Schema, "it can't tell its schema, it says %s", strings.Join(texts, ": "))
+	return fail(Schema, "the provider could not send its schema: %s", strings.Join(texts, ": "))
 }
 
 // eachField calls visit for each field of a message with its number and, for
@@ -105,15 +105,15 @@ func eachField(message []byte, visit func(protowire.Number, []byte) error) error
 
 // schemaProblem returns the error for a missing schema.
 func schemaProblem(err error) *Error {
-	if said, ok := errors.AsType[*Error](err); ok {
-		return said
+	if problem, ok := errors.AsType[*Error](err); ok {
+		return problem
 	}
-	answer, isStatus := status.FromError(err)
+	response, isStatus := status.FromError(err)
 	switch {
 	case !isStatus:
-		return fail(Schema, "its schema can't be read: %s", short(err.Error()))
-	case answer.Code() == codes.ResourceExhausted:
-		return fail(Schema, "its schema is over %d MiB, or it says that something is used up: %s", maxSchema>>20, short(answer.Message()))
+		return fail(Schema, "reading the schema of the provider: %s", short(err.Error()))
+	case response.Code() == codes.ResourceExhausted:
+		return fail(Schema, "the schema exceeds %d MiB, or the provider reported an exhausted resource: %s", maxSchema>>20, short(response.Message()))
 	}
-	return fail(Schema, "asked for its schema it answers %s: %s", answer.Code(), short(answer.Message()))
+	return fail(Schema, "the provider responded to the request for its schema with %s: %s", response.Code(), short(response.Message()))
 }

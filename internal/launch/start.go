@@ -20,8 +20,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// stopping is the time that a provider has to exit after the request. go-plugin waits
-// two seconds of it.
+// stopping is the time that a provider has to exit after the request, including the two
+// seconds that go-plugin waits.
 const stopping = 3 * time.Second
 
 // Causes of a context that stopped a provider before it sent its schema.
@@ -63,10 +63,10 @@ func Start(ctx context.Context, executable string, o Options) (report Report, er
 	defer forced.Stop()
 	client.Kill()
 	if problem != nil {
-		return Report{}, p.judge(problem, cause, o)
+		return Report{}, p.failure(problem, cause, o)
 	}
 	if p.left {
-		return Report{}, &Error{Fault: Children, Problem: "it left processes behind when it ended", Stderr: p.lastWords()}
+		return Report{}, &Error{Fault: Children, Problem: "the provider left child processes running when it exited", Stderr: p.stderrEnd()}
 	}
 	return report, nil
 }
@@ -114,59 +114,59 @@ func (p *process) interview(ctx context.Context, client *plugin.Client) (report 
 	if err != nil {
 		return Report{}, err
 	}
-	spoken, ok := protocol.(*plugin.GRPCClient)
+	connected, ok := protocol.(*plugin.GRPCClient)
 	if !ok {
-		return Report{}, fmt.Errorf("it speaks %T", protocol) // AllowedProtocols excludes other protocols
+		return Report{}, fmt.Errorf("unexpected plugin client %T", protocol) // AllowedProtocols excludes other protocols
 	}
-	if err := askSchema(ctx, spoken.Conn, &report); err != nil {
+	if err := askSchema(ctx, connected.Conn, &report); err != nil {
 		return Report{}, err
 	}
 	report.Memory = p.group.PeakMemory()
 	return report, nil
 }
 
-// judge returns the error for a provider that has exited. err is the observed error,
+// failure returns the error for a provider that has exited. err is the observed error,
 // and cause the cause of the cancellation, or nil.
-func (p *process) judge(err, cause error, o Options) error {
+func (p *process) failure(err, cause error, o Options) error {
 	problem := p.problem(err, cause, o)
 	if e, ok := errors.AsType[*Error](problem); ok && e.Stderr == "" {
-		e.Stderr = p.lastWords()
+		e.Stderr = p.stderrEnd()
 	}
 	return problem
 }
 
 func (p *process) problem(err, cause error, o Options) error {
-	line, whole := p.firstLine()
+	line, complete := p.firstLine()
 	switch {
 	case errors.Is(cause, errOutput):
-		return fail(Flooded, "it printed more than %d bytes", o.maxOutput())
+		return fail(Flooded, "the provider printed more than %d bytes", o.maxOutput())
 	case errors.Is(cause, errTime) && p.met:
-		return fail(Hung, "it did not tell its schema within %s", o.timeout())
+		return fail(Hung, "the provider did not send its schema within %s", o.timeout())
 	case errors.Is(cause, errTime) && line != "":
-		return fail(Handshake, "it printed half a line and then no end of it within %s: %q", o.timeout(), short(line))
+		return fail(Handshake, "the provider did not complete the line of its handshake within %s: %q", o.timeout(), short(line))
 	case errors.Is(cause, errTime):
-		return fail(Hung, "it printed no handshake within %s", o.timeout())
+		return fail(Hung, "the provider printed no handshake within %s", o.timeout())
 	case cause != nil && !errors.Is(cause, errStopped):
 		return cause
 	case p.refused != nil:
-		return fail(NotStarted, "the system does not start it: %s", short(reason(p.refused)))
+		return fail(NotStarted, "the system cannot start the provider: %s", short(reason(p.refused)))
 	case !p.started:
 		return err // error of a local file
 	case p.met && p.died:
-		return fail(Ended, "it ended before it had told its schema, %s", p.cmd.ProcessState)
+		return fail(Ended, "the provider exited before it sent its schema: %s", p.cmd.ProcessState)
 	case p.met:
 		return schemaProblem(err)
-	case line == "" && !whole && p.died:
-		return fail(Ended, "it ended before the handshake, %s", p.cmd.ProcessState)
-	case line == "" && !whole:
-		return fail(Handshake, "it closed its output without a handshake")
+	case line == "" && !complete && p.died:
+		return fail(Ended, "the provider exited before the handshake: %s", p.cmd.ProcessState)
+	case line == "" && !complete:
+		return fail(Handshake, "the provider closed its output without a handshake")
 	case len(line) == maxLine:
-		return fail(Flooded, "it printed more than %d bytes without a newline: %q", maxLine-1, short(line))
+		return fail(Flooded, "the provider printed more than %d bytes without a newline: %q", maxLine-1, short(line))
 	}
 	if problem := handshakeProblem(line); problem != nil {
 		return problem
 	}
-	return fail(Handshake, "its handshake can't be used: %s", short(err.Error()))
+	return fail(Handshake, "invalid handshake: %s", short(err.Error()))
 }
 
 // reason removes the path of the unpacked provider from an error.

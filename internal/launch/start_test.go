@@ -84,7 +84,7 @@ func TestStart(t *testing.T) {
 			if got.Started <= 0 || got.Started > startLimit {
 				t.Errorf("started in %s", got.Started)
 			}
-			if tells := runtime.GOOS == "linux" || runtime.GOOS == "windows"; tells && got.Memory < 1<<20 || got.Memory > 4<<30 {
+			if reported := runtime.GOOS == "linux" || runtime.GOOS == "windows"; reported && got.Memory < 1<<20 || got.Memory > 4<<30 {
 				t.Errorf("%d bytes of memory", got.Memory)
 			}
 		})
@@ -97,37 +97,37 @@ func TestStartRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		options launch.Options
 		kind    launch.Fault
-		// says is contained in the error.
-		says string
+		// text is a part of the error.
+		text string
 	}{
-		"message":        {kind: launch.Message, says: `in place of the handshake: "libfrob.so.3 is missing: [31m install it"`},
-		"exits":          {kind: launch.Ended, says: "it ended before the handshake, exit status 3; it wrote to stderr: no licence"},
-		"hangs":          {kind: launch.Hung, options: launch.Options{Timeout: time.Second}, says: "printed no handshake within 1s"},
-		"garbage":        {kind: launch.Message, says: "garbage"},
-		"endless":        {kind: launch.Flooded, says: "without a newline"},
-		"half":           {kind: launch.Handshake, options: launch.Options{Timeout: soon}, says: `no end of it within 10s: "1|6|un"`},
-		"cut":            {kind: launch.Handshake, says: `half the line of a handshake: "1|6|unix"`},
-		"closes":         {kind: launch.Handshake, says: "closed its output without a handshake"},
-		"netrpc":         {kind: launch.OtherProtocol, says: "does not use gRPC"},
-		"four":           {kind: launch.OtherProtocol, says: `uses protocol "4"`},
-		"core":           {kind: launch.OtherProtocol, says: "version 2 of the handshake"},
-		"elsewhere":      {kind: launch.Handshake, says: "192.0.2.1:443 is not an address of this machine"},
-		"plain":          {kind: launch.Schema, says: "authentication handshake failed"},
-		"chatty":         {kind: launch.Flooded, options: launch.Options{MaxOutput: 1 << 20}, says: "it printed more than 1048576 bytes"},
-		"no-schema":      {kind: launch.Schema, says: "Unimplemented"},
-		"bad-schema":     {kind: launch.Schema, says: "failed to unmarshal"},
-		"diagnostic":     {kind: launch.Schema, says: "it says two resources of one name: x and x"},
-		"huge-schema":    {kind: launch.Schema, says: "over 64 MiB"},
-		"dying-schema":   {kind: launch.Ended, says: "before it had told its schema, exit status 2; it wrote to stderr: "},
-		"hanging-schema": {kind: launch.Hung, options: launch.Options{Timeout: soon}, says: "did not tell its schema within 10s"},
+		"message":        {kind: launch.Message, text: `instead of the handshake: "libfrob.so.3 is missing: [31m install it"`},
+		"exits":          {kind: launch.Ended, text: "the provider exited before the handshake: exit status 3; stderr: no licence"},
+		"hangs":          {kind: launch.Hung, options: launch.Options{Timeout: time.Second}, text: "printed no handshake within 1s"},
+		"garbage":        {kind: launch.Message, text: "garbage"},
+		"endless":        {kind: launch.Flooded, text: "without a newline"},
+		"half":           {kind: launch.Handshake, options: launch.Options{Timeout: soon}, text: `did not complete the line of its handshake within 10s: "1|6|un"`},
+		"cut":            {kind: launch.Handshake, text: `incomplete handshake: "1|6|unix"`},
+		"closes":         {kind: launch.Handshake, text: "closed its output without a handshake"},
+		"netrpc":         {kind: launch.OtherProtocol, text: "does not use gRPC"},
+		"four":           {kind: launch.OtherProtocol, text: `uses protocol "4"`},
+		"core":           {kind: launch.OtherProtocol, text: "version 2 of the handshake"},
+		"elsewhere":      {kind: launch.Handshake, text: "192.0.2.1:443 is not an address of this machine"},
+		"plain":          {kind: launch.Schema, text: "authentication handshake failed"},
+		"chatty":         {kind: launch.Flooded, options: launch.Options{MaxOutput: 1 << 20}, text: "the provider printed more than 1048576 bytes"},
+		"no-schema":      {kind: launch.Schema, text: "Unimplemented"},
+		"bad-schema":     {kind: launch.Schema, text: "failed to unmarshal"},
+		"diagnostic":     {kind: launch.Schema, text: "could not send its schema: two resources of one name: x and x"},
+		"huge-schema":    {kind: launch.Schema, text: "exceeds 64 MiB"},
+		"dying-schema":   {kind: launch.Ended, text: "exited before it sent its schema: exit status 2; stderr: "},
+		"hanging-schema": {kind: launch.Hung, options: launch.Options{Timeout: soon}, text: "did not send its schema within 10s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.options.TempDir = place(t)
 			report, err := launch.Start(t.Context(), as(t, name), c.options)
 			problem, ok := errors.AsType[*launch.Error](err)
-			if !ok || problem.Fault != c.kind || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("error %v (%#v), want %q with %q", err, problem, c.kind, c.says)
+			if !ok || problem.Fault != c.kind || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("error %v (%#v), want %q with %q", err, problem, c.kind, c.text)
 			}
 			if strings.ContainsAny(err.Error(), "\x1b\n\x00") {
 				t.Errorf("error %q has control characters", err)
