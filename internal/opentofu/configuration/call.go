@@ -14,8 +14,8 @@ import (
 // call is a module block.
 type call struct {
 	at stricthcl.Position
-	// sourceIs and versionIs are the expressions of the arguments, or nil.
-	sourceIs, versionIs hcl.Expression
+	// sourceExpr and versionExpr are the expressions of the arguments, or nil.
+	sourceExpr, versionExpr hcl.Expression
 	// arguments maps the module's variables to their values.
 	arguments map[string]hcl.Expression
 
@@ -42,10 +42,10 @@ func (r *reader) call(b *hcl.Block, override bool) (call, bool) {
 		return c, false
 	}
 	if given {
-		c.sourceIs = source.Expr
+		c.sourceExpr = source.Expr
 	}
 	if version, given := content.Attributes["version"]; given {
-		c.versionIs = version.Expr
+		c.versionExpr = version.Expr
 	}
 	all, _ := b.Body.JustAttributes() // blocks are ignored
 	c.arguments = r.kept(all)
@@ -62,11 +62,11 @@ func (c call) overrides(calls map[string]call, name string) {
 	if !exists {
 		return
 	}
-	if c.sourceIs != nil {
-		there.sourceIs = c.sourceIs
+	if c.sourceExpr != nil {
+		there.sourceExpr = c.sourceExpr
 	}
-	if c.versionIs != nil {
-		there.versionIs = c.versionIs
+	if c.versionExpr != nil {
+		there.versionExpr = c.versionExpr
 	}
 	maps.Copy(there.arguments, c.arguments)
 	calls[name] = there
@@ -74,9 +74,9 @@ func (c call) overrides(calls map[string]call, name string) {
 
 // resolve returns the call with its source and version resolved in a scope.
 func (r *reader) resolve(c call, s *scope) call {
-	c.source, c.unresolved = r.constant(c.sourceIs, s)
-	if c.versionIs != nil {
-		c.version, _ = r.constant(c.versionIs, s)
+	c.source, c.unresolved = r.constant(c.sourceExpr, s)
+	if c.versionExpr != nil {
+		c.version, _ = r.constant(c.versionExpr, s)
 	}
 	return c
 }

@@ -43,7 +43,7 @@ func (r *reader) constant(e hcl.Expression, s *scope) (string, error) {
 func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	v.depth++
 	if v.reader.steps++; v.reader.steps > maxSteps || v.depth > maxReferences {
-		return cty.NilVal, errors.New("it refers to itself or has too many references")
+		return cty.NilVal, errors.New("the source refers to itself or has too many references")
 	}
 	switch e := e.(type) {
 	case *hclsyntax.ParenthesesExpr:
@@ -63,7 +63,7 @@ func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	case *hclsyntax.ConditionalExpr:
 		return v.condition(e, path)
 	case *hclsyntax.FunctionCallExpr:
-		return cty.NilVal, fmt.Errorf("it calls the function %s", e.Name)
+		return cty.NilVal, fmt.Errorf("the source calls the function %s", e.Name)
 	}
 	if len(path) > 0 {
 		return v.element(e, path)
@@ -79,7 +79,7 @@ func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	if hcljson.IsJSONExpression(e) {
 		return v.json(e)
 	}
-	return cty.NilVal, errors.New("its form is not supported")
+	return cty.NilVal, errors.New("the source has an unsupported form")
 }
 
 // text returns the value of an expression as text. The value must be a string, number, or
@@ -100,7 +100,7 @@ func (v evaluation) template(e *hclsyntax.TemplateExpr) (cty.Value, error) {
 			return cty.NilVal, err
 		}
 		if b.WriteString(text); b.Len() > maxConstant {
-			return cty.NilVal, fmt.Errorf("it exceeds %d bytes", maxConstant)
+			return cty.NilVal, fmt.Errorf("the source exceeds %d bytes", maxConstant)
 		}
 	}
 	return cty.StringVal(b.String()), nil
@@ -114,7 +114,7 @@ func (v evaluation) condition(e *hclsyntax.ConditionalExpr, path []string) (cty.
 	holds, err := convert.Convert(found, cty.Bool)
 	switch {
 	case err != nil || holds.IsNull():
-		return cty.NilVal, errors.New("its condition is neither true nor false")
+		return cty.NilVal, errors.New("a condition of the source is neither true nor false")
 	case holds.True():
 		return v.value(e.TrueResult, path)
 	}
@@ -144,7 +144,7 @@ func (v evaluation) element(e hcl.Expression, path []string) (cty.Value, error) 
 		for _, pair := range pairs {
 			key, ok := primitive(pair.Key)
 			if !ok {
-				return cty.NilVal, errors.New("an object key is an expression")
+				return cty.NilVal, errors.New("the source has an expression as an object key")
 			}
 			if key == path[0] {
 				found = pair.Value
@@ -159,7 +159,7 @@ func (v evaluation) element(e hcl.Expression, path []string) (cty.Value, error) 
 		}
 	}
 	if found == nil {
-		return cty.NilVal, fmt.Errorf("it depends on an element %q, which isn't found", path[0])
+		return cty.NilVal, fmt.Errorf("the source depends on an element %q, which isn't found", path[0])
 	}
 	return v.value(found, path[1:])
 }
@@ -172,7 +172,7 @@ func (v evaluation) json(e hcl.Expression) (cty.Value, error) {
 	if !ok {
 		found, ok := value(e)
 		if !ok || !found.Type().IsPrimitiveType() {
-			return cty.NilVal, errors.New("it is not a string")
+			return cty.NilVal, errors.New("the source is not a string")
 		}
 		return found, nil
 	}
@@ -180,11 +180,11 @@ func (v evaluation) json(e hcl.Expression) (cty.Value, error) {
 		return cty.StringVal(text), nil
 	}
 	if len(text) > maxConstant || tooComplex(text) {
-		return cty.NilVal, errors.New("it is too long or nested too deeply")
+		return cty.NilVal, errors.New("the source is too long or nested too deeply")
 	}
 	parsed, wrong := hclsyntax.ParseTemplate([]byte(text), e.Range().Filename, hcl.InitialPos)
 	if wrong.HasErrors() {
-		return cty.NilVal, errors.New("it is not a valid template")
+		return cty.NilVal, errors.New("the source is not a valid template")
 	}
 	return v.value(parsed, nil)
 }
@@ -193,19 +193,19 @@ func (v evaluation) json(e hcl.Expression) (cty.Value, error) {
 func (v evaluation) reference(root string, path []string) (cty.Value, error) {
 	switch name := strings.Join(slices.Concat([]string{root}, path), "."); {
 	case v.scope == nil:
-		return cty.NilVal, fmt.Errorf("it depends on %s, and references are not allowed there", name)
+		return cty.NilVal, fmt.Errorf("the source depends on %s, but references are not allowed there", name)
 	case v.reader.keptBytes > maxKept:
-		return cty.NilVal, errors.New("the locals, variables and arguments of the configuration are too large")
+		return cty.NilVal, errors.New("the locals, variables, and arguments of the configuration are too large")
 	case root == "local" && len(path) > 0:
 		e, ok := v.scope.module.locals[path[0]]
 		if !ok {
-			return cty.NilVal, fmt.Errorf("it depends on local.%s, which isn't declared", path[0])
+			return cty.NilVal, fmt.Errorf("the source depends on local.%s, which isn't declared", path[0])
 		}
 		return v.value(e, path[1:])
 	case root == "var" && len(path) > 0:
 		return v.variable(path[0], path[1:])
 	default:
-		return cty.NilVal, fmt.Errorf("it depends on %s", name)
+		return cty.NilVal, fmt.Errorf("the source depends on %s", name)
 	}
 }
 

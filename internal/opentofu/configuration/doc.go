@@ -47,14 +47,14 @@ type Call struct {
 	// that cannot be resolved. Then the module can require any version of any provider.
 	Source   string
 	Position stricthcl.Position
-	// Reason is the reason why the module was not read, such as "it is not installed".
+	// Reason is the reason why the module was not read, such as "the module is not installed".
 	Reason string
 }
 
-// String returns a text such as "module.network at main.tf:7:1 ("acme/network/aws"): it
-// is not installed".
+// String returns a text such as "module.network at main.tf:7:1 ("acme/network/aws"): the
+// module is not installed".
 func (c Call) String() string {
-	source := "its source can't be resolved"
+	source := "unresolved source"
 	if c.Source != "" {
 		source = fmt.Sprintf("%q", c.Source)
 	}

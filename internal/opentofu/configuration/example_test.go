@@ -42,10 +42,10 @@ module "network" {
 		fmt.Println(r)
 	}
 	for _, call := range c.Unread {
-		fmt.Printf("%s was not looked at: %s\n", call.Address, call.Reason)
+		fmt.Printf("%s was not read: %s\n", call.Address, call.Reason)
 	}
 	// Output:
 	// registry.opentofu.org/hashicorp/aws@~> 5.0
 	// registry.opentofu.org/hashicorp/random
-	// module.network was not looked at: it is not installed
+	// module.network was not read: the module is not installed
 }

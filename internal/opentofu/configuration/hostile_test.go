@@ -112,10 +112,10 @@ func TestHostileSources(t *testing.T) {
 	}
 	chain += "}\n"
 	for name, test := range map[string]struct{ locals, source, want string }{
-		"doubled":       {doubled, "local.a60", "it refers to itself or has too many references"},
-		"chain":         {chain, "local.a100", "it refers to itself or has too many references"},
-		"long":          {"locals {\n a = \"" + strings.Repeat("x", 3000) + "\"\n}\n", `"${local.a}${local.a}"`, "it exceeds 4096 bytes"},
-		"number":        {"locals {\n a = 1e600000000\n}\n", `"${local.a}"`, "it is not a string"},
+		"doubled":       {doubled, "local.a60", "the source refers to itself or has too many references"},
+		"chain":         {chain, "local.a100", "the source refers to itself or has too many references"},
+		"long":          {"locals {\n a = \"" + strings.Repeat("x", 3000) + "\"\n}\n", `"${local.a}${local.a}"`, "the source exceeds 4096 bytes"},
+		"number":        {"locals {\n a = 1e600000000\n}\n", `"${local.a}"`, "the source is not a string"},
 		"large locals":  {"locals {\n a = \"./m\"\n b = \"" + strings.Repeat("x", 600<<10) + "\"\n}\n", "local.a", "are too large"},
 		"large objects": {"locals {\n a = {" + strings.Repeat("x = 1,", 80_000) + "}\n}\n", "local.a.y", "which isn't found"},
 	} {
@@ -252,7 +252,7 @@ func TestLinksOutOfPackages(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(modules, "m")); err != nil {
 		t.Fatal(err)
 	}
-	if got := describe(dir, configuration.Options{}); !strings.HasSuffix(got, "it is no longer installed\n") {
+	if got := describe(dir, configuration.Options{}); !strings.HasSuffix(got, "the module is no longer installed\n") {
 		t.Errorf("got %s", got)
 	}
 }

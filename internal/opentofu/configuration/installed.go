@@ -24,7 +24,7 @@ type record struct {
 	Dir string
 }
 
-// installed has the content of the data directory.
+// installed is the content of the data directory.
 type installed struct {
 	root string
 	// modules is the directory of the installed modules.
@@ -62,13 +62,13 @@ func (r *reader) readInstalled(root string) installed {
 func (in installed) find(key string, c call) (record, string) {
 	found, ok := in.records[key]
 	if !ok {
-		return record{}, "it is not installed"
+		return record{}, "the module is not installed"
 	}
 	if c.source != "" && !sameSource(c.source, found.Source) {
-		return record{}, fmt.Sprintf("it is installed from %q", found.Source)
+		return record{}, fmt.Sprintf("the module is installed from %q", found.Source)
 	}
 	if c.version != "" && !allows(c.version, found.Version) {
-		return record{}, fmt.Sprintf("version %s of it is installed, which does not meet %q", found.Version, c.version)
+		return record{}, fmt.Sprintf("version %s is installed, which does not meet %q", found.Version, c.version)
 	}
 	return found, ""
 }
@@ -96,7 +96,7 @@ func allows(constraint, version string) bool {
 
 // dir returns the directory of a record, and the directory of the package that contains
 // the module. The module and its local modules must be inside the package.
-func (in installed) dir(rec record) (dir, whole string, ok bool) {
+func (in installed) dir(rec record) (dir, packageDir string, ok bool) {
 	dir = cliconfig.ResolvePath(in.root, filepath.FromSlash(rec.Dir))
 	below, ok := relative(in.modules, dir)
 	if !ok || below == "." {

@@ -35,7 +35,7 @@ func primitive(e hcl.Expression) (string, bool) {
 
 // textOf returns the text of a primitive value.
 func textOf(v cty.Value) (string, error) {
-	notText := errors.New("it is not a string")
+	notText := errors.New("the source is not a string")
 	if v.IsNull() || !v.IsKnown() || !v.Type().IsPrimitiveType() {
 		return "", notText
 	}

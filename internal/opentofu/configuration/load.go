@@ -80,9 +80,9 @@ func load(ctx context.Context, dir string, o Options) (Configuration, error) {
 type walker struct {
 	reader
 	installed installed
-	// modules has the modules read so far, by directory.
+	// modules maps directories to the modules read so far.
 	modules map[string]*module
-	// required has the constraints of each provider. collected has the directories
+	// required maps providers to their constraints. collected is the set of directories
 	// whose requirements were added.
 	required  map[provider.Address][]constraint
 	collected map[string]bool
@@ -93,12 +93,12 @@ type walker struct {
 // place is the position of a module in the tree of calls.
 type place struct {
 	dir string
-	// whole is the directory of the package that contains the module. It is empty for
+	// packageDir is the directory of the package that contains the module. It is empty for
 	// modules of the root.
-	whole string
+	packageDir string
 	// key is the path of calls, and address its form for messages.
 	key, address string
-	// above has the directories of all callers and of the module itself.
+	// above lists the directories of all callers and of the module itself.
 	above []string
 	// scope resolves references in the module's expressions.
 	scope *scope
@@ -170,14 +170,14 @@ func (w *walker) locate(from place, c call, to place) (place, bool) {
 	}
 	if reason == "" {
 		var inside bool
-		if to.dir, to.whole, inside = w.installed.dir(rec); !inside {
+		if to.dir, to.packageDir, inside = w.installed.dir(rec); !inside {
 			w.add(c.at, "%s is installed in %q, which is not below %s", to.address, rec.Dir, w.installed.modules)
 			return to, false
 		}
 		if _, err := os.Stat(to.dir); err == nil {
 			return to, true
 		}
-		reason = "it is no longer installed"
+		reason = "the module is no longer installed"
 	}
 	if c.unresolved != nil {
 		reason = c.unresolved.Error() + ", and " + reason
@@ -188,10 +188,10 @@ func (w *walker) locate(from place, c call, to place) (place, bool) {
 
 // locateLocal returns the directory of a module that is local to its caller.
 func (w *walker) locateLocal(from place, c call, to place, path string) (place, bool) {
-	to.whole, to.dir = from.whole, filepath.Join(from.dir, filepath.FromSlash(path))
+	to.packageDir, to.dir = from.packageDir, filepath.Join(from.dir, filepath.FromSlash(path))
 	base, inside := w.installed.root, true
-	if to.whole != "" {
-		base = to.whole
+	if to.packageDir != "" {
+		base = to.packageDir
 		_, inside = relative(base, to.dir)
 	}
 	if inside {
@@ -200,7 +200,7 @@ func (w *walker) locateLocal(from place, c call, to place, path string) (place, 
 			w.unreadable(c, to, err)
 			return to, false
 		}
-		to.dir, inside = dir, still || to.whole == ""
+		to.dir, inside = dir, still || to.packageDir == ""
 	}
 	if !inside {
 		w.add(c.at, "the source of %s is outside of its caller's package", to.address)
@@ -215,11 +215,11 @@ func followed(base, dir string) (path string, inside bool, err error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return "", false, err
 	}
-	whole, err := filepath.EvalSymlinks(base)
+	resolved, err := filepath.EvalSymlinks(base)
 	if err != nil {
 		return "", false, err
 	}
-	if rel, ok := relative(whole, dir); ok {
+	if rel, ok := relative(resolved, dir); ok {
 		return filepath.Join(base, rel), true, nil
 	}
 	return dir, false, nil

@@ -61,7 +61,7 @@ func describe(dir string, o configuration.Options) string {
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(r.Address.String()+" "+r.Constraint.String()))
 	}
 	for _, call := range c.Unread {
-		fmt.Fprintf(&b, "not looked at: %s\n", call)
+		fmt.Fprintf(&b, "not read: %s\n", call)
 	}
 	text := strings.ReplaceAll(b.String(), dir+string(filepath.Separator), "")
 	return filepath.ToSlash(strings.ReplaceAll(text, dir, "."))

@@ -56,7 +56,7 @@ func (b variable) constraint() (cty.Type, error) {
 	}
 	t, _, wrong := typeexpr.TypeConstraintWithDefaults(b.kind)
 	if wrong.HasErrors() {
-		return t, errors.New("its type is not valid")
+		return t, errors.New("a variable has an invalid type")
 	}
 	return t, nil
 }
@@ -66,10 +66,10 @@ func (v evaluation) variable(name string, path []string) (cty.Value, error) {
 	s := v.scope
 	declared, ok := s.module.variables[name]
 	if !ok {
-		return cty.NilVal, fmt.Errorf("it depends on var.%s, which isn't declared", name)
+		return cty.NilVal, fmt.Errorf("the source depends on var.%s, which isn't declared", name)
 	}
 	if s.unknown {
-		return cty.NilVal, fmt.Errorf("it depends on var.%s, whose value is unknown to tofu-oci", name)
+		return cty.NilVal, fmt.Errorf("the source depends on var.%s, whose value is unknown to tofu-oci", name)
 	}
 	t, err := declared.constraint()
 	if err != nil {
@@ -85,10 +85,10 @@ func (v evaluation) variable(name string, path []string) (cty.Value, error) {
 		return cty.NilVal, err
 	}
 	if found.IsNull() {
-		return cty.NilVal, fmt.Errorf("it depends on var.%s, which is null", name)
+		return cty.NilVal, fmt.Errorf("the source depends on var.%s, which is null", name)
 	}
 	if t, ok = elementType(t, path); !ok {
-		return cty.NilVal, fmt.Errorf("it depends on an element of var.%s, which its type doesn't have", name)
+		return cty.NilVal, fmt.Errorf("the source depends on an element of var.%s, which its type doesn't have", name)
 	}
 	return convert.Convert(found, t)
 }
@@ -114,9 +114,9 @@ func (s *scope) argument(name string, declared variable, t cty.Type) (hcl.Expres
 	}
 	switch {
 	case given:
-		return nil, nil, fmt.Errorf("it depends on var.%s, and TF_VAR_%s is too long or not valid", name, name)
+		return nil, nil, fmt.Errorf("the source depends on var.%s, and TF_VAR_%s is invalid or too long", name, name)
 	case declared.value == nil:
-		return nil, nil, fmt.Errorf("it depends on var.%s, which has no value", name)
+		return nil, nil, fmt.Errorf("the source depends on var.%s, which has no value", name)
 	}
 	return declared.value, nil, nil
 }
