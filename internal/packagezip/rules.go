@@ -63,14 +63,13 @@ func (l limits) tooLarge() error {
 // rule for safe and portable unpacking.
 var ErrArchive = provider.Errorf(provider.Unverified, "the zip archive")
 
-// archiveError returns an error about the complete archive. Its text continues "the zip
-// archive".
+// archiveError returns an error about the complete archive. The format is the predicate of
+// a sentence about the archive.
 func archiveError(format string, args ...any) error {
 	return fmt.Errorf("%w %s", ErrArchive, fmt.Sprintf(format, args...))
 }
 
-// entryError returns an error about an entry, or about the archive if name is empty.
-// Its text continues the name.
+// entryError is like archiveError, but about an entry, unless name is empty.
 func entryError(name, format string, args ...any) error {
 	if name == "" {
 		return archiveError(format, args...)

@@ -21,7 +21,7 @@ var errLeft = errors.New("left to the user's configuration")
 func (o Options) fetch(ctx context.Context, s selection, refused error, acquire func(context.Context, int64) (func(), error)) (store.Known, error) {
 	src := source.NewCached(o.Source, o.Store, source.CacheOptions{ReadOnly: true})
 	to := &sink{store: o.Store, selection: s}
-	judge := func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+	verify := func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 		refused, to.Evidence = nil, evidenceOf(ctx, r)
 		if o.Verify == nil {
 			return provider.Verdict{}, nil
@@ -29,7 +29,7 @@ func (o Options) fetch(ctx context.Context, s selection, refused error, acquire 
 		return o.Verify(ctx, r)
 	}
 	_, err := pull.Release(ctx, src, to, s.Address, s.Version, pull.Options{
-		Platforms: []provider.Platform{s.Platform}, Acquire: acquire, Verify: judge, Backoff: o.Backoff, Progress: o.Progress,
+		Platforms: []provider.Platform{s.Platform}, Acquire: acquire, Verify: verify, Backoff: o.Backoff, Progress: o.Progress,
 	})
 	if errors.Is(err, errLeft) {
 		o.Left(s.Address, "a filesystem_mirror has it unpacked")

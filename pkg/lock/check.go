@@ -25,10 +25,10 @@ func Rules() []finding.Rule {
 		{Code: "lock-version-missing", Means: "A locked version is missing."},
 		{Code: "lock-version-denied", Means: "A locked version is denied."},
 		{Code: "lock-platform-missing", Means: "A locked version has no package for a platform."},
-		{Code: "lock-package-missing", Means: "The zip of a package does not exist in the repository, or has another size than its manifest states."},
+		{Code: "lock-package-missing", Means: "The zip of a package does not exist in the repository, or its size differs from the size in its manifest."},
 		{Code: "lock-hash-missing", Means: "The lock file has no hash of the package for a platform."},
-		{Code: "lock-hash-disagrees", Means: "The lock file has other hashes than the package for a platform."},
-		{Code: "lock-h1-only", Means: "The lock file has only the h1 hash of the package for a platform, which OpenTofu does not take from an OCI registry."},
+		{Code: "lock-hash-disagrees", Means: "The hashes in the lock file do not match the package for a platform."},
+		{Code: "lock-h1-only", Means: "The lock file has only the h1 hash of the package for a platform, which OpenTofu does not accept for packages from an OCI registry."},
 	}
 }
 
@@ -188,7 +188,7 @@ func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
 	case slices.ContainsFunc(unknown, lockfile.Hash.IsZH), p.H1 != "" && slices.ContainsFunc(unknown, lockfile.Hash.IsH1) && !slices.ContainsFunc(s.Hashes, lockfile.Hash.IsZH):
 		c.add(platform, "lock-hash-disagrees", fmt.Sprintf("The lock file lacks %s of %s %s for %s, and has hashes that match no package: %s.",
 			zh(p.Digest), s.Address, s.Version, platform, join(unknown)),
-			finding.Remedy{Hint: "compare with the checksums of the origin before anything else: either these packages or those that were locked are not what its author released"})
+			finding.Remedy{Hint: "first compare with the checksums of the origin registry: either these packages or the locked ones are not those that the publisher released"})
 	default:
 		c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash of %s %s for %s, which has %s.", s.Address, s.Version, platform, zh(p.Digest)), relock)
 	}

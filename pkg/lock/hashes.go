@@ -52,13 +52,13 @@ type Options struct {
 	Backoff func(failed int) time.Duration
 
 	// cache caches hashes. If nil, nothing is cached.
-	cache *memo.Memo[hashed, []lockfile.Hash]
+	cache *memo.Memo[cacheKey, []lockfile.Hash]
 	// slots limits how many zips are read concurrently.
 	slots *schedule.Limiter
 }
 
-// hashed is a key of the cache.
-type hashed struct {
+// cacheKey is a key of the caches.
+type cacheKey struct {
 	address   provider.Address
 	version   provider.Version
 	platforms string
@@ -67,11 +67,11 @@ type hashed struct {
 // WithCache returns options that cache hashes and verdicts. All calls with these
 // options and the same source share the cache.
 func (o Options) WithCache() Options {
-	o.cache = &memo.Memo[hashed, []lockfile.Hash]{}
-	if judge := o.Verify; judge != nil {
-		judged := &memo.Memo[hashed, provider.Verdict]{}
+	o.cache = &memo.Memo[cacheKey, []lockfile.Hash]{}
+	if verify := o.Verify; verify != nil {
+		verdicts := &memo.Memo[cacheKey, provider.Verdict]{}
 		o.Verify = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
-			return judged.Get(ctx, hashed{r.Address, r.Version, ""}, func(ctx context.Context) (provider.Verdict, error) { return judge(ctx, r) })
+			return verdicts.Get(ctx, cacheKey{r.Address, r.Version, ""}, func(ctx context.Context) (provider.Verdict, error) { return verify(ctx, r) })
 		}
 	}
 	return o.bounded()
@@ -93,9 +93,9 @@ func Hashes(ctx context.Context, src provider.Source, a provider.Address, v prov
 	o = o.bounded()
 	cache := o.cache
 	if cache == nil {
-		cache = &memo.Memo[hashed, []lockfile.Hash]{}
+		cache = &memo.Memo[cacheKey, []lockfile.Hash]{}
 	}
-	key := hashed{a, v, fmt.Sprint(provider.SortPlatforms(o.Platforms))}
+	key := cacheKey{a, v, fmt.Sprint(provider.SortPlatforms(o.Platforms))}
 	hashes, err := cache.Get(ctx, key, func(ctx context.Context) ([]lockfile.Hash, error) { return hashesOf(ctx, src, a, v, o) })
 	if err != nil {
 		return nil, &provider.Error{Op: "locking", Address: a, Version: v, Err: err}

@@ -63,18 +63,18 @@ func (all notes) add(block string, spans []span, comment hclsyntax.Token) {
 	before := max(next-1, 0)
 	switch {
 	case spans[next].place == placeStart:
-		all.at(placeStart).addBeside(text)
+		all.at(placeStart).addTrailing(text)
 	case spans[next].start > at && !strings.Contains(block[spans[before].end:at], "\n"):
-		all.at(spans[before].place).addBeside(text)
+		all.at(spans[before].place).addTrailing(text)
 	default:
 		n := all.at(spans[next].place)
 		n.above = append(n.above, text)
 	}
 }
 
-// addBeside adds a comment at the end of the line. If a comment there already takes the
+// addTrailing adds a comment at the end of the line. If a comment there already takes the
 // rest of the line, as for a duplicate hash, that one is moved above.
-func (n *note) addBeside(text string) {
+func (n *note) addTrailing(text string) {
 	if len(n.trailing) > 0 && !strings.HasPrefix(n.trailing[len(n.trailing)-1], "/*") {
 		n.above = append(n.above, text)
 		return

@@ -100,12 +100,12 @@ func (r *reading) root(body *hclsyntax.Body) []located {
 		case len(b.Labels) != 1:
 			r.fail(b.TypeRange, "a %s block has one label", b.Type)
 		case b.Type == "module":
-			// OpenTofu only warns, because future versions may lock modules.
+			// OpenTofu only warns, because future versions might lock modules.
 		default:
 			s := r.provider(b)
 			s.Line = b.TypeRange.Start.Line
 			if before, is := lines[s.Address]; is && s.Address != (provider.Address{}) {
-				r.fail(b.TypeRange, "provider %s is locked already, in line %d", s.Address, before)
+				r.fail(b.TypeRange, "provider %s is already locked on line %d", s.Address, before)
 			}
 			lines[s.Address] = b.TypeRange.Start.Line
 			found = append(found, located{s, b.TypeRange.Start.Byte, b.CloseBraceRange.Start.Byte})

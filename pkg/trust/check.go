@@ -2,7 +2,7 @@ package trust
 
 import (
 	"bytes"
-	"crypto/dsa" //nolint:staticcheck // old keys are of this kind, and their size is looked at
+	"crypto/dsa" //nolint:staticcheck // the size of old keys of this kind is checked
 	"crypto/rsa"
 	"errors"
 	"fmt"
@@ -118,7 +118,7 @@ func checkHashTag(document []byte, s signaturePacket) error {
 	case packet.SigTypeText:
 		_, err = openpgp.NewCanonicalTextHash(hash).Write(document)
 	default:
-		err = errors.New("the signature is not for a document")
+		err = errors.New("not a signature of a document")
 	}
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func splitSignatures(data []byte) ([]signaturePacket, error) {
 		}
 		signature, ok := p.(*packet.Signature)
 		if !ok {
-			return nil, errors.New("the document contains other data than OpenPGP signatures")
+			return nil, errors.New("the document contains data other than OpenPGP signatures")
 		}
 		var raw bytes.Buffer
 		if err := opaque.Serialize(&raw); err != nil {

@@ -24,7 +24,7 @@ func (p Policy) PinSigners(ctx context.Context, a provider.Address, releases ...
 	for _, r := range releases {
 		v, err := p.Verify(ctx, r)
 		if err == nil && slices.Contains([]provider.Trust{provider.TrustRevoked, provider.TrustUnknown}, v.Trust) {
-			err = &RefusedError{Address: a, Version: r.Version, Verdict: v, Problem: "there is no key to pin"}
+			err = &RefusedError{Address: a, Version: r.Version, Verdict: v, Problem: "no key to pin"}
 		}
 		if _, refused := errors.AsType[*RefusedError](err); err != nil && !refused {
 			return rule, found, err

@@ -29,7 +29,7 @@ func ParseMode(s string) (Mode, error) {
 	case ModeRequire, ModeWarn, ModeOff:
 		return m, nil
 	}
-	return "", &provider.SyntaxError{What: "mode of signatures", Input: s, Problem: "must be require, warn, or off"}
+	return "", &provider.SyntaxError{What: "signature mode", Input: s, Problem: "must be require, warn, or off"}
 }
 
 // Policy specifies which keys are trusted and which releases are refused. The zero value

@@ -63,20 +63,20 @@ func (e *UnresolvedError) Within(a provider.Address, v provider.Version) string 
 	return e.text("it", "")
 }
 
-// text returns the message. what is the requested object, and missing describes what is
-// missing.
-func (e *UnresolvedError) text(what, missing string) string {
+// text returns the message about the requested object. If missing is not empty, it
+// describes what no method has.
+func (e *UnresolvedError) text(object, missing string) string {
 	if len(e.attempts) == 0 {
-		return fmt.Sprintf("%v: no installation method of the CLI configuration matches %s", provider.ErrProviderNotFound, what)
+		return fmt.Sprintf("%v: no installation method of the CLI configuration matches %s", provider.ErrProviderNotFound, object)
 	}
-	var answers []string
+	var failures []string
 	for _, a := range e.attempts {
-		answers = append(answers, fmt.Sprintf("%s: %s", a.method, (&provider.Error{Address: e.Address, Version: e.Version, Err: a.err}).Within(e.Address, e.Version)))
+		failures = append(failures, fmt.Sprintf("%s: %s", a.method, (&provider.Error{Address: e.Address, Version: e.Version, Err: a.err}).Within(e.Address, e.Version)))
 	}
 	if missing != "" {
-		return fmt.Sprintf("%s (%s)", missing, strings.Join(answers, "; "))
+		return fmt.Sprintf("%s (%s)", missing, strings.Join(failures, "; "))
 	}
-	return fmt.Sprintf("no installation method has %s: %s", what, strings.Join(answers, "; "))
+	return fmt.Sprintf("no installation method has %s: %s", object, strings.Join(failures, "; "))
 }
 
 // Unwrap returns the errors of the methods, with the most specific ones first.

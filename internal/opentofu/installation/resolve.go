@@ -119,8 +119,8 @@ func (m *method) release(ctx context.Context, a provider.Address, v provider.Ver
 	if len(has) == 0 || len(has) == len(wanted) {
 		return provider.Release{}, err
 	}
-	// A registry can list a platform without a package, so another platform can be
-	// missing. The list gets shorter each time.
+	// A registry can list a platform without a package, so the next request can fail for
+	// another platform. Each request is for fewer platforms.
 	r, again := m.release(ctx, a, v, has)
 	if again != nil && !errors.As(again, &still) {
 		return provider.Release{}, again

@@ -57,7 +57,7 @@ func statedBy(host svchost.Hostname, variable, token string) string {
 	case variable != "":
 		name := "TF_TOKEN_" + strings.NewReplacer("-", "__", ".", "_").Replace(string(host))
 		if os.Getenv(name) != variable {
-			name = "TF_TOKEN variable" // the name is written differently
+			name = "TF_TOKEN variable" // the name has a different spelling
 		}
 		return name + " of the environment"
 	case token == "":
