@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs a release of tofu-oci, for Linux, macOS, and Windows in Git's bash:
+# Installs a release of tofu-oci on Linux, macOS, or Windows (in Git's bash):
 #
 #   curl --proto '=https' --tlsv1.2 -fsSL https://raw.githubusercontent.com/tofu-oci/tofu-oci/main/install.sh | sh
 #   sh install.sh --version 1.2.3 --dir ~/.local/bin
@@ -24,7 +24,7 @@ main() {
 	fi
 	[ -n "$version" ] || version=$(newest) || exit 1
 	version=${version#v}
-	case $version in '' | *[!0-9A-Za-z.+-]*) fail "\"$version\" is no version" ;; esac
+	case $version in '' | *[!0-9A-Za-z.+-]*) fail "invalid version \"$version\"" ;; esac
 	[ -z "$resolve" ] || { echo "$version" && return; }
 	[ -n "$dir" ] || dir=$(directory) || exit 1
 
@@ -63,16 +63,16 @@ flags() {
 		esac
 		shift 2
 	done
-	case $attestation in auto | require | skip) ;; *) fail "--attestation $attestation: must be auto, require or skip" ;; esac
+	case $attestation in auto | require | skip) ;; *) fail "invalid value $attestation of --attestation: want auto, require, or skip" ;; esac
 	case $platform in
 	'' | linux_amd64 | linux_arm64 | darwin_amd64 | darwin_arm64 | windows_amd64 | windows_arm64) ;;
-	*) fail "no release for $platform; go install builds one" ;;
+	*) fail "no release for $platform; build it with go install" ;;
 	esac
 }
 
 needed() {
 	for tool in "$@"; do
-		command -v "$tool" >/dev/null || fail "$tool is needed, and not there"
+		command -v "$tool" >/dev/null || fail "the program $tool is required, but not installed"
 	done
 }
 
@@ -80,18 +80,19 @@ usage() {
 	cat <<'TEXT'
 Usage: sh install.sh [--version VERSION] [--dir DIRECTORY] [--attestation auto|require|skip] [FLAG...]
 
-Installs a release of tofu-oci, verified, for Linux, macOS, and Windows in Git's bash.
+Verifies and installs a release of tofu-oci on Linux, macOS, or Windows (in Git's bash).
 
-  --version VERSION      which release; the newest without this (or $TOFU_OCI_VERSION)
-  --dir DIRECTORY        where to; without this /usr/local/bin, or ~/.local/bin where that is not
-                         writable (or $TOFU_OCI_INSTALL_DIR)
-  --attestation MODE     auto: verify the attestation where gh is installed and logged in; require: fail
-                         without; skip: the checksums alone count (or $TOFU_OCI_ATTESTATION)
-  --platform OS_ARCH     for which machine, such as linux_amd64; this one without
-  --cache DIRECTORY      take the archive from there, verified like a download, and keep it there
-  --resolve              print which version that is, and install nothing
+  --version VERSION      release to install (default: $TOFU_OCI_VERSION, or the newest)
+  --dir DIRECTORY        target directory (default: $TOFU_OCI_INSTALL_DIR, /usr/local/bin, or
+                         ~/.local/bin if that is not writable)
+  --attestation MODE     auto: verify the attestation if gh is installed and logged in; require: fail
+                         if it cannot be verified; skip: verify only the checksums (default:
+                         $TOFU_OCI_ATTESTATION, or auto)
+  --platform OS_ARCH     platform, such as linux_amd64 (default: this machine's)
+  --cache DIRECTORY      cache for the archive, which is verified like a download
+  --resolve              print the version and exit
 
-$TOFU_OCI_BASE_URL is where releases are, in place of https://github.com/tofu-oci/tofu-oci/releases.
+$TOFU_OCI_BASE_URL is the URL of the releases (default: https://github.com/tofu-oci/tofu-oci/releases).
 TEXT
 }
 

@@ -127,7 +127,7 @@ level() {
 	printf '%s' "$level"
 }
 
-# into_files runs tofu-oci, and redirects stderr to stdout because the runner would mix up their order.
+# into_files runs tofu-oci, and redirects stderr to stdout because the runner could reorder them.
 into_files() {
 	local digest_file=(--digest-file="$dir/digests")
 	[ "$(level)" != tags ] || digest_file=()

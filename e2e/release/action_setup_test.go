@@ -164,10 +164,10 @@ func TestActionSetupFailsClosed(t *testing.T) {
 		"attested by others":  {gh: `[ "$1 $2" = "auth status" ]`, want: "cannot verify the attestation"},
 		"another mode":        {gh: attests, with: map[string]string{"attestation": "auto"}, want: "want require or skip, got auto"},
 		"mode is a command":   {gh: attests, with: map[string]string{"attestation": "skip\n::set-env name=X::y"}, want: "::error::invalid input attestation: want require or skip, got skip%0A::set-env"},
-		"version is none":     {gh: attests, with: map[string]string{"version": "../1.2.3"}, want: "is no version"},
+		"version is none":     {gh: attests, with: map[string]string{"version": "../1.2.3"}, want: "invalid version"},
 		"version is a flag":   {gh: attests, with: map[string]string{"version": "--attestation"}, want: "cannot download"},
-		"version is a script": {gh: attests, with: map[string]string{"version": "$(touch here)"}, want: "is no version"},
-		"version has lines":   {gh: attests, with: map[string]string{"version": "1.2.3\nversion=6.6.6"}, want: "is no version"},
+		"version is a script": {gh: attests, with: map[string]string{"version": "$(touch here)"}, want: "invalid version"},
+		"version has lines":   {gh: attests, with: map[string]string{"version": "1.2.3\nversion=6.6.6"}, want: "invalid version"},
 		"plain HTTP":          {gh: attests, with: map[string]string{"base-url": "http://example.com"}, want: "is not an https URL"},
 		"another machine":     {gh: attests, change: func(_ offer, _ string, r *runner) { r.arch = "ARM" }, want: "no release for Linux on ARM"},
 	}
