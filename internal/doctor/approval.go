@@ -23,7 +23,7 @@ type PendingInfo struct {
 
 // FindPending looks for a version that meets a requirement and is pending or denied in a
 // repository. If the repository can't be read, it returns the zero value, because the
-// caller has reported that error before.
+// caller has already reported that error.
 func FindPending(ctx context.Context, repo repository.Reader, wanted provider.Requirement, to template.Template) PendingInfo {
 	e, err := approval.Find(ctx, repo, wanted)
 	if err != nil || e.Tag == "" {

@@ -11,7 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
-// Report describes a provider. Fields are empty if the examination stopped before.
+// Report describes a provider. Fields are empty if the examination stopped
+// before determining them.
 type Report struct {
 	// Source and Platform are empty if no provider was specified.
 	Source   string   `json:"source,omitempty"`

@@ -213,7 +213,7 @@ func (e *examination) checkOwner(subject string, found repository.Inspection) {
 	}
 	if err := found.CheckProvider(e.Wanted.Address); err != nil {
 		e.addFinding(finding.Note, "provider-aliased", fmt.Sprintf("%s contains the provider %s, which --alias allows.", subject, found.Index.Annotations[artifact.AnnotationProvider]),
-			finding.Remedy{Hint: "nothing, if this is intended"})
+			finding.Remedy{Hint: "no action is required if this is intended"})
 	}
 }
 

@@ -22,7 +22,7 @@ var perPlatform = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+-[a-z0-9]+_[a-z0-9]
 const maxTagFindings = 20
 
 // CheckTags finds tags that mislead OpenTofu: it treats every tag that parses as a version
-// as one, but then looks for the canonical form. The number of findings is limited. Tags
+// as that version, but then looks for the canonical tag. The number of findings is limited. Tags
 // that hide the wanted version come first.
 func CheckTags(tags []string, wanted provider.Requirement, to template.Template) []finding.Finding {
 	tagged := make(map[string]bool, len(tags))

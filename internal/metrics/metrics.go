@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// prefix is the prefix of all our metric names.
+	// prefix is the prefix of all metric names.
 	prefix = "tofu_oci_serve_"
 	// maxScrapes is the maximum number of concurrent scrapes, and scrapeTimeout the
 	// maximum duration of one.

@@ -14,8 +14,8 @@ const (
 	// maxAllTokens is the maximum number of tokens in all texts of a budget. A million
 	// takes a few seconds.
 	maxAllTokens = 2 << 20
-	// maxJoining limits the effort of joining pieces of literals in all texts of a
-	// budget. The unit is about a nanosecond.
+	// maxJoining limits the estimated time for joining pieces of literals in all texts of
+	// a budget, in units of about one nanosecond.
 	maxJoining = 1 << 30
 	// chunk is the number of bytes to split into tokens at a time.
 	chunk = 64 << 10

@@ -26,7 +26,7 @@ const (
 	// time out after ten seconds, and then report no reason.
 	maxWait = 8 * time.Second
 	// maxRequestTime limits the duration of a request that no caller waits for anymore. A
-	// late response serves the next caller.
+	// late response is cached for the next caller.
 	maxRequestTime = 2 * time.Minute
 	// maxConcurrentRequests limits the concurrent requests, including those that no caller
 	// waits for anymore.

@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -26,7 +27,7 @@ func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) 
 	// 1. Parse the request.
 	search := x.r.URL.Query().Get("search")
 	if len(search) > page.MaxSearch {
-		return none, &problem{http.StatusBadRequest, "the search has more than " + strconv.Itoa(page.MaxSearch) + " bytes"}
+		return none, &problem{http.StatusBadRequest, fmt.Sprintf("the search exceeds %d bytes", page.MaxSearch)}
 	}
 	number, err := x.page()
 	if err != nil {
@@ -123,7 +124,7 @@ func (s *Server) describeProvider(x *exchange) (none api.Provider, err error) {
 }
 
 // concurrently calls do for each index below n, and returns after maxWait at the latest.
-// Late results serve the next caller.
+// Later results are cached for the next caller.
 func (s *Server) concurrently(ctx context.Context, n int, do func(ctx context.Context, n int)) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()

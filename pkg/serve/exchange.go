@@ -51,9 +51,9 @@ type exchange struct {
 	showError func(status int, text string)
 }
 
-// writer counts the bytes of a response and sets a deadline for each write, so that a long
+// writer counts the bytes of a response and sets a deadline for each write, so that a
 // download can take hours as long as the client keeps reading. It sends the status with the
-// first byte, so that the status can still change before.
+// first byte, so that the status can change until then.
 type writer struct {
 	http.ResponseWriter
 	control *http.ResponseController

@@ -109,7 +109,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener, options ListenOptions)
 		WriteTimeout:   writeTimeout,
 		MaxHeaderBytes: maxHeader,
 		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
-		ErrorLog:       log.New(troubleWriter(options.OnConnectionError), "", 0), //nolint:forbidigo // http.Server accepts only a *log.Logger
+		ErrorLog:       log.New(lineWriter(options.OnConnectionError), "", 0), //nolint:forbidigo // http.Server accepts only a *log.Logger
 	}
 	if options.OnListen != nil {
 		options.OnListen(l.Addr())
@@ -147,10 +147,10 @@ func (s *Server) shutDown(ctx context.Context, server *http.Server, grace time.D
 	return nil
 }
 
-// troubleWriter is an [io.Writer] that calls a function with each line of a log.
-type troubleWriter func(line string)
+// lineWriter is an [io.Writer] that calls a function with each line of a log.
+type lineWriter func(line string)
 
-func (w troubleWriter) Write(p []byte) (int, error) {
+func (w lineWriter) Write(p []byte) (int, error) {
 	w(string(p))
 	return len(p), nil
 }

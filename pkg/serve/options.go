@@ -54,16 +54,16 @@ type Options struct {
 	// Providers returns the providers to list instead of the catalogs of registries. It is
 	// called again after MaxAge. If nil, the catalogs are used.
 	Providers func() ([]provider.Address, error)
-	// Verify verifies the signature of a release for the API and the pages, like the method
-	// of trust.Policy. If nil, it is a trust.Policy that only warns and trusts the keys in
-	// the artifact. Rejected releases are served regardless.
+	// Verify verifies the signature of a release for the API and the pages. If nil, the
+	// zero trust.Policy is used: it only warns, and trusts the keys in the artifact.
+	// Releases that Verify rejects are still served.
 	Verify func(context.Context, provider.Release) (provider.Verdict, error)
 	// Aliases allows the network mirror protocol to serve releases of other addresses. The
 	// registry protocol always ignores the host.
 	Aliases provider.Aliases
-	// Unannotated is the host of releases without a provider annotation, in repositories
-	// whose template has no {hostname}. If empty, such a release is served for any host,
-	// but only to callers who can read everything.
+	// Unannotated is the assumed host of releases that have no provider annotation and are
+	// in repositories whose template has no {hostname}. If empty, such releases are served
+	// for any host, but only to callers who can read everything.
 	Unannotated svchost.Hostname
 	// BaseURL is the URL of the server as seen by clients, including any path prefix. If
 	// nil, it is derived from each request.

@@ -104,7 +104,7 @@ func (p providerQuery) withoutForeignAddress(err error) error {
 // refusal returns the error for a caller without access to a stored address. Only the log
 // contains that address.
 func (p providerQuery) refusal(stored provider.Address) error {
-	reason := fmt.Errorf("it is stored as %s", stored)
+	reason := fmt.Errorf("stored as %s", stored)
 	if stored == (provider.Address{}) {
 		reason = errors.New("its address is unknown, so only callers who can read everything can read it")
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/page"
 )
 
-// isPagePath reports whether a path is that of a page, so that errors are pages as well.
+// isPagePath reports whether a path is the path of a page, so that errors are pages as well.
 func isPagePath(elements []string) bool {
 	return len(elements) > 0 && slices.Contains([]string{"", "providers", "login"}, elements[0])
 }

@@ -238,8 +238,8 @@ func withReason(path, reason string) string {
 const (
 	// dateAge is the maximum age of a cached date. Dates don't change.
 	dateAge = 12 * time.Hour
-	// maxDates limits the dates that are requested for one list. Each date requires two
-	// requests, but only once.
+	// maxDates limits the dates that are requested for one list. Requesting a date takes
+	// two requests. The date is then cached.
 	maxDates = 24
 	// maxConcurrentDates limits the concurrent requests for dates.
 	maxConcurrentDates = 8

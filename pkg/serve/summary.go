@@ -225,8 +225,8 @@ func (s *Server) addPending(x *exchange, found *api.Provider, known listing) {
 	}
 }
 
-// pendingRef describes a pending release. If the release can't be read, its stored address
-// is that of the other releases in the repository.
+// pendingRef describes a pending release. If the release can't be read, it uses the stored
+// address of the other releases in the repository.
 func (rc *repositoryCache) pendingRef(ctx context.Context, q providerQuery, known listing, v provider.Version) summary {
 	s, _, err := rc.pending.get(ctx, key{view: q.view, address: q.address, version: v}, func(ctx context.Context) (summary, error) {
 		found, err := repository.Inspect(ctx, known.repo, artifact.PendingTag(v), repository.DepthManifests)

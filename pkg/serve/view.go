@@ -19,8 +19,8 @@ const ownHost = "-"
 type view struct {
 	from    []template.Template
 	aliases provider.Aliases
-	// unannotated is the host of releases without a provider annotation, in repositories
-	// whose template has no {hostname}. If empty, their host is unknown.
+	// unannotated is the assumed host of releases that have no provider annotation and are
+	// in repositories whose template has no {hostname}. If empty, their host is unknown.
 	unannotated svchost.Hostname
 	// as overrides the host of every address. If empty, the host is taken from the request
 	// path.

@@ -52,8 +52,8 @@ type variables struct {
 // available lists the variables for errors.
 const available = "available variables: hostname, namespace, type"
 
-// Parse parses a template in either form; see the package documentation. The result for
-// an address is only checked by [Template.Repository], and variables are optional. Errors
+// Parse parses a template in either form; see the package documentation. Variables
+// are optional. Only [Template.Repository] checks the result for an address. Errors
 // are of type *[provider.SyntaxError].
 func Parse(text string) (Template, error) {
 	if len(text) > maxLength {
@@ -83,7 +83,7 @@ func Parse(text string) (Template, error) {
 // String returns the text of the template.
 func (t Template) String() string { return t.text }
 
-// Redacted returns the text for messages. It hides a password in place of a registry.
+// Redacted returns the text for messages. It hides passwords.
 func (t Template) Redacted() string { return text.RedactUserinfo(t.text) }
 
 // Uses reports which variables the template uses.

@@ -42,7 +42,7 @@ func (r *reader) hosts() {
 		// one of them at random.
 		name := keyOf(b, 1)
 		if other := first[host]; other != nil && keyOf(other, 1) != name {
-			r.fail(r.label(b), "%q and %q, at %v, are the same host: write its name in one form", name, keyOf(other, 1), r.label(other))
+			r.fail(r.label(b), "%q and %q, at %v, are the same host: use the same spelling in all blocks", name, keyOf(other, 1), r.label(other))
 			continue
 		}
 		first[host] = b

@@ -100,11 +100,11 @@ func (r *reader) login(i *ast.ObjectItem, body *ast.ObjectType) (l Login, ok boo
 	case password && tokens || tokens && helper || helper && password:
 		r.fail(l.Position, "an oci_credentials block must have only one kind of credentials: username and password, or access_token and refresh_token, or docker_credentials_helper")
 	case password && (content.Username == nil || content.Password == nil):
-		r.fail(l.Position, "username and password must both be given")
+		r.fail(l.Position, "username and password must both be set")
 	case tokens && (content.Access == nil || content.Refresh == nil):
-		r.fail(l.Position, "access_token and refresh_token must both be given")
+		r.fail(l.Position, "access_token and refresh_token must both be set")
 	case helper && l.Path != "":
-		r.fail(r.label(i), "docker_credentials_helper is for whole registries: the label must be %q", l.Registry)
+		r.fail(r.label(i), "docker_credentials_helper requires a label without a path: use %q", l.Registry)
 	case helper:
 		l.Helper = r.helper(*content.Helper, r.valueAt(body, "docker_credentials_helper", l.Position).at)
 	case tokens:
@@ -161,7 +161,7 @@ func (r *reader) defaultLogins() {
 			}
 			l.DockerFiles = []string{}
 			for _, file := range *content.Files {
-				l.DockerFiles = append(l.DockerFiles, resolveBeside(r.name, file))
+				l.DockerFiles = append(l.DockerFiles, resolveRelativeTo(r.name, file))
 			}
 		}
 		if content.Helper != nil {
@@ -179,8 +179,8 @@ func (r *reader) helper(name string, at stricthcl.Position) string {
 	return name
 }
 
-// resolveBeside resolves a path relative to the directory of a file.
-func resolveBeside(file, path string) string {
+// resolveRelativeTo resolves a path relative to the directory of a file.
+func resolveRelativeTo(file, path string) string {
 	path = ResolvePath(filepath.Dir(file), path)
 	if absolute, err := filepath.Abs(path); err == nil {
 		return absolute
@@ -192,9 +192,9 @@ func resolveBeside(file, path string) string {
 func parsePrefix(label string) (registry, path, problem string) {
 	// References must have a name.
 	const anything = "/x"
-	whole := strings.Contains(label, "/")
+	hasPath := strings.Contains(label, "/")
 	given := label
-	if !whole {
+	if !hasPath {
 		given += anything
 	}
 	ref, err := template.ParseReference(given)
@@ -202,8 +202,8 @@ func parsePrefix(label string) (registry, path, problem string) {
 	case err != nil:
 		return "", "", problemOf(err)
 	case ref.IsLayout():
-		return "", "", "an image layout has no login"
-	case whole:
+		return "", "", "credentials are not supported for image layouts"
+	case hasPath:
 		return ref.Registry, ref.Name, ""
 	}
 	return ref.Registry, "", ""
@@ -212,11 +212,11 @@ func parsePrefix(label string) (registry, path, problem string) {
 // openTofuAccepts reports whether OpenTofu accepts a label that is not a valid registry. It
 // accepts any host that is valid in a URL, such as *.example.com.
 func openTofuAccepts(label string) bool {
-	host, path, whole := strings.Cut(label, "/")
+	host, path, hasPath := strings.Cut(label, "/")
 	if u, err := url.ParseRequestURI("dummy://" + host); err != nil || u.Host == "" || u.Host != host {
 		return false
 	}
-	if !whole {
+	if !hasPath {
 		return true
 	}
 	_, err := template.ParseReference("registry.example.com/" + path)

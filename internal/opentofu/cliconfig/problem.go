@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/hcl/hcl/parser"
 )
 
-// parserProblem returns a description of an error of HCL 1. It omits words of the file,
-// which can be secrets with missing quotes.
+// parserProblem describes an error of HCL 1. It never quotes text from the file, which can
+// be a secret, for example if quotes are missing.
 func parserProblem(message string) string {
 	for _, known := range parserProblems {
 		if known.message.MatchString(message) {

@@ -92,11 +92,11 @@ func (s *settings) set(file string, i *ast.ObjectItem) {
 		*s = append(*s, placed{i, file})
 		return
 	}
-	there := &(*s)[n]
-	literal, _ := there.Val.(*ast.LiteralType)
+	existing := &(*s)[n]
+	literal, _ := existing.Val.(*ast.LiteralType)
 	isOff := literal != nil && literal.Token.Type == token.BOOL && literal.Token.Text == "false"
-	if there.file == file || isOff {
-		there.ObjectItem = i
+	if existing.file == file || isOff {
+		existing.ObjectItem = i
 	}
 }
 
@@ -189,7 +189,7 @@ func (w *rewriter) printLogins(p *printer) {
 				}
 				var files []string
 				for _, literal := range literals(&ast.ObjectType{List: &ast.ObjectList{Items: []*ast.ObjectItem{i}}}, "docker_style_config_files") {
-					files = append(files, resolveBeside(b.file, textOf(literal.Token)))
+					files = append(files, resolveRelativeTo(b.file, textOf(literal.Token)))
 				}
 				p.argument("docker_style_config_files", p.texts(files))
 			}

@@ -30,7 +30,7 @@ func (r *reader) template(m Method, text string, v value) template.Template {
 		r.fail(m.Position, "the template %s must use ${%s}, or include must specify exactly one %s", t, part, part)
 	}
 	for _, part := range ambiguous {
-		r.note(NoteAmbiguous, m.Position, "OpenTofu accepts the template %s without ${%s}, although a pattern of include leaves it open: providers can be mixed up", t, part)
+		r.note(NoteAmbiguous, m.Position, "OpenTofu accepts the template %s without ${%s}, although include has a pattern with a wildcard for it: different providers can get the same repository", t, part)
 	}
 	if err := checkExample(t); err != nil {
 		r.fail(v.at, "%v", err)

@@ -69,11 +69,11 @@ func listOf(patterns []provider.Pattern) string {
 }
 
 // CheckTemplate returns an error if the template doesn't use a part of the address that
-// the pattern leaves open, because providers would be mixed up. OpenTofu rejects such
-// templates too.
+// the pattern leaves open, because different providers would have the same repository.
+// OpenTofu rejects such templates, too.
 func CheckTemplate(t template.Template, p provider.Pattern) error {
 	if missing, _ := uncovered(t, []provider.Pattern{p}); len(missing) > 0 {
-		return fmt.Errorf("the template %s has no ${%s}, which the pattern %s leaves open: use it, or specify the providers in a pattern such as hashicorp/aws", t.Redacted(), missing[0], p)
+		return fmt.Errorf("the template %s does not contain ${%s}, but the pattern %s has a wildcard for it: add it, or use patterns without wildcards, such as hashicorp/aws", t.Redacted(), missing[0], p)
 	}
 	return nil
 }

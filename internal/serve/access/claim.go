@@ -53,7 +53,7 @@ func (c *claim) accepts(text string) bool {
 
 // Patterns for values that identify an owner. Values contain at most one *, at the end.
 var (
-	wholeName = regexp.MustCompile(`^[^*]+$`)
+	fullName  = regexp.MustCompile(`^[^*]+$`)
 	ownerPath = regexp.MustCompile(`^[^*/]+/`)
 	groupPath = regexp.MustCompile(`^[^*/]+(/|$)`)
 )
@@ -68,18 +68,18 @@ var (
 var publicIssuers = map[string]map[string]*regexp.Regexp{
 	"https://token.actions.githubusercontent.com": {
 		"sub":        regexp.MustCompile(`^((repo|repository):[^*:/]+/|(repository_owner|repository_owner_id|repository_id):[^*:]+(:|$))`),
-		"repository": ownerPath, "repository_id": wholeName, "repository_owner": wholeName, "repository_owner_id": wholeName,
-		"enterprise": wholeName, "enterprise_id": wholeName,
+		"repository": ownerPath, "repository_id": fullName, "repository_owner": fullName, "repository_owner_id": fullName,
+		"enterprise": fullName, "enterprise_id": fullName,
 	},
 	"https://gitlab.com": {
 		"sub":          regexp.MustCompile(`^project_path:[^*:/]+/`),
-		"project_path": ownerPath, "project_id": wholeName, "namespace_path": groupPath, "namespace_id": wholeName,
+		"project_path": ownerPath, "project_id": fullName, "namespace_path": groupPath, "namespace_id": fullName,
 	},
-	"https://accounts.google.com": {"sub": wholeName, "email": wholeName, "hd": wholeName},
+	"https://accounts.google.com": {"sub": fullName, "email": fullName, "hd": fullName},
 	"https://app.terraform.io": {
 		"sub":                         regexp.MustCompile(`^organization:[^*:]+:`),
-		"terraform_organization_name": wholeName, "terraform_organization_id": wholeName,
-		"terraform_project_id": wholeName, "terraform_workspace_id": wholeName,
+		"terraform_organization_name": fullName, "terraform_organization_id": fullName,
+		"terraform_project_id": fullName, "terraform_workspace_id": fullName,
 	},
 }
 

@@ -31,11 +31,11 @@ var ErrNoSBOM = provider.Errorf(provider.Refused, "cannot show the software bill
 func ParseSBOM(data []byte) (SBOM, error) {
 	fail := func(reason string) (SBOM, error) { return SBOM{}, fmt.Errorf("%w: %s", ErrNoSBOM, reason) }
 	if len(data) > MaxSBOM {
-		return fail(fmt.Sprintf("it exceeds %d bytes", MaxSBOM))
+		return fail(fmt.Sprintf("document exceeds %d bytes", MaxSBOM))
 	}
 	var d sbomDocument
 	if err := bounded.DecodeJSON(data, &d, maxSBOMValues); err != nil {
-		return fail("parsing it: " + clip(err.Error()))
+		return fail("parsing the document: " + clip(err.Error()))
 	}
 	s := SBOM{Components: []Component{}}
 	switch {
@@ -52,7 +52,7 @@ func ParseSBOM(data []byte) (SBOM, error) {
 		return fail("unknown format, want SPDX or CycloneDX")
 	}
 	if len(s.Components) > maxComponents {
-		return fail(fmt.Sprintf("it exceeds %d components", maxComponents))
+		return fail(fmt.Sprintf("document exceeds %d components", maxComponents))
 	}
 	s.Format = clip(s.Format)
 	slices.SortStableFunc(s.Components, func(a, b Component) int {

@@ -31,8 +31,8 @@ func Serve(tb testing.TB, ca *testca.CA, h http.Handler) (host string) {
 	return "localhost" + s.URL[strings.LastIndex(s.URL, ":"):]
 }
 
-// Client returns the program's HTTP client, which trusts the authority and makes almost
-// no pause between attempts.
+// Client returns an HTTP client like the program's. It trusts the certificate authority
+// and retries almost without a pause.
 func Client(tb testing.TB, ca *testca.CA) *http.Client {
 	tb.Helper()
 	file := filepath.Join(tb.TempDir(), "ca.pem")
