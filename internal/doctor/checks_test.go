@@ -120,7 +120,7 @@ func TestCheckManyTags(t *testing.T) {
 		t.Fatalf("%d findings, first %+v", len(findings), findings[0])
 	}
 	if last := findings[20]; last.Code != "tags-many" || last.Message != "Number of further tags of these kinds: 99980." {
-		t.Errorf("the last finding is %+v", last)
+		t.Errorf("got last finding %+v", last)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestCheckLock(t *testing.T) {
 				t.Fatal(diff)
 			}
 			if len(findings) == 1 && !strings.Contains(findings[0].Hint, `"zh:`+zip.Encoded()+`",`) {
-				t.Errorf("the remedy is %+v", findings[0].Remedy)
+				t.Errorf("got remedy %+v", findings[0].Remedy)
 			}
 		})
 	}

@@ -107,6 +107,6 @@ func TestCheckSyntax(t *testing.T) {
 		t.Errorf("findings %v, want %v", findings, want)
 	}
 	if _, ok := doctor.CheckSyntax(errors.New("something else")); ok {
-		t.Error("another error is a finding")
+		t.Error("got a finding for another error")
 	}
 }

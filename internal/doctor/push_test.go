@@ -65,7 +65,7 @@ func TestExamineRepository(t *testing.T) {
 				t.Error(diff)
 			}
 			if allowed := report.Push == "allowed"; allowed != (test.push == nil && name != "no repository's name") {
-				t.Errorf("push is %q", report.Push)
+				t.Errorf("got push %q", report.Push)
 			}
 		})
 	}

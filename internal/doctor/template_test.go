@@ -20,27 +20,27 @@ import (
 // TestExamineTemplate examines a template without a provider.
 func TestExamineTemplate(t *testing.T) {
 	t.Parallel()
-	const everyone, nobody = true, false
+	const loggedIn, anonymous = true, false
 	for name, test := range map[string]struct {
-		at     string
-		login  bool
-		target bool
-		ping   error // error of the registry
-		read   error // error of listing tags
-		asked  string
-		want   []string
+		at        string
+		login     bool
+		target    bool
+		ping      error // error of the registry
+		read      error // error of listing tags
+		requested string
+		want      []string
 	}{
-		"from":                   {"quay.io/x/{namespace}/{type}", everyone, false, nil, nil, "quay.io/x", []string{"note not-checked"}},
-		"HCL":                    {"quay.io/x/a-${type}", everyone, false, nil, nil, "quay.io/x", []string{"note not-checked"}},
-		"no credentials":         {"quay.io/x/{type}", nobody, false, provider.ErrDenied, nil, "quay.io/x", []string{"warning login-missing", "note not-checked"}},
-		"no credentials to push": {"quay.io/x/{type}", nobody, true, provider.ErrDenied, nil, "quay.io/x", []string{"error login-missing", "note not-checked"}},
-		"refused":                {"quay.io/{type}", everyone, false, provider.ErrDenied, nil, "quay.io/", []string{"error access-denied", "note not-checked"}},
-		"out of order":           {"quay.io/{type}", everyone, false, errors.New("503"), nil, "quay.io/", []string{"error registry-failed", "note not-checked"}},
-		"one for all":            {"quay.io/x/all", everyone, false, errors.New("not asked"), nil, "", []string{"note not-checked"}},
-		"one for all, private":   {"quay.io/x/all", nobody, false, nil, provider.ErrDenied, "", []string{"error login-missing", "note not-checked"}},
-		"one for all, new":       {"quay.io/x/all", everyone, true, nil, repository.ErrNoRepository, "", []string{"note repository-new", "note not-checked"}},
-		"registries":             {"{hostname}/x/{type}", everyone, false, errors.New("not asked"), nil, "", []string{"note not-checked"}},
-		"no repository's name":   {"quay.io/X/{type}", everyone, false, errors.New("not asked"), nil, "", []string{"error repository-name"}},
+		"from":                   {"quay.io/x/{namespace}/{type}", loggedIn, false, nil, nil, "quay.io/x", []string{"note not-checked"}},
+		"HCL":                    {"quay.io/x/a-${type}", loggedIn, false, nil, nil, "quay.io/x", []string{"note not-checked"}},
+		"no credentials":         {"quay.io/x/{type}", anonymous, false, provider.ErrDenied, nil, "quay.io/x", []string{"warning login-missing", "note not-checked"}},
+		"no credentials to push": {"quay.io/x/{type}", anonymous, true, provider.ErrDenied, nil, "quay.io/x", []string{"error login-missing", "note not-checked"}},
+		"refused":                {"quay.io/{type}", loggedIn, false, provider.ErrDenied, nil, "quay.io/", []string{"error access-denied", "note not-checked"}},
+		"out of order":           {"quay.io/{type}", loggedIn, false, errors.New("503"), nil, "quay.io/", []string{"error registry-failed", "note not-checked"}},
+		"one for all":            {"quay.io/x/all", loggedIn, false, errors.New("not requested"), nil, "", []string{"note not-checked"}},
+		"one for all, private":   {"quay.io/x/all", anonymous, false, nil, provider.ErrDenied, "", []string{"error login-missing", "note not-checked"}},
+		"one for all, new":       {"quay.io/x/all", loggedIn, true, nil, repository.ErrNoRepository, "", []string{"note repository-new", "note not-checked"}},
+		"registries":             {"{hostname}/x/{type}", loggedIn, false, errors.New("not requested"), nil, "", []string{"note not-checked"}},
+		"invalid name":           {"quay.io/X/{type}", loggedIn, false, errors.New("not requested"), nil, "", []string{"error repository-name"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,9 +54,9 @@ func TestExamineTemplate(t *testing.T) {
 			o.Login = func(context.Context, string) doctor.Login {
 				return doctor.Login{Found: test.login, OpenTofu: true}
 			}
-			asked := ""
+			requested := ""
 			o.Registry = func(_ context.Context, at template.Reference) (bool, error) {
-				asked = at.Registry + "/" + at.Name
+				requested = at.Registry + "/" + at.Name
 				return true, test.ping
 			}
 			report, err := doctor.Examine(t.Context(), o)
@@ -66,8 +66,8 @@ func TestExamineTemplate(t *testing.T) {
 			if diff := cmp.Diff(test.want, codes(report.Findings)); diff != "" {
 				t.Error(diff)
 			}
-			if asked != test.asked {
-				t.Errorf("requested %q", asked)
+			if requested != test.requested {
+				t.Errorf("requested %q", requested)
 			}
 		})
 	}
@@ -117,10 +117,10 @@ func TestExamineDirectory(t *testing.T) {
 				t.Error(diff, report.Response)
 			}
 			if test.response != "" && report.Response != test.response {
-				t.Errorf("answer: %s", report.Response)
+				t.Errorf("got response %q", report.Response)
 			}
 			if report.Push != "allowed" {
-				t.Errorf("push: %s", report.Push)
+				t.Errorf("got push %q, want allowed", report.Push)
 			}
 		})
 	}

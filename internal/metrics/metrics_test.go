@@ -43,10 +43,10 @@ func scrape(t *testing.T, m *metrics.Server) []string {
 // TestCounts checks that each event updates a metric and is passed on.
 func TestCounts(t *testing.T) {
 	t.Parallel()
-	m, told := metrics.New("1.2.3"), 0
+	m, calls := metrics.New("1.2.3"), 0
 	events := m.Watch(serve.Events{
-		OnRequest: func(serve.RequestEvent) { told++ }, OnOmitted: func(provider.Address, provider.Version, string) { told++ },
-		OnLookup: func(string, bool) { told++ }, OnFailure: func(string, error) { told++ }, OnPull: func(pullthrough.Event) { told++ },
+		OnRequest: func(serve.RequestEvent) { calls++ }, OnOmitted: func(provider.Address, provider.Version, string) { calls++ },
+		OnLookup: func(string, bool) { calls++ }, OnFailure: func(string, error) { calls++ }, OnPull: func(pullthrough.Event) { calls++ },
 	})
 	events.OnRequest(serve.RequestEvent{Route: "archive", Status: 206, Bytes: 7, Duration: 2 * time.Second})
 	events.OnRequest(serve.RequestEvent{Route: "archive", Status: 403, Bytes: 5, Refused: "link", Duration: 2 * time.Second})
@@ -59,8 +59,8 @@ func TestCounts(t *testing.T) {
 	events.OnPull(pullthrough.Event{Stage: pullthrough.StageDone, Bytes: 11})
 	m.Reloaded(nil)
 	m.Reloaded(errors.New("the file has no blocks"))
-	if told != 9 {
-		t.Errorf("the others were told %d times", told)
+	if calls != 9 {
+		t.Errorf("got %d calls of the other callbacks, want 9", calls)
 	}
 	got := slices.DeleteFunc(scrape(t, m), func(line string) bool { return strings.Contains(line, "_bucket{") })
 	if diff := cmp.Diff([]string{
@@ -89,7 +89,7 @@ func TestCounts(t *testing.T) {
 	other := httptest.NewRecorder()
 	m.Handler().ServeHTTP(other, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/debug/pprof/", nil))
 	if other.Code != http.StatusNotFound {
-		t.Errorf("another path: %d", other.Code)
+		t.Errorf("other path: got status %d", other.Code)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestBounded(t *testing.T) {
 			words[match[1]] = true
 		}
 		if strings.Contains(strings.ToLower(line), canary) || strings.Contains(line, "acme") || strings.Contains(line, "example.com") {
-			t.Errorf("a client's word is in %s", line)
+			t.Errorf("client input in %s", line)
 		}
 	}
 	const most = 300 // nine routes with twenty series each, and the statuses

@@ -254,8 +254,8 @@ func TestAccessMatrix(t *testing.T) {
 func TestAccessMatrixOfLinks(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
-	every, nobody := matrixCallers[3], matrixCallers[0]
-	nobody.hosts = nil
+	every, anonymous := matrixCallers[3], matrixCallers[0]
+	anonymous.hosts = nil
 	for _, kind := range storedKinds {
 		w := newMatrixWorld(t, kind)
 		digest := w.evidence(t)
@@ -274,7 +274,7 @@ func TestAccessMatrixOfLinks(t *testing.T) {
 					"/archive" + path: want, "/v1/documents" + path + "/SHA256SUMS": want, "/v1/documents" + path + "/SHA256SUMS.sig": want,
 					"/archive" + strings.ReplaceAll(path, "1.0.0", "1.1.0"): http.StatusForbidden,
 				} {
-					if code, body := w.as(t, nobody, other, link); code != want {
+					if code, body := w.as(t, anonymous, other, link); code != want {
 						t.Errorf("%s: a link of the %s in the %s: %s: got %d, want %d: %.300s", kind.name, v.name, other.name, link, code, want, body)
 					}
 				}

@@ -60,7 +60,7 @@ func TestAccess(t *testing.T) {
 		headers    []string
 		code       int
 	}{
-		{"nobody", mirrored + "index.json", nil, 401},
+		{"no token", mirrored + "index.json", nil, 401},
 		{"another token", mirrored + "index.json", []string{"Authorization", "Bearer canary-guessed"}, 401},
 		{"another scheme", mirrored + "index.json", []string{"Authorization", "Basic " + canary}, 401},
 		{"the token", mirrored + "index.json", login, 200},

@@ -170,7 +170,7 @@ func TestPageAccess(t *testing.T) {
 		code       int
 		want       string
 	}{
-		{"nobody", "/", nil, 401, "your token as the password"},
+		{"no token", "/", nil, 401, "your token as the password"},
 		{"anonymous, a provider", rocketPage, nil, 401, "Log in"},
 		{"anonymous, a version", rocketPage + "/1.0.0", nil, 401, "Log in"},
 		{"anonymous, the login", "/login", nil, 401, "Log in"},

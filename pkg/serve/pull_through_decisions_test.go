@@ -101,19 +101,19 @@ func TestPullThroughDecidedWhileMirroring(t *testing.T) {
 		first.push(t, rocket{version: "1.1.0"}) // the release is pulled to this repository
 		w.push(t, rocket{version: "1.0.0"})
 		w.offer(t, "1.2.0", 1000)
-		begun, held := make(chan struct{}), make(chan struct{})
+		started, blocked := make(chan struct{}), make(chan struct{})
 		var once sync.Once
 		w.origin.Misbehave(origintest.Zip, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
-			once.Do(func() { close(begun) })
-			<-held
+			once.Do(func() { close(started) })
+			<-blocked
 			honest(rw, r)
 		}, -1)
 		var group sync.WaitGroup
 		group.Go(func() { w.get(t, archiveOf("1.2.0", plan9)) })
-		<-begun
+		<-started
 		w.tag(t, "1.0.0", tag)
 		w.clock.Forward(time.Second)
-		close(held)
+		close(blocked)
 		group.Wait()
 		if e := w.end(t); e.Stage != pullthrough.StageRefused {
 			t.Errorf("%s: event: %+v", tag, e)

@@ -138,12 +138,12 @@ func TestPullThroughOnce(t *testing.T) {
 
 // hold delays zips until released is called.
 func hold(w *pullThroughWorld) (released func()) {
-	held := make(chan struct{})
+	blocked := make(chan struct{})
 	w.origin.Misbehave(origintest.Zip, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
-		<-held
+		<-blocked
 		honest(rw, r)
 	}, -1)
-	return sync.OnceFunc(func() { close(held) })
+	return sync.OnceFunc(func() { close(blocked) })
 }
 
 // TestPullThroughClientDisconnects checks that the mirror operation continues if its client
@@ -153,11 +153,11 @@ func TestPullThroughClientDisconnects(t *testing.T) {
 	patience.SkipIfShort(t)
 	w := newPullThrough(t, newRegistry)
 	zips := w.offer(t, "1.2.0", 1<<20)
-	begun, held := make(chan struct{}), make(chan struct{})
+	started, blocked := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	w.origin.Misbehave(origintest.Zip, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
-		once.Do(func() { close(begun) })
-		<-held
+		once.Do(func() { close(started) })
+		<-blocked
 		honest(rw, r)
 	}, -1)
 	ctx, leave := context.WithCancel(t.Context())
@@ -166,7 +166,7 @@ func TestPullThroughClientDisconnects(t *testing.T) {
 	group.Go(func() {
 		w.server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, archiveOf("1.2.0", plan9), nil))
 	})
-	<-begun
+	<-started
 	leave()
 	group.Wait()
 	group.Go(func() {
@@ -175,7 +175,7 @@ func TestPullThroughClientDisconnects(t *testing.T) {
 			t.Errorf("got %d, %d bytes", got.Code, got.Body.Len())
 		}
 	})
-	close(held)
+	close(blocked)
 	if e := w.end(t); e.Err != nil {
 		t.Error(e.Err)
 	}

@@ -25,9 +25,9 @@ func over(t *testing.T, worlds ...*world) func(*serve.Options) {
 	return func(o *serve.Options) { o.From = from }
 }
 
-// TestSeveralRepositoriesOfOneName checks that a repository with the provider of another
+// TestRepositoriesOfOneName checks that a repository with the provider of another
 // host doesn't hide the next one on any route.
-func TestSeveralRepositoriesOfOneName(t *testing.T) {
+func TestRepositoriesOfOneName(t *testing.T) {
 	t.Parallel()
 	const terraform = "registry.terraform.io/acme/rocket"
 	first, second := newLayout(t), newLayout(t)

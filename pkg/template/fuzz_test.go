@@ -56,7 +56,7 @@ func checkForms(t *testing.T, parsed template.Template, a provider.Address) {
 	ref, err := parsed.Repository(a)
 	refHCL, errHCL := inHCL.Repository(a)
 	if ref != refHCL || (err == nil) != (errHCL == nil) {
-		t.Errorf("%q gives %q, %v; in HCL %q, %v", text, ref, err, refHCL, errHCL)
+		t.Errorf("%q: got %q, %v; in HCL form %q, %v", text, ref, err, refHCL, errHCL)
 	}
 }
 

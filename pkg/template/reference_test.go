@@ -68,8 +68,8 @@ func TestParseReferenceErrors(t *testing.T) {
 	}
 }
 
-// TestErrorsTellNoPassword checks that errors hide passwords in place of a registry.
-func TestErrorsTellNoPassword(t *testing.T) {
+// TestErrorsHidePasswords checks that errors hide passwords in place of a registry.
+func TestErrorsHidePasswords(t *testing.T) {
 	t.Parallel()
 	a := provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "null"}
 	for _, text := range []string{

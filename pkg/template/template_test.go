@@ -145,7 +145,7 @@ func TestParseErrors(t *testing.T) {
 				t.Errorf("offset %d, want %d:\n%s", syntax.Offset, test.offset, syntax.Pointer())
 			}
 			if got != (template.Template{}) {
-				t.Errorf("a template beside the error: %q", got)
+				t.Errorf("got template %q with an error", got)
 			}
 		})
 	}

@@ -59,7 +59,7 @@ func TestParse(t *testing.T) {
 			services{"a.example": {"providers.v1": "u"}, "b.example": {"providers.v1": "v"}},
 		},
 		{"JSON with commas at the end", `{"host":{"a.example":{"services":{"providers.v1":"u",},},},}`, services{"a.example": {"providers.v1": "u"}}},
-		{"JSON with a text that nobody asks for and HCL 1 would panic at", `{"x":"\ud83d\ude00"}`, services{}},
+		{"JSON with an unused string that makes HCL 1 panic", `{"x":"\ud83d\ude00"}`, services{}},
 		{
 			"the same host twice", "host \"a.example\" {\n  services = { \"providers.v1\" = \"u\" }\n}\nhost \"a.example\" {\n  services = { \"modules.v1\" = \"v\" }\n}",
 			services{"a.example": {"providers.v1": "u", "modules.v1": "v"}},
@@ -88,7 +88,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParseSaysWhereTheProblemIs(t *testing.T) {
+func TestParseErrorPositions(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, data   string
@@ -136,13 +136,13 @@ func TestParseSaysWhereTheProblemIs(t *testing.T) {
 				t.Errorf("got %#v, want %d:%d … %s …", e, test.line, test.column, test.want)
 			}
 			if config.Services != nil {
-				t.Errorf("a configuration beside the error: %v", config.Services)
+				t.Errorf("got configuration %v with an error", config.Services)
 			}
 		})
 	}
 }
 
-func TestSyntaxErrorLeavesOutAPositionThatIsNotKnown(t *testing.T) {
+func TestSyntaxErrorWithoutPosition(t *testing.T) {
 	t.Parallel()
 	e := stricthcl.Error{Position: stricthcl.Position{File: "tofurc", Line: 2, Column: 7}, Problem: "is odd"}
 	if got := e.Error(); got != "tofurc:2:7: is odd" {
@@ -176,7 +176,7 @@ func TestLoad(t *testing.T) {
 	}
 	write("host")
 	if _, err := cliconfig.Load(path); err == nil || !strings.HasPrefix(err.Error(), path+":1:") {
-		t.Errorf("the error does not name the file: %v", err)
+		t.Errorf("got error %v without the file name", err)
 	}
 	const limit = 256 << 10
 	comment := "#" + strings.Repeat("x", limit-1)
@@ -199,18 +199,18 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("got %v", err)
 			}
 			if !reflect.DeepEqual(config, cliconfig.Config{}) {
-				t.Fatalf("a configuration beside the error: %v", config)
+				t.Fatalf("got configuration %v with an error", config)
 			}
 			return
 		}
 		for host := range config.Services {
 			if again, err := svchost.ForComparison(host.ForDisplay()); err != nil || again != host {
-				t.Fatalf("%q is no host: %v", host, err)
+				t.Fatalf("%q is not a host: %v", host, err)
 			}
 		}
 		for _, login := range config.Logins {
 			if login.Registry == "" {
-				t.Fatalf("a login for nothing, or none: %v", login)
+				t.Fatalf("got login without a registry: %v", login)
 			}
 		}
 		if config.Installation == nil {
@@ -227,7 +227,7 @@ func FuzzParse(f *testing.F) {
 				cliconfig.OCIMirror: m.Template.String() != "" && !m.Template.IsLayout(),
 			}
 			if !complete[m.Kind] || m.Position.Line == 0 {
-				t.Fatalf("a method that is not complete: %v", m)
+				t.Fatalf("incomplete method: %v", m)
 			}
 		}
 	})

@@ -34,17 +34,17 @@ func TestCredentialsHelper(t *testing.T) {
 	_, err := cliconfig.Parse("rc", []byte("credentials_helper \"vault\" {}\ncredentials_helper \"pass\" {}\n"))
 	var syntax *stricthcl.Error
 	if !errors.As(err, &syntax) || syntax.Position.Line != 2 || !strings.Contains(syntax.Problem, "a second credentials_helper block") {
-		t.Errorf("two of them: %v", err)
+		t.Errorf("two blocks: got %v", err)
 	}
 }
 
-// TestBlocksWithoutATokenCount checks that the helper is not used for hosts with a
+// TestBlocksWithoutToken checks that the helper is not used for hosts with a
 // credentials block, even without a token.
-func TestBlocksWithoutATokenCount(t *testing.T) {
+func TestBlocksWithoutToken(t *testing.T) {
 	t.Parallel()
 	tokens := parse(t, "credentials \"a.example\" {\n  username = \"u\"\n}\n").Tokens
 	if _, known := tokens["a.example"]; !known || len(tokens) != 1 {
-		t.Errorf("the blocks are for %v", tokens)
+		t.Errorf("got tokens for %v", tokens)
 	}
 }
 

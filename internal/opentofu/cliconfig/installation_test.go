@@ -107,7 +107,7 @@ func TestInstallationInBothSyntaxes(t *testing.T) {
 			[]string{"rc:2:3: OpenTofu requires oci_mirror { repository_template = … } instead of the draft's oci { registry_template = … }"},
 		},
 		{
-			"arguments that nobody knows", "provider_installation {\n  direct {\n    inclde = [\"a/*\"]\n  }\n}",
+			"unknown arguments", "provider_installation {\n  direct {\n    inclde = [\"a/*\"]\n  }\n}",
 			[]string{"rc:2:3 direct  include=[] exclude=[]"},
 			[]string{`rc:3:5: direct has no argument "inclde"; it is ignored`},
 		},
@@ -165,7 +165,7 @@ func TestChecksOfInstallation(t *testing.T) {
 		{"no template", "provider_installation {\n  oci_mirror {}\n}", "rc:2:3: oci_mirror must have the argument repository_template"},
 		{"the draft without a template", "provider_installation {\n  oci {}\n}", "rc:2:3: oci must have the argument registry_template"},
 		{"no template in JSON", `{"provider_installation":{"oci_mirror":[{}]}}`, "rc:1:39: oci_mirror must have the argument repository_template"},
-		{"a count that is no number", "provider_installation {\n  direct {\n    download_retry_count = \"x\"\n  }\n}", "rc:3:28: OpenTofu rejects this form of provider_installation"},
+		{"a count that is not a number", "provider_installation {\n  direct {\n    download_retry_count = \"x\"\n  }\n}", "rc:3:28: OpenTofu rejects this form of provider_installation"},
 		{"half a count", "provider_installation {\n  network_mirror {\n    url = \"https://a.example/\"\n    download_retry_count = 1.5\n  }\n}", "rc:4:28: OpenTofu rejects this form of provider_installation"},
 		{"true in quotes", "provider_installation {\n  network_mirror {\n    url = \"https://a.example/\"\n    trust_all_hashes = \"true\"\n  }\n}", "rc:4:24: OpenTofu rejects this form of provider_installation"},
 		{"null in JSON", `{"provider_installation":null}`, "rc:1:25: OpenTofu rejects this form of provider_installation"},
@@ -203,7 +203,7 @@ func TestChecksOfInstallation(t *testing.T) {
 				t.Errorf("got %v\nwant %s …", err, test.want)
 			}
 			if config.Installation != nil {
-				t.Error("an installation beside the error")
+				t.Error("got an installation with an error")
 			}
 		})
 	}
@@ -218,7 +218,7 @@ func mirror(template string, include ...string) string {
 	return "provider_installation {\n  oci_mirror {\n    repository_template = \"" + template + "\"" + list + "\n  }\n}"
 }
 
-func TestAllProblemsAreTold(t *testing.T) {
+func TestAllProblemsAreReported(t *testing.T) {
 	t.Parallel()
 	_, err := cliconfig.Parse("rc", []byte("host \"a_b\" {}\nprovider_installation {\n  x {}\n  y {}\n}\noci_credentials \"a\" {}"))
 	if got := strings.Count(fmt.Sprint(err), "rc:"); got != 4 {

@@ -82,7 +82,7 @@ func TestLocate(t *testing.T) {
 		// chosen lists the files to read, and absent the missing ones.
 		chosen, absent []string
 	}{
-		{"nothing at all", unixes, nil, nil, nil, []string{"~/.tofurc", "~/.terraformrc", "~/.terraform.d"}},
+		{"no files", unixes, nil, nil, nil, []string{"~/.tofurc", "~/.terraformrc", "~/.terraform.d"}},
 		{"the main file", unixes, nil, []string{".tofurc"}, []string{"~/.tofurc"}, []string{"~/.terraformrc", "~/.terraform.d"}},
 		{"the old name", unixes, nil, []string{".terraformrc"}, []string{"~/.terraformrc"}, []string{"~/.tofurc", "~/.terraform.d"}},
 		{"both names", unixes, nil, []string{".terraformrc", ".tofurc"}, []string{"~/.tofurc"}, []string{"~/.terraform.d"}},
@@ -98,18 +98,18 @@ func TestLocate(t *testing.T) {
 			[]string{"~/.terraformrc", "~/xdg/opentofu/tofurc"},
 		},
 		{"the directory in XDG", unixes, xdg, []string{"xdg/opentofu/x.tfrc"}, []string{"~/xdg/opentofu/x.tfrc"}, []string{"~/.tofurc", "~/.terraformrc", "~/xdg/opentofu/tofurc", "~/.terraform.d"}},
-		{"a file in the directory's place", unixes, xdg, []string{".terraform.d", "xdg/opentofu/x.tfrc", ".tofurc"}, []string{"~/.tofurc"}, []string{"~/.terraformrc", "~/xdg/opentofu/tofurc"}},
+		{"a file instead of the directory", unixes, xdg, []string{".terraform.d", "xdg/opentofu/x.tfrc", ".tofurc"}, []string{"~/.tofurc"}, []string{"~/.terraformrc", "~/xdg/opentofu/tofurc"}},
 		{
 			"TF_CLI_CONFIG_FILE", []string{"linux", "windows"}, map[string]string{"TF_CLI_CONFIG_FILE": "~/ci", "TERRAFORM_CONFIG": "~/old", "APPDATA": "~/Roaming"},
 			[]string{"ci", "old", ".tofurc", ".terraform.d/x.tfrc", "Roaming/tofu.rc"}, []string{"~/ci"}, nil,
 		},
 		{"TERRAFORM_CONFIG", []string{"darwin", "windows"}, map[string]string{"TERRAFORM_CONFIG": "~/old"}, []string{"old", ".tofurc"}, []string{"~/old"}, nil},
-		{"TF_CLI_CONFIG_FILE that is not there", []string{"linux", "windows"}, map[string]string{"TF_CLI_CONFIG_FILE": "~/ci"}, []string{".tofurc", ".terraform.d/x.tfrc"}, []string{"~/ci"}, []string{"~/ci"}},
+		{"missing TF_CLI_CONFIG_FILE", []string{"linux", "windows"}, map[string]string{"TF_CLI_CONFIG_FILE": "~/ci"}, []string{".tofurc", ".terraform.d/x.tfrc"}, []string{"~/ci"}, []string{"~/ci"}},
 		{"Windows", []string{"windows"}, appData, []string{"Roaming/tofu.rc", ".tofurc"}, []string{"~/Roaming/tofu.rc"}, []string{"~/Roaming/terraform.rc", "~/Roaming/terraform.d"}},
 		{"Windows, the old name", []string{"windows"}, appData, []string{"Roaming/terraform.rc"}, []string{"~/Roaming/terraform.rc"}, []string{"~/Roaming/tofu.rc", "~/Roaming/terraform.d"}},
 		{"Windows, both names", []string{"windows"}, appData, []string{"Roaming/terraform.rc", "Roaming/tofu.rc"}, []string{"~/Roaming/tofu.rc"}, []string{"~/Roaming/terraform.d"}},
 		{"Windows, the directory", []string{"windows"}, appData, []string{"Roaming/terraform.d/x.tfrc"}, []string{"~/Roaming/terraform.d/x.tfrc"}, []string{"~/Roaming/tofu.rc", "~/Roaming/terraform.rc"}},
-		{"Windows knows no XDG", []string{"windows"}, map[string]string{"XDG_CONFIG_HOME": "~/xdg", "APPDATA": "~/Roaming"}, []string{"xdg/opentofu/tofurc", "xdg/opentofu/x.tfrc"}, nil, []string{"~/Roaming/tofu.rc", "~/Roaming/terraform.rc", "~/Roaming/terraform.d"}},
+		{"XDG on Windows", []string{"windows"}, map[string]string{"XDG_CONFIG_HOME": "~/xdg", "APPDATA": "~/Roaming"}, []string{"xdg/opentofu/tofurc", "xdg/opentofu/x.tfrc"}, nil, []string{"~/Roaming/tofu.rc", "~/Roaming/terraform.rc", "~/Roaming/terraform.d"}},
 		{"Windows without APPDATA", []string{"windows"}, nil, []string{".tofurc"}, nil, nil},
 	} {
 		for _, system := range test.systems {
@@ -126,7 +126,7 @@ func TestLocate(t *testing.T) {
 				var absent []string
 				for _, p := range files {
 					if p.Why == "" || p.Err != nil {
-						t.Errorf("%s: why %q, %v", p.Path, p.Why, p.Err)
+						t.Errorf("%s: got reason %q, error %v", p.Path, p.Why, p.Err)
 					}
 					if !p.Found {
 						absent = append(absent, p.Path)
@@ -151,7 +151,7 @@ func TestLocateExplicit(t *testing.T) {
 		t.Errorf("%v\n%s", files, diff)
 	}
 	if _, err := cliconfig.Locate(m.env, m.path("~/other")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file that is not there: got %v", err)
+		t.Errorf("missing file: got %v, want fs.ErrNotExist", err)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestLocateIgnored(t *testing.T) {
 	}
 }
 
-func TestLocateWithoutAHome(t *testing.T) {
+func TestLocateWithoutHome(t *testing.T) {
 	t.Parallel()
 	files, err := cliconfig.Locate(cliconfig.Environment{OS: "linux"}, "")
 	if err != nil || len(files) != 0 {
@@ -176,7 +176,7 @@ func TestLocateWithoutAHome(t *testing.T) {
 	}
 }
 
-func TestLocateGoesOnWithoutWhatItCannotOpen(t *testing.T) {
+func TestLocateSkipsUnreadablePaths(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "linux", nil, "file")
 	m.env.Home = m.path("~/file")
@@ -226,7 +226,7 @@ func TestPluginDirs(t *testing.T) {
 	}
 }
 
-func TestReadPutsFilesTogether(t *testing.T) {
+func TestReadMergesFiles(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "linux", map[string]string{"NAME": "cache"})
 	m.write(t, ".tofurc", "plugin_cache_dir = \"${NAME}/$NONE-x\"\nhost \"a.example\" {\n  services = { \"providers.v1\" = \"main\", \"modules.v1\" = \"main\" }\n}\nhost \"b.example\" {}\ncredentials \"a.example\" {\n  token = \"main\"\n}\noci_credentials \"ghcr.io\" {\n  docker_credentials_helper = \"main\"\n}\n")
@@ -238,16 +238,16 @@ func TestReadPutsFilesTogether(t *testing.T) {
 		t.Errorf("of host blocks the last file's counts (-want +got):\n%s", diff)
 	}
 	if got := config.Tokens["a.example"].Reveal(); got != "second" {
-		t.Errorf("the token is %q", got)
+		t.Errorf("got token %q", got)
 	}
 	if config.PluginCacheDir != "cache/-x" {
-		t.Errorf("plugin_cache_dir is %q", config.PluginCacheDir)
+		t.Errorf("got plugin_cache_dir %q", config.PluginCacheDir)
 	}
 	if len(config.Logins) != 2 || config.Logins[0].Registry != "ghcr.io" || config.Logins[1].Registry != "quay.io" || config.DefaultLogins.Position.Line != 1 {
-		t.Errorf("logins are %v, %v", config.Logins, config.DefaultLogins)
+		t.Errorf("got logins %v, %v", config.Logins, config.DefaultLogins)
 	}
 	if config.Installation == nil || filepath.Base(config.Installation.Position.File) != "1.tfrc" {
-		t.Errorf("the installation is %v", config.Installation)
+		t.Errorf("got installation %v", config.Installation)
 	}
 }
 
@@ -264,7 +264,7 @@ func (m *machine) read(t *testing.T) cliconfig.Config {
 	return config
 }
 
-func TestReadRefusesWhatMayBeThereOnce(t *testing.T) {
+func TestReadRejectsDuplicates(t *testing.T) {
 	t.Parallel()
 	for name, block := range map[string]string{
 		"provider_installation":   "provider_installation {}",
@@ -289,7 +289,7 @@ func TestReadRefusesWhatMayBeThereOnce(t *testing.T) {
 	}
 }
 
-func TestReadTellsTheProblemsOfAllFiles(t *testing.T) {
+func TestReadReportsAllFiles(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "linux", nil)
 	m.write(t, ".tofurc", "host")
@@ -307,11 +307,11 @@ func TestReadTellsTheProblemsOfAllFiles(t *testing.T) {
 		}
 	}
 	if config.Services != nil {
-		t.Errorf("a configuration beside the error: %v", config)
+		t.Errorf("got configuration %v with an error", config)
 	}
 }
 
-func TestReadNotesWhatOpenTofuGoesOnWithout(t *testing.T) {
+func TestReadNotesIgnoredPaths(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name      string
@@ -344,6 +344,6 @@ func TestSystemEnvironment(t *testing.T) {
 	}
 	t.Setenv("HOME", filepath.Join("some", "home"))
 	if got := cliconfig.SystemEnvironment().Home; got != filepath.Join("some", "home") {
-		t.Errorf("the home is %q", got)
+		t.Errorf("got home %q", got)
 	}
 }

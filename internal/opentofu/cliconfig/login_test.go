@@ -79,7 +79,7 @@ func TestDefaultLogins(t *testing.T) {
 		{"an empty block", "oci_default_credentials {}", cliconfig.DefaultLogins{Position: at}},
 		{"nothing ambient", "oci_default_credentials { discover_ambient_credentials = false }", cliconfig.DefaultLogins{Position: at, NoAmbient: true}},
 		{
-			"files beside the configuration", `oci_default_credentials { docker_style_config_files = ["auth.json", ` + string(quoted) + `] docker_credentials_helper = "pass" }`,
+			"files relative to the configuration", `oci_default_credentials { docker_style_config_files = ["auth.json", ` + string(quoted) + `] docker_credentials_helper = "pass" }`,
 			cliconfig.DefaultLogins{Position: at, DockerFiles: []string{here, elsewhere}, Helper: "pass"},
 		},
 		{"no files", "oci_default_credentials { docker_style_config_files = [] }", cliconfig.DefaultLogins{Position: at, DockerFiles: []string{}}},
@@ -140,7 +140,7 @@ func TestChecksOfLogins(t *testing.T) {
 		{"two helpers", "credentials_helper \"a\" {}\ncredentials_helper \"b\" {}", "rc:2:1: a second credentials_helper block; the first is at rc:1:1"},
 		{"args that are text", `credentials_helper "a" { args = "x" }`, "rc:1:33: OpenTofu rejects this form of credentials_helper"},
 		{"retries that are no number", "registry_protocols {\n  retry_count = \"x\"\n}", "rc:2:17: OpenTofu rejects this form of registry_protocols"},
-		{"a timeout that is no number", `registry_protocols { request_timeout_seconds = 1.5 }`, "rc:1:48: OpenTofu rejects this form of registry_protocols"},
+		{"a timeout that is not a number", `registry_protocols { request_timeout_seconds = 1.5 }`, "rc:1:48: OpenTofu rejects this form of registry_protocols"},
 		{"registry_protocols that are text", `registry_protocols = "x"`, "rc:1:1: OpenTofu rejects this form of registry_protocols; want registry_protocols { retry_count = 1 }"},
 		{"registry_protocols twice", "registry_protocols {}\nregistry_protocols {}", "rc:2:1: a second registry_protocols block in this file"},
 		{"a cache that may break", `plugin_cache_may_break_dependency_lock_file = "yes"`, "rc:1:47: OpenTofu rejects this form of plugin_cache_may_break_dependency_lock_file"},
@@ -157,7 +157,7 @@ func TestChecksOfLogins(t *testing.T) {
 	}
 }
 
-func TestALoginForNoRegistryIsANote(t *testing.T) {
+func TestUnusableLoginLabel(t *testing.T) {
 	t.Parallel()
 	config := parse(t, "oci_credentials \"*.a.com\" {\n  username = \"u\"\n  password = \"p\"\n}\noci_credentials \"b.io\" {\n  docker_credentials_helper = \"pass\"\n}")
 	if len(config.Logins) != 1 || config.Logins[0].Registry != "b.io" {
@@ -169,8 +169,8 @@ func TestALoginForNoRegistryIsANote(t *testing.T) {
 	}
 }
 
-// TestMessagesTellNoSecrets checks that messages hide misplaced secrets.
-func TestMessagesTellNoSecrets(t *testing.T) {
+// TestMessagesHideSecrets checks that messages hide misplaced secrets.
+func TestMessagesHideSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = "canary-x"
 	for name, data := range map[string]string{
@@ -214,7 +214,7 @@ func TestMessagesTellNoSecrets(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if !strings.Contains(m.URL, secret) {
-		t.Error("the URL itself has lost its secret")
+		t.Error("the URL does not contain the secret")
 	}
 }
 
@@ -245,9 +245,9 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	}
 	data, err := json.Marshal([]any{login, config.Tokens})
 	if err != nil || strings.Contains(string(data), secret) || !strings.Contains(string(data), "***") {
-		t.Errorf("JSON is %s, %v", data, err)
+		t.Errorf("got JSON %s, %v", data, err)
 	}
 	if config.Tokens["a.example"].Reveal() != secret || fmt.Sprint(text.NewSecret("")) != "" {
-		t.Error("a secret lost what it holds, or pretends to hold something")
+		t.Error("Reveal or String returned a wrong value")
 	}
 }

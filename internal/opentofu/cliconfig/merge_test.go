@@ -178,7 +178,7 @@ func FuzzMerge(f *testing.F) {
 		}
 		c, err := cliconfig.Parse("tofurc", []byte(got))
 		if err != nil || c.Installation == nil || len(c.Installation.Methods) != 2 {
-			t.Fatalf("%q became what is not read: %v\n%q", text, err, got)
+			t.Fatalf("the result for %q is invalid: %v\n%q", text, err, got)
 		}
 		if before, err := cliconfig.Parse("tofurc", []byte(text)); err != nil || before.Installation == nil && !strings.HasPrefix(got, text) {
 			t.Errorf("%q, %v, lost something:\n%q", text, err, got)

@@ -236,17 +236,17 @@ provider_installation {
 			}
 			c, err := cliconfig.Parse("written", []byte(got))
 			if err != nil {
-				t.Fatalf("OpenTofu would not read it: %v", err)
+				t.Fatalf("parsing the result: %v", err)
 			}
 			if len(c.Logins) > 0 || c.Installation == nil {
-				t.Errorf("it is read as %v", c)
+				t.Errorf("got configuration %v", c)
 			}
 		})
 	}
 }
 
-// TestRewriteMeansTheSame checks that OpenTofu reads the same settings from the new file.
-func TestRewriteMeansTheSame(t *testing.T) {
+// TestRewriteIsEquivalent checks that OpenTofu reads the same settings from the new file.
+func TestRewriteIsEquivalent(t *testing.T) {
 	t.Parallel()
 	const text = `{
   "credentials": {"a.example": {"token": "t"}, "b.example": {}},
@@ -273,11 +273,11 @@ func TestRewriteMeansTheSame(t *testing.T) {
 		t.Errorf("%v, %v", after.Tokens, after.CredentialsHelper)
 	}
 	if after.PluginCacheDir != "" {
-		t.Errorf("there is a plugin cache in %s", after.PluginCacheDir)
+		t.Errorf("got plugin cache %s, want none", after.PluginCacheDir)
 	}
 	// Without mirrored providers, the mirror is omitted.
 	if methods := after.Installation.Methods; len(methods) != 1 || methods[0].Kind != cliconfig.Direct || len(methods[0].Exclude) > 0 {
-		t.Errorf("the methods are %v", methods)
+		t.Errorf("got methods %v", methods)
 	}
 }
 
@@ -321,15 +321,15 @@ provider_installation {
 		}
 		m := after.Installation.Methods[1]
 		if len(m.Exclude) != 2 || m.Exclude[0].String() != "registry.terraform.io/hashicorp/null" || m.Template != before.Installation.Methods[0].Template {
-			t.Errorf("the method is %v", m)
+			t.Errorf("got method %v", m)
 		}
 		login, want := after.Logins[0], before.Logins[0]
 		login.Position = want.Position
 		if login != want || !slices.Equal(after.DefaultLogins.DockerFiles[1:], before.DefaultLogins.DockerFiles[1:]) {
-			t.Errorf("the logins are in\n%s", got)
+			t.Errorf("wrong logins in\n%s", got)
 		}
 		if !strings.Contains(got, `docker_style_config_files = ["~/auth.json", "/abs.json"]`) {
-			t.Errorf("the files are in\n%s", got)
+			t.Errorf("wrong files in\n%s", got)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func attributes(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var file map[string]any
 	if err := hcl.Decode(&file, text); err != nil {
-		t.Fatalf("OpenTofu would not read it: %v\n%s", err, text)
+		t.Fatalf("parsing the result: %v\n%s", err, text)
 	}
 	found := map[string]any{}
 	for _, installation := range file["provider_installation"].([]map[string]any) {
@@ -101,7 +101,7 @@ func TestMirrorBlock(t *testing.T) {
 			}
 			parsePatterns(t, test.include)
 			if _, err := cliconfig.Parse("tofurc", []byte(got)); err != nil {
-				t.Errorf("we would not read it: %v", err)
+				t.Errorf("parsing the block: %v", err)
 			}
 		})
 	}
@@ -118,12 +118,12 @@ func TestMirrorBlockRefuses(t *testing.T) {
 		{"no variables and no patterns", "ghcr.io/acme/x", nil, "does not distinguish namespaces and types"},
 		{"no namespace and no patterns", "ghcr.io/{hostname}/{type}", nil, "does not distinguish namespaces and types"},
 		{"no type and no patterns", "ghcr.io/{namespace}", nil, "does not distinguish namespaces and types"},
-		{"no type where it is open", "ghcr.io/{namespace}", []string{"hashicorp/*"}, "does not contain ${type}, but the pattern registry.opentofu.org/hashicorp/* has a wildcard for it"},
-		{"no namespace where it is open", "ghcr.io/{type}", []string{"*/*"}, "does not contain ${namespace}, but the pattern registry.opentofu.org/*/* has a wildcard for it"},
-		{"no host where it is open", "ghcr.io/{namespace}/{type}", []string{"*/*/*"}, "does not contain ${hostname}, but the pattern */*/* has a wildcard for it"},
+		{"no type for a wildcard", "ghcr.io/{namespace}", []string{"hashicorp/*"}, "does not contain ${type}, but the pattern registry.opentofu.org/hashicorp/* has a wildcard for it"},
+		{"no namespace for a wildcard", "ghcr.io/{type}", []string{"*/*"}, "does not contain ${namespace}, but the pattern registry.opentofu.org/*/* has a wildcard for it"},
+		{"no host for a wildcard", "ghcr.io/{namespace}/{type}", []string{"*/*/*"}, "does not contain ${hostname}, but the pattern */*/* has a wildcard for it"},
 		{"several hosts", "ghcr.io/{namespace}/{type}", []string{"a.example/b/c", "d.example/b/c"}, "does not contain ${hostname}, but the patterns differ in that part"},
 		{"several types", "ghcr.io/x", []string{"a/b", "a/c"}, "does not contain ${type}, but the patterns differ in that part"},
-		{"what is never a repository", `ghcr.io/${namespace}/${type}\x`, nil, "OpenTofu would reject the template"},
+		{"never a valid repository", `ghcr.io/${namespace}/${type}\x`, nil, "OpenTofu would reject the template"},
 		{"one of several patterns", "ghcr.io/{type}", []string{"hashicorp/*", "*/*"}, "the pattern registry.opentofu.org/*/* has a wildcard for it"},
 		{"more braces in quotes than HCL 1 can count", `ghcr.io/${namespace}/${type == "{" ? "x" : type}`, nil, "its braces must be balanced"},
 	} {
@@ -134,7 +134,7 @@ func TestMirrorBlockRefuses(t *testing.T) {
 				t.Errorf("got %v, want … %s …", err, test.want)
 			}
 			if got != "" {
-				t.Errorf("a block beside the error:\n%s", got)
+				t.Errorf("got a block with an error:\n%s", got)
 			}
 		})
 	}

@@ -88,7 +88,7 @@ func TestParseRefuses(t *testing.T) {
 		"empty audience":        {"oidc \"a\" {\n issuer = \"https://a\"\n audience = \"\"\n}", "f:3:13: audience: must not be empty"},
 		"issuer without TLS":    {"oidc \"a\" {\n issuer = \"http://a.example\"\n audience = \"a\"\n}", "f:2:11: issuer: must start with https://"},
 		"issuer twice":          {fine + strings.Replace(fine, `"gh"`, `"gi"`, 1), "f:10:12: the issuer https://token.actions.githubusercontent.com already exists in line 2"},
-		"nobody":                {oidc(""), "f:1:1: the oidc block has no allow block"},
+		"no allow block":        {oidc(""), "f:1:1: the oidc block has no allow block"},
 		"allow, label":          {oidc("  allow \"x\" {}"), "f:4:9: Extraneous label for allow"},
 		"other block":           {oidc("  deny {}"), `f:4:3: Unsupported block type: Blocks of type "deny" are not expected here`},
 		"no claims":             {oidc("  allow {\n providers = [\"a/b\"]\n}"), `f:4:9: invalid claims: want { NAME`},

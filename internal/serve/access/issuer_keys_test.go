@@ -124,7 +124,7 @@ func TestBadIssuers(t *testing.T) {
 	t.Parallel()
 	key := issuerKey(t, rsaKey)
 	weak := issuerKey(t, func() (issuertest.Key, error) { return issuertest.NewRSA("rsa-1", 1024) })
-	says := func(text string) http.HandlerFunc {
+	respond := func(text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
 	}
 	const about, keys = "/.well-known/openid-configuration", "/keys"
@@ -136,16 +136,16 @@ func TestBadIssuers(t *testing.T) {
 	}{
 		"huge keys":         {keys, sendEndlessly, "262144"},
 		"huge document":     {about, sendEndlessly, "262144"},
-		"many keys":         {keys, says(`{"keys":[` + strings.Repeat(`{},`, 100) + `{}]}`), "more than 100 keys"},
-		"many values":       {keys, says(`{"keys":[` + strings.Repeat(`0,`, 9000) + `0]}`), "exceeds 8192 values"},
-		"no keys":           {keys, says(`{"keys":[]}`), "no usable keys"},
-		"weak key":          {keys, says(issuertest.KeySet(weak)), "no usable keys"},
-		"shared secret":     {keys, says(`{"keys":[{"kty":"oct","kid":"rsa-1","k":"c2VjcmV0"}]}`), "no usable keys"},
-		"key to encrypt":    {keys, says(strings.Replace(one, `"sig"`, `"enc"`, 1)), "no usable keys"},
-		"no JSON":           {keys, says("<html>"), "reading http://localhost:8080/keys"},
-		"of another issuer": {about, says(`{"issuer":"https://example.com","jwks_uri":"http://localhost:8080/keys"}`), "unexpected issuer"},
-		"keys elsewhere":    {about, says(`{"issuer":"` + url + `","jwks_uri":"http://example.com/keys"}`), "does not use https"},
-		"keys in a file":    {about, says(`{"issuer":"` + url + `","jwks_uri":"file:///etc/passwd"}`), "no valid jwks_uri"},
+		"many keys":         {keys, respond(`{"keys":[` + strings.Repeat(`{},`, 100) + `{}]}`), "more than 100 keys"},
+		"many values":       {keys, respond(`{"keys":[` + strings.Repeat(`0,`, 9000) + `0]}`), "exceeds 8192 values"},
+		"no keys":           {keys, respond(`{"keys":[]}`), "no usable keys"},
+		"weak key":          {keys, respond(issuertest.KeySet(weak)), "no usable keys"},
+		"shared secret":     {keys, respond(`{"keys":[{"kty":"oct","kid":"rsa-1","k":"c2VjcmV0"}]}`), "no usable keys"},
+		"key to encrypt":    {keys, respond(strings.Replace(one, `"sig"`, `"enc"`, 1)), "no usable keys"},
+		"no JSON":           {keys, respond("<html>"), "reading http://localhost:8080/keys"},
+		"of another issuer": {about, respond(`{"issuer":"https://example.com","jwks_uri":"http://localhost:8080/keys"}`), "unexpected issuer"},
+		"keys elsewhere":    {about, respond(`{"issuer":"` + url + `","jwks_uri":"http://example.com/keys"}`), "does not use https"},
+		"keys in a file":    {about, respond(`{"issuer":"` + url + `","jwks_uri":"file:///etc/passwd"}`), "no valid jwks_uri"},
 		"status":            {about, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, "403"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -160,12 +160,12 @@ func TestBadIssuers(t *testing.T) {
 	// Unusable keys are ignored.
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, key)
-		w.Misbehave(keys, says(strings.Replace(one, "RS256", "RS512", 1)))
+		w.Misbehave(keys, respond(strings.Replace(one, "RS256", "RS512", 1)))
 		w.refuses(t, "a key for RS512", sign(t, key, nil), access.ErrDenied)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, key)
-		w.Misbehave(keys, says(strings.Replace(one, `{"keys":[`, `{"keys":[7,{"kty":"EC","crv":"P-1"},{"kty":"oct","k":"AA"},`, 1)))
+		w.Misbehave(keys, respond(strings.Replace(one, `{"keys":[`, `{"keys":[7,{"kty":"EC","crv":"P-1"},{"kty":"oct","k":"AA"},`, 1)))
 		w.accepts(t, "with unusable keys", sign(t, key, nil))
 	})
 }

@@ -23,30 +23,30 @@ func TestLimiter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := access.NewLimiter(2, 5)
-		var nobody access.Caller
-		if got := allowed(l, nobody, "192.0.2.1", 20); got != 5 {
+		var anonymous access.Caller
+		if got := allowed(l, anonymous, "192.0.2.1", 20); got != 5 {
 			t.Errorf("%d at once", got)
 		}
-		if wait, ok := l.Allow(nobody, netip.MustParseAddr("192.0.2.1")); ok || wait != time.Second {
+		if wait, ok := l.Allow(anonymous, netip.MustParseAddr("192.0.2.1")); ok || wait != time.Second {
 			t.Errorf("got %s, %t", wait, ok)
 		}
 		time.Sleep(time.Second)
-		if got := allowed(l, nobody, "192.0.2.1", 20); got != 2 {
+		if got := allowed(l, anonymous, "192.0.2.1", 20); got != 2 {
 			t.Errorf("%d after a second", got)
 		}
 		time.Sleep(time.Hour)
-		if got := allowed(l, nobody, "192.0.2.1", 20); got != 5 {
+		if got := allowed(l, anonymous, "192.0.2.1", 20); got != 5 {
 			t.Errorf("%d after an hour", got)
 		}
 		// Other clients have their own limit.
 		for _, other := range []string{"192.0.2.2", "2001:db8::1", "2001:db8:0:1::1"} {
-			if got := allowed(l, nobody, other, 20); got != 5 {
+			if got := allowed(l, anonymous, other, 20); got != 5 {
 				t.Errorf("%s: %d", other, got)
 			}
 		}
 		// A client can have many addresses, and an address has two forms.
 		for _, same := range []string{"2001:db8::2", "2001:db8:0:0:ffff::", "2001:db8::1%eth0", "::ffff:192.0.2.2"} {
-			if got := allowed(l, nobody, same, 20); got != 0 {
+			if got := allowed(l, anonymous, same, 20); got != 0 {
 				t.Errorf("%s: %d", same, got)
 			}
 		}
@@ -54,7 +54,7 @@ func TestLimiter(t *testing.T) {
 		if got := allowed(l, access.Caller{Name: "ci"}, "192.0.2.1", 3) + allowed(l, access.Caller{Name: "ci"}, "192.0.2.7", 20); got != 5 {
 			t.Errorf("%d by a name", got)
 		}
-		if _, ok := l.Allow(nobody, netip.Addr{}); !ok {
+		if _, ok := l.Allow(anonymous, netip.Addr{}); !ok {
 			t.Error("a client without an address is rejected")
 		}
 	})

@@ -20,8 +20,8 @@ type watched struct {
 	*access.Watched[access.Rules]
 	path string
 
-	mu   sync.Mutex
-	told []error
+	mu       sync.Mutex
+	reported []error
 }
 
 // watch writes a file and opens it. Use it in a testing/synctest bubble.
@@ -33,7 +33,7 @@ func watch(t *testing.T, text string) *watched {
 	w.Watched, err = access.Open(w.path, access.Options{Reloaded: func(err error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.told = append(w.told, err)
+		w.reported = append(w.reported, err)
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -68,9 +68,9 @@ func (w *watched) after() []error {
 	w.Get()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	told := w.told
-	w.told = nil
-	return told
+	reported := w.reported
+	w.reported = nil
+	return reported
 }
 
 func withToken(token string) string {
@@ -82,56 +82,56 @@ func TestReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := watch(t, withToken(ciToken))
 		is(t, w.Get(), ciToken, "ci", "rocket", nil)
-		if told := w.after(); told != nil {
-			t.Errorf("nothing has changed, but reported %v", told)
+		if reported := w.after(); reported != nil {
+			t.Errorf("unchanged file: got reports %v", reported)
 		}
 		// 1. Another token in a file of the same size.
 		w.write(t, withToken(devToken))
 		is(t, w.Get(), devToken, "", "", access.ErrDenied) // not checked yet
-		if told := w.after(); len(told) != 1 || told[0] != nil {
-			t.Errorf("reported %v", told)
+		if reported := w.after(); len(reported) != 1 || reported[0] != nil {
+			t.Errorf("got reports %v", reported)
 		}
 		is(t, w.Get(), devToken, "ci", "rocket", nil)
 		is(t, w.Get(), ciToken, "", "", access.ErrDenied)
 		if err := os.Rename(w.path, w.path+".away"); err != nil {
 			t.Fatal(err)
 		}
-		if told := w.after(); len(told) != 1 || !errors.Is(told[0], fs.ErrNotExist) {
-			t.Errorf("reported %v", told)
+		if reported := w.after(); len(reported) != 1 || !errors.Is(reported[0], fs.ErrNotExist) {
+			t.Errorf("got reports %v", reported)
 		}
 		if err := os.Rename(w.path+".away", w.path); err != nil {
 			t.Fatal(err)
 		}
-		if told := w.after(); len(told) != 1 || told[0] != nil {
-			t.Errorf("the file was restored, but reported %v", told)
+		if reported := w.after(); len(reported) != 1 || reported[0] != nil {
+			t.Errorf("restored file: got reports %v", reported)
 		}
 		// 2. An error is reported once, and the previous rules stay in force.
 		w.write(t, "token \"ci\" {\n")
-		told := w.after()
-		if len(told) != 1 || !strings.Contains(told[0].Error(), "rules.hcl:1:12: Unclosed") {
-			t.Errorf("reported %v", told)
+		reported := w.after()
+		if len(reported) != 1 || !strings.Contains(reported[0].Error(), "rules.hcl:1:12: Unclosed") {
+			t.Errorf("got reports %v", reported)
 		}
-		if _, ok := errors.AsType[*stricthcl.Error](told[0]); !ok {
-			t.Errorf("reported %T", told[0])
+		if _, ok := errors.AsType[*stricthcl.Error](reported[0]); !ok {
+			t.Errorf("got report %T", reported[0])
 		}
 		is(t, w.Get(), devToken, "ci", "rocket", nil)
-		if told := w.after(); told != nil {
-			t.Errorf("reported %v again", told)
+		if reported := w.after(); reported != nil {
+			t.Errorf("got reports %v again", reported)
 		}
 		// 3. A file that is removed and restored.
 		if err := os.Remove(w.path); err != nil {
 			t.Fatal(err)
 		}
-		if told := w.after(); len(told) != 1 || !errors.Is(told[0], fs.ErrNotExist) {
-			t.Errorf("reported %v", told)
+		if reported := w.after(); len(reported) != 1 || !errors.Is(reported[0], fs.ErrNotExist) {
+			t.Errorf("got reports %v", reported)
 		}
 		is(t, w.Get(), devToken, "ci", "rocket", nil)
 		w.write(t, withToken(devToken))
-		if told := w.after(); len(told) != 1 || told[0] != nil {
-			t.Errorf("reported %v", told)
+		if reported := w.after(); len(reported) != 1 || reported[0] != nil {
+			t.Errorf("got reports %v", reported)
 		}
-		if told := w.after(); told != nil {
-			t.Errorf("nothing has changed, but reported %v", told)
+		if reported := w.after(); reported != nil {
+			t.Errorf("unchanged file: got reports %v", reported)
 		}
 		is(t, w.Get(), devToken, "ci", "rocket", nil)
 		// 4. Another file with the same size and modification time.
@@ -143,8 +143,8 @@ func TestReload(t *testing.T) {
 		if err := os.Chtimes(w.path, time.Time{}, info.ModTime()); err != nil {
 			t.Fatal(err)
 		}
-		if told := w.after(); len(told) != 1 || told[0] != nil {
-			t.Errorf("reported %v", told)
+		if reported := w.after(); len(reported) != 1 || reported[0] != nil {
+			t.Errorf("got reports %v", reported)
 		}
 		is(t, w.Get(), ciToken, "ci", "rocket", nil)
 	})
@@ -162,8 +162,8 @@ func TestFileWrittenInPlace(t *testing.T) {
 			w.age(t, w.path, 0)
 			time.Sleep(time.Second)
 			w.age(t, w.path, time.Second)
-			if told := w.after(); len(told) != 1 || told[0] != nil {
-				t.Errorf("reported %v", told)
+			if reported := w.after(); len(reported) != 1 || reported[0] != nil {
+				t.Errorf("got reports %v", reported)
 			}
 			is(t, w.Get(), token, "ci", "rocket", nil)
 		}
@@ -176,8 +176,8 @@ func TestFileWrittenInPlace(t *testing.T) {
 			if err := os.Chtimes(w.path, time.Time{}, now.Add(2*time.Second)); err != nil {
 				t.Fatal(err)
 			}
-			if told := w.after(); len(told) != 1 || told[0] != nil {
-				t.Errorf("%d: reported %v", i, told)
+			if reported := w.after(); len(reported) != 1 || reported[0] != nil {
+				t.Errorf("%d: reported %v", i, reported)
 			}
 		}
 	})
@@ -201,9 +201,9 @@ func TestReloadFailsClosed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := watch(t, withToken(ciToken))
 				w.write(t, test.text)
-				told := w.after()
-				if len(told) != 1 || (told[0] == nil) != test.accepted {
-					t.Errorf("reported %v", told)
+				reported := w.after()
+				if len(reported) != 1 || (reported[0] == nil) != test.accepted {
+					t.Errorf("got reports %v", reported)
 				}
 				is(t, w.Get(), "", "", "", access.ErrNoToken)
 				if test.accepted {
@@ -212,8 +212,8 @@ func TestReloadFailsClosed(t *testing.T) {
 					is(t, w.Get(), ciToken, "ci", "rocket", nil)
 				}
 				w.write(t, "anonymous { allow = [\"*/*/*\"] }\n")
-				if told := w.after(); len(told) != 1 || told[0] != nil {
-					t.Errorf("reported %v", told)
+				if reported := w.after(); len(reported) != 1 || reported[0] != nil {
+					t.Errorf("got reports %v", reported)
 				}
 				is(t, w.Get(), "", "", "null rocket secret", nil)
 			})

@@ -25,8 +25,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// held is a source that delays its zips until they are released.
-type held struct {
+// blockedSource is a source that delays its zips until they are released.
+type blockedSource struct {
 	zip  []byte
 	hold chan struct{}
 
@@ -34,11 +34,11 @@ type held struct {
 	opened int
 }
 
-func (h *held) Versions(context.Context, provider.Address) ([]provider.Version, error) {
+func (h *blockedSource) Versions(context.Context, provider.Address) ([]provider.Version, error) {
 	return nil, provider.ErrProviderNotFound
 }
 
-func (h *held) Release(_ context.Context, a provider.Address, v provider.Version, _ ...provider.Platform) (provider.Release, error) {
+func (h *blockedSource) Release(_ context.Context, a provider.Address, v provider.Version, _ ...provider.Platform) (provider.Release, error) {
 	pkg := provider.Package{
 		Address: a, Version: v, Platform: nouns.Plan9, Filename: provider.Filename(a, v, nouns.Plan9),
 		Digest: digest.FromBytes(h.zip), Size: int64(len(h.zip)),
@@ -50,7 +50,7 @@ func (h *held) Release(_ context.Context, a provider.Address, v provider.Version
 	}, nil
 }
 
-func (h *held) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
+func (h *blockedSource) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	h.mu.Lock()
 	h.opened++
 	h.mu.Unlock()
@@ -106,7 +106,7 @@ func TestBusy(t *testing.T) {
 	t.Parallel()
 	zip := nouns.Zip(t, "rocket")
 	synctest.Test(t, func(t *testing.T) {
-		src := &held{zip: zip, hold: make(chan struct{})}
+		src := &blockedSource{zip: zip, hold: make(chan struct{})}
 		p, to := newPuller(t, src)
 		const most = 4 + 64
 		var group sync.WaitGroup
@@ -134,7 +134,7 @@ func TestBusy(t *testing.T) {
 // TestMany checks that waiting releases are mirrored, each of them once.
 func TestMany(t *testing.T) {
 	t.Parallel()
-	src := &held{zip: nouns.Zip(t, "rocket"), hold: make(chan struct{})}
+	src := &blockedSource{zip: nouns.Zip(t, "rocket"), hold: make(chan struct{})}
 	ended := make(chan pullthrough.Event, 20)
 	p, to := newPuller(t, src, func(o *pullthrough.Options) {
 		o.OnEvent = func(e pullthrough.Event) {
@@ -171,12 +171,12 @@ func TestMany(t *testing.T) {
 // growing is a source whose first response has a size that is too small, and is
 // interrupted. retried is set when the second response is read.
 type growing struct {
-	*held
+	*blockedSource
 	retried *atomic.Bool
 }
 
 func (g growing) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
-	body, size, err := g.held.Open(ctx, p)
+	body, size, err := g.blockedSource.Open(ctx, p)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
@@ -213,7 +213,7 @@ func TestDiskLimitOnRetry(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			src := growing{&held{zip: zip, hold: make(chan struct{})}, new(atomic.Bool)}
+			src := growing{&blockedSource{zip: zip, hold: make(chan struct{})}, new(atomic.Bool)}
 			close(src.hold)
 			ended := make(chan struct{})
 			p, to := newPuller(t, src, func(o *pullthrough.Options) {
@@ -240,7 +240,7 @@ func TestDiskLimitOnRetry(t *testing.T) {
 // TestPanic checks that a panic in one mirror operation doesn't affect others.
 func TestPanic(t *testing.T) {
 	t.Parallel()
-	src := &held{zip: nouns.Zip(t, "rocket"), hold: make(chan struct{})}
+	src := &blockedSource{zip: nouns.Zip(t, "rocket"), hold: make(chan struct{})}
 	p, to := newPuller(t, src)
 	defer p.Close()
 	r := release(t, p, "1.0.0")
@@ -269,8 +269,8 @@ func TestOptions(t *testing.T) {
 	t.Parallel()
 	open := func(template.Reference) (repository.Repository, error) { return nil, errors.New("nowhere") }
 	for name, o := range map[string]pullthrough.Options{
-		"any host":    {Patterns: []provider.Pattern{pattern(t, "acme/*"), pattern(t, "*/*/*")}, Source: &held{}, Open: open},
-		"no patterns": {Source: &held{}, Open: open},
+		"any host":    {Patterns: []provider.Pattern{pattern(t, "acme/*"), pattern(t, "*/*/*")}, Source: &blockedSource{}, Open: open},
+		"no patterns": {Source: &blockedSource{}, Open: open},
 		"no source":   {Patterns: []provider.Pattern{pattern(t, "acme/*")}, Open: open},
 	} {
 		if _, err := pullthrough.New(o); err == nil {
