@@ -193,11 +193,10 @@ func aliases(c *cli.Context) (provider.Aliases, error) {
 
 // minAge parses --min-age. The default is zero.
 func minAge(c *cli.Context) (time.Duration, error) {
-	text := c.String("min-age")
-	if text == "" {
+	if c.String("min-age") == "" {
 		return 0, nil
 	}
-	d, err := commandline.ParseAge(text)
+	d, err := text.ParseAge(c.String("min-age"))
 	if err != nil {
 		return 0, usagef("--min-age: %w", err)
 	}

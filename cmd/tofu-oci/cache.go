@@ -12,6 +12,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/report"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
@@ -177,7 +178,7 @@ func cachePrune(c *cli.Context, out *report.Report) error {
 		o.MaxSize = &limit
 	}
 	if c.IsSet("max-age") {
-		limit, err := commandline.ParseAge(c.String("max-age"))
+		limit, err := text.ParseAge(c.String("max-age"))
 		if err != nil {
 			return usagef("--max-age: %w", err)
 		}

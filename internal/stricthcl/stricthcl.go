@@ -1,5 +1,5 @@
-// Package stricthcl reads files in HCL 2's native syntax that contain only values.
-// Unknown and duplicate arguments are errors with a position in the file.
+// Package stricthcl reads files in HCL 2's native syntax or JSON syntax that contain only
+// values. Unknown and duplicate arguments are errors with a position in the file.
 //
 // It also limits the input of the parsers of HCL 1 and HCL 2 ([CheckHCL1], [Budget]): a
 // few kilobytes of brackets can exhaust the stack of a parser or keep it busy for
@@ -16,17 +16,37 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Decode parses a text and decodes its blocks and arguments into a struct with the tags
-// of package gohcl. The caller must limit the size of the text. file is the file name in
-// errors. Errors are of type *[Error] and describe the first problem in the file.
+// Decode parses a text in HCL 2's native syntax and decodes it like [DecodeBody]. The caller
+// must limit the size of the text. file is the file name in errors.
 func Decode(file string, data []byte, into any) error {
-	if err := new(Budget).Check(file, data); err != nil {
+	body, err := Parse(file, data)
+	if err != nil {
 		return err
 	}
-	parsed, diags := hclsyntax.ParseConfig(data, file, hcl.InitialPos)
-	if !diags.HasErrors() {
-		diags = gohcl.DecodeBody(parsed.Body, nil, into)
+	return DecodeBody(file, body, into)
+}
+
+// Parse parses a text in HCL 2's native syntax. The caller must limit the size of the text.
+// file is the file name in errors, which are of type *[Error].
+func Parse(file string, data []byte) (hcl.Body, error) {
+	if err := new(Budget).Check(file, data); err != nil {
+		return nil, err
 	}
+	parsed, diags := hclsyntax.ParseConfig(data, file, hcl.InitialPos)
+	if err := first(file, diags); err != nil {
+		return nil, err
+	}
+	return parsed.Body, nil
+}
+
+// DecodeBody decodes the blocks and arguments of a body into a struct with the tags of
+// package gohcl. Errors are of type *[Error] and describe the first problem in the file.
+func DecodeBody(file string, body hcl.Body, into any) error {
+	return first(file, gohcl.DecodeBody(body, nil, into))
+}
+
+// first returns the error that is first in the file, or nil.
+func first(file string, diags hcl.Diagnostics) error {
 	var first *Error
 	for _, d := range diags {
 		if e := OfDiagnostic(file, d); d.Severity == hcl.DiagError && (first == nil || e.Compare(first.Position) < 0) {

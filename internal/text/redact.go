@@ -1,5 +1,5 @@
-// Package text hides secrets in text, quotes words for a shell, and suggests
-// corrections for misspelled words.
+// Package text hides secrets in text, quotes words for a shell, parses durations with
+// days, and suggests corrections for misspelled words.
 package text
 
 import (
