@@ -71,10 +71,10 @@ func promoteAction(c *cli.Context, out *report.Report) error {
 			Verify: cmd.policy.Verify, Aliases: cmd.aliases, Force: c.Bool("force"), DryRun: c.Bool("dry-run"),
 			Approval: artifact.Approval{Reason: strings.TrimSpace(c.String("reason")), By: strings.TrimSpace(c.String("by"))},
 		},
-		Latest:  cmd.latest,
-		Open:    func(a provider.Address) (repository.Repository, error) { return repository.Open(refs[a], cmd.repos) },
-		Done:    out.Decided,
-		LeftOut: out.SkippedPreReleases,
+		Latest: cmd.latest,
+		Open:   func(a provider.Address) (repository.Repository, error) { return repository.Open(refs[a], cmd.repos) },
+		Done:   out.Decided,
+		OnSkip: out.SkippedPreReleases,
 	})
 	if err != nil && c.Context.Err() == nil {
 		return err

@@ -28,9 +28,9 @@ type ManyOptions struct {
 	Open func(a provider.Address) (repository.Repository, error)
 	// Done is called with each decision, in order.
 	Done func(Decision)
-	// LeftOut, if not nil, is called with the pending pre-releases of a provider that were
+	// OnSkip, if not nil, is called with the pending pre-releases of a provider that were
 	// not selected because Latest is zero and no requirement specifies them exactly.
-	LeftOut func(a provider.Address, preReleases []provider.Version)
+	OnSkip func(a provider.Address, preReleases []provider.Version)
 }
 
 // Decision is the outcome for one version.
@@ -63,7 +63,7 @@ func PromoteMany(ctx context.Context, wanted []provider.Requirement, o ManyOptio
 		if err != nil {
 			o.Done(Decision{Requirement: r, Repository: repo.String(), Err: err})
 		}
-		if err := o.leaveOut(ctx, pending, r); err != nil {
+		if err := o.reportSkipped(ctx, pending, r); err != nil {
 			return err
 		}
 		for _, v := range denied {
@@ -95,14 +95,14 @@ func noneSelected(ctx context.Context, pending provider.Source, r provider.Requi
 	return fmt.Errorf("%w in %s: %s", ErrNotPending, repo, provider.SomeVersions(versions))
 }
 
-// leaveOut reports the pending pre-releases that a requirement does not select.
-func (o ManyOptions) leaveOut(ctx context.Context, pending provider.Source, r provider.Requirement) error {
-	if _, exact := r.Constraint.Exact(); exact || o.Latest > 0 || o.LeftOut == nil {
+// reportSkipped reports the pending pre-releases that a requirement does not select.
+func (o ManyOptions) reportSkipped(ctx context.Context, pending provider.Source, r provider.Requirement) error {
+	if _, exact := r.Constraint.Exact(); exact || o.Latest > 0 || o.OnSkip == nil {
 		return nil
 	}
 	versions, err := pending.Versions(ctx, r.Address)
 	if err == nil {
-		o.LeftOut(r.Address, r.PreReleases(versions))
+		o.OnSkip(r.Address, r.PreReleases(versions))
 	}
 	return ctx.Err() // other errors were already reported
 }

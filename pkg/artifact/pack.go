@@ -26,8 +26,8 @@ type Options struct {
 	// the release. A release that is stored as a release of another provider keeps that annotation.
 	// See [provider.Alias].
 	Provider string
-	// Annotations are added to the index, except those that the format defines, and the
-	// date of a release that has one.
+	// Annotations are added to the index. Those that the format defines are ignored, and the
+	// date of the release takes precedence over the annotation of the date.
 	Annotations map[string]string
 }
 

@@ -113,7 +113,7 @@ func became(t *testing.T, w *world, src provider.Source, wanted []provider.Requi
 		t.Fatal(err)
 	}
 	if len(planned) != len(lines) {
-		t.Errorf("%d items were planned, and %d told of", len(planned), len(lines))
+		t.Errorf("%d items were planned, and %d reported", len(planned), len(lines))
 	}
 	return lines
 }
@@ -122,11 +122,11 @@ func TestRunHoldsBack(t *testing.T) {
 	t.Parallel()
 	const none = -1
 	for name, test := range map[string]struct {
-		ages   []time.Duration // ages of 1.0.0, 1.1.0, …
-		wanted string
-		newest int
-		want   []string
-		asked  int // number of SHA256SUMS requests
+		ages     []time.Duration // ages of 1.0.0, 1.1.0, …
+		wanted   string
+		newest   int
+		want     []string
+		requests int // for SHA256SUMS
 	}{
 		"the newest that is old enough":   {[]time.Duration{9 * day, 4 * day, 3 * day, 2 * day, 0}, "acme/rocket", 1, []string{"1.4.0 held", "1.3.0 held", "1.2.0 created"}, 3},
 		"the newest one":                  {[]time.Duration{9 * day, 4 * day}, "acme/rocket", 1, []string{"1.1.0 created"}, 1},
@@ -151,8 +151,8 @@ func TestRunHoldsBack(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if n := w.origin.Requests()[origintest.Sums]; n != test.asked {
-				t.Errorf("%d versions were asked about, want %d", n, test.asked)
+			if n := w.origin.Requests()[origintest.Sums]; n != test.requests {
+				t.Errorf("got requests for %d versions, want %d", n, test.requests)
 			}
 		})
 	}
@@ -169,9 +169,9 @@ func TestRunHoldsNothingThatIsThere(t *testing.T) {
 	}
 	run("acme/rocket@1.1.0", 1)
 	for _, step := range []struct {
-		newest int
-		want   []string
-		asked  int // number of SHA256SUMS requests
+		newest   int
+		want     []string
+		requests int // for SHA256SUMS
 	}{
 		{1, []string{"1.1.0 unchanged"}, 0},
 		{2, []string{"1.1.0 unchanged", "1.0.0 created"}, 1},
@@ -181,15 +181,15 @@ func TestRunHoldsNothingThatIsThere(t *testing.T) {
 		if diff := cmp.Diff(step.want, run("acme/rocket", step.newest)); diff != "" {
 			t.Errorf("newest %d: %s", step.newest, diff)
 		}
-		if n := w.origin.Requests()[origintest.Sums] - before; n != step.asked {
-			t.Errorf("newest %d: %d versions were asked about, want %d", step.newest, n, step.asked)
+		if n := w.origin.Requests()[origintest.Sums] - before; n != step.requests {
+			t.Errorf("newest %d: got requests for %d versions, want %d", step.newest, n, step.requests)
 		}
 	}
 }
 
-// TestRunTakesWhatIsNamed checks that a release that one requirement pins is not held
+// TestPinnedVersionIsNotHeldBack checks that a release that one requirement pins is not held
 // back for another, in either order.
-func TestRunTakesWhatIsNamed(t *testing.T) {
+func TestPinnedVersionIsNotHeldBack(t *testing.T) {
 	t.Parallel()
 	for _, reversed := range []bool{false, true} {
 		w := newWorld(t, registrytest.Options{}, 0, 0)
@@ -234,9 +234,9 @@ func TestRunWithoutDates(t *testing.T) {
 // plain is a source without optional capabilities.
 type plain struct{ provider.Source }
 
-// TestRunFailFastGoesOnPastHeld checks that a version that is held back does not count
+// TestFailFastIgnoresHeldBack checks that a version that is held back does not count
 // as a failure.
-func TestRunFailFastGoesOnPastHeld(t *testing.T) {
+func TestFailFastIgnoresHeldBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 0, 0)
 	dated(t, w, 9*day, day)

@@ -152,7 +152,7 @@ func TestCopyRefused(t *testing.T) {
 		t.Errorf("%d manifests were written", tags)
 	}
 	if err := mirror.Copy(t.Context(), nil, nil, mirror.Options{}); err == nil {
-		t.Error("without a source and a target there is no error")
+		t.Error("got no error without a source and a target")
 	}
 }
 
@@ -191,7 +191,7 @@ func TestCopyInterrupted(t *testing.T) {
 		}
 		for platform, f := range i.Platforms {
 			if !f.IsIntact() {
-				t.Errorf("%s %s is not whole", r.Item.Version, platform)
+				t.Errorf("%s %s is incomplete", r.Item.Version, platform)
 			}
 		}
 	}

@@ -33,10 +33,10 @@ func TestRunAsksOnce(t *testing.T) {
 			t.Errorf("%s: %s %v", r.Item.Version, r.Published.Status, r.Err)
 		}
 	}
-	asked := w.origin.Requests()
-	if asked[origintest.Discovery] != 1 || asked[origintest.Versions] != 1 || asked[origintest.Package] != 2*versions ||
-		asked[origintest.Sums] != versions || asked[origintest.Zip] != 2*versions {
-		t.Errorf("the origin was asked for %v", asked)
+	requests := w.origin.Requests()
+	if requests[origintest.Discovery] != 1 || requests[origintest.Versions] != 1 || requests[origintest.Package] != 2*versions ||
+		requests[origintest.Sums] != versions || requests[origintest.Zip] != 2*versions {
+		t.Errorf("unexpected requests to the origin: %v", requests)
 	}
 	// The registry issues one token for reading and one for writing.
 	if n := w.registry.Requests()[registrytest.Token]; n != 2 {
@@ -120,9 +120,9 @@ var errTarget = errors.New("no such place")
 func TestRunTargets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 2, 1000)
-	asked := 0
+	calls := 0
 	results := w.run(t, w.source(), mirror.Options{Target: func(provider.Address) (repository.Repository, publish.Options, error) {
-		asked++
+		calls++
 		return nil, publish.Options{}, errTarget
 	}})
 	wantVersions(t, results, 1, 2)
@@ -131,12 +131,12 @@ func TestRunTargets(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if asked != 1 {
-		t.Errorf("asked %d times", asked)
+	if calls != 1 {
+		t.Errorf("got %d calls, want 1", calls)
 	}
 	wanted := []provider.Requirement{{Address: w.address}}
 	if err := mirror.Run(t.Context(), w.source(), wanted, mirror.Options{}); err == nil {
-		t.Error("no Target is no error")
+		t.Error("got no error without a Target")
 	}
 	if err := mirror.Run(t.Context(), w.source(), wanted, mirror.Options{Target: w.target}); err != nil || len(w.registry.Tags(t, "acme/rocket")) != 2 {
 		t.Errorf("without OnResult: %v", err)

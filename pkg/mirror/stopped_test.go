@@ -91,7 +91,7 @@ func TestRunFailFastPlan(t *testing.T) {
 		t.Errorf("%v %v", err, results)
 	}
 	if n := w.registry.Requests(); len(n) != 1 || n[registrytest.Tags] != 1 {
-		t.Errorf("the registry was asked for %v, not for what it denies", n)
+		t.Errorf("got requests %v to the registry, want those for denied content", n)
 	}
 }
 

@@ -37,13 +37,13 @@ func BenchmarkThere(b *testing.B) {
 	if err := os.WriteFile(file, ca.PEM(), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	asked := &record{}
-	at := recorded(b, ca, offer(b), asked)
-	host := recorded(b, ca, registrytest.New(registrytest.Options{}), asked)
+	received := &record{}
+	at := recorded(b, ca, offer(b), received)
+	host := recorded(b, ca, registrytest.New(registrytest.Options{}), received)
 	mirrorAll(b, file, at, host, publish.Created)
-	asked.take()
+	received.take()
 	mirrorAll(b, file, at, host, publish.Unchanged)
-	requests := asked.take()
+	requests := received.take()
 	var ours, bare []float64
 	for b.Loop() {
 		ours = append(ours, timed(func() { mirrorAll(b, file, at, host, publish.Unchanged) }))
@@ -125,10 +125,10 @@ func (r *record) take() []request {
 }
 
 // recorded serves h over TLS and records the requests.
-func recorded(b *testing.B, ca *testca.CA, h http.Handler, asked *record) (host string) {
+func recorded(b *testing.B, ca *testca.CA, h http.Handler, received *record) (host string) {
 	b.Helper()
 	return registrytest.Serve(b, ca, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked.add(r)
+		received.add(r)
 		h.ServeHTTP(w, r)
 	}))
 }

@@ -12,19 +12,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// apply executes a plan: zips, then manifests, then the tag. It records in the facts what the
-// next round need not do again if the error is [repository.ErrTagMoved].
-func (q *question) apply(ctx context.Context, f *facts, p Plan) (r Result, err error) {
+// apply executes a plan: zips, then manifests, then the tag. If it returns
+// [repository.ErrTagMoved], the facts record what the next round doesn't have to repeat.
+func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error) {
 	r = Result{Plan: p}
 	// 1. Signature and keys.
-	if err = q.prove(ctx, f, &r); err != nil || p.Status == Unchanged || q.options.DryRun {
+	if err = j.prove(ctx, f, &r); err != nil || p.Status == Unchanged || j.options.DryRun {
 		return r, err
 	}
 	// 2. The zips that the repository doesn't have.
 	if p.Status != Replaced && f.stored.Descriptor.Digest != "" {
 		f.earlier = append(slices.Clip(f.earlier), f.stored.Descriptor)
 	}
-	if r.release, err = q.sendZips(ctx, f, r.Plan); err != nil {
+	if r.release, err = j.sendZips(ctx, f, r.Plan); err != nil {
 		return r, err
 	}
 	// 3. Everything else, and finally the tag.
@@ -33,7 +33,7 @@ func (q *question) apply(ctx context.Context, f *facts, p Plan) (r Result, err e
 		return r, err
 	}
 	if f.denial == nil { // Force overrules only a denial that existed when the run started
-		if err := repository.CheckDeniedNow(ctx, q.repo, q.version); err != nil {
+		if err := repository.CheckDeniedNow(ctx, j.repo, j.version); err != nil {
 			return r, err
 		}
 	}
@@ -45,11 +45,11 @@ func (q *question) apply(ctx context.Context, f *facts, p Plan) (r Result, err e
 	isKept := func(pkg provider.Package) bool { return !slices.Contains(f.release.Platforms(), pkg.Platform) }
 	own := slices.DeleteFunc(slices.Clone(r.release.Packages), isKept)
 	r.Digest, r.Packages = packed.Index.Descriptor.Digest, f.results(own)
-	f.now, r.Slow, err = repository.Push(ctx, q.repo, packed, was, repository.PushOptions{
-		Progress: q.Progress, Own: own,
+	f.now, r.Slow, err = repository.Push(ctx, j.repo, packed, was, repository.PushOptions{
+		Progress: j.Progress, Own: own,
 		// Other jobs publish other platforms only of local builds, and of releases that are
 		// limited to some platforms.
-		Concurrent: !q.can.Published || len(q.options.Platforms) > 0,
+		Concurrent: !j.can.Published || len(j.options.Platforms) > 0,
 	})
 	return r, err
 }
@@ -67,17 +67,17 @@ func (f facts) results(packages []provider.Package) []PackageResult {
 // source's, and the referrers of the indexes before it. It adds the names of new referrers to
 // the result. A later run that extends the index carries its referrers over, so it is
 // enough to read the tag once more.
-func (q *question) attach(ctx context.Context, f *facts, r *Result) error {
+func (j *job) attach(ctx context.Context, f *facts, r *Result) error {
 	index := f.now.Descriptor
-	if q.options.DryRun || q.options.NoReferrers || index.Digest == "" || r.Tag != f.tag {
+	if j.options.DryRun || j.options.NoReferrers || index.Digest == "" || r.Tag != f.tag {
 		return nil
 	}
 	for range maxMoves {
-		documents, err := q.carried(ctx, f, index)
+		documents, err := j.carried(ctx, f, index)
 		if err != nil {
 			return err
 		}
-		names, err := repository.Attach(ctx, q.repo, documents, index)
+		names, err := repository.Attach(ctx, j.repo, documents, index)
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (q *question) attach(ctx context.Context, f *facts, r *Result) error {
 		if len(names) == 0 {
 			return nil
 		}
-		now, err := repository.Inspect(ctx, q.repo, r.Tag, repository.DepthIndex)
+		now, err := repository.Inspect(ctx, j.repo, r.Tag, repository.DepthIndex)
 		if err != nil {
 			return fmt.Errorf("reading the tag back: %w", err)
 		}
@@ -101,14 +101,14 @@ func (q *question) attach(ctx context.Context, f *facts, r *Result) error {
 // carried returns the source's documents, and the referrers of earlier indexes that the
 // source does not replace. Approvals are not carried over: each applies only to its own
 // index.
-func (q *question) carried(ctx context.Context, f *facts, index ocispec.Descriptor) ([]provider.Document, error) {
+func (j *job) carried(ctx context.Context, f *facts, index ocispec.Descriptor) ([]provider.Document, error) {
 	documents := slices.Clone(f.documents)
 	// Start with the last index, which has the newest referrers.
 	for _, before := range slices.Backward(f.earlier) {
 		if before.Digest == index.Digest {
 			continue
 		}
-		found, err := repository.Documents(ctx, q.repo, before.Digest)
+		found, err := repository.Documents(ctx, j.repo, before.Digest)
 		if err != nil {
 			return nil, err
 		}

@@ -188,7 +188,7 @@ func TestSumsForget(t *testing.T) {
 				}
 				o.Force = true
 				if result := w.publish(t, to, publish.Replaced, o); len(result.Dropped) == 0 {
-					t.Error("nothing is said of what was dropped")
+					t.Error("the dropped platforms are not reported")
 				}
 				w.wantStored(t, to, haiku, zos)
 			})

@@ -37,7 +37,7 @@ func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to reposit
 	if len(o.Platforms) > 0 || o.Index.SourceURL != "" || len(o.Index.Annotations) > 0 || o.SBOM != nil || o.Signing.Signer != nil {
 		return done, errBytes
 	}
-	c := copying{question{Publisher: p, repo: p.memory.of(to), address: a, version: v, options: o}, from}
+	c := copying{job{Publisher: p, repo: p.memory.of(to), address: a, version: v, options: o}, from}
 	// 1. Check the denials of both sides, and run a quick check. Force doesn't override a denial at
 	// the source, which promote can remove.
 	var f facts
@@ -71,12 +71,12 @@ func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to reposit
 
 // copying identifies the release to copy, and its source.
 type copying struct {
-	question
+	job
 	from repository.Reader
 }
 
-// quickCheck reports whether the target has the release according to a check level below that of a
-// copy. If the list of tags can't be read, the copy reports the error.
+// quickCheck reports whether the target has the release, as far as a check level below that of a
+// copy can tell. If the list of tags can't be read, the copy reports the error.
 func (c *copying) quickCheck(ctx context.Context, done *Result) (bool, error) {
 	depth := c.options.depth()
 	if depth > repository.DepthManifests {
@@ -125,7 +125,7 @@ func (r Result) withCopy(copied repository.CopyResult) Result {
 	if copied.Kept {
 		r.Source = copied.Source
 	}
-	nothing := copied.Was == copied.Digest && !copied.Repaired // goes along
+	nothing := copied.Was == copied.Digest && !copied.Repaired
 	if nothing {
 		r.Documents = nil
 	}

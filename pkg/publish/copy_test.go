@@ -40,7 +40,7 @@ func (w *world) wantCopy(t *testing.T, from, to *target, want publish.Status, o 
 		t.Fatalf("got %+v, want %s", r, want)
 	}
 	if r.Digest != to.digest(t) || r.Digest != from.digest(t) && r.Source != from.digest(t) {
-		t.Fatalf("the tags are at %s and %s, the result says %s", from.digest(t), to.digest(t), r.Digest)
+		t.Fatalf("the tags point to %s and %s, but the result contains %s", from.digest(t), to.digest(t), r.Digest)
 	}
 	return r
 }
@@ -263,11 +263,11 @@ func TestCopyIsJudged(t *testing.T) {
 	from, to := w.layout(t), w.registry(t, registrytest.Options{NoReferrers: http.StatusNotFound})
 	w.publish(t, from, publish.Created, publish.Options{})
 	refused := errors.New("refused on purpose")
-	judged, answer := 0, refused
+	calls, answer := 0, refused
 	o := publish.Options{Verify: func(_ context.Context, r provider.Release) (provider.Verdict, error) {
-		judged++
+		calls++
 		if _, has := r.Document(provider.KindSignature); !has || len(r.Packages) != len(all) {
-			t.Errorf("asked about %+v", r)
+			t.Errorf("unexpected release %+v", r)
 		}
 		return provider.Verdict{Trust: provider.TrustUnknown}, answer
 	}}
@@ -278,7 +278,7 @@ func TestCopyIsJudged(t *testing.T) {
 	answer = nil
 	w.wantCopy(t, from, to, publish.Created, o)
 	w.wantCopy(t, from, to, publish.Unchanged, o)
-	if judged != 2 {
-		t.Errorf("asked %d times", judged)
+	if calls != 2 {
+		t.Errorf("got %d calls of Verify, want 2", calls)
 	}
 }

@@ -28,7 +28,7 @@ func TestCreated(t *testing.T) {
 		}
 		wantSent(t, result, all...)
 		if n := w.origin.Requests(); n[origintest.Zip] != 4 || n[origintest.Sums] != 1 {
-			t.Errorf("the origin was asked for %v", n)
+			t.Errorf("unexpected requests to the origin: %v", n)
 		}
 		r := w.wantStored(t, to, all...)
 		if diff := cmp.Diff([]string{"5.0", "6.0"}, r.Protocols); diff != "" {
@@ -94,8 +94,8 @@ func TestUnchanged(t *testing.T) {
 						}
 					}
 				}
-				if diff := cmp.Diff(map[origintest.Kind]int{origintest.Versions: 1}, w.asked(before)); diff != "" {
-					t.Errorf("asked of the origin: %s", diff)
+				if diff := cmp.Diff(map[origintest.Kind]int{origintest.Versions: 1}, w.requestsSince(before)); diff != "" {
+					t.Errorf("wrong requests to the origin: %s", diff)
 				}
 				if to.state(t) != state {
 					t.Error("something was written")
@@ -113,8 +113,8 @@ func TestRecheck(t *testing.T) {
 		w.publish(t, to, publish.Created, publish.Options{})
 		before, state := w.origin.Requests(), to.state(t)
 		w.publish(t, to, publish.Unchanged, publish.Options{Recheck: true})
-		if diff := cmp.Diff(map[origintest.Kind]int{origintest.Versions: 1, origintest.Package: 1}, w.asked(before)); diff != "" {
-			t.Errorf("asked of the origin: %s", diff)
+		if diff := cmp.Diff(map[origintest.Kind]int{origintest.Versions: 1, origintest.Package: 1}, w.requestsSince(before)); diff != "" {
+			t.Errorf("wrong requests to the origin: %s", diff)
 		}
 		if to.state(t) != state {
 			t.Error("something was written")

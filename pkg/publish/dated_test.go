@@ -31,7 +31,7 @@ func TestPlanDates(t *testing.T) {
 		{planCase{name: "extended", tag: "linux=a", source: "linux=a plan9=b"}, stored, fresh, stored},
 		{planCase{name: "extended, without a date so far", tag: "linux=a", source: "linux=a plan9=b"}, "", fresh, fresh},
 		{planCase{name: "extended by a source without one", tag: "linux=a", source: "linux=a plan9=b"}, stored, "", stored},
-		{planCase{name: "extended, what is there is no date", tag: "linux=a", source: "linux=a plan9=b"}, "soon", fresh, fresh},
+		{planCase{name: "extended, stored date is invalid", tag: "linux=a", source: "linux=a plan9=b"}, "soon", fresh, fresh},
 		{planCase{name: "repaired", tag: "linux!=a", source: "linux=a"}, stored, fresh, stored},
 		{planCase{name: "repaired, without a date so far", tag: "linux!=a", source: "linux=a"}, "", fresh, ""},
 		{planCase{name: "the index is lost", tag: "[index lost]", source: "linux=a"}, "", fresh, fresh},
@@ -41,7 +41,7 @@ func TestPlanDates(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			old, source := test.held(t), test.sourceRelease(t)
+			old, source := test.facts(t), test.sourceRelease(t)
 			if old.Index.Annotations == nil {
 				old.Index.Annotations = map[string]string{}
 			}
@@ -58,7 +58,7 @@ func TestPlanDates(t *testing.T) {
 	}
 }
 
-// TestDates checks that a different date alone causes no update.
+// TestDates checks that a different date does not cause an update.
 func TestDates(t *testing.T) {
 	t.Parallel()
 	first, second := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 2, 2, 0, 0, 0, 0, time.UTC)

@@ -52,8 +52,8 @@ func TestDenied(t *testing.T) {
 		if to.state(t) != state || to.digest(t) != "" {
 			t.Error("something was written")
 		}
-		if asked := w.asked(before); len(asked) != 0 {
-			t.Errorf("the origin was asked for %v", asked)
+		if requests := w.requestsSince(before); len(requests) != 0 {
+			t.Errorf("unexpected requests to the origin: %v", requests)
 		}
 		w.wantCopy(t, from, to, publish.Created, publish.Options{Force: true})
 	})

@@ -64,7 +64,7 @@ type facts struct { //nolint:recvcheck // only sort changes the facts
 	lost []provider.Platform
 }
 
-// sort divides the stored platforms. Platforms that stay unchanged are added to f.intact, and the
+// sort classifies the stored platforms. Platforms that stay unchanged are added to f.intact, and the
 // remaining documents of damaged packages to f.left. It returns the platforms of damaged or
 // misnamed packages that the release does not contain.
 func (f *facts) sort(repo repository.Reader) (damaged []provider.Platform) {
@@ -101,7 +101,7 @@ func (f *facts) sort(repo repository.Reader) (damaged []provider.Platform) {
 // afterMove returns the facts that are still valid after another run has moved the tag.
 func (f facts) afterMove() facts {
 	known := maps.Clone(f.known)
-	for _, p := range []part{needIndex, needPlatforms, needOverlap, needAll, needEvidence} {
+	for _, p := range []part{needIndex, needPlatforms, needOverlap, needAll, needSigned} {
 		delete(known, p)
 	}
 	return facts{

@@ -13,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// question identifies the release to publish, its source, and its repository.
-type question struct {
+// job identifies the release to publish, its source, and its repository.
+type job struct {
 	*Publisher
 	src     provider.Source
 	can     provider.Capabilities
@@ -25,11 +25,11 @@ type question struct {
 }
 
 // tag returns the tag to write.
-func (q *question) tag() string {
-	if q.options.Stage {
-		return artifact.PendingTag(q.version)
+func (j *job) tag() string {
+	if j.options.Stage {
+		return artifact.PendingTag(j.version)
 	}
-	return artifact.Tag(q.version)
+	return artifact.Tag(j.version)
 }
 
 // part is a part of the facts. It is gathered when a plan needs it.
@@ -43,47 +43,47 @@ const (
 	needRelease        // the release of the source
 	needOverlap        // the stored platforms that the release has, too
 	needAll            // everything that is stored, with its documents
-	needEvidence       // the documents of unchanged platforms, whose signature is verified again
+	needSigned         // the documents of unchanged platforms, whose signature is verified again
 	needReferrers      // the source's documents about all platforms
 )
 
 // gather adds the part that a plan needs. Nothing is read before it is needed.
-func (q *question) gather(ctx context.Context, f *facts, needs part) (err error) {
+func (j *job) gather(ctx context.Context, f *facts, needs part) (err error) {
 	f.known[needs] = true
 	switch needs {
 	case needDenial:
-		return q.readDenial(ctx, f)
+		return j.readDenial(ctx, f)
 	case needIndex:
-		return q.readIndex(ctx, f)
+		return j.readIndex(ctx, f)
 	case needRelease:
-		f.release, err = q.src.Release(ctx, q.address, q.version, q.options.Platforms...)
+		f.release, err = j.src.Release(ctx, j.address, j.version, j.options.Platforms...)
 		if err == nil {
-			f.release, err = q.announceEvidence(ctx, f.release)
+			f.release, err = j.announceSignature(ctx, f.release)
 		}
 		return err
 	case needReferrers:
-		if q.can.Documents != nil {
-			f.documents, err = q.can.Documents(ctx, f.release)
+		if j.can.Documents != nil {
+			f.documents, err = j.can.Documents(ctx, f.release)
 		}
 		return err
 	}
-	return q.readStored(ctx, f, needs)
+	return j.readStored(ctx, f, needs)
 }
 
 // readDenial reads the denial of the version. If the repository has no list of tags, it probably
 // does not exist yet, and apply checks the denial again.
-func (q *question) readDenial(ctx context.Context, f *facts) (err error) {
-	f.tags, err = q.repo.Tags(ctx)
+func (j *job) readDenial(ctx context.Context, f *facts) (err error) {
+	f.tags, err = j.repo.Tags(ctx)
 	if errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
 		return nil
 	}
 	unlisted := err
-	err = repository.CheckDenied(ctx, q.repo, q.version)
+	err = repository.CheckDenied(ctx, j.repo, j.version)
 	if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
 		f.denial = &denied.Record
 		return nil
 	}
-	if err == nil && q.policy().listed {
+	if err == nil && j.policy().listed {
 		err = unlisted
 	}
 	return err
@@ -91,19 +91,19 @@ func (q *question) readDenial(ctx context.Context, f *facts) (err error) {
 
 // readIndex reads the index that the tag points to, and checks the owner of the repository
 // if the tag does not exist.
-func (q *question) readIndex(ctx context.Context, f *facts) (err error) {
-	f.stored, err = repository.Inspect(ctx, q.repo, f.tag, repository.DepthIndex)
-	if f.from = f.stored.Digest; err == nil && q.options.Stage {
-		f.released, err = repository.Inspect(ctx, q.repo, artifact.Tag(q.version), repository.DepthIndex)
+func (j *job) readIndex(ctx context.Context, f *facts) (err error) {
+	f.stored, err = repository.Inspect(ctx, j.repo, f.tag, repository.DepthIndex)
+	if f.from = f.stored.Digest; err == nil && j.options.Stage {
+		f.released, err = repository.Inspect(ctx, j.repo, artifact.Tag(j.version), repository.DepthIndex)
 		f.stored = baseOf(f.stored, f.released)
 	}
 	if err != nil {
 		return err
 	}
-	if f.foreign = checkIndexOwner(f.stored, q.address, q.options.Aliases...); f.stored.Exists() || q.options.Force || errors.Is(f.stored.Absent, repository.ErrNoRepository) {
+	if f.foreign = checkIndexOwner(f.stored, j.address, j.options.Aliases...); f.stored.Exists() || j.options.Force || errors.Is(f.stored.Absent, repository.ErrNoRepository) {
 		return nil
 	}
-	err = q.memory.checkOwner(ctx, q.repo, q.address, q.options.Aliases)
+	err = j.memory.checkOwner(ctx, j.repo, j.address, j.options.Aliases)
 	if other, ok := errors.AsType[*repository.ProviderMismatchError](err); ok {
 		f.foreign, err = other, nil
 	}
@@ -156,27 +156,27 @@ func checkIndexOwner(i repository.Inspection, a provider.Address, aliases ...pro
 // readStored inspects stored platforms further. If the plan needs everything, it requests
 // damaged platforms that are not in the release from the source, and reads the documents of
 // the others.
-func (q *question) readStored(ctx context.Context, f *facts, needs part) (err error) {
+func (j *job) readStored(ctx context.Context, f *facts, needs part) (err error) {
 	var platforms []provider.Platform
-	depth := max(q.options.depth(), repository.DepthBlobs)
+	depth := max(j.options.depth(), repository.DepthBlobs)
 	switch needs {
 	case needPlatforms:
-		if err := q.readWanted(ctx, f); err != nil || len(f.wanted) == 0 {
+		if err := j.readWanted(ctx, f); err != nil || len(f.wanted) == 0 {
 			return err
 		}
-		platforms, depth = f.wanted, q.options.depth()
+		platforms, depth = f.wanted, j.options.depth()
 	case needOverlap:
 		platforms = f.release.Platforms()
-	case needEvidence:
+	case needSigned:
 		platforms, depth = f.unchanged(), repository.DepthManifests
 	}
-	f.stored, err = f.stored.InspectMore(ctx, q.repo, depth, platforms...)
+	f.stored, err = f.stored.InspectMore(ctx, j.repo, depth, platforms...)
 	if err != nil || needs == needPlatforms || needs == needOverlap {
 		return err
 	}
 	if needs == needAll {
-		if damaged := f.sort(q.repo); len(damaged) > 0 { // the tag must be complete
-			fresh, err := q.src.Release(ctx, q.address, q.version, damaged...)
+		if damaged := f.sort(j.repo); len(damaged) > 0 { // the tag must be complete
+			fresh, err := j.src.Release(ctx, j.address, j.version, damaged...)
 			if _, missing := errors.AsType[*provider.PlatformError](err); missing {
 				f.lost, err = damaged, nil
 			}
@@ -189,31 +189,31 @@ func (q *question) readStored(ctx context.Context, f *facts, needs part) (err er
 			return nil
 		}
 	}
-	f.kept, err = oci.FromInspection(ctx, q.repo, f.stored, q.address, q.version, platforms)
+	f.kept, err = oci.FromInspection(ctx, j.repo, f.stored, j.address, j.version, platforms)
 	if err != nil {
-		return &provider.Error{Op: "reading", Address: q.address, Version: q.version, Err: err}
+		return &provider.Error{Op: "reading", Address: j.address, Version: j.version, Err: err}
 	}
-	f.resigned = q.signedByUs(f.kept)
+	f.resigned = j.signedByUs(f.kept)
 	return nil
 }
 
 // readWanted determines the wanted platforms without the release, if the source can and the
 // index has all of them. Published versions don't change, so their digests are read only with
-// Recheck and Force. Without wanted platforms only the release can tell, for example if
-// documents may be added after the zips.
-func (q *question) readWanted(ctx context.Context, f *facts) (err error) {
-	wanted := q.options.Platforms
+// Recheck or Force. If the wanted platforms stay unknown, the plan needs the
+// release.
+func (j *job) readWanted(ctx context.Context, f *facts) (err error) {
+	wanted := j.options.Platforms
 	switch {
-	case !q.can.Published:
+	case !j.can.Published:
 		return nil
-	case q.can.Platforms != nil && !q.options.Recheck && !q.options.Force:
+	case j.can.Platforms != nil && !j.options.Recheck && !j.options.Force:
 		if len(wanted) == 0 {
-			wanted, err = q.can.Platforms(ctx, q.address, q.version)
+			wanted, err = j.can.Platforms(ctx, j.address, j.version)
 		}
-	case q.can.Digests == nil:
+	case j.can.Digests == nil:
 		return nil
 	default:
-		f.digests, err = q.can.Digests(ctx, q.address, q.version)
+		f.digests, err = j.can.Digests(ctx, j.address, j.version)
 		if f.digests == nil {
 			return err
 		}

@@ -194,7 +194,7 @@ func TestZipOutOfOrder(t *testing.T) {
 		w.publish(t, to, publish.Created, publish.Options{})
 		w.wantH1(t, to)
 		if n := w.origin.Requests()[origintest.Zip]; n != len(all) {
-			t.Errorf("the origin was asked for %d zips", n)
+			t.Errorf("got requests for %d zips at the origin", n)
 		}
 		if left, err := os.ReadDir(w.tempDir); len(left) != 0 || err != nil {
 			t.Errorf("left behind: %v, %v", left, err)
@@ -206,7 +206,7 @@ func TestZipOutOfOrder(t *testing.T) {
 func TestNoZip(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{NoPackages: true}, func(t *testing.T, w *world, to *target) {
-		w.zips[plan9] = []byte("this is no zip")
+		w.zips[plan9] = []byte("not a zip")
 		w.offer(t, w.release(all...))
 		_, err := w.run(t, to, publish.Options{})
 		if err == nil || !strings.Contains(err.Error(), "reading "+w.filename(plan9)) || to.digest(t) != "" {

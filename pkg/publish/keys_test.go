@@ -53,7 +53,7 @@ func TestKeysGoAlong(t *testing.T) {
 		dry.DryRun = true
 		result, err := w.runLocal(t, to, dir, dry)
 		if err != nil || !slices.ContainsFunc(result.Documents, func(d provider.Document) bool { return d.Kind == provider.KindKeys && len(d.Bytes) > 0 }) {
-			t.Errorf("a dry run tells of %v, %v", result.Documents, err)
+			t.Errorf("a dry run reports documents %v, %v", result.Documents, err)
 		}
 		w.publishLocal(t, to, publish.Created, dir, judgedBy(ring))
 		w.wantSigned(t, to, signers[1], all...)
@@ -98,7 +98,7 @@ func TestKeysOfWhatIsStored(t *testing.T) {
 		ring trust.Keyring
 		want string
 	}{
-		{"both are at hand", ringOf(t, signers...), string(signers[0].Keys())},
+		{"both keys are available", ringOf(t, signers...), string(signers[0].Keys())},
 		{"the stored one's is not", ringOf(t, signers[1]), ""},
 	} {
 		w := newWorld(t, origintest.Options{})
@@ -134,14 +134,14 @@ func TestKeysOfNobodyElse(t *testing.T) {
 		t.Errorf("the keys are %q", keys.Bytes)
 	}
 	// Unsigned releases get no keys either.
-	asked := func([]byte, ...[]byte) ([]byte, error) {
-		t.Error("somebody asks for keys")
+	fail := func([]byte, ...[]byte) ([]byte, error) {
+		t.Error("unexpected request for keys")
 		return nil, nil
 	}
-	w.publishLocal(t, w.layout(t), publish.Created, w.dist(t, nil, all...), publish.Options{Signing: publish.Signing{Keys: asked}})
+	w.publishLocal(t, w.layout(t), publish.Created, w.dist(t, nil, all...), publish.Options{Signing: publish.Signing{Keys: fail}})
 	// A release of a remote source only has the keys that the source offers.
 	keyless := w.release(all...)
 	keyless.Keys = nil
 	w.offer(t, keyless)
-	w.publish(t, w.layout(t), publish.Created, publish.Options{Signing: publish.Signing{Keys: asked}})
+	w.publish(t, w.layout(t), publish.Created, publish.Options{Signing: publish.Signing{Keys: fail}})
 }

@@ -77,7 +77,7 @@ func (w *world) publishLocal(t *testing.T, to *target, want publish.Status, dir 
 		t.Fatalf("status is %s, not %s", result.Status, want)
 	}
 	if to.digest(t) != result.Digest || result.Digest == "" {
-		t.Fatalf("the tag is at %s, the result says %s", to.digest(t), result.Digest)
+		t.Fatalf("the tag points to %s, but the result contains %s", to.digest(t), result.Digest)
 	}
 	return result
 }
@@ -86,7 +86,7 @@ func (w *world) publishLocal(t *testing.T, to *target, want publish.Status, dir 
 func (to *target) wantTag(t *testing.T, was digest.Digest) {
 	t.Helper()
 	if now := to.digest(t); now != was {
-		t.Errorf("the tag is at %q, and was at %q", now, was)
+		t.Errorf("the tag points to %q, and pointed to %q before", now, was)
 	}
 }
 

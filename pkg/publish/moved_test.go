@@ -149,7 +149,7 @@ func TestTagKeepsMoving(t *testing.T) {
 			t.Errorf("%d moves, %v", moves, err)
 		}
 		if n := w.origin.Requests(); n[origintest.Zip] != 4 || n[origintest.Sums] != 1 {
-			t.Errorf("every round asked the origin anew: %v", n)
+			t.Errorf("each round requested the release again: %v", n)
 		}
 	})
 }
@@ -274,7 +274,7 @@ func TestSlow(t *testing.T) {
 			t.Errorf("a part of the release: got %t, want %t", got, want)
 		}
 		if slow() {
-			t.Error("a whole release of an origin is nobody else's work")
+			t.Error("a complete release of an origin is reported as slow")
 		}
 	})
 }

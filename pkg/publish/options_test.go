@@ -59,7 +59,7 @@ func TestCancelled(t *testing.T) {
 			t.Error(err)
 		}
 		if n := w.origin.Requests(); len(n) != 0 || to.state(t) != w.layout(t).state(t) && to.registry == nil {
-			t.Errorf("asked for %v", n)
+			t.Errorf("unexpected requests: %v", n)
 		}
 	})
 }

@@ -35,7 +35,7 @@ type Plan struct { //nolint:recvcheck // merge changes the plan
 	Dropped []provider.Platform `json:"dropped,omitempty"`
 	// Conflicts contains the reasons why nothing is done. It is empty with Force.
 	Conflicts []string `json:"conflicts,omitempty"`
-	// Denial is the denial of the version, because of which nothing is done, or nil.
+	// Denial is the denial of the version, or nil. If it is set, nothing is done.
 	Denial *repository.DenialRecord `json:"denial,omitempty"`
 	// AnnotationsKept reports that the tag has other annotations than requested, which alone does
 	// not cause an update.
@@ -66,25 +66,25 @@ type policy struct {
 	force, overrules bool
 	// listed reports that a tag in the list of tags needs no further check.
 	listed bool
-	// judges reports that the signature of an unchanged release is verified again.
-	judges bool
-	// refers reports that documents about all platforms are attached.
-	refers bool
+	// verifiesAgain reports that the signature of an unchanged release is verified again.
+	verifiesAgain bool
+	// attaches reports that documents about all platforms are attached.
+	attaches bool
 	// signs reports that a release without a signature will be signed.
 	signs bool
 	index artifact.Options
 }
 
 // policy returns the policy for the plan.
-func (q *question) policy() policy {
-	o := q.options
+func (j *job) policy() policy {
+	o := j.options
 	return policy{
-		force: o.Force, overrules: o.Force && !o.SkipDenied, listed: o.Check == repository.DepthTags && q.can.Published && !o.Recheck && !o.Force,
-		judges: o.Verify != nil && o.Recheck, refers: !o.DryRun && !o.NoReferrers, signs: o.Signing.Signer != nil, index: o.Index,
+		force: o.Force, overrules: o.Force && !o.SkipDenied, listed: o.Check == repository.DepthTags && j.can.Published && !o.Recheck && !o.Force,
+		verifiesAgain: o.Verify != nil && o.Recheck, attaches: !o.DryRun && !o.NoReferrers, signs: o.Signing.Signer != nil, index: o.Index,
 	}
 }
 
-// newPlan computes the plan for a tag, without I/O. If the facts do not suffice, the plan returns
+// newPlan computes the plan for a tag, without I/O. If the facts do not suffice, the plan specifies
 // the part that it needs.
 func newPlan(f facts, o policy) Plan {
 	p := Plan{Address: f.address, Version: f.version, Tag: f.tag, From: f.from, release: f.release}
@@ -124,7 +124,7 @@ func newPlan(f facts, o policy) Plan {
 	case len(p.Conflicts) > 0:
 		p.Status, p.Conflicts = Replaced, nil
 	}
-	if o.refers && !f.known[needReferrers] {
+	if o.attaches && !f.known[needReferrers] {
 		return p.need(needReferrers)
 	}
 	p.merge(f, o)
@@ -145,11 +145,11 @@ func (p Plan) unchanged(f facts, o policy) Plan {
 		p.AnnotationsKept = p.AnnotationsKept || f.stored.Index.Annotations[key] != value
 	}
 	switch {
-	case o.judges && !f.known[needRelease]:
+	case o.verifiesAgain && !f.known[needRelease]:
 		p.needs = needRelease
-	case o.judges && !f.known[needEvidence]:
-		p.needs = needEvidence
-	case o.refers && !p.Released && !f.known[needReferrers]:
+	case o.verifiesAgain && !f.known[needSigned]:
+		p.needs = needSigned
+	case o.attaches && !p.Released && !f.known[needReferrers]:
 		p.needs = needReferrers
 	}
 	return p

@@ -37,7 +37,7 @@ func (p *Plan) merge(f facts, o policy) {
 			*p = p.keeping(f)
 		}
 	}
-	// 3. The date of what stays is as it was.
+	// 3. The date.
 	p.release.Published = dated(p.Status, f.stored, f.release.Published)
 }
 
@@ -76,7 +76,7 @@ func (p *Plan) addPackages(f facts) (conflicts []string) {
 	}
 	if len(f.lost) > 0 {
 		p.Dropped = append(p.Dropped, f.lost...)
-		conflicts = append(conflicts, fmt.Sprintf("the package for %s is damaged in the repository, and the source does not have it: publish it together with these", f.lost[0]))
+		conflicts = append(conflicts, fmt.Sprintf("the package for %s is damaged in the repository, and the source does not have it: publish it together with the other packages", f.lost[0]))
 	}
 	if len(f.release.Protocols) == 0 {
 		p.release.Protocols = f.stored.Index.Protocols()
@@ -95,7 +95,7 @@ func (p *Plan) unverifiedPackages(f facts) (conflicts []string) {
 	}
 	for _, pkg := range f.kept.Packages {
 		if !slices.Contains(f.release.Platforms(), pkg.Platform) {
-			conflicts = append(conflicts, fmt.Sprintf("the stored package for %s was not signed by the key that would sign it now: publish it together with these", pkg.Platform))
+			conflicts = append(conflicts, fmt.Sprintf("the stored package for %s was not signed by the key that would sign it now: publish it together with the other packages", pkg.Platform))
 		}
 	}
 	return conflicts

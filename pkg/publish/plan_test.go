@@ -52,7 +52,7 @@ type planCase struct {
 	dropped  string
 	added    string // suffixes of the added file names
 	conflict string // part of the conflict, with which the plan does nothing
-	asks     bool   // whether the source's release is read although nothing is sent
+	requests bool   // whether the source's release is read although nothing is sent
 	planned  string // tag of the plan, if it is not the version's tag
 }
 
@@ -67,7 +67,7 @@ var planManual = []planCase{
 	{name: "other sums do not count", tag: "linux=a", tagSums: "ours", source: "linux=a", sourceSums: "theirs", status: publish.Unchanged},
 	{name: "nor do those that are signed again", tag: "linux=a", tagSums: "signed", source: "linux=a", sourceSums: "signed:linux", status: publish.Unchanged},
 	{name: "force changes nothing", tag: "linux=a", tagSums: "ours", source: "linux=a", sourceSums: "ours", force: true, status: publish.Unchanged},
-	{name: "what was not asked for may be damaged", tag: "linux=a plan9!=b", tagSums: "theirs", source: "linux=a", sourceSums: "theirs", status: publish.Unchanged},
+	{name: "platform that was not requested is damaged", tag: "linux=a plan9!=b", tagSums: "theirs", source: "linux=a", sourceSums: "theirs", status: publish.Unchanged},
 
 	// extended: platforms are added to a release with equal packages.
 	{name: "a new platform", tag: "linux=a", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Extended, send: "plan9", release: "linux plan9", sums: "theirs"},
@@ -78,7 +78,7 @@ var planManual = []planCase{
 	{name: "stored sums that list all stay", tag: "linux=a", tagSums: "signed:linux,plan9", source: "plan9=b", sourceSums: "ours", status: publish.Extended, send: "plan9", release: "linux plan9", sums: "signed"},
 	{name: "stored signed sums are not given up", tag: "linux=a", tagSums: "signed:linux", source: "plan9=b", sourceSums: "ours", conflict: "the stored terraform-provider-thing_1.2.3_SHA256SUMS does not match the package for plan9_mips, and the source has none to replace it"},
 	{name: "by force they are", tag: "linux=a", tagSums: "signed:linux", source: "plan9=b", sourceSums: "ours", force: true, status: publish.Replaced, send: "plan9", release: "linux plan9", sums: "ours"},
-	{name: "nobody has sums", tag: "linux=a", source: "plan9=b", status: publish.Extended, send: "plan9", release: "linux plan9"},
+	{name: "no SHA256SUMS", tag: "linux=a", source: "plan9=b", status: publish.Extended, send: "plan9", release: "linux plan9"},
 
 	// extended: documents that match the stored zips are added.
 	{name: "a signature comes later", tag: "linux=a plan9=b", tagSums: "ours", source: "linux=a plan9=b", sourceSums: "signed", status: publish.Extended, release: "linux plan9", sums: "signed", added: "SHA256SUMS.sig"},
@@ -90,9 +90,9 @@ var planManual = []planCase{
 	{name: "the index is lost", tag: "[index lost]", source: "linux=a", sourceSums: "theirs", status: publish.Repaired, send: "linux", release: "linux", sums: "theirs"},
 	{name: "a zip is lost", tag: "linux!=a plan9=b", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Repaired, send: "linux", release: "linux plan9", sums: "theirs"},
 	{name: "a manifest is lost", tag: "linux?=a plan9=b", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Repaired, send: "linux", release: "linux plan9", sums: "theirs"},
-	{name: "what was not asked for is restored", tag: "linux!=a plan9!=b", tagSums: "theirs", source: "linux=a", extra: "plan9=b", sourceSums: "theirs:linux,plan9", status: publish.Repaired, send: "linux plan9", release: "linux plan9", sums: "theirs"},
+	{name: "platform that was not requested is restored", tag: "linux!=a plan9!=b", tagSums: "theirs", source: "linux=a", extra: "plan9=b", sourceSums: "theirs:linux,plan9", status: publish.Repaired, send: "linux plan9", release: "linux plan9", sums: "theirs"},
 	{name: "a new one counts more", tag: "linux!=a", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Extended, send: "linux plan9", release: "linux plan9", sums: "theirs"},
-	{name: "what nobody can restore", tag: "linux!=a plan9!=b", tagSums: "ours", source: "linux=a", sourceSums: "ours", conflict: "the package for plan9_mips is damaged in the repository, and the source does not have it"},
+	{name: "damaged package that the source does not have", tag: "linux!=a plan9!=b", tagSums: "ours", source: "linux=a", sourceSums: "ours", conflict: "the package for plan9_mips is damaged in the repository, and the source does not have it"},
 	{name: "is dropped by force", tag: "linux!=a plan9!=b", tagSums: "ours", source: "linux=a", sourceSums: "ours", force: true, status: publish.Replaced, send: "linux", release: "linux", sums: "ours", dropped: "plan9"},
 	{name: "restored with other bytes", tag: "linux!=a plan9!=b", tagSums: "theirs", source: "linux=a", extra: "plan9=c", sourceSums: "theirs:linux,plan9", conflict: "plan9_mips has zip"},
 
@@ -106,15 +106,15 @@ var planManual = []planCase{
 	{name: "a package of another name, by force", tag: "linux@=a", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
 	{name: "another provider", tag: "[other provider]", source: "linux=a", conflict: "tag 1.2.3 contains provider registry.example.org/acme/other"},
 	{name: "another provider, by force", tag: "[other provider]", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
-	{name: "something else", tag: "[other format]", source: "linux=a", conflict: "tag 1.2.3 does not contain a provider"},
-	{name: "something else, by force", tag: "[other format]", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
+	{name: "other format", tag: "[other format]", source: "linux=a", conflict: "tag 1.2.3 does not contain a provider"},
+	{name: "other format, force", tag: "[other format]", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
 
 	// Shortcuts: if the existing content is known to be complete, Release does not read
 	// the source's release.
 	{name: "listed", around: "listed", tag: "[none]", source: "linux=a", status: publish.Unchanged},
-	{name: "whole", around: "published", tag: "linux=a", source: "linux=a", status: publish.Unchanged},
+	{name: "complete", around: "published", tag: "linux=a", source: "linux=a", status: publish.Unchanged},
 	{name: "not looked at closely", around: "published", tag: "linux?=a", source: "linux=a", status: publish.Repaired, send: "linux", release: "linux"},
-	{name: "local builds have to be asked", tag: "linux=a", source: "linux=a", status: publish.Unchanged, asks: true},
+	{name: "local builds are read", tag: "linux=a", source: "linux=a", status: publish.Unchanged, requests: true},
 
 	// Ownership: a repository of another provider gets no tag.
 	{name: "another owner", around: "other owner", tag: "[none]", source: "linux=a", conflict: "tag 1.2.2 contains provider"},
@@ -128,9 +128,9 @@ var planManual = []planCase{
 
 	// Staging: a published release is unchanged, and a pending release can be extended.
 	{name: "nothing is staged yet", around: "stage", tag: "[none]", source: "linux=a", status: publish.Created, send: "linux", release: "linux", planned: "pending-1.2.3"},
-	{name: "released already", around: "stage", tag: "linux=a", source: "linux=a", status: publish.Unchanged, asks: true, planned: "1.2.3"},
+	{name: "released already", around: "stage", tag: "linux=a", source: "linux=a", status: publish.Unchanged, requests: true, planned: "1.2.3"},
 	{name: "more than is released", around: "stage", tag: "linux=a", source: "linux=a plan9=b", status: publish.Extended, send: "plan9", release: "linux plan9", planned: "pending-1.2.3"},
-	{name: "conflicts with what is released", around: "stage", tag: "linux=a", source: "linux=c", conflict: "linux_amd64 has zip"},
+	{name: "conflicts with the released version", around: "stage", tag: "linux=a", source: "linux=c", conflict: "linux_amd64 has zip"},
 }
 
 func TestPlan(t *testing.T) {
@@ -138,10 +138,10 @@ func TestPlan(t *testing.T) {
 	for _, test := range planManual {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			old, source := test.held(t), test.sourceRelease(t)
+			old, source := test.facts(t), test.sourceRelease(t)
 			o := test.know(t, &old)
 			before := fmt.Sprint(source)
-			got, asked := publish.NewPlan(old, source, o)
+			got, requested := publish.NewPlan(old, source, o)
 			if fmt.Sprint(source) != before {
 				t.Error("the argument was changed")
 			}
@@ -158,8 +158,8 @@ func TestPlan(t *testing.T) {
 				t.Errorf("the plan is about the tag %s, not %s", got.Tag, test.planned)
 			}
 			if test.status == publish.Denied || test.status == publish.Unchanged {
-				if test.around != "" && asked != test.asks {
-					t.Errorf("the source was asked: %t", asked)
+				if test.around != "" && requested != test.requests {
+					t.Errorf("got a request to the source: %t, want %t", requested, test.requests)
 				}
 				return
 			}
@@ -172,7 +172,7 @@ func TestPlan(t *testing.T) {
 				}
 			}
 			if again, _ := publish.NewPlan(old, source, o); cmp.Diff(whose(t, got.ReleaseForTest()), whose(t, again.ReleaseForTest())) != "" || short(again.Send) != short(got.Send) {
-				t.Error("equal input gives another plan")
+				t.Error("equal facts result in another plan")
 			}
 		})
 	}
@@ -218,7 +218,7 @@ func TestPlanAsJSON(t *testing.T) {
 		default:
 			continue
 		}
-		facts := test.held(t)
+		facts := test.facts(t)
 		o := test.know(t, &facts)
 		plan, _ := publish.NewPlan(facts, test.sourceRelease(t), o)
 		got, err := json.Marshal(plan)
@@ -315,8 +315,8 @@ func (c planCase) sourceRelease(t *testing.T) provider.Release {
 	return r
 }
 
-// held returns the facts that an inspection of the repository would return.
-func (c planCase) held(t *testing.T) publish.FactsForTest {
+// facts returns the facts that an inspection of the repository would return.
+func (c planCase) facts(t *testing.T) publish.FactsForTest {
 	t.Helper()
 	format := &artifact.FormatError{Problem: "is a container image"}
 	h := publish.FactsForTest{Inspection: repository.Inspection{Tag: "1.2.3", Digest: digest.FromString("index"), Platforms: map[provider.Platform]repository.InspectedPackage{}}}

@@ -161,7 +161,7 @@ func TestSBOMProgramFails(t *testing.T) {
 		"{}":        "the output of publish.test is neither an SPDX nor a CycloneDX document",
 		`{"a":1}{}`: "it printed something else than one JSON object",
 	} {
-		t.Run("says "+mode, func(t *testing.T) {
+		t.Run("output "+mode, func(t *testing.T) {
 			t.Parallel()
 			eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 				o, _ := sbomOption(t, mode)

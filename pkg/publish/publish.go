@@ -63,11 +63,11 @@ func Release(ctx context.Context, src provider.Source, repo repository.Repositor
 // Force overrides a denial, and removes it when the version has its tag. With Stage, the denial
 // stays until the release is promoted.
 func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
-	q := question{Publisher: p, src: src, can: provider.CapabilitiesOf(src), repo: p.memory.of(repo), address: a, version: v, options: o}
-	f := facts{address: a, version: v, tag: q.tag(), release: provider.Release{Address: a, Version: v}, known: map[part]bool{}}
+	j := job{Publisher: p, src: src, can: provider.CapabilitiesOf(src), repo: p.memory.of(repo), address: a, version: v, options: o}
+	f := facts{address: a, version: v, tag: j.tag(), release: provider.Release{Address: a, Version: v}, known: map[part]bool{}}
 	for moves := 0; ; moves++ {
 		done := Result{Plan: Plan{Address: a, Version: v, Tag: f.tag}}
-		plan, err := q.decide(ctx, &f)
+		plan, err := j.decide(ctx, &f)
 		switch {
 		case err != nil:
 		case plan.Denial != nil:
@@ -76,17 +76,17 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 			done.Plan, done.Digest = plan, plan.From
 			err = &repository.ConflictError{Release: a.String() + " " + v.String(), Reasons: plan.Conflicts, Mismatch: f.foreign}
 		default:
-			done, err = q.apply(ctx, &f, plan)
+			done, err = j.apply(ctx, &f, plan)
 		}
 		if done.Moved = moves; errors.Is(err, repository.ErrTagMoved) && moves < maxMoves {
 			f = f.afterMove()
 			continue
 		}
 		if err == nil && f.denial != nil && !o.DryRun && !o.Stage {
-			err = f.denial.Remove(ctx, q.repo)
+			err = f.denial.Remove(ctx, j.repo)
 		}
 		if err == nil {
-			err = q.attach(ctx, &f, &done)
+			err = j.attach(ctx, &f, &done)
 		}
 		if done, err = done.orDenied(o, err); err != nil {
 			err = &provider.Error{Op: "publishing", Address: a, Version: v, Err: err}
@@ -96,13 +96,13 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 }
 
 // decide gathers facts until they suffice for a plan.
-func (q *question) decide(ctx context.Context, f *facts) (Plan, error) {
+func (j *job) decide(ctx context.Context, f *facts) (Plan, error) {
 	for {
-		p := newPlan(*f, q.policy())
+		p := newPlan(*f, j.policy())
 		if p.needs == needNothing {
 			return p, nil
 		}
-		if err := q.gather(ctx, f, p.needs); err != nil {
+		if err := j.gather(ctx, f, p.needs); err != nil {
 			return p, err
 		}
 	}

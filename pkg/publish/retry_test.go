@@ -41,24 +41,24 @@ func TestOriginBreaksTwice(t *testing.T) {
 					defer mu.Unlock()
 					retries = append(retries, err)
 				}
-				held, asked := 0, 0
+				held, requested := 0, 0
 				w.acquire = func(context.Context, int64) (func(), error) {
 					if held++; held > 1 {
-						t.Error("the last try kept its slot while it asked for all")
+						t.Error("the last attempt kept its slot while it requested all")
 					}
-					asked++
+					requested++
 					return func() { held-- }, nil
 				}
 				w.origin.Misbehave(origintest.Zip, fault, 2)
 				w.publish(t, to, publish.Created, o)
-				if asked != 2 || held != 0 {
-					t.Errorf("asked for %d slots, %d held", asked, held)
+				if requested != 2 || held != 0 {
+					t.Errorf("got requests for %d slots, %d still held; want 2, 0", requested, held)
 				}
 				if n := w.origin.Requests()[origintest.Zip]; n != 3 {
 					t.Errorf("%d fetches", n)
 				}
 				if len(retries) != 2 || slices.Contains(retries, nil) {
-					t.Errorf("told of %v", retries)
+					t.Errorf("unexpected retries: %v", retries)
 				}
 				w.wantStored(t, to, plan9)
 			})
@@ -282,7 +282,7 @@ func TestRegistryDown(t *testing.T) {
 	}
 	wantText(t, err, "publishing registry.example.org/acme/thing 1.2.3: ", "after 3 tries", to.host)
 	if n := w.origin.Requests(); len(n) != 0 {
-		t.Errorf("the origin was asked for %v", n)
+		t.Errorf("unexpected requests to the origin: %v", n)
 	}
 }
 

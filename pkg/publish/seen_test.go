@@ -28,7 +28,7 @@ func TestPublisherRemembers(t *testing.T) {
 		before := to.registry.Requests()[registrytest.BlobHead]
 		w.publish(t, to, publish.Unchanged, publish.Options{})
 		if n := to.registry.Requests()[registrytest.BlobHead] - before; n != want {
-			t.Errorf("%d blobs were asked for, not %d", n, want)
+			t.Errorf("got requests for %d blobs, want %d", n, want)
 		}
 	}
 	for kind, want := range map[registrytest.Kind]int{registrytest.Tags: 1, registrytest.BlobGet: 0} {
@@ -53,8 +53,8 @@ func TestCheckTags(t *testing.T) {
 				t.Errorf("got %+v, %v", result, err)
 			}
 		}
-		if asked := w.asked(before); len(asked) != 0 {
-			t.Errorf("the origin was asked for %v", asked)
+		if requests := w.requestsSince(before); len(requests) != 0 {
+			t.Errorf("unexpected requests to the origin: %v", requests)
 		}
 		if to.state(t) != state {
 			t.Error("something was written")

@@ -171,7 +171,7 @@ func TestStageDenied(t *testing.T) {
 		state, before := to.state(t), w.origin.Requests()
 		_, err := w.run(t, to, publish.Options{Stage: true})
 		wantDenied(t, err)
-		if n := w.asked(before)[origintest.Zip]; n != 0 || to.state(t) != state {
+		if n := w.requestsSince(before)[origintest.Zip]; n != 0 || to.state(t) != state {
 			t.Errorf("%d zips were fetched, or something was written", n)
 		}
 		if r := w.stage(t, to, publish.Created, pendingTag, publish.Options{Force: true}); r.Digest != golden {

@@ -17,7 +17,7 @@ func TestVerifyingReader(t *testing.T) {
 	t.Parallel()
 	wrong := errors.New("wrong")
 	readers := map[string]func(string) io.Reader{
-		"whole":            func(s string) io.Reader { return strings.NewReader(s) },
+		"complete":         func(s string) io.Reader { return strings.NewReader(s) },
 		"byte by byte":     func(s string) io.Reader { return iotest.OneByteReader(strings.NewReader(s)) },
 		"data with EOF":    func(s string) io.Reader { return iotest.DataErrReader(strings.NewReader(s)) },
 		"half of a buffer": func(s string) io.Reader { return iotest.HalfReader(strings.NewReader(s)) },
@@ -27,10 +27,10 @@ func TestVerifyingReader(t *testing.T) {
 			if err := iotest.TestReader(publish.NewVerifyingReader(reader(text), func() error { return nil }), []byte(text)); err != nil {
 				t.Errorf("%s, %d bytes: %v", name, len(text), err)
 			}
-			asked := 0
-			got, err := io.ReadAll(publish.NewVerifyingReader(reader(text), func() error { asked++; return wrong }))
-			if !errors.Is(err, wrong) || asked != 1 || len(text) > 0 && len(got) != len(text)-1 || !bytes.HasPrefix([]byte(text), got) {
-				t.Errorf("%s, %d bytes, wrong: %d bytes came, %v, asked %d times", name, len(text), len(got), err, asked)
+			calls := 0
+			got, err := io.ReadAll(publish.NewVerifyingReader(reader(text), func() error { calls++; return wrong }))
+			if !errors.Is(err, wrong) || calls != 1 || len(text) > 0 && len(got) != len(text)-1 || !bytes.HasPrefix([]byte(text), got) {
+				t.Errorf("%s: got %d of %d bytes, %v after %d calls, want all but one byte, %v after 1", name, len(got), len(text), err, calls, wrong)
 			}
 		}
 	}

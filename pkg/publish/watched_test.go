@@ -61,8 +61,8 @@ func (w *watched) PushTag(ctx context.Context, m artifact.Blob, tag string, was 
 // barrier blocks requests until n of them are waiting.
 type barrier struct {
 	waiting sync.WaitGroup
-	// alone reports whether a request was canceled while it was waiting.
-	alone atomic.Bool
+	// canceled reports whether a request was canceled while it was waiting.
+	canceled atomic.Bool
 }
 
 func newBarrier(n int) *barrier {
@@ -82,7 +82,7 @@ func (b *barrier) fault(w http.ResponseWriter, r *http.Request, honest http.Hand
 	case <-done:
 		honest(w, r)
 	case <-r.Context().Done():
-		b.alone.Store(true)
+		b.canceled.Store(true)
 	}
 }
 

@@ -116,8 +116,8 @@ func (w *world) source() *origin.Source {
 	})
 }
 
-// asked returns the requests to the origin since the given counts.
-func (w *world) asked(since map[origintest.Kind]int) map[origintest.Kind]int {
+// requestsSince returns the requests to the origin since the given counts.
+func (w *world) requestsSince(since map[origintest.Kind]int) map[origintest.Kind]int {
 	now := w.origin.Requests()
 	for kind, n := range since {
 		if now[kind] -= n; now[kind] == 0 {
@@ -270,7 +270,7 @@ func (w *world) publish(t *testing.T, to *target, want publish.Status, o publish
 		t.Fatalf("status is %s, not %s", result.Status, want)
 	}
 	if to.digest(t) != result.Digest || result.Digest == "" {
-		t.Fatalf("the tag is at %s, the result says %s", to.digest(t), result.Digest)
+		t.Fatalf("the tag points to %s, but the result contains %s", to.digest(t), result.Digest)
 	}
 	return result
 }

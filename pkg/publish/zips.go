@@ -32,7 +32,7 @@ type zipKey struct {
 
 // sendZips sends the zips of a plan concurrently, and returns the release with the sizes, h1
 // hashes, and SBOMs that were unknown before. Zips that earlier rounds sent are not sent again.
-func (q *question) sendZips(ctx context.Context, f *facts, p Plan) (provider.Release, error) {
+func (j *job) sendZips(ctx context.Context, f *facts, p Plan) (provider.Release, error) {
 	release := p.release
 	release.Packages = slices.Clone(release.Packages)
 	sent := maps.Clone(f.sent)
@@ -41,7 +41,7 @@ func (q *question) sendZips(ctx context.Context, f *facts, p Plan) (provider.Rel
 	}
 	var mu sync.Mutex
 	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(q.concurrency())
+	group.SetLimit(j.concurrency())
 	for _, pkg := range release.Packages {
 		if !slices.Contains(p.Send, pkg.Platform) {
 			continue
@@ -50,7 +50,7 @@ func (q *question) sendZips(ctx context.Context, f *facts, p Plan) (provider.Rel
 			continue
 		}
 		group.Go(func() error {
-			done, err := q.sendZip(groupCtx, pkg, p.zips[pkg.Digest])
+			done, err := j.sendZip(groupCtx, pkg, p.zips[pkg.Digest])
 			if err != nil {
 				return err
 			}
@@ -83,35 +83,35 @@ func hasSBOM(pkg provider.Package) bool {
 }
 
 // sendZip sends one zip unless the repository has it, and completes the package. A stored zip
-// is read if its h1 is wanted and neither the source nor the tag states it: then an
-// interrupted run sent it.
-func (q *question) sendZip(ctx context.Context, pkg provider.Package, stored storedZip) (done PackageResult, err error) {
+// is read if its h1 is wanted and neither the source nor the tag states it, which happens after
+// an interrupted run.
+func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZip) (done PackageResult, err error) {
 	isStored := false
 	if !stored.missing {
-		if isStored, err = q.isStored(ctx, &pkg); err != nil {
+		if isStored, err = j.isStored(ctx, &pkg); err != nil {
 			return done, err
 		}
 	}
-	makesSBOM := q.options.SBOM != nil && !hasSBOM(pkg)
-	h1, isLocal := cmp.Or(pkg.H1, stored.h1), q.repo.Traits().BlobPath != nil
-	needsH1 := !q.options.NoH1 && (h1 == "" || isLocal && stored.h1 != h1)
+	makesSBOM := j.options.SBOM != nil && !hasSBOM(pkg)
+	h1, isLocal := cmp.Or(pkg.H1, stored.h1), j.repo.Traits().BlobPath != nil
+	needsH1 := !j.options.NoH1 && (h1 == "" || isLocal && stored.h1 != h1)
 	if isStored {
 		pkg.H1 = h1
 	}
 	if isStored && !needsH1 && !makesSBOM {
 		return PackageResult{Package: pkg}, nil
 	}
-	slot, err := transfer.NewSlot(ctx, q.transfers(), pkg.Size)
+	slot, err := transfer.NewSlot(ctx, j.transfers(), pkg.Size)
 	if err != nil {
 		return done, err
 	}
 	defer slot.Release()
-	t := zipTransfer{question: q, retrier: transfer.Retrier{Backoff: q.repo.Traits().Backoff, Progress: q.Progress, Slot: slot}, pkg: pkg}
-	if q.can.Path != nil {
-		t.path, _ = q.can.Path(pkg)
+	t := zipTransfer{job: j, retrier: transfer.Retrier{Backoff: j.repo.Traits().Backoff, Progress: j.Progress, Slot: slot}, pkg: pkg}
+	if j.can.Path != nil {
+		t.path, _ = j.can.Path(pkg)
 	}
 	if makesSBOM {
-		dir, err := atomicfile.NewScratchDir(q.TempDir)
+		dir, err := atomicfile.NewScratchDir(j.TempDir)
 		if err != nil {
 			return done, fmt.Errorf("keeping %s in a temporary directory: %w", pkg.Filename, err)
 		}
@@ -122,7 +122,7 @@ func (q *question) sendZip(ctx context.Context, pkg provider.Package, stored sto
 	}
 	switch {
 	case stored.missing:
-		err = repository.ReplaceBlob(ctx, q.repo, pkg.Digest, func() (int64, error) {
+		err = repository.ReplaceBlob(ctx, j.repo, pkg.Digest, func() (int64, error) {
 			err := t.send(ctx)
 			return t.pkg.Size, err
 		})
@@ -135,8 +135,8 @@ func (q *question) sendZip(ctx context.Context, pkg provider.Package, stored sto
 }
 
 // isStored reports whether the repository has a zip, and sets its size.
-func (q *question) isStored(ctx context.Context, pkg *provider.Package) (bool, error) {
-	size, err := q.repo.Stat(ctx, pkg.Digest)
+func (j *job) isStored(ctx context.Context, pkg *provider.Package) (bool, error) {
+	size, err := j.repo.Stat(ctx, pkg.Digest)
 	if errors.Is(err, repository.ErrNotFound) || errors.Is(err, repository.ErrNoRepository) {
 		return false, nil
 	}
@@ -149,7 +149,7 @@ func (q *question) isStored(ctx context.Context, pkg *provider.Package) (bool, e
 
 // zipTransfer transfers one zip from the source to the repository.
 type zipTransfer struct {
-	*question
+	*job
 	retrier transfer.Retrier
 	pkg     provider.Package
 	// path is a local file of the zip: the source's, or if fetched is set, a temporary one.
@@ -274,7 +274,7 @@ func (t *zipTransfer) push(ctx context.Context, content io.Reader) (h1 string, e
 	}}
 	err = t.repo.PushBlob(ctx, zip, g)
 	switch shut := g.verdict(); {
-	case shut != nil: // which the push may have hidden behind its own error
+	case shut != nil: // the push might have hidden it behind its own error
 		return "", shut
 	case err != nil:
 		return "", err

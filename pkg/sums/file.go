@@ -9,8 +9,8 @@ import (
 )
 
 // File is a SHA256SUMS document: file names and their SHA-256 checksums. The zero value
-// lists no files. A signature is for the bytes of the parsed document, so keep them if you
-// need them: [File.Bytes] returns the same list in a normalized format.
+// lists no files. To verify a signature, keep the bytes of the parsed document, because
+// [File.Bytes] returns the list in a normalized format.
 type File struct {
 	sums map[string]digest.Digest
 	// invalid contains the names whose lines are malformed or ambiguous. They are not in

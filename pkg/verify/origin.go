@@ -34,7 +34,7 @@ func (a *verification) against(ctx context.Context, found repository.Inspection,
 	a.compareZips(found, zips)
 	stated := found.Index.Protocols()
 	if len(stated) > 0 && len(offered.Protocols) > 0 && !slices.Equal(provider.SortProtocols(stated), offered.Protocols) {
-		s.addWarning("annotation-protocols", fmt.Sprintf("The annotated plugin protocols are %q, but the origin registry states %q.", stated, offered.Protocols), a.mirrorAnew())
+		s.addWarning("annotation-protocols", fmt.Sprintf("The annotated plugin protocols are %q, but the origin registry states %q.", stated, offered.Protocols), a.deleteAndMirror())
 	}
 	return a.compareKeys(ctx, offered, verdict)
 }
@@ -103,9 +103,9 @@ func (a *verification) compareKeys(ctx context.Context, offered provider.Release
 		s.addWarning("origin-unverified", fmt.Sprintf("The origin registry offers a %s: %s.", now, now.Reason), finding.Remedy{Hint: "report the problem to the operators of the origin registry"})
 	case now.Fingerprint == "" || strings.HasSuffix(now.Fingerprint, stored.Fingerprint) && stored.Fingerprint != "": // the fingerprint can be a key ID
 	case stored.Trust == provider.TrustUnsigned:
-		s.addWarning("signature-dropped", fmt.Sprintf("The stored release is unsigned, but in the origin registry it is %s.", now), a.mirrorAnew())
+		s.addWarning("signature-dropped", fmt.Sprintf("The stored release is unsigned, but in the origin registry it is %s.", now), a.deleteAndMirror())
 	case stored.Fingerprint != "":
-		remedy := a.mirrorAnew()
+		remedy := a.deleteAndMirror()
 		remedy.Hint = "ask the author whether the key has changed; if so, " + remedy.Hint
 		s.addWarning("key-changed", fmt.Sprintf("The stored release is %s, but in the origin registry it is %s.", stored, now), remedy)
 	}

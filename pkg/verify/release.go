@@ -93,8 +93,8 @@ func (a *verification) again() finding.Remedy {
 	return remedy
 }
 
-// mirrorAnew returns the remedy that deletes the tag and mirrors the release again.
-func (a *verification) mirrorAnew() finding.Remedy {
+// deleteAndMirror returns the remedy that deletes the tag and mirrors the release again.
+func (a *verification) deleteAndMirror() finding.Remedy {
 	return finding.Remedy{Hint: a.deleteTag() + "mirror the release again", Command: a.fetch("")}
 }
 

@@ -17,9 +17,9 @@ type ReleaseStatus struct {
 	// the tag does not refer to a readable release of the provider, or "unknown" if the
 	// repository did not respond.
 	Status string
-	// Findings explain why the release is not complete. They are at most 100.
+	// Findings explain why the release is not complete. At most 100 are listed.
 	Findings []finding.Finding
-	// Err is why the status is unknown.
+	// Err is the reason the status is unknown.
 	Err error
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
-// addDocument adds a file if its name is that of a document about one of the releases. It reports
+// addDocument adds a file with the name of a document about one of the releases. It reports
 // whether it is.
 func (s *Source) addDocument(f dirFile) (belongs bool, err error) {
 	for v, r := range s.releases {
@@ -36,7 +36,7 @@ func (s *Source) addDocument(f dirFile) (belongs bool, err error) {
 	return true, nil
 }
 
-// add adds a file if its name is that of a document about the version.
+// add adds a file with the name of a document about the version.
 func (r *dirRelease) add(a provider.Address, v provider.Version, f dirFile) bool {
 	listing, stem := provider.SumsName(a, v), fmt.Sprintf("terraform-provider-%s_%s", a.Type, v)
 	about, kind := provider.CutDocumentSuffix(f.name)
@@ -126,8 +126,8 @@ func readDocuments(files []dirFile, scope provider.Scope) ([]provider.Document, 
 	return documents, nil
 }
 
-// mediaTypeOf returns the media type by the name of a document. For an SBOM it uses the content,
-// because goreleaser doesn't prescribe a format.
+// mediaTypeOf determines the media type of a document from its name. For an SBOM, it uses the
+// content, because goreleaser doesn't prescribe a format.
 func mediaTypeOf(f dirFile, data []byte) (string, error) {
 	switch _, kind := provider.CutDocumentSuffix(f.name); {
 	case strings.HasSuffix(f.name, "SHA256SUMS"):

@@ -131,7 +131,7 @@ func isPlatform(s string) bool {
 	return err == nil && (!known || p == provider.Platform{OS: system, Arch: arch})
 }
 
-// addZip adds a file if its name is that of a package. It reports whether it is.
+// addZip adds a file with the name of a package. It reports whether it is.
 func (s *Source) addZip(f dirFile) (belongs bool, err error) {
 	typ, version, system, ok := provider.ParseFilename(f.name)
 	if !ok {

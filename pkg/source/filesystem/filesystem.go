@@ -44,7 +44,7 @@ type filesystemPackage struct {
 // requested; if it doesn't exist, that request fails.
 func New(dir string) *Source { return &Source{dir: dir} }
 
-// ErrUnpacked is returned if the zip of a package is requested that exists only unpacked.
+// ErrUnpacked is returned for the zip of a package that exists only unpacked.
 var ErrUnpacked = provider.Errorf(provider.Misuse, "the package has no zip")
 
 // Versions returns the versions that have a package for any platform.

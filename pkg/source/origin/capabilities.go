@@ -17,7 +17,7 @@ func (s *Source) platforms(ctx context.Context, a provider.Address, v provider.V
 	if err != nil || len(version.platforms) > 0 {
 		return slices.Clone(version.platforms), err
 	}
-	found, err := question{s, a, v, version}.any(ctx)
+	found, err := query{s, a, v, version}.any(ctx)
 	if _, missing := errors.AsType[*provider.PlatformError](err); missing {
 		return nil, nil
 	}
@@ -35,7 +35,7 @@ func (s *Source) digests(ctx context.Context, a provider.Address, v provider.Ver
 	if err != nil {
 		return nil, err
 	}
-	found, err := question{s, a, v, version}.any(ctx)
+	found, err := query{s, a, v, version}.any(ctx)
 	if _, missing := errors.AsType[*provider.PlatformError](err); missing {
 		return nil, nil
 	}

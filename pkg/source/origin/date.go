@@ -88,7 +88,7 @@ func (s *Source) date(ctx context.Context, a provider.Address, v provider.Versio
 	if err != nil || !version.published.IsZero() {
 		return version.published, err
 	}
-	q := question{s, a, v, version}
+	q := query{s, a, v, version}
 	found, err := q.any(ctx)
 	if _, missing := errors.AsType[*provider.PlatformError](err); missing {
 		return time.Time{}, nil

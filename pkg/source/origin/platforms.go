@@ -36,7 +36,7 @@ type described struct {
 // describeRelease requests the package documents of the given platforms. If none are given, it
 // requests those of all platforms in the list of versions or in any package document.
 func (s *Source) describeRelease(ctx context.Context, a provider.Address, v provider.Version, version listed, only []provider.Platform) (described, error) {
-	q := question{s, a, v, version}
+	q := query{s, a, v, version}
 	if len(only) > 0 {
 		return q.named(ctx, only)
 	}
@@ -52,8 +52,8 @@ func (s *Source) describeRelease(ctx context.Context, a provider.Address, v prov
 	return q.more(ctx, found, found.others())
 }
 
-// question identifies the version to describe.
-type question struct {
+// query identifies the version to describe.
+type query struct {
 	source  *Source
 	address provider.Address
 	version provider.Version
@@ -61,7 +61,7 @@ type question struct {
 }
 
 // named requests the documents of platforms that all must exist.
-func (q question) named(ctx context.Context, platforms []provider.Platform) (described, error) {
+func (q query) named(ctx context.Context, platforms []provider.Platform) (described, error) {
 	found, err := q.all(ctx, platforms)
 	if err != nil || len(found.missing) == 0 {
 		return found, err
@@ -81,13 +81,13 @@ func (q question) named(ctx context.Context, platforms []provider.Platform) (des
 	return described{}, q.failed(err)
 }
 
-func (q question) failed(err error) error {
+func (q query) failed(err error) error {
 	return &provider.Error{Op: "describing", Address: q.address, Version: q.version, Err: err}
 }
 
 // unlisted determines the platforms of a version whose list contains none, from the document of any
 // platform and from SHA256SUMS.
-func (q question) unlisted(ctx context.Context) (described, error) {
+func (q query) unlisted(ctx context.Context) (described, error) {
 	found, err := q.any(ctx)
 	if err != nil {
 		return described{}, err
@@ -102,7 +102,7 @@ func (q question) unlisted(ctx context.Context) (described, error) {
 }
 
 // more requests the documents of other platforms, and adds them to found.
-func (q question) more(ctx context.Context, found described, others []provider.Platform) (described, error) {
+func (q query) more(ctx context.Context, found described, others []provider.Platform) (described, error) {
 	if n := len(found.platforms) + len(others); n > maxPlatforms {
 		return described{}, q.failed(fmt.Errorf("%d platforms; the maximum is %d", n, maxPlatforms))
 	}
@@ -111,7 +111,7 @@ func (q question) more(ctx context.Context, found described, others []provider.P
 }
 
 // any requests the document of one platform: a listed one, otherwise a common one.
-func (q question) any(ctx context.Context) (described, error) {
+func (q query) any(ctx context.Context) (described, error) {
 	platforms := q.listed.platforms
 	if len(platforms) == 0 {
 		platforms = commonPlatforms()
@@ -132,7 +132,7 @@ func (q question) any(ctx context.Context) (described, error) {
 }
 
 // summed returns the platforms of the packages in SHA256SUMS.
-func (q question) summed(ctx context.Context, d description) ([]provider.Platform, error) {
+func (q query) summed(ctx context.Context, d description) ([]provider.Platform, error) {
 	if d.sums == nil {
 		return nil, nil
 	}
@@ -157,7 +157,7 @@ func (q question) summed(ctx context.Context, d description) ([]provider.Platfor
 }
 
 // all requests the documents of platforms concurrently.
-func (q question) all(ctx context.Context, platforms []provider.Platform) (described, error) {
+func (q query) all(ctx context.Context, platforms []provider.Platform) (described, error) {
 	platforms = provider.SortPlatforms(platforms)
 	descriptions, missing := make([]description, len(platforms)), make([]error, len(platforms))
 	keys := &ring{}

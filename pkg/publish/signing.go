@@ -31,19 +31,19 @@ type Signing struct {
 	Keys func(sums []byte, signatures ...[]byte) ([]byte, error)
 }
 
-// announceEvidence adds the signature and the keys that [question.makeEvidence] will create,
+// announceSignature adds the signature and the keys that [job.signRelease] will create,
 // without content, because a plan depends on the documents of the release.
-func (q *question) announceEvidence(ctx context.Context, r provider.Release) (provider.Release, error) {
+func (j *job) announceSignature(ctx context.Context, r provider.Release) (provider.Release, error) {
 	sums, has := r.Document(provider.KindSums)
-	if _, signed := r.Document(provider.KindSignature); has && !signed && q.options.Signing.Signer != nil {
+	if _, signed := r.Document(provider.KindSignature); has && !signed && j.options.Signing.Signer != nil {
 		r.Documents = append(slices.Clip(r.Documents), provider.Document{
 			Kind: provider.KindSignature, Scope: provider.ScopeRelease, Name: signatureName(sums), MediaType: artifact.MediaTypeSignature,
 		})
 	}
-	if _, has := r.Document(provider.KindKeys); has || q.options.Signing.Keys == nil || q.can.Published {
+	if _, has := r.Document(provider.KindKeys); has || j.options.Signing.Keys == nil || j.can.Published {
 		return r, nil
 	}
-	keys, err := q.keysOf(ctx, r)
+	keys, err := j.keysOf(ctx, r)
 	if err == nil && keys != nil {
 		r.Documents = append(slices.Clip(r.Documents), provider.Document{
 			Kind: provider.KindKeys, Scope: provider.ScopeRelease, Name: keysName(sums), MediaType: artifact.MediaTypeKeys,
@@ -55,16 +55,16 @@ func (q *question) announceEvidence(ctx context.Context, r provider.Release) (pr
 // prove adds the announced signature and keys, and verifies the signature of the release that the
 // tag will contain. An unchanged release was verified when it was published, so it is verified
 // again only if the plan demands it.
-func (q *question) prove(ctx context.Context, f *facts, r *Result) (err error) {
+func (j *job) prove(ctx context.Context, f *facts, r *Result) (err error) {
 	verified := f.kept
 	if r.Status == Unchanged {
 		var stored []provider.Package
 		for _, platform := range f.unchanged() {
-			stored = append(stored, f.stored.At(platform).Package(q.address, q.version))
+			stored = append(stored, f.stored.At(platform).Package(j.address, j.version))
 		}
 		f.now, r.Digest, r.Packages = f.stored, r.From, f.results(stored)
 	} else {
-		if r.release, err = q.makeEvidence(ctx, r.release); err != nil {
+		if r.release, err = j.signRelease(ctx, r.release); err != nil {
 			return err
 		}
 		verified, r.Documents, r.Packages = r.release, r.release.Documents, f.results(f.release.Packages)
@@ -72,23 +72,23 @@ func (q *question) prove(ctx context.Context, f *facts, r *Result) (err error) {
 			sums, _ := r.release.Document(provider.KindSums)
 			r.Added = slices.DeleteFunc(slices.Clone(r.Added), func(name string) bool { return name == keysName(sums) })
 		}
-		if r.Status == Repaired && q.options.DryRun {
+		if r.Status == Repaired && j.options.DryRun {
 			r.Plan = r.restoring(*f)
 		}
 	}
-	if q.options.Verify == nil || r.Status == Unchanged && !f.known[needEvidence] {
+	if j.options.Verify == nil || r.Status == Unchanged && !f.known[needSigned] {
 		return nil
 	}
-	if q.can.Published {
+	if j.can.Published {
 		verified = withKeysOf(verified, f.release)
 	}
-	r.Verdict, err = q.options.Verify(ctx, verified)
+	r.Verdict, err = j.options.Verify(ctx, verified)
 	return err
 }
 
-// makeEvidence signs the release if a signer is configured and it has no signature. It also adds
+// signRelease signs the release if a signer is configured and it has no signature. It also adds
 // the keys that made its signature, which can be the stored one.
-func (q *question) makeEvidence(ctx context.Context, r provider.Release) (provider.Release, error) {
+func (j *job) signRelease(ctx context.Context, r provider.Release) (provider.Release, error) {
 	made := r
 	made.Documents = slices.DeleteFunc(slices.Clone(r.Documents), func(d provider.Document) bool {
 		return d.Digest == "" && (d.Kind == provider.KindKeys || d.Kind == provider.KindSignature)
@@ -96,7 +96,7 @@ func (q *question) makeEvidence(ctx context.Context, r provider.Release) (provid
 	sums, has := made.Document(provider.KindSums)
 	if _, announced := r.Document(provider.KindKeys); announced {
 		if _, has := made.Document(provider.KindKeys); !has {
-			keys, err := q.keysOf(ctx, made)
+			keys, err := j.keysOf(ctx, made)
 			if err != nil {
 				return r, err
 			}
@@ -105,7 +105,7 @@ func (q *question) makeEvidence(ctx context.Context, r provider.Release) (provid
 			}
 		}
 	}
-	signer := q.options.Signing.Signer
+	signer := j.options.Signing.Signer
 	if _, signed := made.Document(provider.KindSignature); signer == nil || !has || signed {
 		return made, nil
 	}
@@ -126,7 +126,7 @@ func keysName(sums provider.Document) string { return sums.Name + ".keys.asc" }
 
 // keysOf returns the keys that made the signatures of a release, or nil if it has no signature or
 // the keys are unknown.
-func (q *question) keysOf(ctx context.Context, r provider.Release) ([]byte, error) {
+func (j *job) keysOf(ctx context.Context, r provider.Release) ([]byte, error) {
 	sums, has := r.Document(provider.KindSums)
 	if !has {
 		return nil, nil
@@ -149,13 +149,13 @@ func (q *question) keysOf(ctx context.Context, r provider.Release) ([]byte, erro
 	if err != nil {
 		return nil, fmt.Errorf("reading the checksums: %w", err)
 	}
-	return q.options.Signing.Keys(content, signatures...)
+	return j.options.Signing.Keys(content, signatures...)
 }
 
 // signedByUs reports whether the signer made all signatures of a release, so that it can sign the
 // release again.
-func (q *question) signedByUs(r provider.Release) bool {
-	signer := q.options.Signing.Signer
+func (j *job) signedByUs(r provider.Release) bool {
+	signer := j.options.Signing.Signer
 	sums, has := r.Document(provider.KindSums)
 	if signer == nil || !has {
 		return false
