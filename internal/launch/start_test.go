@@ -139,7 +139,7 @@ func TestStartRefuses(t *testing.T) {
 	}
 }
 
-func TestStartOfWhatDoesNot(t *testing.T) {
+func TestStartUnstartable(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "provider.exe")
 	if err := os.WriteFile(path, []byte("MZ is not enough, and ELF it isn't"), 0o700); err != nil {
@@ -237,12 +237,12 @@ func checkGone(t *testing.T, child net.Conn) {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(child); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("the child is still there")
+		t.Error("the child is still running")
 	}
 }
 
-// TestSurroundings checks that a provider inherits no environment variable except PATH.
-func TestSurroundings(t *testing.T) {
+// TestStartEnvironment checks that a provider inherits no environment variable except PATH.
+func TestStartEnvironment(t *testing.T) {
 	t.Parallel()
 	path, dir := as(t, "surroundings"), place(t)
 	_, err := launch.Start(t.Context(), path, launch.Options{TempDir: dir})
@@ -258,7 +258,7 @@ func TestSurroundings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(got.Args) != 0 || got.Entries != 0 || got.Stdin != "" || !strings.Contains(got.Dir, filepath.Base(dir)) {
-		t.Errorf("it was given %v", got)
+		t.Errorf("unexpected arguments, files, stdin, or directory: %v", got)
 	}
 	want := []string{
 		"HOME", "PATH", "PLUGIN_CLIENT_CERT", "PLUGIN_MAX_PORT", "PLUGIN_MIN_PORT", "PLUGIN_PROTOCOL_VERSIONS",

@@ -119,7 +119,7 @@ func TestBinaries(t *testing.T) {
 		{"ELF that loads anywhere", "linux_amd64", elfFile{kind: elf.ET_DYN}.String(), nil, nil},
 		{"ELF object", "linux_amd64", elfFile{kind: elf.ET_REL}.String(), []string{"an ELF file of type ET_REL"}, nil},
 		{"ELF by GNU", "freebsd_amd64", elfFile{abi: elf.ELFOSABI_LINUX}.String(), nil, nil},
-		{"ELF by nobody in particular", "freebsd_amd64", elfFile{}.String(), nil, nil},
+		{"ELF without an ABI", "freebsd_amd64", elfFile{}.String(), nil, nil},
 		{"ELF for FreeBSD", "linux_amd64", elfFile{abi: elf.ELFOSABI_FREEBSD}.String(), []string{"is ELF for freebsd or dragonfly, not for linux"}, nil},
 		{"ELF of 32 bits", "linux_amd64", elf32(elf.EM_X86_64, lsb), []string{"is ELF for EM_X86_64 (ELFCLASS32, ELFDATA2LSB), not for amd64"}, nil},
 		{"ELF in the wrong order", "linux_ppc64le", elf64(elf.EM_PPC64, msb), []string{"is ELF for ppc64, not for ppc64le"}, nil},

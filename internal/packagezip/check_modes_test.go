@@ -26,7 +26,7 @@ func TestModesAgreeWithUnpack(t *testing.T) {
 		_, err := checkPackage(t, data, "linux_amd64")
 		fi := unpackOne(t, data, "terraform-provider-x")
 		if refused := len(problems(t, err)) > 0; refused != (fi.Mode()&0o111 == 0) {
-			t.Errorf("unpacked with mode %v, check says: %v", fi.Mode(), err)
+			t.Errorf("unpacked with mode %v, but Check returned: %v", fi.Mode(), err)
 		}
 	}
 }

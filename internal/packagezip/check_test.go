@@ -38,7 +38,7 @@ func problems(t *testing.T, err error) []string {
 	}
 	var refused *packagezip.CheckError
 	if !errors.As(err, &refused) {
-		t.Fatalf("%v is no *CheckError", err)
+		t.Fatalf("got %v, want a *CheckError", err)
 	}
 	if refused.Error() != strings.Join(refused.Problems, "\n") {
 		t.Errorf("the text %q is not one line for each of %q", refused.Error(), refused.Problems)
@@ -123,7 +123,7 @@ func TestCheckFindsNoExecutable(t *testing.T) {
 				files = append(files, file{name: name})
 			}
 			report, err := checkPackage(t, packageOf(t, files...), "linux_amd64")
-			want := []string{"no executable that OpenTofu would find: it takes a file at the top of the archive, named terraform-provider-x, terraform-provider-x_* or terraform-provider-x.*" + test.near}
+			want := []string{"no executable that OpenTofu would find: expected a file at the top level of the archive named terraform-provider-x, terraform-provider-x_*, or terraform-provider-x.*" + test.near}
 			if diff := cmp.Diff(want, problems(t, err)); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}

@@ -150,7 +150,7 @@ func checkUnfinished(t *testing.T, data []byte) {
 			return err
 		}
 		if path != dir && !strings.HasPrefix(path, dir+string(filepath.Separator)) {
-			t.Errorf("%s lies outside", path)
+			t.Errorf("%s is outside of the directory", path)
 		}
 		info, err := d.Info()
 		if err == nil && !d.IsDir() && info.Mode()&^0o666 != 0 {
@@ -207,7 +207,7 @@ func checkStandard(t *testing.T, data []byte, got outcome) {
 		t.Fatal(err)
 	}
 	if want, err := dirhash.HashZip(file, dirhash.Hash1); err != nil || want != got.Contents.H1 {
-		t.Errorf("H1 is %s, dirhash says %s, %v", got.Contents.H1, want, err)
+		t.Errorf("got H1 %s, want %s of dirhash, %v", got.Contents.H1, want, err)
 	}
 	z, err := stdzip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {

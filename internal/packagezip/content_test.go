@@ -16,7 +16,7 @@ func TestH1(t *testing.T) {
 		entries []entry
 		same    bool // the hashes of the archive and the directory are equal
 	}{
-		{"files alone", files, true},
+		{"only files", files, true},
 		{"directories listed", append([]entry{{name: "b/"}, {name: "empty/"}}, files...), false},
 	}
 	for _, test := range tests {

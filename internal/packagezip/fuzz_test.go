@@ -62,7 +62,7 @@ func FuzzUnpack(f *testing.F) {
 			}
 		}
 		if diff := cmp.Diff(map[string]string{"neighbour": "mine"}, outside); diff != "" {
-			t.Errorf("files beside the directory (-want +got):\n%s", diff)
+			t.Errorf("files outside of the directory (-want +got):\n%s", diff)
 		}
 		if unpackErr == nil {
 			foretold, hashErr := r.Contents(t.Context())

@@ -50,7 +50,7 @@ func addHostileEnds(s suite) {
 		}
 		s.add(want, "end: "+name, f)
 	}
-	s.add(fallbackRefuses, "two directories, with or without what is in front", twoDirectories())
+	s.add(fallbackRefuses, "two directories, with or without the prefix", twoDirectories())
 	f := plain()
 	first := uint64(46 + len(f.entries[0].name))
 	f.end = func(e *ending) { e.records, e.size, e.offset = e.records-1, e.size-first, e.offset+first }

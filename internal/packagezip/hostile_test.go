@@ -29,7 +29,7 @@ func TestHostileArchives(t *testing.T) {
 
 // addLies adds headers that contradict each other or the content.
 func addLies(s suite) {
-	lies := map[string]func(*record){
+	changes := map[string]func(*record){
 		"name":         func(r *record) { r.name = "terraform-provider-y_v1.0.0" },
 		"longer name":  func(r *record) { r.name += "x" },
 		"no name":      func(r *record) { r.name = "" },
@@ -53,7 +53,7 @@ func addLies(s suite) {
 		"zip64 cut":    func(r *record) { r.size = math.MaxUint32; r.extra = []byte{1, 0, 4, 0, 1, 2, 3, 4} },
 		"zip64 absent": func(r *record) { r.packed, r.size = math.MaxUint32, math.MaxUint32 },
 	}
-	for name, lie := range lies {
+	for name, change := range changes {
 		for _, length := range []int{0, 16, 20} {
 			local, central := neither, neither
 			switch {
@@ -69,29 +69,29 @@ func addLies(s suite) {
 			}
 			s.add(local, fmt.Sprintf("local %s, descriptor %d", name, length), with(0, func(e *forged) {
 				e.descriptor.length = length
-				e.local = func(r *record) { honest(r, e); lie(r) }
+				e.local = func(r *record) { honest(r, e); change(r) }
 			}))
 			s.add(central, fmt.Sprintf("central %s, descriptor %d", name, length), with(0, func(e *forged) {
 				e.descriptor.length = length
-				e.central = lie
+				e.central = change
 			}))
 		}
 	}
-	for name, lie := range map[string]func(*record){
-		"CRC-32": lies["CRC-32"], "more": lies["more"], "packed less": lies["packed less"], "huge": func(r *record) { r.size += 1 << 32 },
+	for name, change := range map[string]func(*record){
+		"CRC-32": changes["CRC-32"], "more": changes["more"], "packed less": changes["packed less"], "huge": func(r *record) { r.size += 1 << 32 },
 	} {
 		for _, length := range []int{12, 16, 20, 24} {
 			if name == "huge" && length < 20 {
 				continue // exceeds 32 bits
 			}
-			s.add(neither, fmt.Sprintf("descriptor %d lies: %s", length, name), with(0, func(e *forged) {
-				e.descriptor = descriptor{length, lie}
+			s.add(neither, fmt.Sprintf("descriptor %d is wrong: %s", length, name), with(0, func(e *forged) {
+				e.descriptor = descriptor{length, change}
 			}))
 		}
 		if name == "CRC-32" || name == "more" {
-			s.add(neither, "all headers agree on a wrong "+name, with(0, func(e *forged) { e.both = lie }))
+			s.add(neither, "all headers agree on a wrong "+name, with(0, func(e *forged) { e.both = change }))
 			s.add(neither, "all headers and the descriptor agree on a wrong "+name, with(0, func(e *forged) {
-				e.both, e.descriptor.length = lie, 16
+				e.both, e.descriptor.length = change, 16
 			}))
 		}
 	}

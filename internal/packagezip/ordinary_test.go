@@ -90,8 +90,8 @@ func TestOrdinaryArchives(t *testing.T) {
 	s.add(both, "not in ASCII", with(0, func(e *forged) { e.name = "été/日本"; e.both = func(r *record) { r.flags |= 1 << 11 } }))
 	s.add(both, "text flags and levels", with(0, func(e *forged) { e.both = func(r *record) { r.flags |= 1<<1 | 1<<2 } }))
 	s.add(both, "other levels in the two headers", with(0, func(e *forged) { e.local = func(r *record) { r.flags |= 1 << 1 } }))
-	s.add(both, "one file alone", &forge{entries: []forged{{name: "a", content: "a"}}})
-	s.add(both, "one directory alone", &forge{entries: []forged{{name: "a/", stored: true}}})
+	s.add(both, "only one file", &forge{entries: []forged{{name: "a", content: "a"}}})
+	s.add(both, "only one directory", &forge{entries: []forged{{name: "a/", stored: true}}})
 	many := &forge{}
 	for i := range 300 {
 		many.entries = append(many.entries, forged{name: fmt.Sprintf("%d/%d", i%7, i), content: text[:i%300]})
@@ -143,7 +143,7 @@ func addForms(s suite) {
 		if length == 0 {
 			continue
 		}
-		s.add(both, fmt.Sprintf("descriptor %d, and the header says it too", length), with(0, func(e *forged) {
+		s.add(both, fmt.Sprintf("descriptor %d, with the same values in the header", length), with(0, func(e *forged) {
 			e.descriptor.length = length
 			e.local = func(r *record) {
 				r.crc, r.packed, r.size = crcOf(e.content), packedOf(e.content), uint64(len(e.content))

@@ -165,7 +165,7 @@ func TestAllProblemsAreTold(t *testing.T) {
 		entry{name: "../up"}, entry{name: "fine"}, entry{name: "link", header: mode(fs.ModeSymlink)}, entry{name: "FINE"}))
 	var joined interface{ Unwrap() []error }
 	if !errors.As(err, &joined) {
-		t.Fatalf("error %v is no join", err)
+		t.Fatalf("got %v, want joined errors", err)
 	}
 	var names []string
 	for _, problem := range joined.Unwrap() {

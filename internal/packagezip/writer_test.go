@@ -45,7 +45,7 @@ func TestHashWriterStandsBeside(t *testing.T) {
 			if test.hashes {
 				want, err := hashRandom(t.Context(), to.Bytes())
 				if err != nil || want.H1 != c.H1 {
-					t.Errorf("H1 is %s, random access says %s, %v", c.H1, want.H1, err)
+					t.Errorf("got H1 %s, want %s of random access, %v", c.H1, want.H1, err)
 				}
 			}
 		})

@@ -173,7 +173,7 @@ func TestRefused(t *testing.T) {
 			w.lock(t, here, test.locked)
 			r := w.run(t, "tofu", "show")
 			if !test.is(r.err) || r.stdout != "" {
-				t.Errorf("error %v, the child says %q", r.err, r.stdout)
+				t.Errorf("error %v, the child printed %q", r.err, r.stdout)
 			}
 			entries, err := w.open(t).Entries(t.Context())
 			if err != nil || len(entries) > 0 {
@@ -233,8 +233,9 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestNothingToLock checks that OpenTofu and Terraform run in a directory without a lock
-// file and a configuration, unless the directory was specified. Other programs don't.
+// TestNothingToLock checks commands in a directory with neither a lock file nor a
+// configuration: OpenTofu and Terraform run unless --dir specified the directory. Other
+// programs do not run.
 func TestNothingToLock(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -273,7 +274,7 @@ func TestJudge(t *testing.T) {
 	refused := errors.New("unsigned")
 	r := w.run(t, "tofu", "show", func(o *exec.Options) {
 		o.Verify = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
-			v, _ := noJudge(ctx, r)
+			v, _ := acceptAll(ctx, r)
 			return v, refused
 		}
 	})
@@ -288,41 +289,41 @@ func TestJudgeCached(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.lock(t, here, map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
-	var judged []provider.Release
+	var verified []provider.Release
 	var refused error
 	times := 0
-	judging := func(o *exec.Options) {
-		o.Source = asked{o.Source, &times}
+	verifying := func(o *exec.Options) {
+		o.Source = counting{o.Source, &times}
 		o.Verify = func(_ context.Context, r provider.Release) (provider.Verdict, error) {
-			judged = append(judged, r)
+			verified = append(verified, r)
 			return provider.Verdict{}, refused
 		}
 	}
 	// 1. Run without a policy.
 	w.run(t, "tofu", "show").configured(t)
 	// 2. Run with a policy that accepts the package.
-	w.run(t, "tofu", "show", judging).configured(t)
-	if r := w.run(t, "tofu", "show", judging); r.err != nil || times != 0 || len(judged) != 2 {
-		t.Fatalf("asked %d times, judged %d times, error %v", times, len(judged), r.err)
+	w.run(t, "tofu", "show", verifying).configured(t)
+	if r := w.run(t, "tofu", "show", verifying); r.err != nil || times != 0 || len(verified) != 2 {
+		t.Fatalf("%d requests, verified %d times, error %v", times, len(verified), r.err)
 	}
-	sums, found := judged[0].Document(provider.KindSums)
+	sums, found := verified[0].Document(provider.KindSums)
 	if !found || !strings.Contains(string(sums.Bytes), strings.TrimPrefix(w.hashes["one 1.0.0"].zh, "zh:")) {
-		t.Errorf("the release was judged by %v", judged[0].Documents)
+		t.Errorf("the release was verified with %v", verified[0].Documents)
 	}
 	// 3. Run with a policy that rejects it.
 	refused = errors.New("unsigned")
-	r := w.run(t, "tofu", "show", judging)
-	if !errors.Is(r.err, refused) || r.stdout != "" || r.zips != 0 || times != 1 || len(judged) != 4 {
-		t.Errorf("asked %d times, %d zips, judged %d times, error %v", times, r.zips, len(judged), r.err)
+	r := w.run(t, "tofu", "show", verifying)
+	if !errors.Is(r.err, refused) || r.stdout != "" || r.zips != 0 || times != 1 || len(verified) != 4 {
+		t.Errorf("%d requests, %d zips, verified %d times, error %v", times, r.zips, len(verified), r.err)
 	}
 	// 4. The reason is reported even if the source is unavailable.
-	r = w.run(t, "tofu", "show", judging, func(o *exec.Options) { o.Source = gone{} })
+	r = w.run(t, "tofu", "show", verifying, func(o *exec.Options) { o.Source = gone{} })
 	if !errors.Is(r.err, refused) || !errors.Is(r.err, errGone) || r.stdout != "" {
 		t.Errorf("error %v", r.err)
 	}
 	// 5. Better metadata in the source is stored.
-	judging = func(o *exec.Options) {
-		o.Source = asked{o.Source, &times}
+	verifying = func(o *exec.Options) {
+		o.Source = counting{o.Source, &times}
 		o.Verify = func(_ context.Context, r provider.Release) (provider.Verdict, error) {
 			if _, signed := r.Document(provider.KindSignature); !signed {
 				return provider.Verdict{}, refused
@@ -331,10 +332,10 @@ func TestJudgeCached(t *testing.T) {
 		}
 	}
 	resign := func(o *exec.Options) { o.Source = signed{o.Source} }
-	w.run(t, "tofu", "show", judging, resign).configured(t)
+	w.run(t, "tofu", "show", verifying, resign).configured(t)
 	times = 0
-	if r := w.run(t, "tofu", "show", judging); r.err != nil || times != 0 {
-		t.Errorf("asked %d times, error %v", times, r.err)
+	if r := w.run(t, "tofu", "show", verifying); r.err != nil || times != 0 {
+		t.Errorf("%d requests, error %v", times, r.err)
 	}
 }
 
@@ -354,14 +355,14 @@ func TestJudgeCachedWithoutMetadata(t *testing.T) {
 			w := newWorld(t)
 			w.lock(t, here, map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
 			times := 0
-			judging := func(o *exec.Options) { o.Source, o.Verify = asked{o.Source, &times}, noJudge }
-			w.run(t, "tofu", "show", judging).configured(t)
+			verifying := func(o *exec.Options) { o.Source, o.Verify = counting{o.Source, &times}, acceptAll }
+			w.run(t, "tofu", "show", verifying).configured(t)
 			const key = "registry.opentofu.org/acme/one 1.0.0 haiku_riscv64"
 			known := w.open(t).Known(key)
 			damage(&known[0])
 			w.open(t).Remember(key, known[0])
-			if r := w.run(t, "tofu", "show", judging); r.err != nil || times != 2 || r.zips != 0 {
-				t.Errorf("asked %d times, %d zips, error %v", times, r.zips, r.err)
+			if r := w.run(t, "tofu", "show", verifying); r.err != nil || times != 2 || r.zips != 0 {
+				t.Errorf("%d requests, %d zips, error %v", times, r.zips, r.err)
 			}
 		})
 	}
@@ -465,13 +466,13 @@ func TestPruneWhileInUse(t *testing.T) {
 		return p
 	}
 	stdin, stop := io.Pipe()
-	stdout, said := io.Pipe()
+	stdout, output := io.Pipe()
 	done := make(chan ran)
 	go func() {
-		done <- w.run(t, "tofu", "wait", func(o *exec.Options) { o.Stdin, o.Stdout = stdin, said })
+		done <- w.run(t, "tofu", "wait", func(o *exec.Options) { o.Stdin, o.Stdout = stdin, output })
 	}()
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "ready\n" {
-		t.Errorf("the child says %q, %v", line, err)
+		t.Errorf("the child printed %q, %v", line, err)
 	}
 	if p := prune(); len(p.Removed) > 0 || len(p.InUse) != 3 {
 		t.Errorf("removed %v, in use %v", p.Removed, p.InUse)

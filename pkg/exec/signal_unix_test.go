@@ -46,24 +46,24 @@ func TestSignals(t *testing.T) { //nolint:paralleltest // see above
 		w := newWorld(t)
 		w.lock(t, ".terraform.lock.hcl", nil)
 		reader, writer := io.Pipe()
-		told := make(chan string, 2)
+		printed := make(chan string, 2)
 		go func() {
 			for lines := bufio.NewScanner(reader); lines.Scan(); {
 				if lines.Text() == "ready" {
 					_ = syscall.Kill(os.Getpid(), s)
 				}
-				told <- lines.Text()
+				printed <- lines.Text()
 			}
-			close(told)
+			close(printed)
 		}()
 		r := w.run(t, "tofu", "trap", func(o *exec.Options) { o.Stdout = writer })
 		_ = writer.Close()
 		var last string
-		for line := range told {
+		for line := range printed {
 			last = line
 		}
 		if r.err != nil || r.code != 9 || last != s.String() {
-			t.Errorf("%v: exit code %d, error %v, the child says %q", s, r.code, r.err, last)
+			t.Errorf("%v: exit code %d, error %v, the child printed %q", s, r.code, r.err, last)
 		}
 	}
 }

@@ -56,17 +56,17 @@ func TestUnlocked(t *testing.T) {
 			w.require(t, "one", "two")
 			config := filepath.Join(w.dir, "config.tfrc")
 			must(t, os.WriteFile(config, []byte("provider_installation {\n"+test.methods+"}\n"), 0o600))
-			var told []string
+			var left []string
 			r := w.run(t, test.program, "show", func(o *exec.Options) {
 				o.Config, o.Command, o.Environ = config, append(o.Command, test.args...), append(o.Environ, envVersion+"="+test.version)
-				o.Left = func(a provider.Address, _ string) { told = append(told, a.Type) }
+				o.Left = func(a provider.Address, _ string) { left = append(left, a.Type) }
 				if test.change != nil {
 					test.change(o)
 				}
 			})
 			if test.want == refused {
 				if !errors.Is(r.err, lock.ErrNotLocked) || r.stdout != "" {
-					t.Errorf("error %v, the child says %q", r.err, r.stdout)
+					t.Errorf("error %v, the child printed %q", r.err, r.stdout)
 				}
 				return
 			}
@@ -74,8 +74,8 @@ func TestUnlocked(t *testing.T) {
 			keeps := slices.ContainsFunc(c.Installation.Methods, func(m cliconfig.Method) bool {
 				return m.Kind == cliconfig.OCIMirror && slices.ContainsFunc(m.Exclude, func(p provider.Pattern) bool { return p.String() == "registry.opentofu.org/acme/one" })
 			})
-			if keeps != (test.want == kept) || slices.Contains(told, "two") != (test.want != "") {
-				t.Errorf("kept is %v, told of %v; the child says %s", keeps, told, r.stdout)
+			if keeps != (test.want == kept) || slices.Contains(left, "two") != (test.want != "") {
+				t.Errorf("kept %v, left %v; the child printed %s", keeps, left, r.stdout)
 			}
 		})
 	}
@@ -106,6 +106,6 @@ func TestUnlockedUnread(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(w.dir, "main.tf"), []byte("terraform {"), 0o600))
 	w.run(t, "make", "show").configured(t)
 	if r := w.run(t, "make", "show", func(o *exec.Options) { o.OnlyLocked = true }); r.err == nil || r.stdout != "" {
-		t.Errorf("error %v, the child says %q", r.err, r.stdout)
+		t.Errorf("error %v, the child printed %q", r.err, r.stdout)
 	}
 }

@@ -53,7 +53,7 @@ func TestUnrequired(t *testing.T) {
 			})
 			if !test.ignored {
 				if !errors.Is(r.err, provider.ErrProviderNotFound) || r.stdout != "" {
-					t.Errorf("error %v, the child says %q", r.err, r.stdout)
+					t.Errorf("error %v, the child printed %q", r.err, r.stdout)
 				}
 				return
 			}
@@ -63,7 +63,7 @@ func TestUnrequired(t *testing.T) {
 				t.Errorf("error %v, left (-want +got):\n%s", r.err, diff)
 			}
 			if _, mirror := r.configured(t); len(holds(t, mirror)) != 1 {
-				t.Error("the other provider is not there")
+				t.Error("the other provider is missing")
 			}
 		})
 	}

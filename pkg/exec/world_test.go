@@ -259,7 +259,7 @@ func (r ran) configured(t *testing.T) (c cliconfig.Config, mirror string) {
 	}
 	text, found := strings.CutSuffix(r.stdout, " <nil>\n")
 	if !found {
-		t.Fatalf("the child says %s", r.stdout)
+		t.Fatalf("the child printed %s", r.stdout)
 	}
 	c, err := cliconfig.Parse("the child's", []byte(text))
 	must(t, err)
@@ -305,18 +305,18 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// noJudge accepts every release.
-func noJudge(context.Context, provider.Release) (provider.Verdict, error) {
+// acceptAll accepts every release.
+func acceptAll(context.Context, provider.Release) (provider.Verdict, error) {
 	return provider.Verdict{}, nil
 }
 
-// asked counts the releases that are requested from a source.
-type asked struct {
+// counting counts the releases that are requested from a source.
+type counting struct {
 	provider.Source
 	times *int
 }
 
-func (s asked) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
+func (s counting) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	*s.times++
 	return s.Source.Release(ctx, a, v, only...)
 }

@@ -85,7 +85,7 @@ func TestCheck(t *testing.T) {
 					t.Errorf("%s is missing: %v", f.Code, f.IsMissing())
 				}
 				if !slices.ContainsFunc(lock.Rules(), func(r finding.Rule) bool { return r.Code == f.Code && r.Means != "" }) {
-					t.Errorf("%s is no rule", f.Code)
+					t.Errorf("%s is not in Rules", f.Code)
 				}
 			}
 			if diff := cmp.Diff(test.found, found); diff != "" {
@@ -132,7 +132,7 @@ func TestCheckZips(t *testing.T) {
 		failed    error
 	}{
 		"all exist":      {checked: true},
-		"nobody knows":   {unchecked: 2},
+		"unknown":        {unchecked: 2},
 		"lost":           {true, fmt.Errorf("wrapped: %w", repository.ErrNotFound), []string{"lock-package-missing haiku_riscv64", "lock-package-missing plan9_mips"}, 0, nil},
 		"another size":   {true, &sums.SizeError{Got: 1, Want: 2}, []string{"lock-package-missing haiku_riscv64", "lock-package-missing plan9_mips"}, 0, nil},
 		"not to be seen": {true, refused, nil, 0, refused},

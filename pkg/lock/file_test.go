@@ -67,9 +67,9 @@ func TestDirectorySelects(t *testing.T) {
 		"upgraded":                          {"1.0.0", "~> 1.0", "", true, "1.2.0", nil},
 		"upgraded where it did not fit":     {"1.0.0", "~> 1.1.0", "", true, "1.1.0", nil},
 		"a downgrade is an upgrade":         {"1.2.0", "< 1.2.0", "", true, "1.1.0", nil},
-		"what is wanted is not there":       {"9.0.0", "", "", false, "", isNotFound},
+		"missing version":                   {"9.0.0", "", "", false, "", isNotFound},
 		"narrower":                          {"", "~> 1.0", "< 1.2.0", false, "1.1.0", nil},
-		"narrower than what is locked":      {"1.2.0", "~> 1.0", "< 1.2.0", false, "", is(lock.ErrLocked)},
+		"excludes the locked version":       {"1.2.0", "~> 1.0", "< 1.2.0", false, "", is(lock.ErrLocked)},
 		"narrower than anything":            {"", "~> 1.0", ">= 2.0.0", false, "", isNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -113,7 +113,7 @@ func TestHashesRejects(t *testing.T) {
 		fits    func(error) bool
 		opened  int32
 	}{
-		"an h1 that lies": {func(_ *fakeSource, r *provider.Release) { r.Packages[0].H1 = string(wrongH1) }, lock.Options{ComputeH1: true}, isA[*sums.MismatchError], 1},
+		"a wrong h1": {func(_ *fakeSource, r *provider.Release) { r.Packages[0].H1 = string(wrongH1) }, lock.Options{ComputeH1: true}, isA[*sums.MismatchError], 1},
 		"sums of other zips": {func(_ *fakeSource, r *provider.Release) {
 			*document(r) = sumsOf(*r, sums.New(map[string]digest.Digest{r.Packages[0].Filename: digest.FromString("x"), r.Packages[1].Filename: r.Packages[1].Digest}).Bytes())
 		}, lock.Options{}, isA[*sums.MismatchError], 0},
@@ -187,15 +187,15 @@ func TestHashesInterrupted(t *testing.T) {
 	r := s.first()
 	r.Packages[0].H1 = ""
 	s.cutOff.Store(1)
-	var told []string
+	var retried []string
 	o := lock.Options{
 		Backoff:  func(int) time.Duration { return 0 },
-		Progress: provider.Progress{Retry: func(what string, _ error) { told = append(told, what) }},
+		Progress: provider.Progress{Retry: func(what string, _ error) { retried = append(retried, what) }},
 	}
 	if _, err := lock.Hashes(t.Context(), s, r.Address, r.Version, o); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"reading " + r.Packages[0].Filename}, told); diff != "" || s.opened.Load() != 2 {
+	if diff := cmp.Diff([]string{"reading " + r.Packages[0].Filename}, retried); diff != "" || s.opened.Load() != 2 {
 		t.Errorf("%d zips were opened, %s", s.opened.Load(), diff)
 	}
 }
@@ -206,9 +206,9 @@ func TestWithCache(t *testing.T) {
 	t.Parallel()
 	s := newFakeSource(t, thing, "1.0.0")
 	r := s.first()
-	judged := 0
+	verified := 0
 	o := lock.Options{ComputeH1: true, Verify: func(context.Context, provider.Release) (provider.Verdict, error) {
-		judged++
+		verified++
 		return provider.Verdict{}, nil
 	}}.WithCache()
 	var group sync.WaitGroup
@@ -223,8 +223,8 @@ func TestWithCache(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if s.opened.Load() != 2 || judged != 1 {
-		t.Errorf("%d zips were opened, %d judged", s.opened.Load(), judged)
+	if s.opened.Load() != 2 || verified != 1 {
+		t.Errorf("%d zips were opened, and Verify was called %d times", s.opened.Load(), verified)
 	}
 	o.Platforms = []provider.Platform{nouns.Plan9}
 	if got, err := lock.Hashes(t.Context(), s, r.Address, r.Version, o); err != nil || len(got) != 4 {

@@ -69,23 +69,23 @@ func TestSourceRejects(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(t *testing.T, s *fakeSource, p *provider.Package)
 		hashes func(p provider.Package) []lockfile.Hash
-		// opened is the expected number of reads, and told whether byH1 is called.
-		opened int32
-		told   bool
+		// opened is the expected number of reads, and reported whether byH1 is called.
+		opened   int32
+		reported bool
 		// refused matches the expected error. If nil, no error is expected.
 		refused func(error) bool
 	}{
-		"the zh":                   {hashes: func(p provider.Package) []lockfile.Hash { return []lockfile.Hash{wrongH1, wrongZH, zh(p.Digest)} }},
-		"the h1":                   {hashes: func(p provider.Package) []lockfile.Hash { return []lockfile.Hash{lockfile.Hash(p.H1), wrongZH} }, opened: 1, told: true},
-		"an h1 that nobody states": {stating(""), trueH1, 1, true, nil},
-		"an h1 that is denied":     {stating(string(wrongH1)), trueH1, 2, false, isA[*sums.MismatchError]},
-		"an h1 that a liar states": {stating(string(wrongH1)), func(provider.Package) []lockfile.Hash { return []lockfile.Hash{wrongH1} }, 2, false, isA[*sums.MismatchError]},
-		"other hashes":             {hashes: func(provider.Package) []lockfile.Hash { return []lockfile.Hash{wrongH1, wrongZH} }, opened: 1, refused: isA[*lock.HashError]},
-		"another zh":               {hashes: func(provider.Package) []lockfile.Hash { return []lockfile.Hash{wrongZH} }, refused: isA[*lock.HashError]},
-		"a scheme of tomorrow":     {hashes: func(provider.Package) []lockfile.Hash { return []lockfile.Hash{"h2:x"} }, refused: isA[*lock.HashError]},
-		"nothing":                  {hashes: func(provider.Package) []lockfile.Hash { return nil }, refused: isA[*lock.HashError]},
-		"a directory":              {unpacked, trueH1, 0, false, nil},
-		"another directory":        {unpacked, func(provider.Package) []lockfile.Hash { return []lockfile.Hash{wrongH1, wrongZH} }, 0, false, isA[*lock.HashError]},
+		"the zh":                            {hashes: func(p provider.Package) []lockfile.Hash { return []lockfile.Hash{wrongH1, wrongZH, zh(p.Digest)} }},
+		"the h1":                            {hashes: func(p provider.Package) []lockfile.Hash { return []lockfile.Hash{lockfile.Hash(p.H1), wrongZH} }, opened: 1, reported: true},
+		"an h1 that is not in the metadata": {stating(""), trueH1, 1, true, nil},
+		"an h1 that is denied":              {stating(string(wrongH1)), trueH1, 2, false, isA[*sums.MismatchError]},
+		"an h1 that a liar states":          {stating(string(wrongH1)), func(provider.Package) []lockfile.Hash { return []lockfile.Hash{wrongH1} }, 2, false, isA[*sums.MismatchError]},
+		"other hashes":                      {hashes: func(provider.Package) []lockfile.Hash { return []lockfile.Hash{wrongH1, wrongZH} }, opened: 1, refused: isA[*lock.HashError]},
+		"another zh":                        {hashes: func(provider.Package) []lockfile.Hash { return []lockfile.Hash{wrongZH} }, refused: isA[*lock.HashError]},
+		"a scheme of tomorrow":              {hashes: func(provider.Package) []lockfile.Hash { return []lockfile.Hash{"h2:x"} }, refused: isA[*lock.HashError]},
+		"nothing":                           {hashes: func(provider.Package) []lockfile.Hash { return nil }, refused: isA[*lock.HashError]},
+		"a directory":                       {unpacked, trueH1, 0, false, nil},
+		"another directory":                 {unpacked, func(provider.Package) []lockfile.Hash { return []lockfile.Hash{wrongH1, wrongZH} }, 0, false, isA[*lock.HashError]},
 		"the h1 of what it becomes": {func(t *testing.T, s *fakeSource, p *provider.Package) { *p = s.hold(t, *p, dirs) }, func(provider.Package) []lockfile.Hash {
 			return []lockfile.Hash{lockfile.Hash(hashOf(t, dirs).H1Unpacked)}
 		}, 2, true, nil},
@@ -99,15 +99,15 @@ func TestSourceRejects(t *testing.T) {
 			if test.change != nil {
 				test.change(t, s, &r.Packages[0])
 			}
-			var told []provider.Platform
+			var reported []provider.Platform
 			src := lock.NewSource(s, lock.Selections{{Address: r.Address, Version: r.Version, Hashes: test.hashes(honest)}}, lock.Options{TempDir: t.TempDir()},
-				func(p provider.Package) { told = append(told, p.Platform) })
+				func(p provider.Package) { reported = append(reported, p.Platform) })
 			var err error
 			for range 2 { // the second time, only failed reads are repeated
 				_, err = src.Release(t.Context(), r.Address, r.Version)
 			}
-			if (err != nil) != (test.refused != nil) || err != nil && !test.refused(err) || (len(told) == 1) != test.told {
-				t.Errorf("told of %v, %v", told, err)
+			if (err != nil) != (test.refused != nil) || err != nil && !test.refused(err) || (len(reported) == 1) != test.reported {
+				t.Errorf("reported %v, %v", reported, err)
 			}
 			if wrong, is := errors.AsType[*lock.HashError](err); is && wrong.Platform != honest.Platform {
 				t.Errorf("the error is about %s", wrong.Platform)
@@ -160,7 +160,7 @@ func TestSourceIsRestricted(t *testing.T) {
 	if got, err := src.Versions(t.Context(), a); err != nil || len(got) != 1 || got[0] != nouns.Version(t, "1.0.0") {
 		t.Errorf("got %v, %v", got, err)
 	}
-	for want, ask := range map[string]func() error{
+	for want, call := range map[string]func() error{
 		thing + " 1.1.0: version not found: not in the lock file, which selects 1.0.0": func() error {
 			_, err := src.Release(t.Context(), a, nouns.Version(t, "1.1.0"))
 			return err
@@ -170,12 +170,12 @@ func TestSourceIsRestricted(t *testing.T) {
 			return err
 		},
 	} {
-		if err := ask(); !errors.Is(err, lock.ErrNotLocked) || err.Error() != want {
+		if err := call(); !errors.Is(err, lock.ErrNotLocked) || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 	if n := s.requested.Load(); n != 0 {
-		t.Errorf("%d releases were asked for", n)
+		t.Errorf("%d releases were requested", n)
 	}
 }
 
@@ -184,10 +184,10 @@ func TestSourceReadsOnce(t *testing.T) {
 	t.Parallel()
 	s := newFakeSource(t, thing, "1.0.0")
 	r := s.first()
-	var told sync.Map
+	var reported sync.Map
 	src := lock.NewSource(s, lock.Selections{{Address: r.Address, Version: r.Version, Hashes: []lockfile.Hash{lockfile.Hash(r.Packages[0].H1), lockfile.Hash(r.Packages[1].H1)}}}, lock.Options{}, func(p provider.Package) {
-		if _, again := told.LoadOrStore(p.Platform, true); again {
-			t.Errorf("%s was told of twice", p.Platform)
+		if _, again := reported.LoadOrStore(p.Platform, true); again {
+			t.Errorf("%s was reported twice", p.Platform)
 		}
 	})
 	var group sync.WaitGroup

@@ -186,7 +186,7 @@ func TestEdits(t *testing.T) {
 				checkComments(t, text, f)
 				once := f.Bytes()
 				if f = parse(t, string(once)); !bytes.Equal(f.Bytes(), once) {
-					t.Error("what is written is not read as it is")
+					t.Error("Parse changes the text")
 				}
 				s.Hashes = nil
 				f.Set(s)
@@ -232,7 +232,7 @@ func checkEdit(t *testing.T, f *lockfile.File, s lockfile.Selection) {
 	}
 	anyLine := cmpopts.IgnoreFields(lockfile.Selection{}, "Line")
 	if diff := cmp.Diff(f.Selections(), again.Selections(), sameConstraint, sameVersion, anyLine); diff != "" {
-		t.Errorf("what is read again differs: %s", diff)
+		t.Errorf("the selections differ after a second Parse: %s", diff)
 	}
 }
 

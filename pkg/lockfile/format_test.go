@@ -146,7 +146,7 @@ func TestPlaces(t *testing.T) {
 		"after a byte order mark":      {text: "\xef\xbb\xbf\n", set: "a.example", want: "\xef\xbb\xbf" + header + "\n" + block("a.example")},
 		"after a comment":              {text: "# mine", set: "a.example", want: "# mine\n\n" + block("a.example")},
 		"before the first":             {text: header + "\n" + b, set: "a.example", want: header + "\n" + block("a.example") + "\n" + b},
-		"before the first, alone":      {text: b, set: "a.example", want: block("a.example") + "\n" + b},
+		"only one, before the first":   {text: b, set: "a.example", want: block("a.example") + "\n" + b},
 		"below the file's comment":     {text: header + b, set: "a.example", want: header + "\n" + block("a.example") + "\n" + b},
 		"above a block's comment":      {text: header + "\n# of b\n" + b, set: "a.example", want: header + "\n" + block("a.example") + "\n# of b\n" + b},
 		"after the last":               {text: b, set: "c.example", want: b + "\n" + block("c.example")},
@@ -160,8 +160,8 @@ func TestPlaces(t *testing.T) {
 		"the first goes":               {text: b + "\n" + block("c.example"), remove: "b.example", want: block("c.example")},
 		"with its comment":             {text: header + "\n# of b\n" + b + "\n# of c\n" + block("c.example"), remove: "b.example", want: header + "\n# of c\n" + block("c.example")},
 		"without another's comment":    {text: header + "\n# all\n\n" + b, remove: "b.example", want: header + "\n# all\n"},
-		"beside a module":              {text: "module \"m\" {} # m\n" + b + "module \"n\" {}\n", remove: "b.example", want: "module \"m\" {} # m\nmodule \"n\" {}\n"},
-		"one that is not there":        {text: b, remove: "c.example", want: b},
+		"next to a module":             {text: "module \"m\" {} # m\n" + b + "module \"n\" {}\n", remove: "b.example", want: "module \"m\" {} # m\nmodule \"n\" {}\n"},
+		"a missing block":              {text: b, remove: "c.example", want: b},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

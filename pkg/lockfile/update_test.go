@@ -63,7 +63,7 @@ func TestUpdateMakesFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), ".terraform.lock.hcl")
 	if _, err := lockfile.Read(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v for a file that is not there", err)
+		t.Errorf("got %v for a missing file", err)
 	}
 	nothing := func(*lockfile.File) error { return nil }
 	if changed, err := lockfile.Update(t.Context(), path, nothing); changed || err != nil {

@@ -100,12 +100,12 @@ func TestParseAddressRefuses(t *testing.T) {
 		{"a version as the last part", "hashicorp/aws/5.64.0", 13, "specify the version after an @: hashicorp/aws@5.64.0"},
 		{"a version in the place of an address", "5.64.0", 0, "as in hashicorp/null@5.64.0"},
 		{"an address with a version", "hashicorp/aws@5.0", 13, "without a version"},
-		{"a type alone", "aws", 0, "such as hashicorp/aws"},
+		{"only a type", "aws", 0, "such as hashicorp/aws"},
 		{"an empty host", "/a/b", 0, "the host is empty"},
 		{"a host with an underscore", "a_b.example/c/d", 0, "invalid host"},
 		{"a host in Punycode", "xn--bcher-kva.example/a/b", 0, "must be given in unicode"},
 		{"a port that is none", "example.com:99999/a/b", 0, "port number is greater than 65535"},
-		{"a host that is no text", "a\xff.example/a/b", 0, "characters that are not allowed in host names"},
+		{"a host with invalid UTF-8", "a\xff.example/a/b", 0, "characters that are not allowed in host names"},
 		{"an empty namespace", "/aws", 0, "the namespace is empty"},
 		{"an empty namespace after a host", "example.com//aws", 12, "the namespace is empty"},
 		{"an empty type", "hashicorp/", 10, "the type is empty"},
@@ -119,7 +119,7 @@ func TestParseAddressRefuses(t *testing.T) {
 		{"a dash in front", "-a/b", 0, "may not use leading or trailing dashes"},
 		{"a dash at the end", "a/b-", 2, "may not use leading or trailing dashes"},
 		{"a space", "hashicorp/a b", 10, "must contain only letters, digits, and dashes"},
-		{"a byte that is no text", "a\xff/b", 0, "the namespace contains characters that are not allowed"},
+		{"a namespace with invalid UTF-8", "a\xff/b", 0, "the namespace contains characters that are not allowed"},
 		{"a full stop that folds to a dot", "a。b/c", 0, "the namespace contains characters that are not allowed"},
 		{"a soft hyphen that vanishes between dashes", "a/b-\u00ad-c", 2, "the type contains characters that are not allowed"},
 		{"nothing but what vanishes", "\u00ad/c", 0, "the namespace contains characters that are not allowed"},
@@ -134,7 +134,7 @@ func TestParseAddressRefuses(t *testing.T) {
 			got, err := provider.ParseAddress(test.input)
 			checkSyntaxError(t, err, "provider address", test.input, test.offset, test.problem)
 			if got != (provider.Address{}) {
-				t.Errorf("an address beside the error: %v", got)
+				t.Errorf("got address %v with an error", got)
 			}
 		})
 	}

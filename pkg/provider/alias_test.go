@@ -12,8 +12,8 @@ func TestAliases(t *testing.T) {
 	t.Parallel()
 	const tofu, terraform = "registry.opentofu.org/hashicorp/time", "registry.terraform.io/hashicorp/time"
 	for _, test := range []struct {
-		name, alias, asked, stored string
-		want                       bool
+		name, alias, requested, stored string
+		want                           bool
 	}{
 		{"the same, without any", "", tofu, tofu, true},
 		{"nothing between the two registries unasked", "", tofu, terraform, false},
@@ -42,7 +42,7 @@ func TestAliases(t *testing.T) {
 					t.Errorf("%s is read again as %s, %v", x, again, err)
 				}
 			}
-			as := addresses(t, test.asked, test.stored)
+			as := addresses(t, test.requested, test.stored)
 			if got := aliases.Allow(as[0], as[1]); got != test.want {
 				t.Errorf("got %t, want %t", got, test.want)
 			}

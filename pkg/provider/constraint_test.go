@@ -128,7 +128,7 @@ func TestParseConstraintPointsAtThePartAtFault(t *testing.T) {
 		{"a wildcard", "> 1.0, 1.x", 7, "wildcards are not supported; for all versions of 1, use ~> 1.0"},
 		{"no comma between", "> 1.0 < 2.0", 0, `missing comma after "> 1.0"`},
 		{"four numbers", "!= 1.2.3.4", 0, "too many numbered portions"},
-		{"an operator alone", "> 1.0, !=", 7, `after the operator "!="`},
+		{"only an operator", "> 1.0, !=", 7, `after the operator "!="`},
 		{"a word", "~> 5.0, bad", 8, "must be a version or a comparison"},
 		{"a number of more than 64 bits", ">= 1.0, < 99999999999999999999", 10, "the number is too large"},
 	} {
@@ -137,7 +137,7 @@ func TestParseConstraintPointsAtThePartAtFault(t *testing.T) {
 			got, err := provider.ParseConstraint(test.input)
 			checkSyntaxError(t, err, "version constraint", test.input, test.offset, test.problem)
 			if !got.IsZero() {
-				t.Errorf("a constraint beside the error: %v", got)
+				t.Errorf("got constraint %v with an error", got)
 			}
 		})
 	}

@@ -159,7 +159,7 @@ func ExampleFilename() {
 // A provider is used in place of another one only if an alias allows it, and only if the
 // types are equal.
 func ExampleAliases() {
-	asked, err := provider.ParseAddress("hashicorp/time")
+	requested, err := provider.ParseAddress("hashicorp/time")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func ExampleAliases() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(stored, provider.Aliases(nil).Allow(asked, stored), provider.Aliases{alias}.Allow(asked, stored))
+		fmt.Println(stored, provider.Aliases(nil).Allow(requested, stored), provider.Aliases{alias}.Allow(requested, stored))
 	}
 	// Output:
 	// registry.terraform.io/hashicorp/time false true

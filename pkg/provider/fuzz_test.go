@@ -18,16 +18,16 @@ func roundTrips[T interface {
 	value, err := parse(input)
 	if err != nil {
 		if value != *new(T) {
-			t.Fatalf("%q: a value beside the error %v", input, err)
+			t.Fatalf("%q: got a value with the error %v", input, err)
 		}
 		return value, false
 	}
 	again, err := parse(value.String())
 	if err != nil {
-		t.Fatalf("%q gives %q: %v", input, value, err)
+		t.Fatalf("%q: parsing %q again: %v", input, value, err)
 	}
 	if again != value {
-		t.Fatalf("%q gives %q, which gives %#v, not %#v", input, value, again, value)
+		t.Fatalf("%q: parsing %q again: got %#v, want %#v", input, value, again, value)
 	}
 	return value, true
 }
@@ -36,7 +36,7 @@ func FuzzParseAddress(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input string) {
 		if a, ok := roundTrips(t, provider.ParseAddress, input); ok {
 			if pattern, err := provider.ParsePattern(a.String()); err != nil || !pattern.Match(a) {
-				t.Fatalf("%q gives %q, which is not a pattern of itself: %v", input, a, err)
+				t.Fatalf("%q: %q does not match itself as a pattern: %v", input, a, err)
 			}
 		}
 	})
@@ -98,7 +98,7 @@ func FuzzParseConstraint(f *testing.F) {
 		}
 		again, err := provider.ParseConstraint(c.String())
 		if err != nil || again.String() != c.String() {
-			t.Fatalf("%q gives %q, which gives %q, %v", input, c, again, err)
+			t.Fatalf("%q: parsing %q again: got %q, %v", input, c, again, err)
 		}
 		v, err := provider.ParseVersion(version)
 		if err != nil {
@@ -121,7 +121,7 @@ func FuzzParseRequirement(f *testing.F) {
 		}
 		again, err := provider.ParseRequirement(r.String())
 		if err != nil || again.Address != r.Address || again.String() != r.String() {
-			t.Fatalf("%q gives %q, which gives %q, %v", input, r, again, err)
+			t.Fatalf("%q: parsing %q again: got %q, %v", input, r, again, err)
 		}
 	})
 }

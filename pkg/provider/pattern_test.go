@@ -79,7 +79,7 @@ func TestParsePatternRefuses(t *testing.T) {
 			got, err := provider.ParsePattern(test.input)
 			checkSyntaxError(t, err, "provider pattern", test.input, test.offset, test.problem)
 			if got != (provider.Pattern{}) {
-				t.Errorf("a pattern beside the error: %v", got)
+				t.Errorf("got pattern %v with an error", got)
 			}
 		})
 	}

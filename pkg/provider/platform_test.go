@@ -43,7 +43,7 @@ func TestParsePlatformRefuses(t *testing.T) {
 			got, err := provider.ParsePlatform(test.input)
 			checkSyntaxError(t, err, "platform", test.input, test.offset, test.problem)
 			if got != (provider.Platform{}) {
-				t.Errorf("a platform beside the error: %v", got)
+				t.Errorf("got platform %v with an error", got)
 			}
 		})
 	}

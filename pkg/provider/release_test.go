@@ -87,7 +87,7 @@ func TestCheckFilenameRefuses(t *testing.T) {
 		{"a zero byte", "a\x00b", "control character"},
 		{"an escape sequence", "a\x1b[2Jb", "control character"},
 		{"a C1 control", "a\u0085b", "control character"},
-		{"bytes that are no text", "a\xffb", "invalid UTF-8"},
+		{"invalid UTF-8", "a\xffb", "invalid UTF-8"},
 		{"NUL", "NUL", "device name"},
 		{"con", "con", "device name"},
 		{"aux with an extension", "aux.tar.gz", "device name"},
@@ -108,8 +108,8 @@ func TestCheckIdentity(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, version, filename string
-		// says is a part of the expected error.
-		says string
+		// want is a part of the expected error.
+		want string
 	}{
 		{"the conventional name", "2.0.0", "terraform-provider-x_2.0.0_linux_amd64.zip", ""},
 		{"a pre-release", "2.0.0-beta1+m", "terraform-provider-x_2.0.0-beta1+m_linux_amd64.zip", ""},
@@ -144,7 +144,7 @@ func TestCheckIdentity(t *testing.T) {
 				Platform: provider.Platform{OS: "linux", Arch: "amd64"}, Filename: "terraform-provider-x_conventional.zip", ListedAs: test.filename,
 			}
 			err := p.CheckIdentity()
-			if test.says == "" {
+			if test.want == "" {
 				if err != nil {
 					t.Error(err)
 				}
@@ -154,8 +154,8 @@ func TestCheckIdentity(t *testing.T) {
 			if !errors.As(err, &identity) {
 				t.Fatalf("got %v, want an identity error", err)
 			}
-			if got := identity.Type + " " + identity.Version + " " + identity.Platform; got != test.says {
-				t.Errorf("got %q, want %q", got, test.says)
+			if got := identity.Type + " " + identity.Version + " " + identity.Platform; got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}

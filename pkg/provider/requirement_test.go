@@ -42,8 +42,8 @@ func TestParseRequirementPointsIntoTheWholeText(t *testing.T) {
 	}{
 		{"the address", "hashicorp/a_ws@5.0", "provider address", 10, "the type is not valid"},
 		{"the constraint", "bücher.example/a/b@~> 5.0, bad", "version constraint", len("bücher.example/a/b@~> 5.0, "), "must be a version or a comparison"},
-		{"a constraint that is not there", "hashicorp/aws@", "version constraint", 14, "a constraint is empty"},
-		{"an address that is not there", "@5.0", "provider address", 0, "must be NAMESPACE/TYPE"},
+		{"an empty constraint", "hashicorp/aws@", "version constraint", 14, "a constraint is empty"},
+		{"an empty address", "@5.0", "provider address", 0, "must be NAMESPACE/TYPE"},
 		{"a second constraint", "hashicorp/aws@5.0@6.0", "version constraint", 14, "missing comma"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -83,7 +83,7 @@ func TestParseVersionRefuses(t *testing.T) {
 			got, err := provider.ParseVersion(test.input)
 			checkSyntaxError(t, err, "version", test.input, test.offset, test.problem)
 			if got != (provider.Version{}) {
-				t.Errorf("a version beside the error: %v", got)
+				t.Errorf("got version %v with an error", got)
 			}
 		})
 	}

@@ -177,11 +177,11 @@ func TestCachedPullOfDamage(t *testing.T) {
 			test.damage(t, w)
 			again, fetched := w.pull(t, test.layout)
 			if diff := cmp.Diff(want, sinkFiles(t, again)); diff != "" || fetched != test.fetched || w.damaged.Load() != 1 {
-				t.Errorf("%d zips were fetched, damage is told %d times %s", fetched, w.damaged.Load(), diff)
+				t.Errorf("%d zips were fetched, damage was reported %d times %s", fetched, w.damaged.Load(), diff)
 			}
 			again, fetched = w.pull(t, test.layout)
 			if diff := cmp.Diff(want, sinkFiles(t, again)); diff != "" || fetched != 0 || w.damaged.Load() != 1 {
-				t.Errorf("afterwards: %d zips were fetched, damage is told %d times %s", fetched, w.damaged.Load(), diff)
+				t.Errorf("afterwards: %d zips were fetched, damage was reported %d times %s", fetched, w.damaged.Load(), diff)
 			}
 		})
 	}
@@ -201,7 +201,7 @@ func TestCachedPullWithoutSpace(t *testing.T) {
 			}
 		}
 		if _, fetched := w.pull(t, layout); fetched == 0 || w.failed.Load() != 1 || w.damaged.Load() != 0 {
-			t.Errorf("%s: %d zips were fetched; %d failures and %d damages are told", layout, fetched, w.failed.Load(), w.damaged.Load())
+			t.Errorf("%s: %d zips were fetched, and %d failures and %d damaged packages were reported", layout, fetched, w.failed.Load(), w.damaged.Load())
 		}
 	}
 }
@@ -249,9 +249,9 @@ func TestCachedZipOfAnotherSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Size++
-	asked := errors.New("the source was asked")
-	_, _, err = sink.Put(t.Context(), p, func(context.Context) (io.ReadCloser, error) { return nil, asked })
-	if !errors.Is(err, asked) {
+	contacted := errors.New("the source was contacted")
+	_, _, err = sink.Put(t.Context(), p, func(context.Context) (io.ReadCloser, error) { return nil, contacted })
+	if !errors.Is(err, contacted) {
 		t.Errorf("got %v for a zip with the digest %s", err, digest.FromBytes(data))
 	}
 }

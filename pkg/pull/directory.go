@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// errZipsWanted is returned by sinks of zips for a package without a zip.
-var errZipsWanted = errors.New("a zip is required")
+// errZipRequired is returned by sinks of zips for a package without a zip.
+var errZipRequired = errors.New("a zip is required")
 
 // fetchDirectory stores a package in the sink that exists only unpacked in the source.
 // done is false if the package has a zip. If the sink requires zips, the error comes from
@@ -31,7 +30,7 @@ func fetchDirectory(ctx context.Context, src provider.Source, sink Sink, p provi
 		return r, false, nil
 	}
 	r.Path, r.Kept, err = sink.PutDirectory(ctx, p, from)
-	if errors.Is(err, errZipsWanted) {
+	if errors.Is(err, errZipRequired) {
 		body, _, err := src.Open(ctx, p)
 		if err == nil {
 			_ = body.Close()
@@ -75,13 +74,8 @@ func (s *unpackedSink) PutDirectory(ctx context.Context, p provider.Package, fro
 		return path, false, &sums.MismatchError{Name: from, Got: got, Want: p.H1}
 	}
 	// 3. Rename the directory, unless another process was faster.
-	err = atomicfile.CommitDir(tmp, path)
-	if errors.Is(err, fs.ErrExist) {
-		if kept, problem := s.holds(path, p.H1); problem != nil || kept {
-			return path, kept, problem
-		}
-	}
-	return path, false, err
+	kept, err = s.commit(tmp, path, p.H1)
+	return path, kept, err
 }
 
 // holds reports whether the directory at path has an h1: hash. If path doesn't exist, it

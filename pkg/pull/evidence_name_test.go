@@ -19,7 +19,7 @@ func TestIsEvidenceName(t *testing.T) {
 		stem + ".spdx.json", stem + ".intoto.jsonl", stem + "_1.0.0_manifest.json",
 	} {
 		if !pull.IsEvidenceName(name, a) {
-			t.Errorf("%s is evidence", name)
+			t.Errorf("%q: got false, want true", name)
 		}
 	}
 	for _, name := range []string{
@@ -30,7 +30,7 @@ func TestIsEvidenceName(t *testing.T) {
 		"SHA256SUMS", "spdx.json", stem + "_../x.spdx.json", stem + "_1.0.0_SHA256SUMS ", stem + "_a\nb.spdx.json", "x/" + stem + ".spdx.json",
 	} {
 		if pull.IsEvidenceName(name, a) {
-			t.Errorf("%q is no evidence", name)
+			t.Errorf("%q: got true, want false", name)
 		}
 	}
 }

@@ -74,14 +74,14 @@ func (s *evidenced) pull(t *testing.T, layout pull.Layout, dir string) ([]pull.R
 
 func TestEvidence(t *testing.T) {
 	t.Parallel()
-	for layout, beside := range map[pull.Layout]string{pull.LayoutZip: "", pull.LayoutPacked: sinkParent} {
+	for layout, parent := range map[pull.Layout]string{pull.LayoutZip: "", pull.LayoutPacked: sinkParent} {
 		t.Run(string(layout), func(t *testing.T) {
 			t.Parallel()
 			s, dir := newEvidenced(t), t.TempDir()
-			stem := beside + evidenceStem
+			stem := parent + evidenceStem
 			want := map[string]string{
-				beside + sinkZipName: string(s.zip), stem + "_SHA256SUMS": "sums", stem + "_SHA256SUMS.sig": "sig",
-				stem + "_plan9_riscv64.spdx.json": "loaded", beside + "terraform-provider-x.intoto.jsonl": "{}\n",
+				parent + sinkZipName: string(s.zip), stem + "_SHA256SUMS": "sums", stem + "_SHA256SUMS.sig": "sig",
+				stem + "_plan9_riscv64.spdx.json": "loaded", parent + "terraform-provider-x.intoto.jsonl": "{}\n",
 			}
 			results, err := s.pull(t, layout, dir)
 			if err != nil {
@@ -90,7 +90,7 @@ func TestEvidence(t *testing.T) {
 			checkSinkFiles(t, dir, want)
 			var paths []string
 			for _, name := range []string{evidenceStem + "_plan9_riscv64.spdx.json", evidenceStem + "_SHA256SUMS", evidenceStem + "_SHA256SUMS.sig", "terraform-provider-x.intoto.jsonl"} {
-				paths = append(paths, filepath.Join(dir, filepath.FromSlash(beside), name))
+				paths = append(paths, filepath.Join(dir, filepath.FromSlash(parent), name))
 			}
 			if diff := cmp.Diff(paths, results[0].Evidence); diff != "" || len(results[0].Skipped) != 0 {
 				t.Errorf("skipped %v, evidence (-want +got):\n%s", results[0].Skipped, diff)

@@ -183,14 +183,14 @@ func ExampleRelease_errors() {
 	var platform *provider.PlatformError
 	switch {
 	case errors.As(err, &platform):
-		fmt.Println("there is no", platform.Wanted, "but", platform.Have)
+		fmt.Println("missing:", platform.Wanted, "existing:", platform.Have)
 	case errors.Is(err, provider.ErrVersionNotFound), errors.Is(err, provider.ErrProviderNotFound):
 		fmt.Println("look for another one:", err)
 	case errors.Is(err, provider.ErrDenied):
 		fmt.Println("log in first:", err)
 	}
 	// Output:
-	// there is no plan9_arm but [darwin_arm64 linux_amd64]
+	// missing: plan9_arm existing: [darwin_arm64 linux_amd64]
 }
 
 // Progress callbacks are called concurrently.
@@ -222,14 +222,14 @@ func ExampleOptions_progress() {
 	_, err = pull.Release(ctx, src, sink, address, versions[0], pull.Options{
 		Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}},
 		Progress: provider.Progress{
-			Begin: func(p provider.Package, total int64) { fmt.Println("begins:", p.Platform, total, "bytes") },
+			Begin: func(p provider.Package, total int64) { fmt.Println("started:", p.Platform, total, "bytes") },
 			End:   func(p provider.Package, err error) { fmt.Println("ends:", p.Platform, err) },
 			Retry: func(what string, err error) { fmt.Println("once more:", what, err) },
 		},
 	})
 	fmt.Println(err)
 	// Output:
-	// begins: linux_amd64 230 bytes
+	// started: linux_amd64 230 bytes
 	// ends: linux_amd64 <nil>
 	// <nil>
 }

@@ -103,13 +103,13 @@ func TestManyInOrder(t *testing.T) {
 		honest(rw, r)
 	}, -1)
 	wanted := append(requirements(t, names...), requirements(t, "acme/four")...)
-	var begun, ended atomic.Int32
+	var started, finished atomic.Int32
 	results := pullMany(t, src, wanted, pull.ManyOptions{
-		OnStart:  func(provider.Requirement, provider.Version) { begun.Add(1) },
-		OnFinish: func(pull.Pulled) { ended.Add(1) },
+		OnStart:  func(provider.Requirement, provider.Version) { started.Add(1) },
+		OnFinish: func(pull.Pulled) { finished.Add(1) },
 	})
-	if begun.Load() != 3 || ended.Load() != 4 {
-		t.Errorf("%d begun, %d ended", begun.Load(), ended.Load())
+	if started.Load() != 3 || finished.Load() != 4 {
+		t.Errorf("%d started, %d finished", started.Load(), finished.Load())
 	}
 	if len(results) != len(wanted) {
 		t.Fatalf("%d results", len(results))
@@ -133,7 +133,7 @@ func TestManyFailFast(t *testing.T) {
 		t.Errorf("%+v", results)
 	}
 	if n := offered.Requests(); n[origintest.Package] != 0 {
-		t.Errorf("the origin was asked for %v", n)
+		t.Errorf("the origin got requests for %v", n)
 	}
 }
 
@@ -179,22 +179,22 @@ func TestLastTryAsksForAllSlots(t *testing.T) {
 	t.Parallel()
 	offered, src := offer(t, schedule.MaxSmall+1, "acme/one")
 	offered.Misbehave(origintest.Zip, origintest.Status(http.StatusInternalServerError), 2)
-	held, asked := 0, 0
+	held, acquired := 0, 0
 	o := pull.ManyOptions{Options: pull.Options{
 		Backoff: func(int) time.Duration { return 0 },
 		Acquire: func(context.Context, int64) (func(), error) {
 			if held++; held > 1 {
-				t.Error("the last try kept its slot while it asked for all")
+				t.Error("the last attempt kept its slot while it acquired all slots")
 			}
-			asked++
+			acquired++
 			return func() { held-- }, nil
 		},
 	}}
 	if results := pullMany(t, src, requirements(t, "acme/one"), o); results[0].Err != nil {
 		t.Error(results[0].Err)
 	}
-	if asked != 2 || held != 0 {
-		t.Errorf("asked for %d slots, %d held", asked, held)
+	if acquired != 2 || held != 0 {
+		t.Errorf("%d slots were acquired, %d were not released", acquired, held)
 	}
 }
 

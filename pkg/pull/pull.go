@@ -85,7 +85,7 @@ func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Add
 		return nil, &provider.Error{Op: "pulling", Address: a, Version: v, Err: err}
 	}
 	// 2. Verify the signature.
-	verdict, err := judge(ctx, release, o)
+	verdict, err := verify(ctx, release, o)
 	if err != nil {
 		return nil, &provider.Error{Op: "pulling", Address: a, Version: v, Err: err}
 	}
@@ -115,7 +115,7 @@ func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Add
 	return results, nil
 }
 
-func judge(ctx context.Context, r provider.Release, o Options) (provider.Verdict, error) {
+func verify(ctx context.Context, r provider.Release, o Options) (provider.Verdict, error) {
 	if o.Verify == nil {
 		return provider.Verdict{}, nil
 	}

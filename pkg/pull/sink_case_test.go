@@ -202,9 +202,9 @@ func checkPut(t *testing.T, s pull.Sink, c sinkCase, dir string, wantKept bool) 
 		t.Fatal(err)
 	}
 	if want := filepath.Join(dir, filepath.FromSlash(c.place)); path != want {
-		t.Errorf("Put says %s, want %s", path, want)
+		t.Errorf("Put returned path %s, want %s", path, want)
 	}
 	if kept != wantKept {
-		t.Errorf("Put says kept %v, want %v", kept, wantKept)
+		t.Errorf("Put returned kept %v, want %v", kept, wantKept)
 	}
 }

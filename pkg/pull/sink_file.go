@@ -93,40 +93,40 @@ func (s fileSink) Put(ctx context.Context, p provider.Package, open Opener) (pat
 	return path, kept, err
 }
 
-// begunZip is a verified zip in a temporary file.
-type begunZip struct {
+// tempZip is a verified zip in a temporary file.
+type tempZip struct {
 	*atomicfile.File
 	size int64 // in bytes
 }
 
 // begin copies a zip from the store or the source to a temporary file.
-func (s fileSink) begin(ctx context.Context, p provider.Package, path string, open Opener) (begunZip, error) {
+func (s fileSink) begin(ctx context.Context, p provider.Package, path string, open Opener) (tempZip, error) {
 	if zip, ok := s.stored(ctx, p, path); ok {
 		return zip, nil
 	}
 	if err := atomicfile.CheckRoom(filepath.Dir(path), p.Size); err != nil {
-		return begunZip{}, fmt.Errorf("writing %s: %w", path, err)
+		return tempZip{}, fmt.Errorf("writing %s: %w", path, err)
 	}
 	body, err := open(ctx)
 	if err != nil {
-		return begunZip{}, err
+		return tempZip{}, err
 	}
 	defer func() { _ = body.Close() }()
 	f, err := atomicfile.Create(path, modeZip)
 	if err != nil {
-		return begunZip{}, err
+		return tempZip{}, err
 	}
 	size, err := transfer.Copy(f, bounded.Reader(ctx, body), p.Size)
 	if err != nil {
 		f.Discard()
-		return begunZip{}, err
+		return tempZip{}, err
 	}
-	return begunZip{f, size}, nil
+	return tempZip{f, size}, nil
 }
 
 // commit renames the temporary file of a zip. If another process has created the file,
 // commit keeps it if it is valid.
-func (s fileSink) commit(ctx context.Context, p provider.Package, zip begunZip) (kept bool, err error) {
+func (s fileSink) commit(ctx context.Context, p provider.Package, zip tempZip) (kept bool, err error) {
 	err = zip.CommitNew()
 	if errors.Is(err, fs.ErrExist) {
 		// Another process was faster. Check its file.
@@ -140,29 +140,29 @@ func (s fileSink) commit(ctx context.Context, p provider.Package, zip begunZip) 
 // stored copies a zip from the store to a temporary file. It returns false if the store
 // doesn't have the zip, or if copying fails. The source is used in this case, and reports
 // the error if it persists.
-func (s fileSink) stored(ctx context.Context, p provider.Package, path string) (zip begunZip, ok bool) {
+func (s fileSink) stored(ctx context.Context, p provider.Package, path string) (zip tempZip, ok bool) {
 	blob, ok := s.store.Blob(ctx, p.Digest)
 	if !ok {
-		return begunZip{}, false
+		return tempZip{}, false
 	}
 	defer func() { _ = blob.Close() }()
 	if p.Size >= 0 && p.Size != blob.Size() {
-		return begunZip{}, false
+		return tempZip{}, false
 	}
 	f, err := atomicfile.Clone(ctx, path, modeZip, blob.File())
 	if err != nil {
-		return begunZip{}, false
+		return tempZip{}, false
 	}
 	if blob.Unchanged() != nil {
 		f.Discard()
-		return begunZip{}, false
+		return tempZip{}, false
 	}
-	return begunZip{f, blob.Size()}, true
+	return tempZip{f, blob.Size()}, true
 }
 
 // PutDirectory returns an error, because the package has no zip. See [Sink].
 func (s fileSink) PutDirectory(context.Context, provider.Package, string) (path string, kept bool, err error) {
-	return "", false, errZipsWanted
+	return "", false, errZipRequired
 }
 
 func digestOf(ctx context.Context, path string) (digest.Digest, error) {

@@ -109,14 +109,14 @@ func TestNetworkSinkListsWhatIsThere(t *testing.T) {
 			}
 			s := sinkAt(t, c, dir)
 			if _, ok, err := s.Has(t.Context(), c.p); ok || err != nil {
-				t.Errorf("Has says %v, %v", ok, err)
+				t.Errorf("Has returned %v, %v", ok, err)
 			}
 			_, kept, err := s.Put(t.Context(), c.p, func(context.Context) (io.ReadCloser, error) {
 				t.Error("the zip was opened")
 				return nil, fs.ErrInvalid
 			})
 			if !kept || err != nil {
-				t.Errorf("Put says %v, %v", kept, err)
+				t.Errorf("Put returned kept %v, %v", kept, err)
 			}
 			checkSinkFiles(t, dir, c.files)
 		})
@@ -159,7 +159,7 @@ func TestNetworkSinkRefusesLists(t *testing.T) {
 				t.Errorf("%s was changed to %s", test.name, got[sinkParent+test.name])
 			}
 			if len(got) != 1 {
-				t.Errorf("something was written beside it: %v", slices.Sorted(maps.Keys(got)))
+				t.Errorf("unexpected files: %v", slices.Sorted(maps.Keys(got)))
 			}
 		})
 	}

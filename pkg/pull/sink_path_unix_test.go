@@ -105,7 +105,7 @@ func TestUnpackedSinkFollowsALink(t *testing.T) {
 	}
 	checkPut(t, sinkAt(t, c, dir), c, dir, true)
 	if _, ok, err := sinkAt(t, c, dir).Has(t.Context(), c.p); !ok || err != nil {
-		t.Errorf("Has says %v, %v; want true", ok, err)
+		t.Errorf("Has returned %v, %v, want true", ok, err)
 	}
 }
 

@@ -27,7 +27,7 @@ func TestSinkStores(t *testing.T) {
 	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
 		s := sinkAt(t, c, dir)
 		if path, ok, err := s.Has(t.Context(), c.p); ok || err != nil || path != filepath.Join(dir, filepath.FromSlash(c.place)) {
-			t.Errorf("before: Has says %s, %v, %v", path, ok, err)
+			t.Errorf("before Put: Has returned %s, %v, %v", path, ok, err)
 		}
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the directory was made before the first package: %v", err)
@@ -49,7 +49,7 @@ func TestSinkKeepsWhatIsThere(t *testing.T) {
 		}
 		has, ok, err := s.Has(t.Context(), c.p)
 		if err != nil || has != path || !ok {
-			t.Errorf("Has says %s, %v, %v; want %s, true", has, ok, err, path)
+			t.Errorf("Has returned %s, %v, %v, want %s, true", has, ok, err, path)
 		}
 		checkPut(t, s, c, dir, true)
 		after, err := os.Stat(path)
@@ -98,7 +98,7 @@ func TestSinkNeverOverwrites(t *testing.T) {
 	})
 }
 
-func TestSinkFindsSomethingElse(t *testing.T) {
+func TestSinkRefusesOtherContent(t *testing.T) {
 	t.Parallel()
 	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
 		checkObstacle(t, c, filepath.Join(dir, "file"), func(path string) error { return os.WriteFile(path, []byte("mine"), 0o644) })
@@ -106,7 +106,8 @@ func TestSinkFindsSomethingElse(t *testing.T) {
 	})
 }
 
-// checkObstacle puts different content at the path of the package.
+// checkObstacle checks that Put refuses other content at the path of the package, and keeps
+// it.
 func checkObstacle(t *testing.T, c sinkCase, dir string, put func(path string) error) {
 	t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(c.place))
@@ -275,7 +276,7 @@ func TestSinkOfAFile(t *testing.T) {
 				continue // on Windows, it does not exist and can't be created later
 			}
 			if s, err := pull.NewSink(layout, dir, nil); err == nil || s != nil {
-				t.Errorf("%s sink of %q: %v, %v; want an error alone", layout, dir, s, err)
+				t.Errorf("%s sink of %q: %v, %v; want only an error", layout, dir, s, err)
 			}
 		}
 	}

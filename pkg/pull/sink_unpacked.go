@@ -81,16 +81,23 @@ func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener)
 		return path, false, err
 	}
 	// 3. Rename the directory, unless another process was faster.
+	kept, err = s.commit(tmp, path, h1)
+	if err == nil && !kept {
+		s.unpacked.add(p.Digest, h1)
+	}
+	return path, kept, err
+}
+
+// commit renames a temporary directory. If another process has created the directory,
+// commit keeps it if it has the same h1: hash.
+func (s *unpackedSink) commit(tmp, path, h1 string) (kept bool, err error) {
 	err = atomicfile.CommitDir(tmp, path)
 	if errors.Is(err, fs.ErrExist) {
 		if kept, problem := s.holds(path, h1); problem != nil || kept {
-			return path, kept, problem
+			return kept, problem
 		}
 	}
-	if err == nil {
-		s.unpacked.add(p.Digest, h1)
-	}
-	return path, false, err
+	return false, err
 }
 
 // fill fills an empty directory with a copy from the store or the contents of the zip,

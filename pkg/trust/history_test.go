@@ -56,7 +56,7 @@ func TestKeyChanged(t *testing.T) {
 	now := by("rsa", "rsa")
 	for name, test := range map[string]struct {
 		policy trust.Policy
-		told   bool
+		warned bool
 	}{
 		"the same key":           {trust.Policy{History: older(by("rsa", "rsa"))}, false},
 		"another key":            {trust.Policy{History: older(ed)}, true},
@@ -68,11 +68,11 @@ func TestKeyChanged(t *testing.T) {
 		"nothing before":         {trust.Policy{History: &trust.SignerHistory{Source: &stored{}}}, false},
 		"pinned":                 {trust.Policy{Rules: pin(t, "", "rsa"), History: older(ed)}, false},
 		"in the keyring":         {trust.Policy{Keyring: keyring(t, "rsa"), History: older(ed)}, false},
-		"nobody asks":            {trust.Policy{Mode: trust.ModeOff, History: older(ed)}, false},
+		"mode off":               {trust.Policy{Mode: trust.ModeOff, History: older(ed)}, false},
 		"a rule without any pin": {trust.Policy{Rules: rulesOf(t, "trust \"*/*/*\" {}"), History: older(ed)}, true},
 	} {
 		v, err := test.policy.VerifyOffered(t.Context(), now)
-		if told := strings.Contains(v.Warning, "the key has changed: the existing version 0.9.0 is signed by "); err != nil || told != test.told {
+		if warned := strings.Contains(v.Warning, "the key has changed: the existing version 0.9.0 is signed by "); err != nil || warned != test.warned {
 			t.Errorf("%s: got %q, %v", name, v.Warning, err)
 		}
 	}
@@ -90,7 +90,7 @@ func TestHistoryReadsOnce(t *testing.T) {
 		before := int64(len(releases))
 		for range 3 {
 			v, err := policy.VerifyOffered(t.Context(), signed(t, world.signatures["rsa"], "rsa"))
-			if told := v.Warning != ""; err != nil || told != (before > 0) {
+			if warned := v.Warning != ""; err != nil || warned != (before > 0) {
 				t.Errorf("%s: got %q, %v", name, v.Warning, err)
 			}
 			releases["0.9.5"] = signed(t, world.signatures["rsa"], "rsa")

@@ -90,16 +90,16 @@ func (e *RefusedError) Within(a provider.Address, v provider.Version) string {
 // are not trusted, because they only prove that the release is consistent. Other errors are
 // about reading the documents of the release.
 func (p Policy) Verify(ctx context.Context, r provider.Release) (provider.Verdict, error) {
-	return p.judge(ctx, r, false)
+	return p.evaluate(ctx, r, false)
 }
 
 // VerifyOffered is like Verify, for a release from an origin registry. If there is neither
 // a keyring nor a pinned key, it trusts the keys that the origin registry offers over TLS.
 func (p Policy) VerifyOffered(ctx context.Context, r provider.Release) (provider.Verdict, error) {
-	return p.judge(ctx, r, true)
+	return p.evaluate(ctx, r, true)
 }
 
-func (p Policy) judge(ctx context.Context, r provider.Release, offered bool) (provider.Verdict, error) {
+func (p Policy) evaluate(ctx context.Context, r provider.Release, offered bool) (provider.Verdict, error) {
 	// 1. Read the documents and signatures. Releases of other tools can have checksums for
 	// each package.
 	all, err := evidenceOf(ctx, r)

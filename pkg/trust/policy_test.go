@@ -54,14 +54,14 @@ func TestVerdicts(t *testing.T) {
 					t.Errorf("got %s (%v), want %s", v, err, test.want)
 				}
 				if want := world.fingerprints[test.signer]; test.signer != "" && v.Fingerprint != want {
-					t.Errorf("it is said to be by %s, want %s", v.Fingerprint, want)
+					t.Errorf("got fingerprint %s, want %s", v.Fingerprint, want)
 				}
 				passes := test.want == provider.TrustSigned || test.want == provider.TrustExpired
 				if refused, ok := errors.AsType[*trust.RefusedError](err); ok == passes || ok && refused.Verdict != v {
 					t.Errorf("got the error %v", err)
 				}
 				if test.want == provider.TrustExpired && (v.Expired.IsZero() || v.Warning == "" || !strings.Contains(v.String(), "expired since 20")) {
-					t.Errorf("nothing is said of the expiry: %+v", v)
+					t.Errorf("the verdict has no expiration: %+v", v)
 				}
 			})
 		}
@@ -117,7 +117,7 @@ func TestTrustedKeys(t *testing.T) {
 		"pinned by its subkey's primary":           {trust.Policy{Rules: pin(t, "", "subkey")}, by("subkey", "subkey"), false, provider.TrustSigned, false},
 		"pinned, another offered":                  {trust.Policy{Rules: pin(t, "", "rsa")}, by("ed25519", "ed25519"), true, provider.TrustUntrusted, true},
 		"pinned, another in the keyring":           {trust.Policy{Rules: pin(t, "", "rsa"), Keyring: keyring(t, "ed25519")}, by("ed25519"), true, provider.TrustUntrusted, true},
-		"pinned, its key not at hand":              {trust.Policy{Rules: pin(t, "", "rsa")}, by("rsa", "ed25519"), false, provider.TrustUnknown, true},
+		"pinned, its key is missing":               {trust.Policy{Rules: pin(t, "", "rsa")}, by("rsa", "ed25519"), false, provider.TrustUnknown, true},
 		"pinned, its key in the keyring":           {trust.Policy{Rules: pin(t, "", "rsa"), Keyring: keyring(t, "rsa")}, by("rsa"), false, provider.TrustSigned, false},
 		"pinned to two, signed by one":             {trust.Policy{Rules: pin(t, "", "rsa", "ed25519")}, by("ed25519", "ed25519"), false, provider.TrustSigned, false},
 		"signed by two, one is pinned":             {trust.Policy{Rules: pin(t, "", "ed25519")}, by("both", "rsa", "ed25519"), false, provider.TrustSigned, false},
@@ -127,7 +127,7 @@ func TestTrustedKeys(t *testing.T) {
 		"the origin offers another":                {trust.Policy{}, by("rsa", "ed25519"), true, provider.TrustUntrusted, true},
 		"the origin offers none":                   {trust.Policy{}, by("rsa"), true, provider.TrustUnknown, false},
 		"the origin offers none, as OpenTofu":      {trust.Policy{EnforceValidation: true}, by("rsa"), true, provider.TrustUnknown, true},
-		"nobody knows the key, required":           {trust.Policy{Mode: trust.ModeRequire}, by("rsa"), false, provider.TrustUnknown, true},
+		"unknown key, required":                    {trust.Policy{Mode: trust.ModeRequire}, by("rsa"), false, provider.TrustUnknown, true},
 		"unsigned":                                 {trust.Policy{}, by("nobody"), true, provider.TrustUnsigned, false},
 		"unsigned, as OpenTofu":                    {trust.Policy{EnforceValidation: true}, by("nobody"), true, provider.TrustUnsigned, true},
 		"unsigned, required":                       {trust.Policy{Mode: trust.ModeRequire}, by("nobody", "rsa"), true, provider.TrustUnsigned, true},
@@ -147,11 +147,11 @@ func TestTrustedKeys(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			judge := test.policy.Verify
+			verify := test.policy.Verify
 			if test.offered {
-				judge = test.policy.VerifyOffered
+				verify = test.policy.VerifyOffered
 			}
-			v, err := judge(t.Context(), test.release)
+			v, err := verify(t.Context(), test.release)
 			_, refused := errors.AsType[*trust.RefusedError](err)
 			if v.Trust != test.want || refused != test.refused || err != nil && !refused {
 				t.Errorf("got %s, %v; want %s, refused: %v", v, err, test.want, test.refused)

@@ -44,7 +44,7 @@ func TestSigner(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if gpg.Verify(t.Context(), []byte("other sums"), signature) == nil {
-			t.Errorf("%s: gpg takes it for a signature of anything", name)
+			t.Errorf("%s: gpg accepts it as a signature of another document", name)
 		}
 		// The public key contains no secret and verifies the signature.
 		keys := signer.Keys()

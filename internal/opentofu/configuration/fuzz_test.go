@@ -17,7 +17,7 @@ import (
 func FuzzLoad(f *testing.F) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) == 0 {
-		f.Fatalf("there are no seeds, %v", err)
+		f.Fatalf("no seeds: %v", err)
 	}
 	for _, path := range paths {
 		archive, err := txtar.ParseFile(path)

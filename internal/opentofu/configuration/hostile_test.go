@@ -153,9 +153,9 @@ func TestEndsWhileParsing(t *testing.T) {
 	write(t, filepath.Join(dir, "main.tf"), strings.Repeat("a=[\"\"]\n", 60_000))
 	start := time.Now()
 	if _, err := configuration.Load(t.Context(), dir, configuration.Options{}); err == nil {
-		t.Error("an attribute that is set twice is no error")
+		t.Error("no error for a duplicate attribute")
 	}
-	whole := time.Since(start)
+	parseTime := time.Since(start)
 	for name, call := range map[string]func(context.Context) error{
 		"Load": func(ctx context.Context) error {
 			_, err := configuration.Load(ctx, dir, configuration.Options{})
@@ -166,14 +166,14 @@ func TestEndsWhileParsing(t *testing.T) {
 			return err
 		},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), whole/20)
+		ctx, cancel := context.WithTimeout(t.Context(), parseTime/20)
 		start = time.Now()
 		if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: got %v", name, err)
 		}
 		cancel()
-		if took := time.Since(start); took > whole/2 {
-			t.Errorf("%s returned after %s, and parsing takes %s", name, took, whole)
+		if took := time.Since(start); took > parseTime/2 {
+			t.Errorf("%s returned after %s, and parsing takes %s", name, took, parseTime)
 		}
 	}
 }
@@ -182,10 +182,10 @@ func TestLinks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "main.tf"), "module \"m\" {\n source = \"./link\"\n}\nmodule \"n\" {\n source = \"./loop\"\n}\n")
-	write(t, filepath.Join(dir, "elsewhere", "m", "main.tf"), "module \"beside\" {\n source = \"../beside\"\n}\n")
-	write(t, filepath.Join(dir, "elsewhere", "beside", "x"), "resource \"aws_x\" \"x\" {}\n")
+	write(t, filepath.Join(dir, "elsewhere", "m", "main.tf"), "module \"sibling\" {\n source = \"../sibling\"\n}\n")
+	write(t, filepath.Join(dir, "elsewhere", "sibling", "x"), "resource \"aws_x\" \"x\" {}\n")
 	for from, to := range map[string]string{
-		"link": "elsewhere/m", "loop": "loop", "d.tf": "elsewhere", "gone.tf": "nowhere", "self.tf": "self.tf", "elsewhere/beside/x.tf": "x",
+		"link": "elsewhere/m", "loop": "loop", "d.tf": "elsewhere", "gone.tf": "nowhere", "self.tf": "self.tf", "elsewhere/sibling/x.tf": "x",
 	} {
 		if err := os.Symlink(to, filepath.Join(dir, from)); err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 )
 
-var update = flag.Bool("update", false, "write what is read into testdata")
+var update = flag.Bool("update", false, "update the golden files in testdata")
 
 // TestLoad reads the directories of testdata. The file "want" in each of them has the
 // expected requirements or errors.

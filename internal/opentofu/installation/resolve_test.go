@@ -97,21 +97,21 @@ func TestVersions(t *testing.T) {
 			return []cliconfig.Method{except(t, w.offer(t, has{"1.0.0 " + haiku}), "*/*/*")}
 		}, nil, func(err error) bool { return isUnresolved(err) && is(provider.ErrProviderNotFound)(err) }},
 		{"no methods", func(*testing.T, *world) []cliconfig.Method { return nil }, nil, is(provider.ErrProviderNotFound)},
-		{"a mirror that wants a login", func(t *testing.T, w *world) []cliconfig.Method {
+		{"a mirror that requires credentials", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.offer(t, has{"1.0.0 " + haiku}), w.locked(t)}
 		}, nil, is(provider.ErrDenied)},
-		{"a registry that calls the name invalid", answered(400, "NAME_INVALID"), []string{"1.0.0"}, nil},
-		{"a registry that does not know the name, among other things", answered(404, "MANIFEST_UNKNOWN", "NAME_UNKNOWN"), []string{"1.0.0"}, nil},
-		{"a refusal that does not know the name", answered(401, "UNAUTHORIZED", "NAME_UNKNOWN"), []string{"1.0.0"}, nil},
-		{"404 without a code", answered(404), []string{"1.0.0"}, nil},
-		{"404 with an empty code", answered(404, ""), nil, is(repository.ErrNoRepository)},
-		{"404 of Harbor", answered(404, "NOT_FOUND"), nil, is(repository.ErrNoRepository)},
-		{"404 with another code", answered(404, "MANIFEST_UNKNOWN"), nil, is(repository.ErrNotFound)},
-		{"an origin that wants a login", func(t *testing.T, w *world) []cliconfig.Method {
+		{"a registry that calls the name invalid", respondsWith(400, "NAME_INVALID"), []string{"1.0.0"}, nil},
+		{"a registry with several errors, one for an unknown name", respondsWith(404, "MANIFEST_UNKNOWN", "NAME_UNKNOWN"), []string{"1.0.0"}, nil},
+		{"a refusal that does not know the name", respondsWith(401, "UNAUTHORIZED", "NAME_UNKNOWN"), []string{"1.0.0"}, nil},
+		{"404 without a code", respondsWith(404), []string{"1.0.0"}, nil},
+		{"404 with an empty code", respondsWith(404, ""), nil, is(repository.ErrNoRepository)},
+		{"404 of Harbor", respondsWith(404, "NOT_FOUND"), nil, is(repository.ErrNoRepository)},
+		{"404 with another code", respondsWith(404, "MANIFEST_UNKNOWN"), nil, is(repository.ErrNotFound)},
+		{"an origin that requires credentials", func(t *testing.T, w *world) []cliconfig.Method {
 			w.origin.Misbehave(origintest.Versions, origintest.Status(http.StatusForbidden), -1)
 			return []cliconfig.Method{w.packed(t, "packed", has{"1.0.0 " + haiku}), w.offer(t, nil)}
 		}, nil, is(provider.ErrDenied)},
-		{"a directory that is not there", func(t *testing.T, w *world) []cliconfig.Method {
+		{"a missing directory", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{{Kind: cliconfig.FilesystemMirror, Path: filepath.Join(w.root, "none")}, w.offer(t, has{"1.0.0 " + haiku})}
 		}, nil, is(fs.ErrNotExist)},
 		{"a network mirror", func(t *testing.T, w *world) []cliconfig.Method {
@@ -217,10 +217,10 @@ func TestRelease(t *testing.T) {
 		{"a mirror behind what has it", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.offer(t, has{"1.0.0 " + haiku}), w.locked(t)}
 		}, []string{haiku}, []string{haiku + " direct"}, nil},
-		{"a mirror that wants a login", func(t *testing.T, w *world) []cliconfig.Method {
+		{"a mirror that requires credentials", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.locked(t), w.offer(t, has{"1.0.0 " + haiku})}
 		}, []string{haiku}, nil, is(provider.ErrDenied)},
-		{"an origin that wants a login", func(t *testing.T, w *world) []cliconfig.Method {
+		{"an origin that requires credentials", func(t *testing.T, w *world) []cliconfig.Method {
 			w.origin.Misbehave(origintest.Package, origintest.Status(http.StatusUnauthorized), -1)
 			return []cliconfig.Method{w.offer(t, has{"1.0.0 " + haiku}), w.packed(t, "packed", has{"1.0.0 " + haiku})}
 		}, []string{haiku}, nil, is(provider.ErrDenied)},
@@ -300,7 +300,7 @@ func TestImplicitMethods(t *testing.T) {
 		t.Errorf("a version of the origin: got %v", err)
 	}
 	if n := w.origin.Requests()[origintest.Versions]; n != 0 {
-		t.Errorf("the origin was asked %d times", n)
+		t.Errorf("the origin got %d requests", n)
 	}
 
 	// All other providers come from the origin registry.
@@ -376,11 +376,11 @@ func TestEvidenceStaysWithItsPackages(t *testing.T) {
 	w := newWorld(t)
 	i := install(t, w.options(block(w.push(t, "mirror", has{"1.0.0 " + plan9}), w.offer(t, has{"1.0.0 " + haiku}))))
 	a, v := address(t, thing), version(t, "1.0.0")
-	whole, err := i.Release(t.Context(), a, v, platforms(t, plan9)...)
+	complete, err := i.Release(t.Context(), a, v, platforms(t, plan9)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(whole.Documents) == 0 {
+	if len(complete.Documents) == 0 {
 		t.Fatal("the mirror's release has no SHA256SUMS")
 	}
 	r, err := i.Release(t.Context(), a, v, platforms(t, plan9, haiku)...)
@@ -388,7 +388,7 @@ func TestEvidenceStaysWithItsPackages(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(r.Documents) != 0 {
-		t.Errorf("evidence of one method is said to be about all: %v", r.Documents)
+		t.Errorf("documents of one method are attached to the complete release: %v", r.Documents)
 	}
 	for _, p := range r.Packages {
 		if !slices.ContainsFunc(p.Documents, func(a provider.Document) bool { return strings.Contains(string(a.Bytes), p.Filename) }) {
@@ -440,9 +440,9 @@ func TestNewWantsTheSourcesOfItsMethods(t *testing.T) {
 	}
 }
 
-// answered returns a mirror whose registry responds with a status and error codes, and an
+// respondsWith returns a mirror whose registry responds with a status and error codes, and an
 // origin registry that has the provider.
-func answered(status int, codes ...string) methods {
+func respondsWith(status int, codes ...string) methods {
 	return func(t *testing.T, w *world) []cliconfig.Method {
 		t.Helper()
 		return []cliconfig.Method{w.refusing(t, status, codes...), w.offer(t, has{"1.0.0 " + haiku})}

@@ -23,16 +23,16 @@ func TestJudge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked := 0
+		calls := 0
 		options := pull.Options{Platforms: s.release.Platforms(), Verify: func(_ context.Context, r provider.Release) (provider.Verdict, error) {
-			asked++
+			calls++
 			if len(r.Documents) != 2 {
-				t.Errorf("judged was a release with %d documents", len(r.Documents))
+				t.Errorf("Verify got a release with %d documents", len(r.Documents))
 			}
 			return provider.Verdict{}, refused
 		}}
-		if _, err := pull.Release(t.Context(), s, sink, s.release.Address, s.release.Version, options); !errors.Is(err, refused) || asked != 1 {
-			t.Errorf("%s: asked %d times, got %v", layout, asked, err)
+		if _, err := pull.Release(t.Context(), s, sink, s.release.Address, s.release.Version, options); !errors.Is(err, refused) || calls != 1 {
+			t.Errorf("%s: %d calls, got %v", layout, calls, err)
 		}
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: something was written: %v", layout, err)
