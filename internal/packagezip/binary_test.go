@@ -61,9 +61,9 @@ func named(t *testing.T, content string) []byte {
 	return packageOf(t, file{name: "terraform-provider-x.exe", content: content})
 }
 
-// TestEveryPlatformTakesItsOwn checks that each binary for the architectures of one
+// TestBinaryOfEachPlatform checks that each binary for the architectures of one
 // system is accepted for exactly one of them, and for no other format.
-func TestEveryPlatformTakesItsOwn(t *testing.T) {
+func TestBinaryOfEachPlatform(t *testing.T) {
 	t.Parallel()
 	all := natives()
 	for made, header := range all {

@@ -52,9 +52,9 @@ func (f failing) ReadAt(p []byte, offset int64) (int, error) {
 	return f.ReaderAt.ReadAt(p, offset)
 }
 
-// TestCheckTellsUnreadableFiles checks that a read error is not reported as a problem
+// TestCheckReportsReadErrors checks that a read error is not reported as a problem
 // of the package.
-func TestCheckTellsUnreadableFiles(t *testing.T) {
+func TestCheckReportsReadErrors(t *testing.T) {
 	t.Parallel()
 	data := packageOf(t, file{name: "terraform-provider-x", content: elfFile{}.String()})
 	size := int64(len(data))

@@ -159,7 +159,7 @@ func TestCollisions(t *testing.T) {
 	}
 }
 
-func TestAllProblemsAreTold(t *testing.T) {
+func TestAllProblemsAreReported(t *testing.T) {
 	t.Parallel()
 	_, err := open(archive(t,
 		entry{name: "../up"}, entry{name: "fine"}, entry{name: "link", header: mode(fs.ModeSymlink)}, entry{name: "FINE"}))
@@ -188,7 +188,7 @@ func TestAllProblemsAreTold(t *testing.T) {
 	}
 }
 
-func TestWholeArchive(t *testing.T) {
+func TestCompleteArchive(t *testing.T) {
 	t.Parallel()
 	declare := func(size uint64) func(*zip.FileHeader) {
 		return func(h *zip.FileHeader) { h.Method = zip.Deflate; h.UncompressedSize64 = size }

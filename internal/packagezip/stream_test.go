@@ -22,9 +22,9 @@ import (
 
 var errTransfer = errors.New("the connection was reset")
 
-// TestSourceErrorsWin checks that errors of the source take precedence over errors of
+// TestSourceErrorsTakePrecedence checks that errors of the source take precedence over errors of
 // the archive.
-func TestSourceErrorsWin(t *testing.T) {
+func TestSourceErrorsTakePrecedence(t *testing.T) {
 	t.Parallel()
 	good := plain().zip()
 	crooked := with(0, func(e *forged) { e.name = "../x" }).zip()
@@ -115,7 +115,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-func TestUnpackStreamIntoTheWrongPlace(t *testing.T) {
+func TestUnpackStreamIntoInvalidDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	src := &trickle{data: plain().zip()}

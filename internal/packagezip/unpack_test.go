@@ -40,8 +40,8 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
-// TestLyingArchives covers headers that contradict the content.
-func TestLyingArchives(t *testing.T) {
+// TestInconsistentArchives covers headers that contradict the content.
+func TestInconsistentArchives(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("0", 1<<20)
 	tests := []struct {
@@ -116,7 +116,7 @@ func repacked(t *testing.T, content string, change func(*zip.FileHeader, []byte)
 	}})
 }
 
-func TestUnpackIntoTheWrongPlace(t *testing.T) {
+func TestUnpackIntoInvalidDirectory(t *testing.T) {
 	t.Parallel()
 	r := mustOpen(t, archive(t, entry{name: "file"}))
 	dir := t.TempDir()

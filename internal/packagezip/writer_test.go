@@ -11,9 +11,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 )
 
-// TestHashWriterStandsBeside checks that a copy succeeds whether or not hashing
+// TestHashWriterDoesNotStopCopies checks that a copy succeeds whether or not hashing
 // succeeds.
-func TestHashWriterStandsBeside(t *testing.T) {
+func TestHashWriterDoesNotStopCopies(t *testing.T) {
 	t.Parallel()
 	large := with(0, func(e *forged) { e.stored, e.content = true, strings.Repeat(text, 1500) })
 	tests := map[string]struct {

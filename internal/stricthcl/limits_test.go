@@ -22,7 +22,7 @@ func hcl2Native(data []byte) error { return new(stricthcl.Budget).Check("f", dat
 
 func hcl2JSON(data []byte) error { return new(stricthcl.Budget).CheckJSON("f", data) }
 
-func TestWhatPeopleWritePasses(t *testing.T) {
+func TestRealisticTextsPass(t *testing.T) {
 	t.Parallel()
 	// Brackets in strings and comments are not counted.
 	brackets := strings.Repeat("([{", 1000)
@@ -45,7 +45,7 @@ func TestWhatPeopleWritePasses(t *testing.T) {
 	}
 }
 
-func TestTooMuch(t *testing.T) {
+func TestLimits(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for _, test := range []struct {

@@ -111,9 +111,9 @@ func TestPackedOrUnpacked(t *testing.T) {
 	}
 }
 
-// TestSeveralLockFiles checks that multiple versions of a provider are available, and
+// TestMultipleLockFiles checks that multiple versions of a provider are available, and
 // that a zip must match each lock file.
-func TestSeveralLockFiles(t *testing.T) {
+func TestMultipleLockFiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	one, newer := w.hashes["one 1.0.0"], w.hashes["one 2.0.0"]
@@ -267,7 +267,7 @@ func TestNothingToLock(t *testing.T) {
 	}
 }
 
-func TestJudge(t *testing.T) {
+func TestVerify(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.lock(t, here, map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
@@ -283,9 +283,9 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJudgeCached checks that each run verifies packages in the store with the stored
+// TestVerifyCached checks that each run verifies packages in the store with the stored
 // metadata and without requests. Only if that fails, the source is used.
-func TestJudgeCached(t *testing.T) {
+func TestVerifyCached(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.lock(t, here, map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
@@ -339,9 +339,9 @@ func TestJudgeCached(t *testing.T) {
 	}
 }
 
-// TestJudgeCachedWithoutMetadata checks that packages without stored metadata are
+// TestVerifyCachedWithoutMetadata checks that packages without stored metadata are
 // verified with metadata from the source.
-func TestJudgeCachedWithoutMetadata(t *testing.T) {
+func TestVerifyCachedWithoutMetadata(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(*store.Known){
 		"none": func(k *store.Known) { k.Evidence = nil },
@@ -523,7 +523,7 @@ func TestInterruptedBefore(t *testing.T) {
 	}
 }
 
-func TestConfigurationThatIsWrong(t *testing.T) {
+func TestInvalidConfiguration(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.lock(t, here, nil)

@@ -54,7 +54,7 @@ func TestSourceConforms(t *testing.T) {
 	}
 }
 
-func TestSourceHandsCapabilitiesOn(t *testing.T) {
+func TestSourceForwardsCapabilities(t *testing.T) {
 	t.Parallel()
 	sourcetest.RunDecorator(t, newFakeSource(t, thing, "1.0.0"), func(inner provider.Source) provider.Source {
 		return lock.NewSource(inner, lock.Selections{{}}, lock.Options{}, nil) // matches the provider of the suite

@@ -153,7 +153,7 @@ func checkSyntaxError(t *testing.T, err error, what, input string, offset int, p
 	}
 }
 
-func TestAddressZeroValueHasNoText(t *testing.T) {
+func TestAddressZeroValueIsEmpty(t *testing.T) {
 	t.Parallel()
 	if got := (provider.Address{}).String(); got != "" {
 		t.Errorf("got %q", got)
@@ -173,7 +173,7 @@ func TestAddressCompare(t *testing.T) {
 	}
 }
 
-func TestAddressesWithEqualHostsInOtherFormsAreEqual(t *testing.T) {
+func TestAddressesWithEquivalentHostsAreEqual(t *testing.T) {
 	t.Parallel()
 	as := addresses(t, "bücher.example/A/b", "BÜCHER.example:443/a/B")
 	if as[0] != as[1] {

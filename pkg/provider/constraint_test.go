@@ -112,7 +112,7 @@ func TestConstraintExact(t *testing.T) {
 	}
 }
 
-func TestParseConstraintPointsAtThePartAtFault(t *testing.T) {
+func TestParseConstraintErrorOffset(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, input string

@@ -57,7 +57,7 @@ func TestSyntaxErrorPointsAtCharactersNotBytes(t *testing.T) {
 	}
 }
 
-func TestPlatformErrorSaysWhatThereIs(t *testing.T) {
+func TestPlatformErrorListsPlatforms(t *testing.T) {
 	t.Parallel()
 	e := provider.PlatformError{
 		Address: addresses(t, "hashicorp/aws")[0], Version: versions(t, "5.71.0")[0], Wanted: provider.Platform{OS: "plan9", Arch: "arm"},

@@ -32,7 +32,7 @@ func TestParseRequirement(t *testing.T) {
 	}
 }
 
-func TestParseRequirementPointsIntoTheWholeText(t *testing.T) {
+func TestParseRequirementErrorOffset(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, input string
@@ -104,7 +104,7 @@ func TestRequirementPreReleases(t *testing.T) {
 	}
 }
 
-func TestRequirementSelectSaysWhatThereIs(t *testing.T) {
+func TestRequirementSelectListsVersions(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, requirement string

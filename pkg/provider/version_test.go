@@ -89,7 +89,7 @@ func TestParseVersionRefuses(t *testing.T) {
 	}
 }
 
-func TestVersionsAreOrderedAsOpenTofuOrdersThem(t *testing.T) {
+func TestVersionOrder(t *testing.T) {
 	t.Parallel()
 	newest := versions(t,
 		"10.0.0",

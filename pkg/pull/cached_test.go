@@ -206,9 +206,9 @@ func TestCachedPullWithoutSpace(t *testing.T) {
 	}
 }
 
-// TestCachedPullOfAnotherH1 checks that h1: hashes in metadata are compared with the
+// TestCachedPullOfWrongH1 checks that h1: hashes in metadata are compared with the
 // cache, like with an unpacked zip.
-func TestCachedPullOfAnotherH1(t *testing.T) {
+func TestCachedPullOfWrongH1(t *testing.T) {
 	t.Parallel()
 	cache, err := store.Open(t.TempDir(), store.Options{})
 	if err != nil {
@@ -230,8 +230,8 @@ func TestCachedPullOfAnotherH1(t *testing.T) {
 	}
 }
 
-// TestCachedZipOfAnotherSize checks that the source reports an incorrect size.
-func TestCachedZipOfAnotherSize(t *testing.T) {
+// TestCachedZipOfWrongSize checks that the source reports an incorrect size.
+func TestCachedZipOfWrongSize(t *testing.T) {
 	t.Parallel()
 	cache, err := store.Open(t.TempDir(), store.Options{})
 	if err != nil {

@@ -57,7 +57,7 @@ func (m *unpackedMirror) write(t *testing.T, name, content string, mode os.FileM
 	}
 }
 
-func TestFetchDirectoryIntoAnUnpackedSink(t *testing.T) {
+func TestFetchDirectoryIntoUnpackedSink(t *testing.T) {
 	t.Parallel()
 	m := newUnpackedMirror(t)
 	dir := t.TempDir()
@@ -104,7 +104,7 @@ func noLitter(t *testing.T, dir string) {
 	}
 }
 
-func TestFetchDirectoryIntoASinkOfZips(t *testing.T) {
+func TestFetchDirectoryIntoZipSink(t *testing.T) {
 	t.Parallel()
 	m := newUnpackedMirror(t)
 	for _, layout := range []pull.Layout{pull.LayoutZip, pull.LayoutPacked} {

@@ -157,7 +157,7 @@ func TestEvidenceOfOtherNames(t *testing.T) {
 	}
 }
 
-func TestEvidenceThatCannotBeRead(t *testing.T) {
+func TestUnreadableEvidence(t *testing.T) {
 	t.Parallel()
 	s := newEvidenced(t)
 	s.loadErr = errors.New("fetching x.spdx.json: gone")

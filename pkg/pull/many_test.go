@@ -174,8 +174,8 @@ func TestManyTransfers(t *testing.T) {
 	}
 }
 
-// TestLastTryAsksForAllSlots checks that a zip releases its slot before the last attempt.
-func TestLastTryAsksForAllSlots(t *testing.T) {
+// TestLastAttemptRunsExclusively checks that a zip releases its slot before the last attempt.
+func TestLastAttemptRunsExclusively(t *testing.T) {
 	t.Parallel()
 	offered, src := offer(t, schedule.MaxSmall+1, "acme/one")
 	offered.Misbehave(origintest.Zip, origintest.Status(http.StatusInternalServerError), 2)

@@ -93,9 +93,9 @@ func TestNetworkSinkMerges(t *testing.T) {
 	}
 }
 
-// TestNetworkSinkListsWhatIsThere checks that an existing zip is listed if an earlier run
+// TestNetworkSinkListsExistingZips checks that an existing zip is listed if an earlier run
 // was killed before it updated both documents.
-func TestNetworkSinkListsWhatIsThere(t *testing.T) {
+func TestNetworkSinkListsExistingZips(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string][]string{"both": {"index.json", "1.2.0.json"}, "index": {"index.json"}, "version": {"1.2.0.json"}} {
 		t.Run(name, func(t *testing.T) {
@@ -165,9 +165,9 @@ func TestNetworkSinkRefusesLists(t *testing.T) {
 	}
 }
 
-// TestNetworkSinkTakesNoOnesWord checks that the listed h1: hash is computed from the
+// TestNetworkSinkVerifiesH1 checks that the listed h1: hash is computed from the
 // zip. If the package has a different one, it is rejected before the file is renamed.
-func TestNetworkSinkTakesNoOnesWord(t *testing.T) {
+func TestNetworkSinkVerifiesH1(t *testing.T) {
 	t.Parallel()
 	c, dir := sinkCases(t)["network"], t.TempDir()
 	c.p.H1 = "h1:" + strings.Repeat("A", 43) + "="

@@ -83,7 +83,7 @@ func TestUnpackedSinkKeepsExecutableBits(t *testing.T) {
 	}
 }
 
-func TestSinkFindsALinkToNothing(t *testing.T) {
+func TestSinkRefusesDanglingLinks(t *testing.T) {
 	t.Parallel()
 	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
 		checkObstacle(t, c, dir, func(path string) error { return os.Symlink("nowhere", path) })
@@ -109,9 +109,9 @@ func TestUnpackedSinkFollowsALink(t *testing.T) {
 	}
 }
 
-// TestUnpackedSinkWantsAnExecutable checks that a directory is rejected if its executable
+// TestUnpackedSinkRequiresExecutable checks that a directory is rejected if its executable
 // lacks the executable bit.
-func TestUnpackedSinkWantsAnExecutable(t *testing.T) {
+func TestUnpackedSinkRequiresExecutable(t *testing.T) {
 	t.Parallel()
 	data := sinkZip(t, "one", "terraform-provider-x")
 	c := sinkCase{layout: pull.LayoutUnpacked, place: sinkTree, p: sinkPackage(t, data), zip: data}
@@ -133,9 +133,9 @@ func TestUnpackedSinkWantsAnExecutable(t *testing.T) {
 	}
 }
 
-// TestUnpackedSinkTakesNoOnesWord checks that a directory with different contents is not
+// TestUnpackedSinkVerifiesH1 checks that a directory with different contents is not
 // kept just because the unsigned h1: hash of the package matches it.
-func TestUnpackedSinkTakesNoOnesWord(t *testing.T) {
+func TestUnpackedSinkVerifiesH1(t *testing.T) {
 	t.Parallel()
 	old, data := sinkZip(t, "one", "terraform-provider-x"), sinkZip(t, "two", "terraform-provider-x")
 	c := sinkCase{layout: pull.LayoutUnpacked, place: sinkTree, p: sinkPackage(t, old), zip: old}
@@ -152,8 +152,8 @@ func TestUnpackedSinkTakesNoOnesWord(t *testing.T) {
 	}
 }
 
-// TestSinkFindsPipes checks that sinks don't block on named pipes.
-func TestSinkFindsPipes(t *testing.T) {
+// TestSinkRefusesPipes checks that sinks don't block on named pipes.
+func TestSinkRefusesPipes(t *testing.T) {
 	t.Parallel()
 	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
 		path := filepath.Join(dir, filepath.FromSlash(c.place))

@@ -37,7 +37,7 @@ func TestSinkStores(t *testing.T) {
 	})
 }
 
-func TestSinkKeepsWhatIsThere(t *testing.T) {
+func TestSinkKeepsExistingPackages(t *testing.T) {
 	t.Parallel()
 	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
 		s := sinkAt(t, c, dir)
@@ -63,7 +63,7 @@ func TestSinkKeepsWhatIsThere(t *testing.T) {
 	})
 }
 
-func TestSinkLooksForRoomFirst(t *testing.T) {
+func TestSinkChecksSpaceFirst(t *testing.T) {
 	t.Parallel()
 	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
 		s := sinkAt(t, c, dir)
@@ -125,7 +125,7 @@ func checkObstacle(t *testing.T, c sinkCase, dir string, put func(path string) e
 	checkSinkFiles(t, dir, before)
 }
 
-func TestSinkStoresNothingHalf(t *testing.T) {
+func TestSinkStoresNoPartialPackages(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("connection reset")
 	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
@@ -201,7 +201,7 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-func TestSinksAtTheSameTime(t *testing.T) {
+func TestConcurrentSinks(t *testing.T) {
 	t.Parallel()
 	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
 		const runs = 8
@@ -244,7 +244,7 @@ type sinkReader func(p []byte) (int, error)
 
 func (f sinkReader) Read(p []byte) (int, error) { return f(p) }
 
-func TestSinkSweepsUpAfterKilledRuns(t *testing.T) {
+func TestSinkRemovesTemporaryFiles(t *testing.T) {
 	t.Parallel()
 	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
 		path := filepath.Join(dir, filepath.FromSlash(c.place))

@@ -11,9 +11,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 )
 
-// TestJudge checks that signatures are verified before anything is written, and that
+// TestVerify checks that signatures are verified before anything is written, and that
 // results contain the verdict.
-func TestJudge(t *testing.T) {
+func TestVerify(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused on purpose")
 	for _, layout := range pull.Layouts() {

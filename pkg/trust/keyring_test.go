@@ -88,8 +88,8 @@ func hugeKey() []byte {
 	return slices.Concat([]byte{0xc6, 0xff, 0, 0, byte(len(body) >> 8), byte(len(body))}, body)
 }
 
-// TestKeysThatCannotBeRead checks that unreadable keys of a release are skipped.
-func TestKeysThatCannotBeRead(t *testing.T) {
+// TestUnreadableKeys checks that unreadable keys of a release are skipped.
+func TestUnreadableKeys(t *testing.T) {
 	t.Parallel()
 	r := signed(t, world.signatures["rsa"], "rsa")
 	garbage := []byte("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n")

@@ -205,9 +205,9 @@ func TestSumsOfNoVersion(t *testing.T) {
 	}
 }
 
-// TestSeveralDocuments checks that one bad signature makes the release bad, even if it has
+// TestMultipleDocuments checks that one bad signature makes the release bad, even if it has
 // a good one.
-func TestSeveralDocuments(t *testing.T) {
+func TestMultipleDocuments(t *testing.T) {
 	t.Parallel()
 	r := signed(t, world.signatures["rsa"], "rsa", "ed25519")
 	policy := trust.Policy{Rules: pin(t, "", "ed25519")}

@@ -147,9 +147,9 @@ func TestKeysOfHaveNoSecrets(t *testing.T) {
 	}
 }
 
-// TestKeysOfAreTheSameEachTime checks that the bytes of a key with many user IDs are
+// TestKeysOfIsDeterministic checks that the bytes of a key with many user IDs are
 // stable. Otherwise, each run would write an artifact with a different digest.
-func TestKeysOfAreTheSameEachTime(t *testing.T) {
+func TestKeysOfIsDeterministic(t *testing.T) {
 	t.Parallel()
 	key, err := openpgp.NewEntity("a", "", "a@example.com", nil)
 	if err != nil {

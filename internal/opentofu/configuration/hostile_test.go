@@ -144,9 +144,9 @@ func numbered(n int, extension, text string) map[string]string {
 	return files
 }
 
-// TestEndsWhileParsing checks that Load returns when ctx is canceled, although the
+// TestCanceledWhileParsing checks that Load returns when ctx is canceled, although the
 // parser cannot be stopped.
-func TestEndsWhileParsing(t *testing.T) {
+func TestCanceledWhileParsing(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	dir := t.TempDir()
@@ -232,9 +232,9 @@ func TestLinkedRoot(t *testing.T) {
 	}
 }
 
-// TestLinksOutOfPackages checks that installed modules cannot refer to files outside
+// TestLinksOutsideOfPackages checks that installed modules cannot refer to files outside
 // their package with links.
-func TestLinksOutOfPackages(t *testing.T) {
+func TestLinksOutsideOfPackages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "main.tf"), "module \"m\" {\n source = \"acme/m/aws\"\n}\n")
@@ -269,7 +269,7 @@ func TestNoConfiguration(t *testing.T) {
 	}
 }
 
-func TestErrorsSayWhere(t *testing.T) {
+func TestErrorPositions(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "main.tf")

@@ -322,7 +322,7 @@ func TestEmptyBlockInstallsNothing(t *testing.T) {
 	}
 }
 
-func TestDevOverridesAreNotPassedOver(t *testing.T) {
+func TestDevOverridesHaveNoFallback(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := block(w.offer(t, has{"1.0.0 " + haiku}))
@@ -427,7 +427,7 @@ func TestUnpackedPackagesHaveNoZip(t *testing.T) {
 	}
 }
 
-func TestNewWantsTheSourcesOfItsMethods(t *testing.T) {
+func TestNewRequiresSources(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]installation.Options{
 		"direct":     {},
