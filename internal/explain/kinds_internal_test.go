@@ -56,6 +56,8 @@ var exported = map[string]struct {
 	"repository.DeniedError":           {&repository.DeniedError{}, provider.Conflict},
 	"approval.ErrIncomplete":           {approval.ErrIncomplete, provider.Refused},
 	"lock.ErrIncomplete":               {lock.ErrIncomplete, provider.Refused},
+	"repository.ErrInUse":              {repository.ErrInUse, provider.Refused},
+	"repository.ErrContentDeleted":     {repository.ErrContentDeleted, provider.Transient},
 	"repository.ErrUntagged":           {repository.ErrUntagged, provider.Refused},
 	"approval.ErrNotPending":           {approval.ErrNotPending, provider.NotFound},
 	"artifact.FormatError":             {&artifact.FormatError{}, provider.Malformed},

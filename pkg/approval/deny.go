@@ -34,8 +34,9 @@ type DenyOptions struct {
 // regardless of its packages. The denial refers to the index. A registry can collect the index as
 // garbage when no tag points to it, but not the denial. If the registry doesn't delete tags, the
 // pending tag points to the denial (see [Result] Stays), and the tag of the version stays unchanged
-// (see [Result] Live). A denied version without tags is [publish.Unchanged] and keeps its reason.
-// Deny returns [provider.ErrVersionNotFound] for a version that is neither pending nor released,
+// (see [Result] Live). The tag of a pruned version stays, too, because OpenTofu ignores it. A denied
+// version without other tags is [publish.Unchanged] and keeps its reason. Deny returns
+// [provider.ErrVersionNotFound] for a version that is not pending, released, or pruned,
 // [ErrIncomplete], *[repository.ConflictError], and errors from the repository.
 func Deny(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o DenyOptions) (Result, error) {
 	d := denying{decision{repo, a, v}, o}
@@ -128,6 +129,11 @@ func (d denying) inspect(ctx context.Context) (f deniable, err error) {
 			f.subject = i
 		}
 	}
+	if !f.pending.Exists() && !f.version.Exists() {
+		if f.subject, err = d.inspectPruned(ctx); err != nil {
+			return f, err
+		}
+	}
 	again := f.pending.Exists() || f.version.Exists() && denied != nil && denied.Record.Index == ""
 	switch {
 	case denied != nil && !again:
@@ -139,6 +145,16 @@ func (d denying) inspect(ctx context.Context) (f deniable, err error) {
 		return f, fmt.Errorf("%w: neither the tag %s nor the tag %s exists", provider.ErrVersionNotFound, artifact.Tag(d.version), artifact.PendingTag(d.version))
 	}
 	return f, nil
+}
+
+// inspectPruned inspects the pruned release. It returns the zero value if there is none or if its
+// index is missing.
+func (d denying) inspectPruned(ctx context.Context) (repository.Inspection, error) {
+	i, err := repository.Inspect(ctx, d.repo, artifact.PrunedTag(d.version), repository.DepthManifests)
+	if err != nil || !i.Exists() || i.Dangling {
+		return repository.Inspection{}, err
+	}
+	return i, d.checkProvider(i, d.options.Aliases)
 }
 
 // pack creates the denial, and describes it in the result.
@@ -181,7 +197,7 @@ func (d denying) push(ctx context.Context, packed artifact.Referrer) error {
 
 // unstage deletes the pending tag, or points it to the denial.
 func (d denying) unstage(ctx context.Context, packed artifact.Referrer, pending repository.Inspection) (stays, err error) {
-	stays, err = d.deleteTag(ctx, pending.Tag, pending.Digest)
+	stays, err = d.deleteTag(ctx, pending, repository.Inspection{})
 	if err != nil || stays == nil {
 		return nil, err
 	}
@@ -201,7 +217,7 @@ func (d denying) unpublish(ctx context.Context, packed artifact.Referrer) (live,
 	if err != nil || !now.Exists() {
 		return nil, err
 	}
-	if live, err = d.deleteTag(ctx, now.Tag, now.Digest); err != nil || live != nil || packed.Document.Digest == "" {
+	if live, err = d.deleteTag(ctx, now, repository.Inspection{}); err != nil || live != nil || packed.Document.Digest == "" {
 		return live, err
 	}
 	// Some registries delete a manifest's referrers together with it.

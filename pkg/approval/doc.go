@@ -55,9 +55,9 @@ type Result struct {
 // ErrNotPending is returned if there is no such pending release.
 var ErrNotPending = provider.Errorf(provider.NotFound, "no such pending release")
 
-// ErrIncomplete is returned if content of a pending release is missing or damaged. Staging the
-// release again repairs it.
-var ErrIncomplete = provider.Errorf(provider.Refused, "the pending release is incomplete")
+// ErrIncomplete is returned if content of a pending or pruned release is missing or damaged.
+// Staging or mirroring the release again repairs it.
+var ErrIncomplete = provider.Errorf(provider.Refused, "the release is incomplete")
 
 // decision identifies the release to decide about.
 type decision struct {
@@ -96,17 +96,13 @@ func (d decision) packages(i repository.Inspection) []provider.Package {
 	return all
 }
 
-// deleteTag deletes a tag that points to digest was. If the tag could not be deleted, stays is the
-// reason.
-func (d decision) deleteTag(ctx context.Context, tag string, was digest.Digest) (stays, err error) {
-	untag := d.repo.Traits().DeleteTag
-	switch {
-	case was == "":
+// deleteTag deletes the tag of an inspected release, see [repository.Untag]. If the tag could not be
+// deleted, stays is the reason.
+func (d decision) deleteTag(ctx context.Context, i, kept repository.Inspection) (stays, err error) {
+	if !i.Exists() {
 		return nil, nil
-	case untag == nil:
-		return repository.ErrTagNotDeleted, nil
 	}
-	err = untag(ctx, tag, was)
+	err = repository.Untag(ctx, d.repo, i.Tag, i.Digest, kept)
 	if errors.Is(err, repository.ErrTagNotDeleted) || errors.Is(err, repository.ErrTagMoved) {
 		return err, nil
 	}

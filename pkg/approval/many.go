@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -44,7 +45,8 @@ type Decision struct {
 	Err     error
 }
 
-// PromoteMany promotes the pending releases that requirements select. A denied version is
+// PromoteMany promotes the pending releases that requirements select, and restores the pruned
+// releases that requirements specify exactly and that are neither pending nor released. A denied version is
 // skipped and reported with status Denied, unless a requirement specifies it exactly. A
 // failure does not affect other releases. PromoteMany returns an error if a repository
 // cannot be opened, if a denial cannot be read, or if ctx is canceled.
@@ -58,7 +60,9 @@ func PromoteMany(ctx context.Context, wanted []provider.Requirement, o ManyOptio
 		versions, err := source.Resolve(ctx, pending, r, o.Latest)
 		denied := source.Denied(ctx, pending, r, o.Latest, versions)
 		if errors.Is(err, provider.ErrVersionNotFound) {
-			err = noneSelected(ctx, pending, r, repo, denied)
+			if versions, err = pruned(ctx, repo, r); len(versions) == 0 && err == nil {
+				err = noneSelected(ctx, pending, r, repo, denied)
+			}
 		}
 		if err != nil {
 			o.Done(Decision{Requirement: r, Repository: repo.String(), Err: err})
@@ -80,6 +84,19 @@ func PromoteMany(ctx context.Context, wanted []provider.Requirement, o ManyOptio
 		}
 	}
 	return ctx.Err()
+}
+
+// pruned returns the version that a requirement specifies exactly if it was pruned.
+func pruned(ctx context.Context, repo repository.Repository, r provider.Requirement) ([]provider.Version, error) {
+	v, exact := r.Constraint.Exact()
+	if !exact {
+		return nil, nil
+	}
+	tags, err := repo.Tags(ctx)
+	if slices.Contains(artifact.Tags(tags).Pruned(), v) && !slices.Contains(tags, artifact.Tag(v)) {
+		return []provider.Version{v}, nil
+	}
+	return nil, err
 }
 
 // noneSelected returns the error if no pending version meets a requirement, or nil if denied

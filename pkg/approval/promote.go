@@ -34,7 +34,8 @@ type PromoteOptions struct {
 // Promote points the tag of the version to the pending index, and then deletes the pending tag. It
 // transfers no blobs and no manifests, and the digest stays the same. Running Promote again
 // completes an interrupted run. If the version is already promoted, the status is
-// [publish.Unchanged]. Promote returns [ErrNotPending], [ErrIncomplete], *[repository.DeniedError],
+// [publish.Unchanged]. If the version is neither pending nor released but was pruned, Promote
+// restores it from [artifact.PrunedTag]. Promote returns [ErrNotPending], [ErrIncomplete], *[repository.DeniedError],
 // *[repository.ConflictError], errors from Verify, and errors from the repository.
 func Promote(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o PromoteOptions) (Result, error) {
 	p := promotion{decision{repo, a, v}, o}
@@ -68,7 +69,7 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 		return r, err
 	}
 	// 2. Inspect the pending release, and decide whether it can become the version.
-	pending, err := p.inspectPending(ctx)
+	pending, err := p.inspectPending(ctx, version)
 	if errors.Is(err, ErrNotPending) && version.Exists() && p.checkProvider(version, p.options.Aliases) == nil {
 		r.Status, r.Packages, err = publish.Unchanged, p.packages(version), nil
 	} else if err == nil {
@@ -105,6 +106,9 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 			return r, err
 		}
 	}
+	if err := p.forgetPruning(ctx, pending); err != nil {
+		return r, err
+	}
 	if err := p.tag(ctx, pending, version); err != nil {
 		return r, err
 	}
@@ -130,9 +134,34 @@ func (p promotion) record(ctx context.Context, r *Result, i repository.Inspectio
 	return nil
 }
 
-// inspectPending inspects the pending release. It returns an error if the release is incomplete.
-func (p promotion) inspectPending(ctx context.Context) (repository.Inspection, error) {
-	i, err := repository.Inspect(ctx, p.repo, artifact.PendingTag(p.version), repository.DepthBlobs)
+// inspectPending inspects the pending release or, if there is neither a pending nor a released one,
+// the pruned release. It returns an error if the release is incomplete.
+func (p promotion) inspectPending(ctx context.Context, version repository.Inspection) (repository.Inspection, error) {
+	i, err := p.inspectRelease(ctx, artifact.PendingTag(p.version))
+	if version.Exists() || !errors.Is(err, ErrNotPending) {
+		return i, err
+	}
+	pruned, failed := p.inspectRelease(ctx, artifact.PrunedTag(p.version))
+	if errors.Is(failed, ErrNotPending) {
+		return i, err
+	}
+	return pruned, failed
+}
+
+// forgetPruning removes the dates of a pruned version, so that it is not pruned again at once.
+func (p promotion) forgetPruning(ctx context.Context, i repository.Inspection) error {
+	if i.Tag != artifact.PrunedTag(p.version) {
+		return nil
+	}
+	return repository.WriteSyncRecord(ctx, p.repo, func(r *artifact.SyncRecord) {
+		delete(r.Unwanted, p.version)
+		delete(r.Pruned, p.version)
+	})
+}
+
+// inspectRelease inspects the release under a tag.
+func (p promotion) inspectRelease(ctx context.Context, tag string) (repository.Inspection, error) {
+	i, err := repository.Inspect(ctx, p.repo, tag, repository.DepthBlobs)
 	if err != nil {
 		return i, err
 	}
@@ -193,25 +222,12 @@ func (p promotion) deleteTags(ctx context.Context, r Result, pending, version re
 	if p.options.DryRun || !pending.Exists() && r.Record == nil {
 		return r, nil
 	}
+	version.Tag = r.Tag
 	var err error
-	if r.Stays, err = p.deleteTag(ctx, pending.Tag, pending.Digest); err != nil {
+	if r.Stays, err = p.deleteTag(ctx, pending, version); err != nil || r.Record == nil {
 		return r, err
 	}
-	if r.Record != nil {
-		if err := r.Record.Remove(ctx, p.repo); err != nil {
-			return r, err
-		}
-	}
-	if p.repo.Traits().AtomicTags {
-		return r, nil
-	}
-	// When a tag is deleted, some registries delete its manifest and all other tags of the
-	// manifest.
-	now, err := repository.Inspect(ctx, p.repo, r.Tag, repository.DepthIndex)
-	if err == nil && (now.Dangling || !now.Exists()) {
-		err = p.repo.PushTag(ctx, indexOf(version), r.Tag, now.Digest)
-	}
-	return r, err
+	return r, r.Record.Remove(ctx, p.repo)
 }
 
 func indexOf(i repository.Inspection) artifact.Blob {

@@ -43,6 +43,13 @@ func ParseReferrer(data []byte) (ocispec.Descriptor, error) {
 	return document, err
 }
 
+// RefersTo reports whether a manifest other than a denial has the given subject.
+func RefersTo(data []byte, subject digest.Digest) bool {
+	var manifest ocispec.Manifest
+	err := decode(data, &manifest)
+	return err == nil && manifest.Subject != nil && manifest.Subject.Digest == subject && manifest.ArtifactType != TypeDenial
+}
+
 func parseReferrer(data []byte) (manifest ocispec.Manifest, document ocispec.Descriptor, err error) {
 	if err := decode(data, &manifest); err != nil {
 		return manifest, document, err

@@ -87,6 +87,14 @@ func parseDates(annotations map[string]string, prefix string) map[provider.Versi
 	return dates
 }
 
+// Clone returns a copy of the record without nil maps.
+func (r SyncRecord) Clone() SyncRecord {
+	c := SyncRecord{Unwanted: map[provider.Version]time.Time{}, Pruned: map[provider.Version]time.Time{}}
+	maps.Copy(c.Unwanted, r.Unwanted)
+	maps.Copy(c.Pruned, r.Pruned)
+	return c
+}
+
 // Equal reports whether two records contain the same versions and dates.
 func (r SyncRecord) Equal(other SyncRecord) bool {
 	return maps.EqualFunc(r.Unwanted, other.Unwanted, time.Time.Equal) && maps.EqualFunc(r.Pruned, other.Pruned, time.Time.Equal)

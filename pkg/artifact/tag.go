@@ -43,6 +43,17 @@ func PrunedTag(v provider.Version) string { return prunedPrefix + Tag(v) }
 // ParsePruned returns the version of a tag that [PrunedTag] returned. It rejects other tags.
 func ParsePruned(tag string) (provider.Version, bool) { return parsePrefixed(tag, prunedPrefix) }
 
+// VersionOf returns the version to which a tag belongs: its own tag, or the tag of its pending
+// release, its denial, or its pruned release.
+func VersionOf(tag string) (provider.Version, bool) {
+	for _, prefix := range []string{"", pendingPrefix, deniedPrefix, prunedPrefix} {
+		if v, ok := parsePrefixed(tag, prefix); ok {
+			return v, true
+		}
+	}
+	return provider.Version{}, false
+}
+
 func parsePrefixed(tag, prefix string) (provider.Version, bool) {
 	rest, prefixed := strings.CutPrefix(tag, prefix)
 	if !prefixed {

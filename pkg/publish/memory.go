@@ -19,7 +19,8 @@ const maxShared = 64 << 10
 
 // memory caches facts about repositories for all releases of a [Publisher], so that concurrent
 // releases share one request: the owner of a repository, its tags, and small blobs that exist.
-// Missing blobs are requested again.
+// Missing blobs are requested again, and blobs in image layouts always, because another run can
+// delete them.
 type memory struct {
 	owners memo.Memo[ownedBy, struct{}]
 	tags   repository.Listings
@@ -62,6 +63,9 @@ func (r remembered) Tags(ctx context.Context) ([]string, error) {
 }
 
 func (r remembered) Stat(ctx context.Context, d digest.Digest) (int64, error) {
+	if r.Traits().BlobPath != nil {
+		return r.Repository.Stat(ctx, d)
+	}
 	key := storedBlob{r.String(), d}
 	size, err := r.memory.blobs.Get(ctx, key, func(ctx context.Context) (int64, error) { return r.Repository.Stat(ctx, d) })
 	if size > maxShared {

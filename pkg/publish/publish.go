@@ -80,6 +80,9 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 		}
 		if done.Moved = moves; errors.Is(err, repository.ErrTagMoved) && moves < maxMoves {
 			f = f.afterMove()
+			if errors.Is(err, repository.ErrContentDeleted) {
+				f.sent = nil
+			}
 			continue
 		}
 		if err == nil && f.denial != nil && !o.DryRun && !o.Stage {

@@ -119,11 +119,7 @@ func (i Inspection) IsDenial() bool {
 // Remove deletes the tag of the denial from repo. If it returns [ErrTagNotDeleted], the version
 // is still denied.
 func (r DenialRecord) Remove(ctx context.Context, repo Repository) error {
-	err := ErrTagNotDeleted
-	if untag := repo.Traits().DeleteTag; untag != nil {
-		err = untag(ctx, r.Tag, r.Digest)
-	}
-	if err != nil {
+	if err := deleteTag(ctx, repo, r.Tag, r.Digest); err != nil {
 		return fmt.Errorf("version is still denied by the tag %s: %w", r.Tag, err)
 	}
 	return nil

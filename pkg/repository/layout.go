@@ -68,7 +68,7 @@ func (l *layout) Tags(ctx context.Context) ([]string, error) {
 
 // Traits returns that tags are written atomically and can be deleted, and that blobs are files.
 func (l *layout) Traits() Traits {
-	return Traits{AtomicTags: true, ConfirmDelay: l.confirmDelay, DeleteTag: l.deleteTag, BlobPath: l.blobPath, Writable: l.writable}
+	return Traits{AtomicTags: true, ConfirmDelay: l.confirmDelay, DeleteTag: l.deleteTag, DeleteManifest: l.deleteManifest, BlobPath: l.blobPath, Writable: l.writable}
 }
 
 // Manifest reads a manifest or index by tag or digest.

@@ -34,7 +34,8 @@ func (l *layout) PushManifest(ctx context.Context, m artifact.Blob) error {
 	return l.PushBlob(ctx, m.Descriptor, bytes.NewReader(m.Bytes))
 }
 
-// PushTag stores a manifest under a tag if the tag still points to was.
+// PushTag stores a manifest under a tag if the tag still points to was, and if everything that the
+// manifest refers to still exists. Otherwise, it returns [ErrContentDeleted].
 func (l *layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
 	if err := l.PushManifest(ctx, m); err != nil {
 		return err
@@ -53,6 +54,9 @@ func (l *layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was d
 		}
 		if current != was {
 			return ErrTagMoved
+		}
+		if err := l.checkContent(ctx, m); err != nil {
+			return err
 		}
 		d := m.Descriptor
 		d.Annotations = map[string]string{ocispec.AnnotationRefName: tag}

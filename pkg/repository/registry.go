@@ -123,7 +123,7 @@ func (r *remoteRepository) String() string {
 func (r *remoteRepository) Traits() Traits {
 	return Traits{
 		Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
-		ConfirmDelay: r.confirmDelay, Backoff: r.retrier.Backoff, Referrers: r.referrers, Mount: r.mount, Redirect: r.redirect, DeleteTag: r.deleteTag, Writable: r.writable,
+		ConfirmDelay: r.confirmDelay, Backoff: r.retrier.Backoff, Referrers: r.referrers, Mount: r.mount, Redirect: r.redirect, DeleteTag: r.deleteTag, DeleteManifest: r.deleteManifest, Writable: r.writable,
 	}
 }
 

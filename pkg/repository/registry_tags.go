@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,56 +21,93 @@ var ErrTagNotDeleted = provider.Errorf(provider.Refused, "registry does not dele
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#deleting-tags
 func (r *remoteRepository) deleteTag(ctx context.Context, tag string, was digest.Digest) error {
 	return r.retrier.Do(ctx, "deleting tag "+r.String()+":"+tag, func() error {
-		exists, err := r.resolveTag(ctx, tag)
+		exists, err := r.resolve(ctx, tag)
 		switch {
 		case err != nil || exists == "":
 			return err
 		case exists != was:
 			return fmt.Errorf("deleting tag %s:%s: %w", r, tag, ErrTagMoved)
 		}
-		refused := r.sendDelete(ctx, tag)
-		if refused != nil && !isPermanent(refused) {
-			return refused
-		}
-		// Check the result, because the response is not reliable: some registries respond with
-		// 404 to every deletion, and some report success without deleting anything.
-		if exists, err = r.resolveTag(ctx, tag); err != nil || exists == "" {
-			return err
-		}
-		if refused == nil {
-			return r.fail("deleting tag", tag, ErrTagNotDeleted)
-		}
-		return fmt.Errorf("%w: %w", ErrTagNotDeleted, refused)
+		return r.deleteReference(ctx, "deleting tag", tag, ErrTagNotDeleted)
 	})
 }
 
-// resolveTag returns the digest that a tag points to, or an empty digest if the tag doesn't
-// exist.
-func (r *remoteRepository) resolveTag(ctx context.Context, tag string) (digest.Digest, error) {
-	d, err := r.remote.Manifests().Resolve(ctx, tag)
+// codeTagged is the code with which Google's registries refuse to delete a manifest that has tags.
+const codeTagged = "GOOGLE_MANIFEST_DANGLING_TAG"
+
+// deleteManifest implements [Traits.DeleteManifest]. The tag is checked immediately before the
+// manifest is deleted, and is deleted afterwards if the registry keeps it: an interrupted run can
+// still find the manifest by its tag.
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#deleting-manifests
+func (r *remoteRepository) deleteManifest(ctx context.Context, d digest.Digest, tag string) error {
+	attempt := func() error {
+		if tag != "" {
+			if now, err := r.resolve(ctx, tag); err != nil || now != "" && now != d {
+				return cmp.Or(err, fmt.Errorf("deleting manifest %s@%s: tag %s: %w", r, d, tag, ErrTagMoved))
+			}
+		}
+		if exists, err := r.resolve(ctx, d.String()); err != nil || exists == "" {
+			return err
+		}
+		return r.deleteReference(ctx, "deleting manifest", d.String(), errManifestNotDeleted)
+	}
+	err := r.retrier.Do(ctx, "deleting manifest "+r.String()+"@"+d.String(), attempt)
+	if response, ok := errors.AsType[*ResponseError](err); ok && response.Code == codeTagged && tag != "" {
+		if err = r.deleteTag(ctx, tag, d); err == nil {
+			return r.retrier.Do(ctx, "deleting manifest "+r.String()+"@"+d.String(), attempt)
+		}
+	}
+	if err != nil || tag == "" {
+		return err
+	}
+	return r.deleteTag(ctx, tag, d)
+}
+
+// deleteReference deletes a tag or a manifest that exists. If it still exists afterwards, the
+// error wraps notDeleted.
+func (r *remoteRepository) deleteReference(ctx context.Context, op, reference string, notDeleted error) error {
+	refused := r.sendDelete(ctx, op, reference)
+	if refused != nil && !isPermanent(refused) {
+		return refused
+	}
+	// Check the result, because the response is not reliable: some registries respond with
+	// 404 to every deletion, and some report success without deleting anything.
+	exists, err := r.resolve(ctx, reference)
+	switch {
+	case err != nil || exists == "":
+		return err
+	case refused == nil:
+		return r.fail(op, reference, notDeleted)
+	}
+	return fmt.Errorf("%w: %w", notDeleted, refused)
+}
+
+// resolve returns the digest of a tag or manifest, or an empty digest if it doesn't exist.
+func (r *remoteRepository) resolve(ctx context.Context, reference string) (digest.Digest, error) {
+	d, err := r.remote.Manifests().Resolve(ctx, reference)
 	if err != nil {
-		_, err = isFound(r.fail("looking for tag", tag, err))
+		_, err = isFound(r.fail("looking for", reference, err))
 		return "", err
 	}
 	return d.Digest, nil
 }
 
-// sendDelete requests the deletion of a tag by its name. Deleting by digest would delete all
-// tags of the manifest.
-func (r *remoteRepository) sendDelete(ctx context.Context, tag string) error {
+// sendDelete requests the deletion of a tag or a manifest. A tag is deleted by its name, because
+// deleting by digest would delete all tags of the manifest.
+func (r *remoteRepository) sendDelete(ctx context.Context, op, reference string) error {
 	ctx = auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull, auth.ActionDelete)
-	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, r.url("manifests", tag).String(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, r.url("manifests", reference).String(), nil)
 	if err != nil {
 		return err
 	}
 	resp, err := r.remote.Client.Do(req)
 	if err != nil {
-		return r.fail("deleting tag", tag, httpclient.RedactError(err))
+		return r.fail(op, reference, httpclient.RedactError(err))
 	}
 	if resp.StatusCode < http.StatusMultipleChoices {
 		return resp.Body.Close()
 	}
-	return r.fail("deleting tag", tag, responseError(resp))
+	return r.fail(op, reference, responseError(resp))
 }
 
 // isPermanent reports whether err is a permanent refusal, in contrast to a temporary failure.

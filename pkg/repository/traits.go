@@ -30,6 +30,13 @@ type Traits struct {
 	// doesn't exist, DeleteTag returns nil. If the registry doesn't delete tags, which is only
 	// known after the request, it returns [ErrTagNotDeleted].
 	DeleteTag func(ctx context.Context, tag string, was digest.Digest) error
+	// DeleteManifest deletes a manifest and, if tag is not empty, this tag, which must point to
+	// the manifest if it exists. Otherwise, it returns [ErrTagMoved]. If the manifest doesn't
+	// exist, DeleteManifest only deletes the tag. Registries delete all tags of the manifest, and
+	// their garbage collection removes the content. In image layouts, DeleteManifest returns
+	// [ErrInUse] if another tag points to the manifest, and deletes all content that only this
+	// manifest needs. If the registry doesn't delete manifests, it returns [ErrTagNotDeleted].
+	DeleteManifest func(ctx context.Context, d digest.Digest, tag string) error
 	// BlobPath returns the path of a blob's file, whether or not the file exists. It is set if
 	// blobs are local files.
 	BlobPath func(d digest.Digest) (string, error)

@@ -1,0 +1,161 @@
+package repository
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// layoutGraph collects the content of a layout that manifests refer to. Missing and damaged
+// manifests are part of the graph, but their content is unknown.
+type layoutGraph struct {
+	layout *layout
+	// blobs and manifests contain each digest once. Manifests precede those that they refer to.
+	blobs, manifests []digest.Digest
+	seen             map[digest.Digest]bool
+}
+
+func (l *layout) newGraph() *layoutGraph {
+	return &layoutGraph{layout: l, seen: map[digest.Digest]bool{}}
+}
+
+// addManifest adds a manifest with everything that it refers to. If its content can't be
+// interpreted, addManifest returns an error, because it could refer to anything.
+func (g *layoutGraph) addManifest(ctx context.Context, d ocispec.Descriptor, depth int) error {
+	if g.seen[d.Digest] {
+		return nil
+	}
+	g.seen[d.Digest] = true
+	g.manifests = append(g.manifests, d.Digest)
+	_, data, err := g.layout.manifestOf(ctx, d)
+	if _, damaged := errors.AsType[*sums.MismatchError](err); damaged || errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		err = g.addChildren(ctx, data, depth)
+	}
+	if err != nil {
+		return fmt.Errorf("reading manifest %s: %w", d.Digest, err)
+	}
+	return nil
+}
+
+// addChildren adds everything that a manifest refers to, up to the given nesting of manifests.
+func (g *layoutGraph) addChildren(ctx context.Context, data []byte, depth int) error {
+	manifests, blobs, err := artifact.Children(data)
+	if err != nil {
+		return err
+	}
+	if depth == 0 && len(manifests) > 0 {
+		return &artifact.FormatError{Problem: "indexes are nested too deeply"}
+	}
+	for _, d := range manifests {
+		if err := g.addManifest(ctx, d, depth-1); err != nil {
+			return err
+		}
+	}
+	for _, d := range blobs {
+		if !g.seen[d.Digest] {
+			g.seen[d.Digest] = true
+			g.blobs = append(g.blobs, d.Digest)
+		}
+	}
+	return nil
+}
+
+// checkContent returns [ErrContentDeleted] if content that a manifest refers to doesn't exist. It
+// must be called while the layout is locked: another run that deletes a version after content was
+// found to exist also deletes this content, because no tag needs it yet.
+func (l *layout) checkContent(ctx context.Context, m artifact.Blob) error {
+	g := l.newGraph()
+	if err := g.addChildren(ctx, m.Bytes, maxCopyDepth); err != nil && !isFormat(err) {
+		return err
+	}
+	for _, d := range slices.Concat(g.blobs, g.manifests, []digest.Digest{m.Descriptor.Digest}) {
+		path, err := l.blobPath(d)
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: %s is missing", ErrContentDeleted, d)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteManifest implements [Traits.DeleteManifest]. It deletes blobs first, then manifests from
+// the bottom up, then the tag, so a second run can complete an interrupted one.
+func (l *layout) deleteManifest(ctx context.Context, d digest.Digest, tag string) error {
+	if _, err := os.Stat(l.dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	err := l.locked(ctx, func() error {
+		index, err := l.readIndex(ctx)
+		if err != nil {
+			return err
+		}
+		// 1. Check the tags.
+		var others []ocispec.Descriptor
+		for _, entry := range index.Manifests {
+			isOurs := tag != "" && isTag(tag)(entry)
+			switch {
+			case isOurs && entry.Digest != d:
+				return fmt.Errorf("tag %s: %w", tag, ErrTagMoved)
+			case !isOurs && entry.Digest == d:
+				return fmt.Errorf("%w: %s", ErrInUse, cmp.Or(entry.Annotations[ocispec.AnnotationRefName], "an entry of index.json without a tag"))
+			case !isOurs:
+				others = append(others, entry)
+			}
+		}
+		// 2. Delete the content that no other entry needs.
+		if err := l.collect(ctx, ocispec.Descriptor{Digest: d}, others); err != nil {
+			return err
+		}
+		// 3. Delete the tag.
+		index.Manifests = others
+		return l.writeIndex(index)
+	})
+	if err != nil {
+		return fmt.Errorf("deleting manifest %s of %s: %w", d, l, err)
+	}
+	return nil
+}
+
+// collect deletes a manifest, and everything that it refers to and other entries don't.
+func (l *layout) collect(ctx context.Context, manifest ocispec.Descriptor, others []ocispec.Descriptor) error {
+	needed, doomed := l.newGraph(), l.newGraph()
+	for _, entry := range others {
+		if err := needed.addManifest(ctx, entry, maxCopyDepth); err != nil {
+			return err
+		}
+	}
+	if err := doomed.addManifest(ctx, manifest, maxCopyDepth); err != nil {
+		return err
+	}
+	slices.Reverse(doomed.manifests)
+	for _, d := range slices.Concat(doomed.blobs, doomed.manifests) {
+		if needed.seen[d] {
+			continue
+		}
+		path, err := l.blobPath(d)
+		if err := cmp.Or(ctx.Err(), err); err != nil {
+			return err
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

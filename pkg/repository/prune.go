@@ -1,0 +1,257 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/text"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// ErrInUse is returned if a manifest is not deleted because another tag points to it.
+var ErrInUse = provider.Errorf(provider.Refused, "manifest is in use")
+
+// errManifestNotDeleted is [ErrTagNotDeleted] for manifests.
+var errManifestNotDeleted = text.WithText(ErrTagNotDeleted, "registry does not delete manifests")
+
+// maxOtherTags is the maximum number of tags that [DeletePruned] reads to find out whether they
+// point to the index. Tags of other versions are not read.
+const maxOtherTags = 1000
+
+// Prune moves the index of a version from its tag to [artifact.PrunedTag], which OpenTofu
+// ignores, and returns the digest of the index. [Restore] moves it back. The pruned tag is
+// written and read back before the tag of the version is deleted, so an interrupted run loses
+// nothing, and running Prune again completes it. If was is not empty, the tag of the version must
+// point to it. If another run moves the tag, Prune returns [ErrTagMoved] and the version stays.
+// Prune returns [provider.ErrVersionNotFound] if neither tag exists, a *[DanglingTagError] if the
+// index is missing, [ErrTagNotDeleted] if the version stays because the registry doesn't delete
+// its tag, and errors from the repository.
+func Prune(ctx context.Context, repo Repository, v provider.Version, was digest.Digest) (digest.Digest, error) {
+	index, err := moveTag(ctx, repo, artifact.Tag(v), artifact.PrunedTag(v), was)
+	if err != nil {
+		err = fmt.Errorf("pruning %s in %s: %w", v, repo, err)
+	}
+	return index, err
+}
+
+// Restore moves the index of a pruned version back to the tag of the version, and returns the
+// digest of the index. If the version has its tag, Restore only deletes the pruned tag. Running
+// Restore again completes an interrupted run. Restore returns a *[DeniedError] for a denied
+// version, and otherwise the same errors as [Prune].
+func Restore(ctx context.Context, repo Repository, v provider.Version) (digest.Digest, error) {
+	err := CheckDeniedNow(ctx, repo, v)
+	var index digest.Digest
+	if err == nil {
+		index, err = restore(ctx, repo, v)
+	}
+	if err != nil {
+		err = fmt.Errorf("restoring %s in %s: %w", v, repo, err)
+	}
+	return index, err
+}
+
+func restore(ctx context.Context, repo Repository, v provider.Version) (digest.Digest, error) {
+	now, err := Inspect(ctx, repo, artifact.Tag(v), DepthIndex)
+	if err != nil || !now.Exists() || now.Dangling {
+		return moveTag(ctx, repo, artifact.PrunedTag(v), artifact.Tag(v), "")
+	}
+	pruned, err := Inspect(ctx, repo, artifact.PrunedTag(v), DepthIndex)
+	if err == nil && pruned.Exists() {
+		err = Untag(ctx, repo, pruned.Tag, pruned.Digest, now)
+	}
+	return now.Digest, err
+}
+
+// moveTag moves an index from one tag to another one. If only the other tag exists, an earlier run
+// has moved it. If was is not empty, the tag must point to it.
+func moveTag(ctx context.Context, repo Repository, from, to string, was digest.Digest) (digest.Digest, error) {
+	// 1. Inspect both tags.
+	index, err := Inspect(ctx, repo, from, DepthIndex)
+	if err != nil {
+		return "", err
+	}
+	target, err := Inspect(ctx, repo, to, DepthIndex)
+	switch {
+	case err != nil:
+		return "", err
+	case !index.Exists() && target.Exists():
+		return target.Digest, nil
+	case !index.Exists():
+		return "", fmt.Errorf("%w: neither the tag %s nor the tag %s exists", provider.ErrVersionNotFound, from, to)
+	case index.Dangling:
+		return "", &DanglingTagError{Tag: from, Index: ocispec.Descriptor{Digest: index.Digest}, Err: ErrNotFound}
+	case index.Format != nil:
+		return "", index.Format
+	case was != "" && index.Digest != was:
+		return "", fmt.Errorf("tag %s: %w", from, ErrTagMoved)
+	}
+	// 2. Write the other tag, and check that the repository has stored it.
+	if target.Digest != index.Digest || target.Dangling {
+		if err := repo.PushTag(ctx, artifact.Blob{Descriptor: index.Descriptor, Bytes: index.Bytes}, to, target.Digest); err != nil {
+			return "", err
+		}
+	}
+	target, err = ReadBack(ctx, repo, to)
+	if err == nil && target.Digest != index.Digest {
+		err = fmt.Errorf("reading the tag back: %w", ErrTagMoved)
+	}
+	if err != nil {
+		return "", err
+	}
+	// 3. Delete the tag.
+	err = Untag(ctx, repo, from, index.Digest, target)
+	if errors.Is(err, ErrTagMoved) {
+		_ = deleteTag(ctx, repo, to, index.Digest) // if both tags exist, the version is not pruned
+	}
+	return index.Digest, err
+}
+
+// Untag deletes a tag if it still points to was. If kept has a tag, Untag then makes sure that this
+// tag still exists, because some registries delete a manifest with all its tags. Untag returns
+// [ErrTagNotDeleted], [ErrTagMoved], and errors from the repository.
+func Untag(ctx context.Context, repo Repository, tag string, was digest.Digest, kept Inspection) error {
+	if err := deleteTag(ctx, repo, tag, was); err != nil || kept.Tag == "" || repo.Traits().AtomicTags {
+		return err
+	}
+	now, err := Inspect(ctx, repo, kept.Tag, DepthIndex)
+	if err == nil && (now.Dangling || !now.Exists()) {
+		err = repo.PushTag(ctx, artifact.Blob{Descriptor: kept.Descriptor, Bytes: kept.Bytes}, kept.Tag, now.Digest)
+	}
+	return err
+}
+
+// deleteTag calls [Traits.DeleteTag] if the repository has it.
+func deleteTag(ctx context.Context, repo Repository, tag string, was digest.Digest) error {
+	untag := repo.Traits().DeleteTag
+	if untag == nil {
+		return ErrTagNotDeleted
+	}
+	return untag(ctx, tag, was)
+}
+
+// DeletePruned deletes the index of a pruned version, its pruned tag, and the referrers that the
+// referrers API lists. In image layouts, it also deletes the content that no other tag needs;
+// registries collect it as garbage. It never deletes denials, lists of referrers, or content with
+// another tag. If was is not empty, the pruned tag must point to it. If there is no pruned tag,
+// DeletePruned does nothing. It returns [ErrInUse] if another tag points to the index,
+// [ErrTagMoved], [ErrTagNotDeleted] if the registry doesn't delete manifests, and errors from the
+// repository.
+func DeletePruned(ctx context.Context, repo Repository, v provider.Version, was digest.Digest) error {
+	if err := deletePruned(ctx, repo, v, was); err != nil {
+		return fmt.Errorf("deleting the pruned version %s in %s: %w", v, repo, err)
+	}
+	return nil
+}
+
+func deletePruned(ctx context.Context, repo Repository, v provider.Version, was digest.Digest) error {
+	remove := repo.Traits().DeleteManifest
+	if remove == nil {
+		return errManifestNotDeleted
+	}
+	// 1. Read the pruned tag and the referrers of its index.
+	pruned, err := Inspect(ctx, repo, artifact.PrunedTag(v), DepthIndex)
+	switch {
+	case err != nil || !pruned.Exists():
+		return err
+	case was != "" && pruned.Digest != was:
+		return fmt.Errorf("tag %s: %w", pruned.Tag, ErrTagMoved)
+	}
+	referrers, err := deletableReferrers(ctx, repo, pruned.Digest)
+	if err != nil {
+		return err
+	}
+	// 2. Read the other tags that could point to the index or a referrer.
+	tagged, err := otherTags(ctx, repo, v)
+	if err != nil {
+		return err
+	}
+	if tag := tagged[pruned.Digest]; tag != "" {
+		return fmt.Errorf("%w: the tag %s points to it, too", ErrInUse, tag)
+	}
+	// 3. Delete the index, and then its referrers.
+	if err := remove(ctx, pruned.Digest, pruned.Tag); err != nil {
+		return err
+	}
+	var failed []error
+	for _, d := range referrers {
+		if tagged[d] == "" {
+			failed = append(failed, remove(ctx, d, ""))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// deletableReferrers returns the referrers of an index in the referrers API, except denials.
+// Referrers whose manifests are missing or invalid are omitted.
+func deletableReferrers(ctx context.Context, repo Reader, index digest.Digest) ([]digest.Digest, error) {
+	list := repo.Traits().Referrers
+	if list == nil {
+		return nil, nil
+	}
+	entries, _, err := list(ctx, index)
+	if err != nil {
+		return nil, err
+	}
+	var found []digest.Digest
+	for _, d := range entries {
+		if d.Digest.Validate() != nil {
+			continue
+		}
+		_, data, err := repo.Manifest(ctx, d.Digest.String())
+		if err != nil && !isFinding(err) {
+			return nil, err
+		}
+		if err == nil && artifact.RefersTo(data, index) {
+			found = append(found, d.Digest)
+		}
+	}
+	return found, nil
+}
+
+// otherTags returns the digests to which tags point, with one tag each. It reads the tags of the
+// version other than the pruned one, whether or not the list contains them, tags that belong to no
+// version, and tags of versions that only differ in the suffix: OpenTofu treats 1.2.3-stable as a
+// version. tofu-oci never points the tags of other versions to the same index.
+func otherTags(ctx context.Context, repo Reader, v provider.Version) (map[digest.Digest]string, error) {
+	listed, err := repo.Tags(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own := []string{artifact.Tag(v), artifact.PendingTag(v), artifact.DeniedTag(v)}
+	others := slices.DeleteFunc(slices.Clone(listed), func(tag string) bool {
+		other, isVersion := artifact.VersionOf(tag)
+		return isVersion && (other == v || numbers(other) != numbers(v)) || strings.HasPrefix(tag, "sha256-") || tag == artifact.SyncTag
+	})
+	if len(others) > maxOtherTags {
+		return nil, fmt.Errorf("repository has %d tags of other kinds; the maximum is %d", len(others), maxOtherTags)
+	}
+	var mu sync.Mutex
+	tagged := map[digest.Digest]string{}
+	err = each(ctx, append(others, own...), func(ctx context.Context, tag string) error {
+		i, err := Inspect(ctx, repo, tag, DepthIndex)
+		if err == nil && i.Exists() {
+			mu.Lock()
+			defer mu.Unlock()
+			tagged[i.Digest] = tag
+		}
+		return err
+	})
+	return tagged, err
+}
+
+// numbers returns a version without its suffix.
+func numbers(v provider.Version) string {
+	text := v.String()
+	if at := strings.IndexAny(text, "-+"); at >= 0 {
+		text = text[:at]
+	}
+	return text
+}

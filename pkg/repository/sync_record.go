@@ -1,0 +1,64 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+)
+
+// ReadSyncRecord reads the sync record of a repository. If the record is missing or damaged, or if
+// the repository doesn't exist, the result is empty. Its maps are never nil.
+func ReadSyncRecord(ctx context.Context, repo Reader) (artifact.SyncRecord, error) {
+	record, _, err := readSyncRecord(ctx, repo)
+	return record, err
+}
+
+// readSyncRecord also returns the digest that the tag of the record points to.
+func readSyncRecord(ctx context.Context, repo Reader) (artifact.SyncRecord, digest.Digest, error) {
+	i, err := Inspect(ctx, repo, artifact.SyncTag, DepthIndex)
+	if err != nil && !isFinding(err) {
+		return artifact.SyncRecord{}, "", fmt.Errorf("reading the sync record of %s: %w", repo, err)
+	}
+	record, _ := artifact.ParseSyncRecord(i.Bytes) // if it is damaged, dates start again
+	return record.Clone(), i.Digest, nil
+}
+
+// WriteSyncRecord changes the sync record of a repository with edit, which is called again if
+// another run has changed the record. If edit changes nothing, nothing is written. Registries
+// can't exclude that another run overwrites the record afterwards, in which case dates start again.
+func WriteSyncRecord(ctx context.Context, repo Repository, edit func(*artifact.SyncRecord)) error {
+	err := ErrTagMoved
+	for moves := 0; moves < maxMerges && errors.Is(err, ErrTagMoved); moves++ {
+		var record artifact.SyncRecord
+		var was digest.Digest
+		if record, was, err = readSyncRecord(ctx, repo); err != nil {
+			return err
+		}
+		before := record.Clone()
+		if edit(&record); record.Equal(before) {
+			return nil
+		}
+		err = pushSyncRecord(ctx, repo, record, was)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the sync record of %s: %w", repo, err)
+	}
+	return nil
+}
+
+func pushSyncRecord(ctx context.Context, repo Repository, record artifact.SyncRecord, was digest.Digest) error {
+	manifest, config, err := record.Pack()
+	if err != nil {
+		return err
+	}
+	err = pushMissing(ctx, repo, transfer.Retrier{Backoff: repo.Traits().Backoff}, Inspection{}, config)
+	if err != nil {
+		return err
+	}
+	return repo.PushTag(ctx, manifest, artifact.SyncTag, was)
+}
