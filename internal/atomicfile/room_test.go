@@ -25,7 +25,7 @@ func TestCheckRoom(t *testing.T) {
 			}
 			err := atomicfile.CheckRoom(dir, math.MaxInt64)
 			if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), fmt.Sprintf("%d bytes required", int64(math.MaxInt64))) || strings.Contains(err.Error(), ", 0 available") {
-				t.Errorf("all that can be asked for: %v, want ENOSPC", err)
+				t.Errorf("got %v for the largest size, want ENOSPC", err)
 			}
 		})
 	}

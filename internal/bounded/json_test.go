@@ -22,7 +22,7 @@ func TestCheck(t *testing.T) {
 		"one too many":              {`[1,2,3]`, 3, "JSON exceeds 3 values"},
 		"members of objects":        {`{"a":1,"b":{"c":[]}}`, 4, ""},
 		"one member too many":       {`{"a":1,"b":{"c":[]}}`, 3, "JSON exceeds 3 values"},
-		"text is no structure":      {`["[,{,","\",,,","\\",",,"]`, 5, ""},
+		"structure in strings":      {`["[,{,","\",,,","\\",",,"]`, 5, ""},
 		"a string without end":      {`"\`, 1, ""},
 		"the same key twice counts": {`{"a":[1],"a":[1],"A":[1]}`, 6, "JSON exceeds 6 values"},
 		"deep":                      {deep(bounded.MaxDepth), 1000, ""},

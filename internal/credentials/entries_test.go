@@ -69,7 +69,7 @@ func TestEntries(t *testing.T) {
 			t.Errorf("%s: %v", entry, err)
 		}
 		if text := fmt.Sprintf("%v %+v %#v", err, broken, broken); strings.Contains(text, canary) || strings.Contains(text, "1234") {
-			t.Errorf("error %q tells the entry", text)
+			t.Errorf("error %q contains the entry", text)
 		}
 		if origin.File != path || origin.Key != "ghcr.example" {
 			t.Errorf("the fault is that of %+v", origin)
@@ -108,7 +108,7 @@ func TestBrokenFiles(t *testing.T) {
 
 			login, origin, err := f.Find(t.Context(), "ghcr.example/acme")
 			if err != nil || login != basic("user", canary) {
-				t.Errorf("beside another file: %s, %v", describe(login), err)
+				t.Errorf("with another file: %s, %v", describe(login), err)
 			}
 			checkWhy(t, origin, "OpenTofu reads none of the files, because it rejects "+path)
 
@@ -119,7 +119,7 @@ func TestBrokenFiles(t *testing.T) {
 			}
 			// The paths of test directories contain numbers.
 			if text := strings.ReplaceAll(fmt.Sprintf("%v %+v", err, broken), path, ""); strings.Contains(text, canary) || strings.Contains(text, "1234") {
-				t.Errorf("error %q tells values", text)
+				t.Errorf("error %q contains values", text)
 			}
 			if p := f.Files()[0]; p.Path != path || !p.Exists || p.Err == nil {
 				t.Errorf("the place is %+v", p)

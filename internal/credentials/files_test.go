@@ -35,11 +35,11 @@ func TestFindLooksInEveryPlace(t *testing.T) {
 		{"podman's default", "linux", nil, "home/.config/containers/auth.json", ""},
 		{"podman's default", "darwin", nil, "home/.config/containers/auth.json", ""},
 		{"podman's default", "windows", nil, "home/.config/containers/auth.json", ""},
-		{"podman's default beside a configuration", "darwin", map[string]string{"XDG_CONFIG_HOME": "DIR/config"}, "home/.config/containers/auth.json", ""},
+		{"Podman's default with XDG_CONFIG_HOME", "darwin", map[string]string{"XDG_CONFIG_HOME": "DIR/config"}, "home/.config/containers/auth.json", ""},
 		{"docker's default", "linux", nil, "home/.docker/config.json", ""},
 		{"docker's default", "darwin", nil, "home/.docker/config.json", ""},
 		{"docker's default", "windows", nil, "home/.docker/config.json", ""},
-		{"docker's default beside its variable", "linux", map[string]string{"DOCKER_CONFIG": "DIR/docker"}, "home/.docker/config.json", ""},
+		{"Docker's default with DOCKER_CONFIG", "linux", map[string]string{"DOCKER_CONFIG": "DIR/docker"}, "home/.docker/config.json", ""},
 		{"the file before config.json, in today's format", "linux", nil, "home/.dockercfg", ""},
 	}
 	for _, test := range tests {
@@ -92,7 +92,7 @@ func TestPlacesAreInOrder(t *testing.T) {
 			"/h/.config/containers/auth.json", "/c/containers/auth.json", "/h/.docker/config.json", "/h/.dockercfg",
 		}},
 		{"windows", "windows", "/h", nil, []string{"/h/.config/containers/auth.json", "/h/.docker/config.json", "/h/.dockercfg"}},
-		{"nobody's home", "windows", "", map[string]string{"DOCKER_CONFIG": "/d"}, []string{"- /d/config.json"}},
+		{"no home", "windows", "", map[string]string{"DOCKER_CONFIG": "/d"}, []string{"- /d/config.json"}},
 	}
 	for _, test := range tests {
 		t.Run(test.test, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestTextInAVariable(t *testing.T) {
 	w.env["DOCKER_AUTH_CONFIG"] = `{"auths": {"ghcr.example": "` + canary
 	login, _, err := w.finder(t).Find(t.Context(), "ghcr.example/acme")
 	if err != nil || login.Username != "file" {
-		t.Errorf("beside a file: %s, %v", describe(login), err)
+		t.Errorf("with a file: %s, %v", describe(login), err)
 	}
 	var broken *credentials.FileError
 	if _, _, err = w.finder(t).Find(t.Context(), "other.example/acme"); !errors.As(err, &broken) || broken.Path != variable || strings.Contains(err.Error(), canary) {

@@ -45,6 +45,6 @@ func checkAbsent(t *testing.T, s credentials.Source, secret string) {
 	t.Helper()
 	const long = 6
 	if len(secret) >= long && !strings.Contains(s.Login.Username, secret) && !strings.Contains(s.Bare, secret) && strings.Contains(s.Text, secret) {
-		t.Errorf("%s tells %q", s.Text, secret)
+		t.Errorf("%s contains %q", s.Text, secret)
 	}
 }

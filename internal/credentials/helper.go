@@ -15,11 +15,10 @@ import (
 
 const (
 	// freshness is how long a response is valid. Registries request credentials several times
-	// within seconds, for reading and for writing. If they request them later, a token has
-	// expired.
+	// within seconds, for reading and for writing. Later, a token might have expired.
 	freshness = time.Minute
-	// helperTimeout is long enough for a helper to fetch a token. It is too short for user input, which
-	// helpers should not need.
+	// helperTimeout is long enough for a helper to fetch a token. It is too short for user
+	// input, which helpers should not need.
 	helperTimeout = 30 * time.Second
 	// maxResponse limits the output of a helper. Tokens are far smaller.
 	maxResponse = 256 << 10

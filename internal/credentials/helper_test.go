@@ -121,8 +121,8 @@ func TestHelpersAreAskedByTheirNames(t *testing.T) {
 		}
 	}
 	want := []string{"none " + host, "none https://" + host}
-	if diff := cmp.Diff(want, asked(t, host)); diff != "" {
-		t.Errorf("asked (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, requests(t, host)); diff != "" {
+		t.Errorf("wrong requests (-want +got):\n%s", diff)
 	}
 }
 
@@ -169,12 +169,12 @@ func TestFailingHelpers(t *testing.T) {
 					t.Errorf("error %v of %+v doesn't name the file", err, origin)
 				}
 				if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, canary) {
-					t.Errorf("error %q tells the secret", text)
+					t.Errorf("error %q contains the secret", text)
 				}
 			}
 			// A helper that fails is not run for each repository.
-			if got := asked(t, host); len(got) > 1 {
-				t.Errorf("asked %q", got)
+			if got := requests(t, host); len(got) > 1 {
+				t.Errorf("got requests %q", got)
 			}
 		})
 	}
@@ -233,7 +233,7 @@ func endHelper(t *testing.T, f *credentials.Resolver, listener net.Listener) {
 		t.Errorf("error %v", err)
 	}
 	if n, err := helper.Read(make([]byte, 1)); n != 0 || err == nil {
-		t.Errorf("the helper says %d bytes, %v", n, err)
+		t.Errorf("got %d bytes from the helper, %v", n, err)
 	}
 }
 
@@ -260,8 +260,8 @@ func TestHelpersAreAskedOnce(t *testing.T) {
 	if all = slices.Compact(all); len(all) != 1 || all[0].Username != "fresh" {
 		t.Errorf("%d different logins", len(all))
 	}
-	if got := asked(t, host); len(got) != 1 {
-		t.Errorf("asked %q", got)
+	if got := requests(t, host); len(got) != 1 {
+		t.Errorf("got requests %q", got)
 	}
 
 	now = now.Add(time.Minute)
@@ -269,7 +269,7 @@ func TestHelpersAreAskedOnce(t *testing.T) {
 	if err != nil || login == all[0] {
 		t.Errorf("the token of a minute ago again: %v", err)
 	}
-	if got := asked(t, host); len(got) != 2 {
-		t.Errorf("asked %q", got)
+	if got := requests(t, host); len(got) != 2 {
+		t.Errorf("got requests %q", got)
 	}
 }

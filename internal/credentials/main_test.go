@@ -179,8 +179,8 @@ var hosts atomic.Int64
 // newHost returns a host that no other test, and no other run of the test, uses.
 func newHost(name string) string { return fmt.Sprintf("%s-%d.example", name, hosts.Add(1)) }
 
-// asked returns the requests to helpers for a host, in order.
-func asked(t *testing.T, host string) []string {
+// requests returns the requests to helpers for a host, in order.
+func requests(t *testing.T, host string) []string {
 	t.Helper()
 	data, err := os.ReadFile(os.Getenv(logVariable))
 	if err != nil {

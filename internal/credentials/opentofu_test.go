@@ -68,12 +68,12 @@ func TestOpenTofuStopsAtAnEntry(t *testing.T) {
 		variable       string
 		why            string
 	}{
-		"beside a more specific entry": {nil, fmt.Sprintf(`{"auths": {"ghcr.example/acme": %s, "ghcr.example": %s}}`, inFile, noColon), "{}", "{}", "OpenTofu fails"},
+		"with a more specific entry":   {nil, fmt.Sprintf(`{"auths": {"ghcr.example/acme": %s, "ghcr.example": %s}}`, inFile, noColon), "{}", "{}", "OpenTofu fails"},
 		"in a later file":              {nil, auths("ghcr.example/acme", inFile), auths("ghcr.example", noColon), "{}", "OpenTofu fails"},
-		"beside a block":               {[]cliconfig.Login{rule}, "{}", auths("ghcr.example/acme", noColon), "{}", "OpenTofu fails"},
-		"beside a longer block":        {[]cliconfig.Login{whole}, auths("ghcr.example/acme", noColon), "{}", "{}", "OpenTofu fails"},
-		"beside an empty block":        {[]cliconfig.Login{{Registry: "ghcr.example", Path: "acme"}}, auths("ghcr.example", inFile), "{}", "{}", `OpenTofu fails, because oci_credentials "ghcr.example/acme" has neither`},
-		"beside a password alone":      {[]cliconfig.Login{{Registry: "ghcr.example", Password: text.NewSecret("other")}, rule}, "{}", "{}", "{}", `OpenTofu fails, because oci_credentials "ghcr.example" has neither`},
+		"with a block":                 {[]cliconfig.Login{rule}, "{}", auths("ghcr.example/acme", noColon), "{}", "OpenTofu fails"},
+		"with a longer block":          {[]cliconfig.Login{whole}, auths("ghcr.example/acme", noColon), "{}", "{}", "OpenTofu fails"},
+		"an empty block":               {[]cliconfig.Login{{Registry: "ghcr.example", Path: "acme"}}, auths("ghcr.example", inFile), "{}", "{}", `OpenTofu fails, because oci_credentials "ghcr.example/acme" has neither`},
+		"a block with only a password": {[]cliconfig.Login{{Registry: "ghcr.example", Password: text.NewSecret("other")}, rule}, "{}", "{}", "{}", `OpenTofu fails, because oci_credentials "ghcr.example" has neither`},
 		"for another repository":       {[]cliconfig.Login{rule}, auths("ghcr.example/other", noColon), auths("other.example", noColon), "{}", ""},
 		"spelled otherwise":            {[]cliconfig.Login{rule}, auths("https://ghcr.example", noColon), "{}", "{}", ""},
 		"in a file it does not read":   {[]cliconfig.Login{rule}, "{}", "{}", auths("ghcr.example", noColon), ""},

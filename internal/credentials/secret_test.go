@@ -38,7 +38,7 @@ func checkHidden(t *testing.T, value any) {
 	for _, text := range texts(t, value) {
 		for _, form := range []string{canary, fmt.Sprintf("%x", canary), fmt.Sprintf("%X", canary), canary[:3]} {
 			if strings.Contains(text, form) {
-				t.Errorf("%T tells its secret: %.500s", value, text)
+				t.Errorf("%T contains its secret: %.500s", value, text)
 			}
 		}
 	}

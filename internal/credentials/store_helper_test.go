@@ -88,9 +88,9 @@ func keep(verb string, stdin []byte) int {
 func TestKeepWithHelper(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{
-		"for all":             `{"credsStore": "keeping", "auths": {"HOST": {"auth": "b2xkOm9sZA=="}, "other.example": {"auth": "b2xkOm9sZA=="}}}`,
-		"for the registry":    `{"credHelpers": {"HOST": "keeping"}, "credsStore": "refusing"}`,
-		"that says something": `{"credsStore": "talking"}`,
+		"for all":           `{"credsStore": "keeping", "auths": {"HOST": {"auth": "b2xkOm9sZA=="}, "other.example": {"auth": "b2xkOm9sZA=="}}}`,
+		"for the registry":  `{"credHelpers": {"HOST": "keeping"}, "credsStore": "refusing"}`,
+		"with other output": `{"credsStore": "talking"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +111,7 @@ func TestKeepWithHelper(t *testing.T) {
 			}
 			text := w.read(t, "home/.docker/config.json")
 			if strings.Contains(text, `"`+host+`": {"auth"`) || strings.Contains(file, "other.example") && !strings.Contains(text, "other.example") {
-				t.Errorf("the file says %s", text)
+				t.Errorf("got file %s", text)
 			}
 			removed, err := k.Delete(t.Context(), target)
 			want := []credentials.Location{{File: path, Helper: kept.Helper, Keys: []string{host, "https://" + host}}}

@@ -55,8 +55,8 @@ func TestParseTarget(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "host is missing", "http://localhost:5000": "localhost:5000 --plain-http localhost:5000", "ghcr.io/acme/{type}": "such as ghcr.io/acme",
-		"jane:" + canary + "@ghcr.io": "must not contain credentials", "oci-layout:dir": "needs no credentials", "ghcr.io/Acme": "upper-case", "ghcr.io/acme:1.2": "without a tag", "ghcr.io//x": "is empty",
+		"": "missing registry host", "http://localhost:5000": "localhost:5000 --plain-http localhost:5000", "ghcr.io/acme/{type}": "such as ghcr.io/acme",
+		"jane:" + canary + "@ghcr.io": "must not contain credentials", "oci-layout:dir": "needs no credentials", "ghcr.io/Acme": "upper-case", "ghcr.io/acme:1.2": "omit the tag", "ghcr.io//x": "empty components",
 	} {
 		if _, err := credentials.ParsePrefix(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), canary) {
 			t.Errorf("%s: %v", text, err)

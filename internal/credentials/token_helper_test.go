@@ -86,7 +86,7 @@ func TestTokenHelper(t *testing.T) {
 		}
 	}
 	if text := fmt.Sprintf("%v", helper); strings.Contains(text, canary) {
-		t.Errorf("%s tells the token", text)
+		t.Errorf("%s contains the token", text)
 	}
 }
 

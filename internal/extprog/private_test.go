@@ -18,7 +18,7 @@ func TestRunKeepsPrivateOutput(t *testing.T) {
 			t.Errorf("%q, %v, want wrong output", out, err)
 		}
 		if text := fmt.Sprintf("%v %+v %#v", err, wrong, wrong); strings.Contains(text, "hunter") {
-			t.Errorf("error %q tells the output", text)
+			t.Errorf("error %q contains the output", text)
 		}
 	}
 	if out, err := run(t, "print", extprog.Call{Private: true}, `{"Secret":"hunter2"}`); out != `{"Secret":"hunter2"}` || err != nil {

@@ -81,7 +81,7 @@ func TestParseRefuses(t *testing.T) {
 			t.Errorf("%q: %#v, want offset %d and %q", test.line, syntax, test.offset, test.problem)
 		}
 		if p.Name() != "" {
-			t.Errorf("%q: a program beside the error", test.line)
+			t.Errorf("%q: got a program with an error", test.line)
 		}
 	}
 }

@@ -69,8 +69,8 @@ func TestRunMayIgnoreStdin(t *testing.T) {
 	}
 }
 
-// told is the output of the helper "args".
-type told struct {
+// call is the output of the helper "args".
+type call struct {
 	Args              []string
 	Dir, Stdin, Added string
 }
@@ -89,11 +89,11 @@ func TestRunFillsPlaceholders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got told
+	var got call
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
 	}
-	want := told{
+	want := call{
 		Args: []string{
 			`a "b" 'c' $d {name}`, `--file=a "b" 'c' $d {name}:n`, "", "-o", "json={}", "{n}", "{", "{{.Other}}", "{other", "}n{",
 		},
@@ -101,7 +101,7 @@ func TestRunFillsPlaceholders(t *testing.T) {
 		Added: "value",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the program was told (-want +got):\n%s", diff)
+		t.Errorf("wrong call of the program (-want +got):\n%s", diff)
 	}
 }
 
@@ -150,7 +150,7 @@ func TestRunChecksTheAnswer(t *testing.T) {
 	for _, test := range tests {
 		got, err := run(t, "print", extprog.Call{MayBeSilent: test.silent}, test.output)
 		if got != test.want {
-			t.Errorf("%q gives %q, want %q", test.output, got, test.want)
+			t.Errorf("%q: got %q, want %q", test.output, got, test.want)
 		}
 		if test.problem == "" {
 			if err != nil {
@@ -181,7 +181,7 @@ func TestRunReportsFailure(t *testing.T) {
 		t.Errorf("error %q", text)
 	}
 	if len(exit.Stderr) < 1<<10 || len(exit.Stderr) > 2<<10 {
-		t.Errorf("%d bytes of stderr are told", len(exit.Stderr))
+		t.Errorf("got %d bytes of stderr", len(exit.Stderr))
 	}
 	if !strings.HasPrefix(text, "running "+parse(t, self(t)).Name()+": ") || strings.Contains(text, "hunter2") {
 		t.Errorf("error %q, want one with the program's name and no secret", text)

@@ -133,7 +133,7 @@ func TestAnUploadIsNotSilence(t *testing.T) {
 func TestAPooledConnectionIsGivenUpInTime(t *testing.T) {
 	t.Parallel()
 	closed := make(chan struct{}, 9)
-	s := httptest.NewUnstartedServer(says("fine"))
+	s := httptest.NewUnstartedServer(respond("fine"))
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateClosed {
 			closed <- struct{}{}

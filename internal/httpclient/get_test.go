@@ -17,9 +17,9 @@ func TestGetIsBounded(t *testing.T) {
 	t.Parallel()
 	chunked := func(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush() // sends the headers without a Content-Length
-		says("123456")(w, r)
+		respond("123456")(w, r)
 	}
-	for name, step := range map[string]http.HandlerFunc{"length told": says("123456"), "length not told": chunked} {
+	for name, step := range map[string]http.HandlerFunc{"known length": respond("123456"), "unknown length": chunked} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScript(t, step)
@@ -44,7 +44,7 @@ func TestGetSendsHeadersAndTellsWhereItEnded(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/end", http.StatusFound)
-	}, func(w http.ResponseWriter, r *http.Request) { says(r.Header.Get("Accept"))(w, r) })
+	}, func(w http.ResponseWriter, r *http.Request) { respond(r.Header.Get("Accept"))(w, r) })
 	header := http.Header{"Accept": {"application/json"}}
 	doc, err := httpclient.Get(t.Context(), newClient(t, httpclient.Options{}), s.url(t),
 		httpclient.Request{Header: header, Limit: 100})

@@ -17,7 +17,7 @@ import (
 // newThrottled returns a server that responds with 429 if enough returns true. enough
 // is called with the number of earlier requests and of concurrent ones. The first wave
 // has as many requests as a client sends concurrently.
-func newThrottled(t *testing.T, enough func(before, beside int) bool) *script {
+func newThrottled(t *testing.T, enough func(before, concurrent int) bool) *script {
 	t.Helper()
 	var mu sync.Mutex
 	before, now := 0, 0
@@ -50,9 +50,9 @@ func TestHostThatHasEnough(t *testing.T) {
 	const atOnce = schedule.MaxRequestsToHost
 	for name, test := range map[string]struct {
 		requests int
-		enough   func(before, beside int) bool
+		enough   func(before, concurrent int) bool
 	}{
-		"of many at once": {4 * atOnce, func(_, beside int) bool { return beside > 1 }},
+		"of many at once": {4 * atOnce, func(_, concurrent int) bool { return concurrent > 1 }},
 		// More than two failures per request on average: a failed wave does not use an
 		// attempt of each request.
 		"of all": {atOnce, func(before, _ int) bool { return before < 5*atOnce/2 }},
@@ -73,13 +73,13 @@ func TestHostThatHasEnough(t *testing.T) {
 			group.Wait()
 			for _, note := range notes.all {
 				if note.Host != s.url(t).Host {
-					t.Errorf("told %+v", note)
+					t.Errorf("got retries %+v", note)
 				}
 			}
 			const wave = atOnce - 2 // one of which is reported
 			refused := s.requests() - test.requests
-			if told := len(notes.all); refused < wave || told == 0 || told > refused-wave+1 {
-				t.Errorf("%d pauses told, for %d requests that were refused", told, refused)
+			if reported := len(notes.all); refused < wave || reported == 0 || reported > refused-wave+1 {
+				t.Errorf("%d pauses reported for %d rejected requests", reported, refused)
 			}
 		})
 	}
@@ -89,8 +89,8 @@ func TestHostThatHasEnough(t *testing.T) {
 // for ranges, while other hosts do.
 func TestPauseIsForAll(t *testing.T) {
 	t.Parallel()
-	s := newScript(t, status(429, "Retry-After", "60"), says("fine"))
-	other := newScript(t, says("fine"))
+	s := newScript(t, status(429, "Retry-After", "60"), respond("fine"))
+	other := newScript(t, respond("fine"))
 	paused := make(chan httpclient.Retry, 1)
 	client := newClient(t, httpclient.Options{OnRetry: func(r httpclient.Retry) { paused <- r }})
 	ends := make(chan error)
@@ -106,8 +106,8 @@ func TestPauseIsForAll(t *testing.T) {
 		return cancel
 	}
 	cancelled := []func(){ask()}
-	if told := <-paused; told.Host != s.url(t).Host || told.Wait.Seconds() != 60 {
-		t.Errorf("told %+v", told)
+	if pause := <-paused; pause.Host != s.url(t).Host || pause.Wait.Seconds() != 60 {
+		t.Errorf("got retries %+v", pause)
 	}
 	cancelled = append(cancelled, ask(), ask("Range", "bytes=0-1"))
 	if got, err := get(t, client, other.url(t)); got != "fine" || err != nil {
@@ -130,7 +130,7 @@ func TestTheLastTryIsAlone(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	tries := map[string]int{}
-	now, most, beside := 0, 0, 0
+	now, most, concurrent := 0, 0, 0
 	s := newScript(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		tries[r.URL.Path]++
@@ -143,7 +143,7 @@ func TestTheLastTryIsAlone(t *testing.T) {
 		}
 		mu.Lock()
 		if last && now > 1 {
-			beside++
+			concurrent++
 		}
 		now--
 		mu.Unlock()
@@ -164,8 +164,8 @@ func TestTheLastTryIsAlone(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if beside != 0 || most < 2 {
-		t.Errorf("%d last tries had others beside them, of at most %d at once", beside, most)
+	if concurrent != 0 || most < 2 {
+		t.Errorf("%d last attempts had concurrent requests, at most %d", concurrent, most)
 	}
 }
 

@@ -27,7 +27,7 @@ func TestRedactURL(t *testing.T) {
 		}
 	}
 	if got := httpclient.RedactURL(nil); got != "" {
-		t.Errorf("nil gives %q", got)
+		t.Errorf("got %q for nil", got)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestNoTokenOfAPathIsTold(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	var log told
+	var log traceLog
 	var retries []httpclient.Retry
 	client, err := httpclient.New(httpclient.Options{
 		FirstWait: time.Millisecond, Trace: log.trace(), OnRetry: func(r httpclient.Retry) { retries = append(retries, r) },

@@ -96,7 +96,7 @@ func TestRedirectsAreBounded(t *testing.T) {
 
 func TestARedirectNeverLeavesHTTPS(t *testing.T) {
 	t.Parallel()
-	plain := newScript(t, says("in the clear"))
+	plain := newScript(t, respond("in the clear"))
 	s := httptest.NewTLSServer(http.RedirectHandler(plain.URL, http.StatusFound))
 	t.Cleanup(s.Close)
 	_, err := get(t, newClient(t, httpclient.Options{CAFile: caFile(t, s)}), parse(t, s.URL))
@@ -104,6 +104,6 @@ func TestARedirectNeverLeavesHTTPS(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if plain.requests() != 0 {
-		t.Error("the plain server was asked")
+		t.Error("the server without TLS received a request")
 	}
 }

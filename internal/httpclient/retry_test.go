@@ -29,7 +29,7 @@ func TestPassingTroubleIsRepeated(t *testing.T) {
 	for name, trouble := range troubles {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newScript(t, trouble, trouble, says("fine"))
+			s := newScript(t, trouble, trouble, respond("fine"))
 			got, err := get(t, newClient(t, httpclient.Options{}), s.url(t))
 			if got != "fine" || err != nil {
 				t.Errorf("got %q, %v", got, err)
@@ -72,7 +72,7 @@ func TestLastingTroubleEndsAfterThreeTries(t *testing.T) {
 
 func TestConnectionsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	s := newScript(t, says("gone"))
+	s := newScript(t, respond("gone"))
 	s.Close()
 	_, err := get(t, newClient(t, httpclient.Options{}), parse(t, s.URL+"/x?secret=1"))
 	var exhausted *provider.TransientError
@@ -147,7 +147,7 @@ func TestALongRetryAfterIsTold(t *testing.T) {
 func TestUntrustedCertificatesAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	conns := 0
-	s := httptest.NewUnstartedServer(says("hello"))
+	s := httptest.NewUnstartedServer(respond("hello"))
 	s.Config.ErrorLog = discardLog()
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
@@ -194,17 +194,17 @@ func TestRetryAfterIsHonouredInFull(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newScript(t, status(429, "Retry-After", test.header), says("fine"))
+			s := newScript(t, status(429, "Retry-After", test.header), respond("fine"))
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			notes := &retried{end: cancel}
 			client := newClient(t, httpclient.Options{OnRetry: notes.note})
 			_, err := httpclient.Get(ctx, client, s.url(t), httpclient.Request{Limit: 9})
 			if !errors.Is(err, context.Canceled) {
-				t.Errorf("a cancelled wait gives %v", err)
+				t.Errorf("got %v from a canceled wait", err)
 			}
 			if len(notes.all) != 1 || notes.all[0].Wait < test.min || notes.all[0].Wait > test.max {
-				t.Errorf("told %+v", notes.all)
+				t.Errorf("got retries %+v", notes.all)
 			}
 			if s.requests() != 1 {
 				t.Errorf("%d requests", s.requests())
@@ -215,25 +215,25 @@ func TestRetryAfterIsHonouredInFull(t *testing.T) {
 
 func TestRetriesAreTold(t *testing.T) {
 	t.Parallel()
-	s := newScript(t, status(503), breakOff, says("fine"))
+	s := newScript(t, status(503), breakOff, respond("fine"))
 	notes := &retried{}
 	u := parse(t, strings.Replace(s.URL, "http://", "http://me:secret@", 1)+"/a?sig=secret")
 	if _, err := get(t, newClient(t, httpclient.Options{OnRetry: notes.note}), u); err != nil {
 		t.Fatal(err)
 	}
-	type told struct {
+	type retryNote struct {
 		Method, URL, Cause string
 		Attempt, Of        int
 	}
-	var got []told
+	var got []retryNote
 	for _, n := range notes.all {
 		if n.Wait <= 0 {
 			t.Errorf("no wait in %+v", n)
 		}
-		got = append(got, told{n.Method, n.URL, n.Cause.Error(), n.Attempt, n.Of})
+		got = append(got, retryNote{n.Method, n.URL, n.Cause.Error(), n.Attempt, n.Of})
 	}
 	at := s.URL + "/a"
-	want := []told{
+	want := []retryNote{
 		{"GET", at, "GET " + at + ": 503 Service Unavailable: no [31m luck today", 1, 3},
 		{"GET", at, "GET " + at + ": response interrupted", 2, 3},
 	}
@@ -252,7 +252,7 @@ func TestBodiesAreSentAgainOnlyWhenTheyCanBe(t *testing.T) {
 			next(w, r)
 		}
 	}
-	s := newScript(t, record(status(503, "Retry-After", "7")), record(says("fine")))
+	s := newScript(t, record(status(503, "Retry-After", "7")), record(respond("fine")))
 	client := newClient(t, httpclient.Options{})
 
 	once := struct{ io.Reader }{strings.NewReader("body")}
@@ -272,7 +272,7 @@ func TestBodiesAreSentAgainOnlyWhenTheyCanBe(t *testing.T) {
 		t.Error(diff)
 	}
 
-	s = newScript(t, record(reset), record(status(500)), record(says("fine")))
+	s = newScript(t, record(reset), record(status(500)), record(respond("fine")))
 	req, err = http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL, strings.NewReader("again"))
 	if err != nil {
 		t.Fatal(err)
@@ -303,14 +303,14 @@ func TestBackoffDoubles(t *testing.T) {
 func TestPauseWaitsAsAsked(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		cause error
-		least time.Duration
-		told  int
+		cause    error
+		least    time.Duration
+		reported int
 	}{
-		"asked to wait":    {&provider.StatusError{Status: 429, RetryAfter: time.Minute}, time.Minute, 0},
-		"asked by a 503":   {&provider.StatusError{Status: 503, RetryAfter: time.Minute}, time.Minute, 0},
+		"Retry-After":      {&provider.StatusError{Status: 429, RetryAfter: time.Minute}, time.Minute, 0},
+		"Retry-After, 503": {&provider.StatusError{Status: 503, RetryAfter: time.Minute}, time.Minute, 0},
 		"a 503 without it": {&provider.StatusError{Status: 503}, 2 * time.Second, 1},
-		"not asked":        {io.ErrUnexpectedEOF, 2 * time.Second, 1},
+		"no Retry-After":   {io.ErrUnexpectedEOF, 2 * time.Second, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -322,12 +322,12 @@ func TestPauseWaitsAsAsked(t *testing.T) {
 				if took := time.Since(began); err != nil || took < test.least || took > test.least*3/2 {
 					t.Errorf("%v after %s", err, took)
 				}
-				if len(notes.all) != test.told {
-					t.Errorf("told %+v", notes.all)
+				if len(notes.all) != test.reported {
+					t.Errorf("got retries %+v", notes.all)
 				}
-				for _, told := range notes.all {
-					if told.URL != "https://example.com/zip" || told.Attempt != 2 || !errors.Is(told.Cause, test.cause) {
-						t.Errorf("told %+v", told)
+				for _, note := range notes.all {
+					if note.URL != "https://example.com/zip" || note.Attempt != 2 || !errors.Is(note.Cause, test.cause) {
+						t.Errorf("got retries %+v", note)
 					}
 				}
 			})

@@ -57,7 +57,7 @@ func parse(t *testing.T, text string) *url.URL {
 	return u
 }
 
-func says(text string) http.HandlerFunc {
+func respond(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
 }
 

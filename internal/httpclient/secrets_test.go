@@ -44,7 +44,7 @@ func TestEchoedCredentials(t *testing.T) {
 			t.Parallel()
 			server := httptest.NewServer(answer)
 			t.Cleanup(server.Close)
-			var log told
+			var log traceLog
 			var retried strings.Builder
 			client, err := httpclient.New(httpclient.Options{
 				FirstWait: time.Millisecond, Trace: log.trace(), OnRetry: func(r httpclient.Retry) { fmt.Fprintf(&retried, "%+v %v\n", r, r.Cause) },

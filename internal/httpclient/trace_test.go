@@ -16,15 +16,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 )
 
-// told records the events of a trace.
-type told struct {
+// traceLog records the events of a trace.
+type traceLog struct {
 	mu   sync.Mutex
 	sent []httpclient.RequestEvent
 	got  []httpclient.ResponseEvent
 	read []httpclient.BodyEvent
 }
 
-func (l *told) trace() *httpclient.Trace {
+func (l *traceLog) trace() *httpclient.Trace {
 	return &httpclient.Trace{
 		OnRequest:  func(s httpclient.RequestEvent) { l.mu.Lock(); defer l.mu.Unlock(); l.sent = append(l.sent, s) },
 		OnResponse: func(a httpclient.ResponseEvent) { l.mu.Lock(); defer l.mu.Unlock(); l.got = append(l.got, a) },
@@ -55,7 +55,7 @@ func TestTrace(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	var log told
+	var log traceLog
 	client, err := httpclient.New(httpclient.Options{FirstWait: time.Millisecond, Trace: log.trace()})
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestTraceOfTrouble(t *testing.T) {
 	t.Cleanup(server.Close)
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	var log told
+	var log traceLog
 	client, err := httpclient.New(httpclient.Options{FirstWait: time.Millisecond, Trace: log.trace()})
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestTraceOfTrouble(t *testing.T) {
 	}
 	if resp, err := client.Get(gone.URL); err == nil {
 		_ = resp.Body.Close()
-		t.Error("what is closed answers")
+		t.Error("a closed body can be read")
 	}
 	if len(log.sent) != 1+httpclient.MaxTries || len(log.got) != len(log.sent) {
 		t.Fatalf("%d requests, %d answers", len(log.sent), len(log.got))

@@ -64,6 +64,6 @@ func TestAnHTTP2StreamThatEndsIsTransient(t *testing.T) {
 	defer resp.Body.Close()
 	_, err = io.ReadAll(resp.Body)
 	if resp.ProtoMajor != 2 || !httpclient.IsTransient(err) {
-		t.Errorf("%s gives %v", resp.Proto, err)
+		t.Errorf("%s: got %v", resp.Proto, err)
 	}
 }

@@ -38,7 +38,7 @@ func TestLifetime(t *testing.T) {
 func TestNoLifetimeIsForever(t *testing.T) {
 	t.Parallel()
 	calls := 0
-	m := memo.Memo[string, int]{Now: func() time.Time { t.Error("the clock was asked"); return time.Time{} }}
+	m := memo.Memo[string, int]{Now: func() time.Time { t.Error("unexpected use of the clock"); return time.Time{} }}
 	for range 3 {
 		if got, err := m.Get(t.Context(), "key", counted(&calls)); got != 1 || err != nil {
 			t.Errorf("got %d, %v", got, err)

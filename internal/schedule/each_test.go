@@ -21,7 +21,7 @@ func TestEachTellsInOrder(t *testing.T) {
 			end[i] = make(chan struct{})
 		}
 		seen := newMost()
-		var told []int
+		var reported []int
 		done := make(chan int)
 		go func() {
 			done <- schedule.Each(t.Context(), n, func(_ context.Context, i int) (int, bool) {
@@ -29,26 +29,26 @@ func TestEachTellsInOrder(t *testing.T) {
 				<-end[i]
 				seen.add(-1, "")
 				return i, true
-			}, func(i int) { told = append(told, i) })
+			}, func(i int) { reported = append(reported, i) })
 		}()
 		synctest.Wait()
 		for i := schedule.MaxItems - 1; i > 0; i-- {
 			close(end[i])
 		}
 		synctest.Wait()
-		if len(told) != 0 {
-			t.Errorf("told %v before the first", told)
+		if len(reported) != 0 {
+			t.Errorf("got %v before the first result", reported)
 		}
 		close(end[0])
 		synctest.Wait()
-		if len(told) != schedule.MaxItems {
-			t.Errorf("told %v", told)
+		if len(reported) != schedule.MaxItems {
+			t.Errorf("got %v", reported)
 		}
 		for _, c := range end[schedule.MaxItems:] {
 			close(c)
 		}
-		if got := <-done; got != n || !slices.IsSorted(told) || len(told) != n || seen.high[""] != schedule.MaxItems {
-			t.Errorf("%d told: %v; %d at once", got, told, seen.high[""])
+		if got := <-done; got != n || !slices.IsSorted(reported) || len(reported) != n || seen.high[""] != schedule.MaxItems {
+			t.Errorf("got %d reports: %v; %d concurrent", got, reported, seen.high[""])
 		}
 	})
 }
@@ -68,7 +68,7 @@ func TestEachBeginsNoMore(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				all, block := make(chan struct{}), make(chan struct{})
-				var told []int
+				var reported []int
 				done := make(chan int)
 				go func() {
 					done <- schedule.Each(ctx, n, func(_ context.Context, i int) (int, bool) {
@@ -78,14 +78,14 @@ func TestEachBeginsNoMore(t *testing.T) {
 						}
 						<-block
 						return i, true
-					}, func(i int) { told = append(told, i) })
+					}, func(i int) { reported = append(reported, i) })
 				}()
 				synctest.Wait()
 				close(all)
 				synctest.Wait()
 				close(block)
-				if got := <-done; got != schedule.MaxItems || len(told) != got || !slices.IsSorted(told) {
-					t.Errorf("%d told: %v", got, told)
+				if got := <-done; got != schedule.MaxItems || len(reported) != got || !slices.IsSorted(reported) {
+					t.Errorf("got %d reports: %v", got, reported)
 				}
 			})
 		})
@@ -94,8 +94,8 @@ func TestEachBeginsNoMore(t *testing.T) {
 
 func TestEachOfNothing(t *testing.T) {
 	t.Parallel()
-	told := schedule.Each(t.Context(), 0, func(context.Context, int) (int, bool) { return 0, true }, func(int) { t.Error("told") })
-	if told != 0 {
-		t.Errorf("%d told", told)
+	reported := schedule.Each(t.Context(), 0, func(context.Context, int) (int, bool) { return 0, true }, func(int) { t.Error("unexpected report") })
+	if reported != 0 {
+		t.Errorf("got %d reports, want 0", reported)
 	}
 }

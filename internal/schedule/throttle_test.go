@@ -181,7 +181,7 @@ func TestAlone(t *testing.T) {
 				done := make(chan time.Duration)
 				for range 3 {
 					go func() {
-						asked := time.Now()
+						start := time.Now()
 						release, err := l.Acquire(schedule.Exclusive(t.Context()), "a")
 						if err != nil {
 							t.Error(err)
@@ -189,13 +189,13 @@ func TestAlone(t *testing.T) {
 						for range 10 {
 							seen.mu.Lock()
 							if seen.now["a"] != 0 {
-								t.Errorf("%d beside it", seen.now["a"])
+								t.Errorf("%d concurrent requests", seen.now["a"])
 							}
 							seen.mu.Unlock()
 							time.Sleep(time.Second / 5)
 						}
 						release()
-						done <- time.Since(asked)
+						done <- time.Since(start)
 					}()
 				}
 				for range 3 {

@@ -57,7 +57,7 @@ func TestAttachNothing(t *testing.T) {
 	before := w.registry.Requests()[registrytest.Referrers]
 	w.attach(t, nil)
 	if w.registry.Requests()[registrytest.Referrers] != before {
-		t.Error("the registry was asked")
+		t.Error("unexpected request")
 	}
 }
 

@@ -39,7 +39,7 @@ func TestTokenOnce(t *testing.T) {
 	}
 	group.Wait()
 	if n := s.Requests(); n[registrytest.Token] != 1 || n[registrytest.BlobHead] != many+1 {
-		t.Errorf("asked for %v", n)
+		t.Errorf("unexpected requests: %v", n)
 	}
 }
 

@@ -16,10 +16,10 @@ func TestCopyJudges(t *testing.T) {
 	eachTarget(t, func(t *testing.T, from, to *end) {
 		index := from.fill(t)
 		refused := errors.New("refused on purpose")
-		asked := 0
+		calls := 0
 		options := repository.CopyOptions{Verify: func(_ context.Context, r repository.Reader, release repository.Inspection) (provider.Verdict, error) {
-			if asked++; r == nil || release.Digest != index.Digest || len(release.Platforms) != 2 {
-				t.Errorf("asked about %s with %d platforms", release.Digest, len(release.Platforms))
+			if calls++; r == nil || release.Digest != index.Digest || len(release.Platforms) != 2 {
+				t.Errorf("unexpected release %s with %d platforms", release.Digest, len(release.Platforms))
 			}
 			return provider.Verdict{Trust: provider.TrustBad}, refused
 		}}
@@ -34,8 +34,8 @@ func TestCopyJudges(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if asked != 2 {
-			t.Errorf("asked %d times", asked)
+		if calls != 2 {
+			t.Errorf("got %d calls of Verify, want 2", calls)
 		}
 	})
 }

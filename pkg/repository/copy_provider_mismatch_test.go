@@ -29,7 +29,7 @@ func entry(b artifact.Blob, more string) string {
 func (e *end) foreign(t *testing.T) digest.Digest {
 	t.Helper()
 	repo := e.open(t)
-	config, zip, extra := blob("{ }"), blob("foreign zip"), blob("notes that nobody asked for")
+	config, zip, extra := blob("{ }"), blob("foreign zip"), blob("unrelated notes")
 	config.Descriptor.MediaType = "application/vnd.example.config+json"
 	zip.Descriptor.MediaType = artifact.MediaTypeZip
 	for _, b := range []artifact.Blob{config, zip, extra} {

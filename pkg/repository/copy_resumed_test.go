@@ -30,8 +30,8 @@ func TestCopyIsResumed(t *testing.T) {
 	eachTarget(t, func(t *testing.T, from, to *end) {
 		index := from.fill(t)
 		var all atomic.Int64
-		whole := &watched{Repository: to.open(t), before: func(string) error { all.Add(1); return nil }}
-		if _, err := copyOver(t.Context(), from.open(t), whole, repository.CopyOptions{}); err != nil {
+		counting := &watched{Repository: to.open(t), before: func(string) error { all.Add(1); return nil }}
+		if _, err := copyOver(t.Context(), from.open(t), counting, repository.CopyOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		total := all.Load()
@@ -177,14 +177,14 @@ func TestCopyConcurrency(t *testing.T) {
 	for i := range 8 {
 		zips[provider.Platform{OS: "plan9", Arch: fmt.Sprintf("arch%d", i)}] = fmt.Sprintf("zip %d", i)
 	}
-	for asked, want := range map[int]int{0: 4, -1: 4, 1: 1, 3: 3} {
-		t.Run(fmt.Sprint(asked), func(t *testing.T) {
+	for concurrency, want := range map[int]int{0: 4, -1: 4, 1: 1, 3: 3} {
+		t.Run(fmt.Sprint(concurrency), func(t *testing.T) {
 			t.Parallel()
 			from, to := newEnd(t, nil), newEnd(t, nil)
 			from.push(t, zips)
 			var mu sync.Mutex
 			now, most, full := 0, 0, make(chan struct{})
-			from.wantCopied(t, to, repository.CopyOptions{Concurrency: asked, Progress: provider.Progress{
+			from.wantCopied(t, to, repository.CopyOptions{Concurrency: concurrency, Progress: provider.Progress{
 				Begin: func(provider.Package, int64) {
 					mu.Lock()
 					now++

@@ -37,11 +37,11 @@ func TestCheckLogin(t *testing.T) {
 	for name, test := range map[string]struct {
 		options      registrytest.Options
 		fault        origintest.Fault
-		asked        bool
+		required     bool
 		refusesWrong bool
 	}{
-		"basic":                 {options: registrytest.Options{Username: user, Password: password}, asked: true, refusesWrong: true},
-		"tokens":                {options: registrytest.Options{Username: user, Password: password, Bearer: true}, asked: true, refusesWrong: true},
+		"basic":                 {options: registrytest.Options{Username: user, Password: password}, required: true, refusesWrong: true},
+		"tokens":                {options: registrytest.Options{Username: user, Password: password, Bearer: true}, required: true, refusesWrong: true},
 		"open to all":           {},
 		"open to all, and sees": {fault: looking, refusesWrong: true},
 		"open, with tokens":     {fault: moving},
@@ -57,13 +57,13 @@ func TestCheckLogin(t *testing.T) {
 				o.Credential = func(context.Context, string) (repository.Credential, error) {
 					return repository.Credential{Username: user, Password: given}, nil
 				}
-				asked, err := repository.CheckCredentials(t.Context(), s.host, o)
+				required, err := repository.CheckCredentials(t.Context(), s.host, o)
 				refused, ok := errors.AsType[*repository.Error](err)
 				if want := given != password && test.refusesWrong; ok != want || ok && (refused.Credentials != "user "+user || !errors.Is(err, provider.ErrDenied)) {
 					t.Errorf("%s: %v", given, err)
 				}
-				if !ok && asked != test.asked {
-					t.Errorf("%s: asked %t", given, asked)
+				if !ok && required != test.required {
+					t.Errorf("%s: required %t", given, required)
 				}
 			}
 		})
@@ -84,8 +84,8 @@ func TestCheckLoginElsewhere(t *testing.T) {
 	if !errors.Is(err, repository.ErrPage) {
 		t.Errorf("a page: %v", err)
 	}
-	if asked, err := repository.CheckCredentials(t.Context(), s.host, s.options); asked || err != nil {
-		t.Errorf("without a login: %t, %v", asked, err)
+	if required, err := repository.CheckCredentials(t.Context(), s.host, s.options); required || err != nil {
+		t.Errorf("without a login: %t, %v", required, err)
 	}
 	// A refresh token must not be sent as an empty username and password.
 	s.Misbehave(registrytest.Other, func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
@@ -98,7 +98,7 @@ func TestCheckLoginElsewhere(t *testing.T) {
 	s.options.Credential = func(context.Context, string) (repository.Credential, error) {
 		return repository.Credential{RefreshToken: "token"}, nil
 	}
-	if asked, err := repository.CheckCredentials(t.Context(), s.host, s.options); asked || err != nil {
-		t.Errorf("with a token that nobody asks for: %t, %v", asked, err)
+	if required, err := repository.CheckCredentials(t.Context(), s.host, s.options); required || err != nil {
+		t.Errorf("with a token without a challenge: %t, %v", required, err)
 	}
 }

@@ -68,7 +68,7 @@ func TestUntagRefused(t *testing.T) {
 		"404 of everything":   {origintest.Status(http.StatusNotFound), -1, repository.ErrTagNotDeleted},
 		"501":                 {origintest.Status(http.StatusNotImplemented), -1, repository.ErrTagNotDeleted},
 		"a login without":     {origintest.Status(http.StatusForbidden), -1, repository.ErrTagNotDeleted},
-		"and says so":         {origintest.Status(http.StatusForbidden), -1, provider.ErrDenied},
+		"and reports it":      {origintest.Status(http.StatusForbidden), -1, provider.ErrDenied},
 		"yes, and does not":   {swallow, -1, repository.ErrTagNotDeleted},
 		"503 once":            {origintest.Status(http.StatusServiceUnavailable), 1, nil},
 		"reset once":          {origintest.Reset(0), 1, nil},

@@ -54,13 +54,13 @@ func ExampleInspect() {
 		return
 	}
 	for _, p := range platforms {
-		fmt.Println(p, "whole:", found.Platforms[p].IsIntact())
+		fmt.Println(p, "intact:", found.Platforms[p].IsIntact())
 	}
 	none, err := repository.Inspect(ctx, repo, "9.9.9", repository.DepthIndex)
 	fmt.Println(none.Exists(), errors.Is(none.Absent, repository.ErrNotFound), err)
 	// Output:
-	// darwin_arm64 whole: true
-	// linux_amd64 whole: true
+	// darwin_arm64 intact: true
+	// linux_amd64 intact: true
 	// false true <nil>
 }
 

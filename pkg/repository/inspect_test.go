@@ -238,7 +238,7 @@ func TestInspectRequests(t *testing.T) {
 	t.Parallel()
 	e := newEnd(t, &registrytest.Options{})
 	e.push(t, twoZips)
-	asked := func(do func()) map[registrytest.Kind]int {
+	requestsOf := func(do func()) map[registrytest.Kind]int {
 		before, got := e.registry.Requests(), map[registrytest.Kind]int{}
 		do()
 		for kind, n := range e.registry.Requests() {
@@ -278,7 +278,7 @@ func TestInspectRequests(t *testing.T) {
 		// others.
 		{"all at once", func() { i = e.inspect(t, repository.DepthBlobs) }, requests{registrytest.ManifestGet: 3, registrytest.BlobHead: 7}},
 	} {
-		if diff := cmp.Diff(step.want, asked(step.do)); diff != "" {
+		if diff := cmp.Diff(step.want, requestsOf(step.do)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", step.name, diff)
 		}
 	}

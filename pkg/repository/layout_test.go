@@ -191,14 +191,14 @@ func TestDamagedLayouts(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"marker":            {map[string]string{"oci-layout": "{"}, "oci-layout is damaged"},
-		"marker empty":      {map[string]string{"oci-layout": ""}, "oci-layout is damaged"},
-		"other version":     {map[string]string{"oci-layout": `{"imageLayoutVersion":"2.0.0"}`}, `has layout version "2.0.0", want "1.0.0"`},
-		"index":             {map[string]string{"oci-layout": marker, "index.json": `{"manifests":[{`}, "index.json is damaged"},
-		"index empty":       {map[string]string{"oci-layout": marker, "index.json": ""}, "index.json is damaged"},
-		"index too large":   {map[string]string{"oci-layout": marker, "index.json": strings.Repeat(" ", 16<<20+1)}, "exceeds 16777216 bytes"},
-		"index, no marker":  {map[string]string{"index.json": `{"manifests":[]}`}, "has index.json but no oci-layout"},
-		"a file in between": {map[string]string{"": "this is no directory"}, "not a directory"},
+		"marker":             {map[string]string{"oci-layout": "{"}, "oci-layout is damaged"},
+		"marker empty":       {map[string]string{"oci-layout": ""}, "oci-layout is damaged"},
+		"other version":      {map[string]string{"oci-layout": `{"imageLayoutVersion":"2.0.0"}`}, `has layout version "2.0.0", want "1.0.0"`},
+		"index":              {map[string]string{"oci-layout": marker, "index.json": `{"manifests":[{`}, "index.json is damaged"},
+		"index empty":        {map[string]string{"oci-layout": marker, "index.json": ""}, "index.json is damaged"},
+		"index too large":    {map[string]string{"oci-layout": marker, "index.json": strings.Repeat(" ", 16<<20+1)}, "exceeds 16777216 bytes"},
+		"index, no marker":   {map[string]string{"index.json": `{"manifests":[]}`}, "has index.json but no oci-layout"},
+		"a parent is a file": {map[string]string{"": "not a directory"}, "not a directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -51,11 +51,11 @@ func TestForeign(t *testing.T) {
 		// offer is the alias that would allow the release.
 		offer string
 	}{
-		"its own":               {annotation: thing},
-		"its own, other case":   {annotation: "Registry.OpenTofu.org/Acme/Thing"},
-		"nothing said":          {},
-		"nothing said, a title": {title: "thing.zip"},
-		"its own, a title":      {annotation: thing, title: "terraform-provider-other_1.0.0_plan9_mips.zip"},
+		"its own":                {annotation: thing},
+		"its own, other case":    {annotation: "Registry.OpenTofu.org/Acme/Thing"},
+		"no annotation":          {},
+		"no annotation, a title": {title: "thing.zip"},
+		"its own, a title":       {annotation: thing, title: "terraform-provider-other_1.0.0_plan9_mips.zip"},
 		"another type's title": {title: "terraform-provider-other_1.0.0_plan9_mips.zip",
 			byTitle: "tag 1.0.0 contains terraform-provider-other_1.0.0_plan9_mips.zip, which is not a package of " + thing},
 		"another version's title": {title: "terraform-provider-thing_2.0.0_plan9_mips.zip"},

@@ -102,33 +102,33 @@ func TestLargeBlob(t *testing.T) {
 	patience.SkipIfShort(t)
 	for name, test := range map[string]struct {
 		fault origintest.Fault
-		// asked is the maximum number of blob requests, and again the maximum for a
+		// requests is the maximum number of blob requests, and again the maximum for a
 		// second read. It is 1 if the first read showed that a single stream works
 		// better.
-		asked, again int
-		fails        bool
-		as           any
+		requests, again int
+		fails           bool
+		as              any
 	}{
-		"honest":                     {from(99, 0, nil), pieces, pieces, false, nil},
-		"ignores ranges":             {origintest.IgnoreRange(), 2, 1, false, nil},
-		"ignores ranges later":       {from(3, -1, origintest.IgnoreRange()), pieces + 1, 1, false, nil},
-		"other bytes, and says so":   {origintest.Shift(), pieces + 1, 1, false, nil},
-		"another length":             {origintest.Rewrite("Content-Range", "bytes 0-4194303/99"), 2, 1, false, nil},
-		"another ETag":               {etags(), pieces + 1, 1, false, nil},
-		"answers with a page, twice": {from(2, 2, origintest.HTML("Wait")), pieces + 2, pieces, false, nil},
-		"limits to one":              {from(2, pieces-1, origintest.Status(429)), pieces + 1, pieces, false, nil},
-		"is busy for all others":     {from(2, pieces-1, origintest.Status(503)), pieces + 1, pieces, false, nil},
-		"limits to three":            {from(4, pieces-3, origintest.Status(429, "Retry-After", "0")), pieces + 3, pieces, false, nil},
-		"resets each once":           {onceEach(origintest.Reset(1<<20 + 1)), 2 * pieces, pieces, false, nil},
-		"each one byte short":        {onceEach(origintest.Short(3<<20 - 1)), 2 * pieces, pieces, false, nil},
-		"hangs in one":               {from(2, 1, origintest.Stall(1<<20)), pieces + 1, pieces, false, nil},
-		"hangs before an answer":     {from(2, 1, origintest.Hang()), pieces + 1, pieces, false, nil},
-		"refuses the first":          {from(1, 1, origintest.Status(500)), 2, pieces, false, nil},
-		"other bytes":                {from(2, 1, origintest.FlipBit(9)), pieces, 1, true, new(*sums.MismatchError)},
-		"is gone":                    {origintest.Status(404), 2, 2, true, new(*repository.Error)},
-		"is gone after the first":    {from(2, -1, origintest.Status(404)), pieces + 1, 2, true, new(*provider.StatusError)},
-		"busy from the second on":    {from(2, -1, origintest.Status(503)), pieces + 3, 4, true, new(*provider.StatusError)},
-		"always breaks off":          {origintest.Short(1), 3 * pieces, 3 * pieces, true, nil},
+		"honest":                      {from(99, 0, nil), pieces, pieces, false, nil},
+		"ignores ranges":              {origintest.IgnoreRange(), 2, 1, false, nil},
+		"ignores ranges later":        {from(3, -1, origintest.IgnoreRange()), pieces + 1, 1, false, nil},
+		"other bytes, and reports it": {origintest.Shift(), pieces + 1, 1, false, nil},
+		"another length":              {origintest.Rewrite("Content-Range", "bytes 0-4194303/99"), 2, 1, false, nil},
+		"another ETag":                {etags(), pieces + 1, 1, false, nil},
+		"answers with a page, twice":  {from(2, 2, origintest.HTML("Wait")), pieces + 2, pieces, false, nil},
+		"limits to one":               {from(2, pieces-1, origintest.Status(429)), pieces + 1, pieces, false, nil},
+		"is busy for all others":      {from(2, pieces-1, origintest.Status(503)), pieces + 1, pieces, false, nil},
+		"limits to three":             {from(4, pieces-3, origintest.Status(429, "Retry-After", "0")), pieces + 3, pieces, false, nil},
+		"resets each once":            {onceEach(origintest.Reset(1<<20 + 1)), 2 * pieces, pieces, false, nil},
+		"each one byte short":         {onceEach(origintest.Short(3<<20 - 1)), 2 * pieces, pieces, false, nil},
+		"hangs in one":                {from(2, 1, origintest.Stall(1<<20)), pieces + 1, pieces, false, nil},
+		"hangs before an answer":      {from(2, 1, origintest.Hang()), pieces + 1, pieces, false, nil},
+		"refuses the first":           {from(1, 1, origintest.Status(500)), 2, pieces, false, nil},
+		"other bytes":                 {from(2, 1, origintest.FlipBit(9)), pieces, 1, true, new(*sums.MismatchError)},
+		"is gone":                     {origintest.Status(404), 2, 2, true, new(*repository.Error)},
+		"is gone after the first":     {from(2, -1, origintest.Status(404)), pieces + 1, 2, true, new(*provider.StatusError)},
+		"busy from the second on":     {from(2, -1, origintest.Status(503)), pieces + 3, 4, true, new(*provider.StatusError)},
+		"always breaks off":           {origintest.Short(1), 3 * pieces, 3 * pieces, true, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -143,14 +143,14 @@ func TestLargeBlob(t *testing.T) {
 			if test.as != nil && !errors.As(err, test.as) {
 				t.Errorf("want a %T, got %v", test.as, err)
 			}
-			asked := s.Requests()[registrytest.BlobGet]
-			if asked > test.asked {
-				t.Errorf("%d requests, at most %d", asked, test.asked)
+			requests := s.Requests()[registrytest.BlobGet]
+			if requests > test.requests {
+				t.Errorf("%d requests, at most %d", requests, test.requests)
 			}
 			_, _ = readLarge(t.Context(), repo)
 			// A canceled request of the first read may arrive late.
-			if both := s.Requests()[registrytest.BlobGet]; both > test.asked+test.again {
-				t.Errorf("%d requests in both times, at most %d", both, test.asked+test.again)
+			if both := s.Requests()[registrytest.BlobGet]; both > test.requests+test.again {
+				t.Errorf("%d requests in both times, at most %d", both, test.requests+test.again)
 			}
 		})
 	}
@@ -163,7 +163,7 @@ func TestLargeBlobsOfABusyRegistry(t *testing.T) {
 	patience.SkipIfShort(t)
 	s := largeServer(t, registrytest.Options{})
 	repo := s.open(t)
-	read := func(fault origintest.Fault) (asked int) {
+	read := func(fault origintest.Fault) (requests int) {
 		s.Behave()
 		s.Misbehave(registrytest.BlobGet, fault, -1)
 		before := s.Requests()[registrytest.BlobGet]

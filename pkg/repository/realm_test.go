@@ -37,9 +37,9 @@ type realmServer struct {
 	// redirect is the target to which the first token request is redirected. If empty,
 	// it is not redirected.
 	redirect string
-	// asked lists the hosts of token requests. A plus sign marks requests with
+	// requested lists the hosts of token requests. A plus sign marks requests with
 	// credentials.
-	asked []string
+	requested []string
 }
 
 func newRealmServer(t *testing.T, plain bool) *realmServer {
@@ -88,7 +88,7 @@ func (s *realmServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		if req.Header.Get("Authorization") != "" || req.Method == http.MethodPost {
 			host += "+"
 		}
-		s.asked = append(s.asked, host)
+		s.requested = append(s.requested, host)
 		if to := s.redirect; to != "" {
 			s.redirect = ""
 			http.Redirect(w, req, to, http.StatusTemporaryRedirect)
@@ -149,9 +149,9 @@ func TestTokenServices(t *testing.T) {
 		realm string // PORT is replaced with a colon and the server's port
 		allow string
 		edit  func(*realmServer)
-		// asked lists the hosts of the token requests.
-		asked   string
-		refused string
+		// requested lists the hosts of the token requests.
+		requested string
+		refused   string
 	}{
 		"own host":                     {false, "https://localhostPORT/auth", "", nil, "localhostPORT+", ""},
 		"public host":                  {false, "https://" + publicAddress + "/auth", "", nil, publicAddress + "+", ""},
@@ -188,8 +188,8 @@ func TestTokenServices(t *testing.T) {
 				test.edit(s)
 			}
 			err := s.push(t)
-			if want := strings.ReplaceAll(test.asked, "PORT", s.port); strings.Join(s.asked, " ") != want {
-				t.Errorf("token requests for %q, want %q", s.asked, want)
+			if want := strings.ReplaceAll(test.requested, "PORT", s.port); strings.Join(s.requested, " ") != want {
+				t.Errorf("token requests for %q, want %q", s.requested, want)
 			}
 			var refused *repository.RealmError
 			switch {
@@ -214,8 +214,8 @@ func TestNoTLSWithoutALogin(t *testing.T) {
 	if err := s.push(t); err == nil || errors.As(err, &refused) {
 		t.Errorf("pushed without a login: %v", err)
 	}
-	if strings.Join(s.asked, " ") != publicAddress {
-		t.Errorf("token requests for %q", s.asked)
+	if strings.Join(s.requested, " ") != publicAddress {
+		t.Errorf("token requests for %q", s.requested)
 	}
 }
 

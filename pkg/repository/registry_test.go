@@ -188,9 +188,9 @@ func TestLogins(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, registrytest.Options{Username: "user", Password: "password", Bearer: bearer})
-			var asked sync.Map
+			var requested sync.Map
 			s.options.Credential = func(_ context.Context, name string) (repository.Credential, error) {
-				asked.Store(name, true)
+				requested.Store(name, true)
 				return repository.Credential{Username: "user", Password: "password"}, nil
 			}
 			r := s.open(t)
@@ -199,9 +199,9 @@ func TestLogins(t *testing.T) {
 			if tags, err := s.open(t).Tags(t.Context()); len(tags) != 1 || err != nil {
 				t.Errorf("%v, %v", tags, err)
 			}
-			asked.Range(func(name, _ any) bool {
+			requested.Range(func(name, _ any) bool {
 				if name != s.host+"/acme/thing" {
-					t.Errorf("asked for the login of %v", name)
+					t.Errorf("unexpected request for the credentials of %v", name)
 				}
 				return true
 			})
@@ -240,15 +240,15 @@ func TestLoginLookupFails(t *testing.T) {
 
 // storage is a host to which a registry redirects blob requests.
 type storage struct {
-	mu     sync.Mutex
-	bearer int
-	asked  int
-	answer http.HandlerFunc
+	mu        sync.Mutex
+	bearer    int
+	requested int
+	answer    http.HandlerFunc
 }
 
 func (s *storage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	s.asked++
+	s.requested++
 	if r.Header.Get("Authorization") != "" {
 		s.bearer++
 	}
@@ -260,7 +260,7 @@ func (s *storage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *storage) requests() (all, authorized int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.asked, s.bearer
+	return s.requested, s.bearer
 }
 
 // redirected starts a registry that requires credentials and redirects blob requests to

@@ -38,23 +38,23 @@ func TestDamagedZips(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
-				s, said := open(t, dir, recheck)
+				s, events := open(t, dir, recheck)
 				d := keep(t, s, content)
 				damage(t, blobPath(dir, d))
 				if got, ok := take(t, s, d); ok {
-					t.Errorf("it gives %q", got)
+					t.Errorf("got %q", got)
 				}
-				said.check(t, 1, 0)
-				if !strings.Contains(said.damaged[0], blobPath(dir, d)) {
-					t.Errorf("it says %q", said.damaged[0])
+				events.check(t, 1, 0)
+				if !strings.Contains(events.damaged[0], blobPath(dir, d)) {
+					t.Errorf("got %q", events.damaged[0])
 				}
 				if _, ok := take(t, s, d); ok {
 					t.Error("it is back")
 				}
-				said.check(t, 1, 0)
+				events.check(t, 1, 0)
 				keep(t, s, content)
 				checkTaken(t, s, content)
-				said.check(t, 1, 0)
+				events.check(t, 1, 0)
 			})
 		}
 	}
@@ -66,7 +66,7 @@ func TestZipsThatOnlyLookOtherwise(t *testing.T) {
 	t.Parallel()
 	const content = "the content of a zip"
 	dir := t.TempDir()
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	d := keep(t, s, content)
 	at := time.Now().Add(-time.Hour)
 	must(t, os.Chtimes(blobPath(dir, d), at, at))
@@ -83,7 +83,7 @@ func TestZipsThatOnlyLookOtherwise(t *testing.T) {
 	if again, err := os.ReadFile(recordPath(dir, d)); err != nil || string(again) != string(after) {
 		t.Errorf("the record is %q, %v", again, err)
 	}
-	said.check(t, 0, 0)
+	events.check(t, 0, 0)
 }
 
 // rot corrupts a zip without a trace: the record matches the metadata of the corrupted
@@ -99,13 +99,13 @@ func rot(t *testing.T, dir string, d digest.Digest) {
 func TestRotIsFoundByRecheck(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, said := open(t, dir, true)
+	s, events := open(t, dir, true)
 	d := keep(t, s, "the content of a zip")
 	rot(t, dir, d)
 	if got, ok := take(t, s, d); ok {
-		t.Errorf("it gives %q", got)
+		t.Errorf("got %q", got)
 	}
-	said.check(t, 1, 0)
+	events.check(t, 1, 0)
 }
 
 // TestRotIsFoundByReading checks that the verifying reader of a blob detects
@@ -113,7 +113,7 @@ func TestRotIsFoundByRecheck(t *testing.T) {
 func TestRotIsFoundByReading(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	d := keep(t, s, "the content of a zip")
 	rot(t, dir, d)
 	blob, ok := s.Blob(t.Context(), d)
@@ -126,7 +126,7 @@ func TestRotIsFoundByReading(t *testing.T) {
 	if _, mismatch := errors.AsType[*sums.MismatchError](err); !mismatch || int64(len(got)) >= blob.Size() {
 		t.Errorf("%d bytes came, %v", len(got), err)
 	}
-	said.check(t, 1, 0)
+	events.check(t, 1, 0)
 	if _, ok := take(t, s, d); ok {
 		t.Error("it is still there")
 	}
@@ -137,7 +137,7 @@ func TestRotIsFoundByReading(t *testing.T) {
 func TestChangedWhileCopied(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	d := keep(t, s, "the content of a zip")
 	blob, ok := s.Blob(t.Context(), d)
 	if !ok {
@@ -149,7 +149,7 @@ func TestChangedWhileCopied(t *testing.T) {
 	if blob.Unchanged() == nil {
 		t.Error("nothing is noticed")
 	}
-	said.check(t, 1, 0)
+	events.check(t, 1, 0)
 }
 
 // TestGoneWhileCopied checks that Unchanged succeeds if another process removes or
@@ -168,7 +168,7 @@ func TestGoneWhileCopied(t *testing.T) {
 			continue // Windows does not allow removing an open file
 		}
 		dir := t.TempDir()
-		s, said := open(t, dir, false)
+		s, events := open(t, dir, false)
 		d := keep(t, s, content)
 		blob, ok := s.Blob(t.Context(), d)
 		if !ok {
@@ -179,6 +179,6 @@ func TestGoneWhileCopied(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		must(t, blob.Close())
-		said.check(t, 0, 0)
+		events.check(t, 0, 0)
 	}
 }

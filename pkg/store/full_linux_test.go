@@ -38,7 +38,7 @@ func TestFullDisk(t *testing.T) {
 	content := strings.Repeat("content ", 1<<16)
 	for name, fits := range map[string]int{"at once": 0, "half-way": len(content) / 2} {
 		dir := t.TempDir()
-		s, said := open(t, dir, false)
+		s, events := open(t, dir, false)
 		keep(t, s, "before")
 		s.LetCreate(func(path string) (store.File, error) {
 			f, err := atomicfile.Create(path, 0o644)
@@ -51,9 +51,9 @@ func TestFullDisk(t *testing.T) {
 				t.Errorf("%s: %d bytes came, %v", name, len(got), err)
 			}
 		}
-		said.check(t, 0, 1)
-		if !errors.Is(said.failed[0], syscall.ENOSPC) {
-			t.Errorf("%s: it says %v", name, said.failed[0])
+		events.check(t, 0, 1)
+		if !errors.Is(events.failed[0], syscall.ENOSPC) {
+			t.Errorf("%s: got %v", name, events.failed[0])
 		}
 		noLitter(t, dir)
 		if _, ok := take(t, s, digest.FromString(content)); ok {
@@ -69,13 +69,13 @@ func TestFullDiskForTrees(t *testing.T) {
 	must(t, err)
 	defer full.Close()
 	dir := t.TempDir()
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	s.LetCreate(func(path string) (store.File, error) {
 		f, err := atomicfile.Create(path, 0o644)
 		return &fullFile{f, full, 0}, err
 	})
 	d := putTree(t, s, aPackage)
-	said.check(t, 0, 1)
+	events.check(t, 0, 1)
 	if _, ok := s.Tree(t.Context(), d); ok {
 		t.Error("it was kept")
 	}

@@ -18,9 +18,9 @@ import (
 func TestKeepAndTake(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "made", "as needed")
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	if _, ok := take(t, s, digest.FromString("one")); ok {
-		t.Error("it has what nobody gave it")
+		t.Error("the store has a zip that was never stored")
 	}
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("looking made the directory: %v", err)
@@ -31,7 +31,7 @@ func TestKeepAndTake(t *testing.T) {
 		checkTaken(t, s, content)
 		checkTaken(t, other, content)
 	}
-	said.check(t, 0, 0)
+	events.check(t, 0, 0)
 	noLitter(t, dir)
 }
 
@@ -39,18 +39,18 @@ func TestKeepAndTake(t *testing.T) {
 // not io.EOF.
 func TestKeepWithoutEnd(t *testing.T) {
 	t.Parallel()
-	s, said := open(t, t.TempDir(), false)
+	s, events := open(t, t.TempDir(), false)
 	const content = "content"
 	body := s.Keep(digest.FromString(content), int64(len(content)), io.NopCloser(strings.NewReader(content)))
 	_, err := io.CopyN(io.Discard, body, int64(len(content)))
 	must(t, errors.Join(err, body.Close()))
 	checkTaken(t, s, content)
-	said.check(t, 0, 0)
+	events.check(t, 0, 0)
 }
 
 func TestKeepOfUnknownSize(t *testing.T) {
 	t.Parallel()
-	s, said := open(t, t.TempDir(), false)
+	s, events := open(t, t.TempDir(), false)
 	const content = "content"
 	body := s.Keep(digest.FromString(content), -1, io.NopCloser(strings.NewReader(content)))
 	_, err := io.CopyN(io.Discard, body, int64(len(content)))
@@ -61,7 +61,7 @@ func TestKeepOfUnknownSize(t *testing.T) {
 	_, err = io.Copy(io.Discard, body)
 	must(t, errors.Join(err, body.Close()))
 	checkTaken(t, s, content)
-	said.check(t, 0, 0)
+	events.check(t, 0, 0)
 }
 
 // TestKeepsNothingHalf checks that the reader returns partial content with its error,
@@ -85,7 +85,7 @@ func TestKeepsNothingHalf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			s, said := open(t, dir, false)
+			s, events := open(t, dir, false)
 			body := s.Keep(d, int64(len(content)), io.NopCloser(test.body))
 			got, err := io.ReadAll(io.LimitReader(body, 6))
 			if err == nil && test.want != nil {
@@ -98,7 +98,7 @@ func TestKeepsNothingHalf(t *testing.T) {
 			if _, ok := take(t, s, d); ok {
 				t.Error("it was kept")
 			}
-			said.check(t, 0, 0)
+			events.check(t, 0, 0)
 			noLitter(t, dir)
 			// A complete read then succeeds.
 			keep(t, s, content)

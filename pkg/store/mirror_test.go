@@ -71,7 +71,7 @@ func checkMirror(t *testing.T, m *store.Mirror) {
 func TestMirror(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	packages := aMirror(t, s)
 	m := mirror(t, s, packages)
 	checkMirror(t, m)
@@ -92,7 +92,7 @@ func TestMirror(t *testing.T) {
 		there, _ := open(t, moved, true)
 		checkMirror(t, mirror(t, there, packages))
 	}
-	said.check(t, 0, 0)
+	events.check(t, 0, 0)
 }
 
 func TestMirrorProtectsFiles(t *testing.T) {
@@ -111,7 +111,7 @@ func TestMirrorProtectsFiles(t *testing.T) {
 func TestMirrorOfWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	packages := aMirror(t, s)
 	absent := func(packages []store.MirrorPackage, want string) {
 		t.Helper()
@@ -129,7 +129,7 @@ func TestMirrorOfWhatIsNotThere(t *testing.T) {
 	aMirror(t, s)
 	patch(t, blobPath(dir, packages[0].Zip))
 	absent(packages, packedPath)
-	said.check(t, 2, 0)
+	events.check(t, 2, 0)
 	checkMirror(t, mirror(t, s, aMirror(t, s)))
 	for _, path := range []string{"../out", "/etc", "a/../../b"} {
 		if _, err := s.Mirror(t.Context(), []store.MirrorPackage{{Path: path, Zip: packages[1].Zip}}); err == nil || !strings.Contains(err.Error(), "invalid path") {
@@ -163,13 +163,13 @@ func TestMirrorRepairs(t *testing.T) {
 	for name, hurt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, said := open(t, t.TempDir(), false)
+			s, events := open(t, t.TempDir(), false)
 			packages := aMirror(t, s)
 			m := mirror(t, s, packages)
 			must(t, m.Close())
 			hurt(t, m)
 			checkMirror(t, mirror(t, s, packages))
-			said.check(t, 0, 0)
+			events.check(t, 0, 0)
 		})
 	}
 }
@@ -233,7 +233,7 @@ func TestMirrorWithoutLinks(t *testing.T) {
 func TestPruneMirrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	packages := aMirror(t, s)
 	m := mirror(t, s, packages)
 	all := store.PruneOptions{MaxSize: new(int64(0))}
@@ -266,7 +266,7 @@ func TestPruneMirrors(t *testing.T) {
 		t.Error("a link leads nowhere, and it is used")
 	}
 	checkMirror(t, mirror(t, s, aMirror(t, s)))
-	said.check(t, 0, 0)
+	events.check(t, 0, 0)
 }
 
 // TestMirrorAtOnce checks that mirrors are complete while other goroutines create, use,
@@ -318,7 +318,7 @@ func TestMirrorInterrupted(t *testing.T) {
 func TestKnown(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	const name = "registry.example.com/acme/x 1.2.3 linux_amd64"
 	zip, tree := keep(t, s, "a zip"), putTree(t, s, aPackage)
 	if got := s.Known(name); got != nil {
@@ -358,13 +358,13 @@ func TestKnown(t *testing.T) {
 	if got := none.Known(name); got != nil {
 		t.Errorf("nothing knows %v", got)
 	}
-	said.check(t, 0, 0)
+	events.check(t, 0, 0)
 }
 
 func TestUnpack(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	d := digest.FromString("zip")
 	filled := 0
 	put := func(dir string) (store.Hashes, error) {
@@ -392,9 +392,9 @@ func TestUnpack(t *testing.T) {
 		t.Errorf("%v, filled %d times: %s", ok, filled, diff)
 	}
 	if err := s.Unpack(t.Context(), "sha512:x", put); err == nil {
-		t.Error("it takes what is no digest")
+		t.Error("an invalid digest is accepted")
 	}
-	said.check(t, 0, 0)
+	events.check(t, 0, 0)
 	noLitter(t, dir)
 	full := errors.New("full")
 	s.LetCreate(func(string) (store.File, error) { return nil, full })

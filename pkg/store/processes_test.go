@@ -42,7 +42,7 @@ func TestWork(t *testing.T) {
 // work keeps, reads, and prunes entries that other processes also use.
 func work(t *testing.T, dir string) {
 	t.Helper()
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	for i := range 60 {
 		if os.Getenv(envStore) != "" {
 			_, _ = os.Stdout.WriteString(step + "\n")
@@ -58,7 +58,7 @@ func work(t *testing.T, dir string) {
 		if tree, ok := s.Tree(t.Context(), d); ok {
 			to := t.TempDir()
 			if err := tree.CopyTo(t.Context(), to); err != nil {
-				t.Errorf("copying what is in use: %v", err)
+				t.Errorf("copying a package in use: %v", err)
 			} else if diff := cmp.Diff(files, contents(t, to)); diff != "" {
 				t.Error(diff)
 			}
@@ -70,7 +70,7 @@ func work(t *testing.T, dir string) {
 			}
 		}
 	}
-	said.check(t, 0, 0)
+	events.check(t, 0, 0)
 }
 
 // step is printed by a worker before each round.
@@ -135,7 +135,7 @@ func TestKilledHalfWay(t *testing.T) {
 	if len(left) != 1 || err != nil {
 		t.Fatalf("%q are left, %v", left, err)
 	}
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	if _, ok := take(t, s, digest.FromString("content")); ok {
 		t.Error("half of it is there")
 	}
@@ -144,7 +144,7 @@ func TestKilledHalfWay(t *testing.T) {
 	keep(t, s, "content")
 	checkTaken(t, s, "content")
 	noLitter(t, dir)
-	said.check(t, 0, 0)
+	events.check(t, 0, 0)
 }
 
 // TestKilledAtRandom checks that all entries are complete after processes were killed
@@ -167,7 +167,7 @@ func TestKilledAtRandom(t *testing.T) {
 		must(t, cmd.Process.Kill())
 		_ = cmd.Wait()
 	}
-	s, said := open(t, dir, true)
+	s, events := open(t, dir, true)
 	entries, err := s.Entries(t.Context())
 	must(t, err)
 	for _, e := range entries {
@@ -178,9 +178,9 @@ func TestKilledAtRandom(t *testing.T) {
 			_, ok = takeTree(t, s, e.Digest)
 		}
 		if !ok {
-			t.Errorf("the %s %s is not whole", e.Kind, e.Digest)
+			t.Errorf("the %s %s is incomplete", e.Kind, e.Digest)
 		}
 	}
-	said.check(t, 0, 0)
+	events.check(t, 0, 0)
 	work(t, dir) // the store remains usable
 }

@@ -154,7 +154,7 @@ func TestPrune(t *testing.T) {
 				}
 				left := f.names(f.entries(t))
 				if dry && left != f.names(before) || !dry && left != f.names(pruned.Kept) {
-					t.Errorf("dry %v: %q are left, %q are said to be", dry, left, f.names(pruned.Kept))
+					t.Errorf("dry %v: %q are left, %q are reported", dry, left, f.names(pruned.Kept))
 				}
 			}
 			noLitter(t, f.dir)
@@ -167,7 +167,7 @@ func TestPrune(t *testing.T) {
 func TestPruneLeavesWhatIsUsed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	d := putTree(t, s, aPackage)
 	zip := keep(t, s, "the content of a zip")
 	user, _ := open(t, dir, false)
@@ -203,7 +203,7 @@ func TestPruneLeavesWhatIsUsed(t *testing.T) {
 	if entries, err := s.Entries(t.Context()); len(entries) > 0 || err != nil {
 		t.Errorf("%v are left, %v", entries, err)
 	}
-	said.check(t, 0, 0)
+	events.check(t, 0, 0)
 }
 
 // TestPruneTakesLitter checks that Prune removes temporary files older than a day and

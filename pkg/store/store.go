@@ -31,12 +31,11 @@ const (
 	nameKnown    = "packages"
 )
 
-// folders contain only entries.
+// folders are the directories that contain only entries.
 var folders = []string{nameBlobs, nameRecords, nameUnpacked, nameMirrors, nameKnown}
 
 // marker is the beginning of the file that identifies a store. The first line tells backup
-// programs to exclude the directory: https://bford.info/cachedir/ The modes of files in a
-// store, which the umask narrows.
+// programs to exclude the directory: https://bford.info/cachedir/
 const marker = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of tofu-oci"
 
 // The modes of files and directories in a store, which the umask narrows.

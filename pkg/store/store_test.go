@@ -34,7 +34,7 @@ func TestBrokenStore(t *testing.T) {
 			keep(t, first, "first")
 			must(t, os.RemoveAll(filepath.Join(dir, "blobs")))
 			test.spoil(t, dir)
-			s, said := open(t, dir, false)
+			s, events := open(t, dir, false)
 			for _, content := range []string{"content", "another"} {
 				body := s.Keep(digest.FromString(content), test.size, io.NopCloser(strings.NewReader(content)))
 				got, err := io.ReadAll(body)
@@ -43,9 +43,9 @@ func TestBrokenStore(t *testing.T) {
 					t.Errorf("%q came", got)
 				}
 			}
-			said.check(t, 0, 1)
-			if !errors.Is(said.failed[0], test.want) {
-				t.Errorf("it says %v", said.failed[0])
+			events.check(t, 0, 1)
+			if !errors.Is(events.failed[0], test.want) {
+				t.Errorf("got %v", events.failed[0])
 			}
 		})
 	}
@@ -56,18 +56,18 @@ func TestNoStore(t *testing.T) {
 	var s *store.Store
 	d := keep(t, s, "content")
 	if _, ok := take(t, s, d); ok {
-		t.Error("nothing gives something")
+		t.Error("an empty store has a zip")
 	}
 	putTree(t, s, aPackage)
 	if _, ok := s.Tree(t.Context(), d); ok {
-		t.Error("nothing gives a package")
+		t.Error("an empty store has a package")
 	}
 }
 
 func TestOtherDigests(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	for _, d := range []digest.Digest{"", "sha256:../../x", digest.Digest("sha512:" + strings.Repeat("ab", 64))} {
 		body := s.Keep(d, 7, io.NopCloser(strings.NewReader("content")))
 		_, err := io.Copy(io.Discard, body)
@@ -80,7 +80,7 @@ func TestOtherDigests(t *testing.T) {
 			t.Errorf("%q is there, unpacked", d)
 		}
 	}
-	said.check(t, 0, 0)
+	events.check(t, 0, 0)
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something was kept: %v", err)
 	}

@@ -25,7 +25,7 @@ func TestPutAndTakeTree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			s, said := open(t, dir, recheck)
+			s, events := open(t, dir, recheck)
 			d := putTree(t, s, aPackage)
 			if again := putTree(t, s, aPackage); again != d {
 				t.Fatal("the digests differ")
@@ -52,7 +52,7 @@ func TestPutAndTakeTree(t *testing.T) {
 			}
 			must(t, tree.Close())
 			must(t, tree.Close())
-			said.check(t, 0, 0)
+			events.check(t, 0, 0)
 			noLitter(t, dir)
 		})
 	}
@@ -89,24 +89,24 @@ func TestDamagedTrees(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			s, said := open(t, dir, false)
+			s, events := open(t, dir, false)
 			d := putTree(t, s, aPackage)
 			damage(t, treePath(dir, d))
 			if got, ok := takeTree(t, s, d); ok {
-				t.Errorf("it gives %q", contents(t, got))
+				t.Errorf("got %q", contents(t, got))
 			}
-			said.check(t, 1, 0)
+			events.check(t, 1, 0)
 			if _, ok := takeTree(t, s, d); ok {
 				t.Error("it is back")
 			}
-			said.check(t, 1, 0)
+			events.check(t, 1, 0)
 			noLitter(t, dir)
 			putTree(t, s, aPackage)
 			got, ok := takeTree(t, s, d)
 			if diff := cmp.Diff(aPackage, contents(t, got)); !ok || diff != "" {
 				t.Errorf("%v %s", ok, diff)
 			}
-			said.check(t, 1, 0)
+			events.check(t, 1, 0)
 		})
 	}
 }
@@ -117,13 +117,13 @@ func TestLostPermissionIsDamage(t *testing.T) {
 		return // Windows has no executable permission
 	}
 	dir := t.TempDir()
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	d := putTree(t, s, aPackage)
 	must(t, os.Chmod(treePath(dir, d, "files", "terraform-provider-x"), 0o644))
 	if _, ok := takeTree(t, s, d); ok {
 		t.Error("it gives a program that can't be started")
 	}
-	said.check(t, 1, 0)
+	events.check(t, 1, 0)
 }
 
 // TestTreesThatOnlyLookOtherwise checks that files with changed metadata are rehashed
@@ -131,7 +131,7 @@ func TestLostPermissionIsDamage(t *testing.T) {
 func TestTreesThatOnlyLookOtherwise(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	d := putTree(t, s, aPackage)
 	at := time.Now().Add(-time.Hour)
 	must(t, os.Chtimes(treePath(dir, d, "files", "docs", "index.md"), at, at))
@@ -143,7 +143,7 @@ func TestTreesThatOnlyLookOtherwise(t *testing.T) {
 	if after, err := os.ReadFile(treePath(dir, d, "record")); err != nil || bytes.Equal(before, after) {
 		t.Errorf("the record is not renewed: %v", err)
 	}
-	said.check(t, 0, 0)
+	events.check(t, 0, 0)
 }
 
 // TestTreeRotIsFoundByRecheck checks corruption that leaves the metadata as recorded.
@@ -151,7 +151,7 @@ func TestTreeRotIsFoundByRecheck(t *testing.T) {
 	t.Parallel()
 	for recheck, found := range map[bool]bool{false: false, true: true} {
 		dir := t.TempDir()
-		s, said := open(t, dir, recheck)
+		s, events := open(t, dir, recheck)
 		d := putTree(t, s, aPackage)
 		path := treePath(dir, d, "files", "docs", "index.md")
 		stamp := func() string {
@@ -167,7 +167,7 @@ func TestTreeRotIsFoundByRecheck(t *testing.T) {
 		if _, ok := takeTree(t, s, d); ok == found {
 			t.Errorf("recheck %v: it is given: %v", recheck, ok)
 		}
-		said.check(t, map[bool]int{false: 0, true: 1}[found], 0)
+		events.check(t, map[bool]int{false: 0, true: 1}[found], 0)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestTreeRotIsFoundByRecheck(t *testing.T) {
 func TestRecordLeadsNowhereElse(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	d := putTree(t, s, aPackage)
 	var record map[string]any
 	text, err := os.ReadFile(treePath(dir, d, "record"))
@@ -191,9 +191,9 @@ func TestRecordLeadsNowhereElse(t *testing.T) {
 	must(t, err)
 	must(t, os.WriteFile(treePath(dir, d, "record"), text, 0o644))
 	if got, ok := takeTree(t, s, d); ok {
-		t.Errorf("it gives %q", contents(t, got))
+		t.Errorf("got %q", contents(t, got))
 	}
-	said.check(t, 1, 0)
+	events.check(t, 1, 0)
 }
 
 // TestTreeChangesWhileCopied changes a file between the check and the copy.
@@ -204,7 +204,7 @@ func TestTreeChangesWhileCopied(t *testing.T) {
 		"removed": func(t *testing.T, path string) { must(t, os.Remove(path)) },
 	} {
 		dir := t.TempDir()
-		s, said := open(t, dir, false)
+		s, events := open(t, dir, false)
 		d := putTree(t, s, aPackage)
 		tree, ok := s.Tree(t.Context(), d)
 		if !ok {
@@ -215,7 +215,7 @@ func TestTreeChangesWhileCopied(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 		must(t, tree.Close())
-		said.check(t, 1, 0)
+		events.check(t, 1, 0)
 		if _, ok := s.Tree(t.Context(), d); ok {
 			t.Errorf("%s: it is still there", name)
 		}
@@ -224,7 +224,7 @@ func TestTreeChangesWhileCopied(t *testing.T) {
 
 func TestCopyIsCancelled(t *testing.T) {
 	t.Parallel()
-	s, said := open(t, t.TempDir(), false)
+	s, events := open(t, t.TempDir(), false)
 	d := putTree(t, s, aPackage)
 	tree, ok := s.Tree(t.Context(), d)
 	if !ok {
@@ -239,18 +239,18 @@ func TestCopyIsCancelled(t *testing.T) {
 		t.Error(err)
 	}
 	s.PutTree(ctx, digest.FromString("another"), store.Hashes{}, t.TempDir())
-	said.check(t, 0, 0)
+	events.check(t, 0, 0)
 }
 
 // TestPutTreeFails checks that a failure is reported and leaves no files.
 func TestPutTreeFails(t *testing.T) {
 	t.Parallel()
 	dir, from := t.TempDir(), t.TempDir()
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	fill(t, from, aPackage)
 	must(t, os.Symlink("docs", filepath.Join(from, "link")))
 	s.PutTree(t.Context(), digest.FromString("x"), store.Hashes{}, from)
-	said.check(t, 0, 1)
+	events.check(t, 0, 1)
 	if _, ok := s.Tree(t.Context(), digest.FromString("x")); ok {
 		t.Error("it was kept")
 	}
@@ -262,7 +262,7 @@ func TestPutTreeFails(t *testing.T) {
 func TestApart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, said := open(t, dir, false)
+	s, events := open(t, dir, false)
 	d := putTree(t, s, aPackage)
 	first, _ := takeTree(t, s, d)
 	for _, name := range []string{"terraform-provider-x", "docs/index.md"} {
@@ -273,7 +273,7 @@ func TestApart(t *testing.T) {
 	if diff := cmp.Diff(aPackage, contents(t, second)); !ok || diff != "" {
 		t.Errorf("%v %s", ok, diff)
 	}
-	said.check(t, 0, 0)
+	events.check(t, 0, 0)
 	patch(t, treePath(dir, d, "files", "terraform-provider-x"))
 	if diff := cmp.Diff(aPackage, contents(t, second)); diff != "" {
 		t.Error(diff)

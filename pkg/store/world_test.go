@@ -37,24 +37,24 @@ func (s *told) check(t *testing.T, damaged, failed int) {
 // open opens a store with the given Recheck option.
 func open(t *testing.T, dir string, recheck bool) (*store.Store, *told) {
 	t.Helper()
-	said := &told{}
+	events := &told{}
 	s, err := store.Open(dir, store.Options{
 		Recheck: recheck,
 		OnDamaged: func(path string, why error) {
-			said.mu.Lock()
-			defer said.mu.Unlock()
-			said.damaged = append(said.damaged, fmt.Sprintf("%s: %v", path, why))
+			events.mu.Lock()
+			defer events.mu.Unlock()
+			events.damaged = append(events.damaged, fmt.Sprintf("%s: %v", path, why))
 		},
 		OnFailed: func(err error) {
-			said.mu.Lock()
-			defer said.mu.Unlock()
-			said.failed = append(said.failed, err)
+			events.mu.Lock()
+			defer events.mu.Unlock()
+			events.failed = append(events.failed, err)
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, said
+	return s, events
 }
 
 // keep reads content completely while the store keeps it.

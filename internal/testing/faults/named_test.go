@@ -50,7 +50,7 @@ func TestPermanentFault(t *testing.T) {
 	eachMeeting(t, guarded, func(t *testing.T, w *world, f flow, x trouble) {
 		x.arm(w, early, 0, ever)
 		if err := w.run(t, f); err == nil {
-			t.Error("nothing was said of it")
+			t.Error("the fault was not reported")
 		}
 	})
 }

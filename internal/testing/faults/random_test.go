@@ -62,7 +62,7 @@ func randomNature(r *rand.Rand) nature {
 // randomTroubles arms random faults that concern the flow and returns their
 // description.
 func (w *world) randomTroubles(r *rand.Rand, f flow, n nature) string {
-	var said []string
+	var parts []string
 	for range 1 + r.IntN(4) {
 		x := troubles[r.IntN(len(troubles))]
 		for !x.meets(f) || x.strict && n.registry.Lax {
@@ -76,12 +76,12 @@ func (w *world) randomTroubles(r *rand.Rand, f flow, n nature) string {
 			times = ever
 		}
 		x.arm(w, bytes, skip, times)
-		said = append(said, fmt.Sprintf("%s, after %d bytes of the one after %d, %d times", x.name, bytes, skip, times))
+		parts = append(parts, fmt.Sprintf("%s, after %d bytes of the one after %d, %d times", x.name, bytes, skip, times))
 	}
 	w.reads.Store(0)
 	if r.IntN(3) == 0 {
 		w.reads.Store(1 + r.Int64N(400))
-		said = append(said, fmt.Sprintf("interrupted at read %d", w.reads.Load()))
+		parts = append(parts, fmt.Sprintf("interrupted at read %d", w.reads.Load()))
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(parts, "; ")
 }

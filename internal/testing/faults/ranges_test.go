@@ -81,7 +81,7 @@ func TestParallelParts(t *testing.T) {
 					t.Error(err)
 				}
 				if parts.Load() < 2 {
-					t.Errorf("%d parts were asked for", parts.Load())
+					t.Errorf("got requests for %d parts", parts.Load())
 				}
 				w.complete(t, f)
 			})
