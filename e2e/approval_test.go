@@ -51,12 +51,12 @@ func TestTofuInstallsPromotedRelease(t *testing.T) {
 	flags := []string{"--to", to, "--config", config, "--ca-file", world.caFile, "--output", "json"}
 	staged := parse(t, run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time", "--stage"}, flags...)...))
 	installation := run(t, programs.tofuOCI, "tofurc", to)
-	if said := initializeInVain(t, installation); !strings.Contains(said, "registry.opentofu.org/hashicorp/time was not found") {
-		t.Errorf("OpenTofu says:\n%s", said)
+	if out := initializeInVain(t, installation); !strings.Contains(out, "registry.opentofu.org/hashicorp/time was not found") {
+		t.Errorf("unexpected output of tofu init:\n%s", out)
 	}
 	promoted := parse(t, run(t, programs.tofuOCI, append([]string{"promote", "hashicorp/time"}, flags...)...))
 	if got := promoted.Items[0]; got.Status != "promoted" || got.Digest != staged.Items[0].Digest {
-		t.Errorf("got %+v, %s was staged", got, staged.Items[0].Digest)
+		t.Errorf("got %+v, want the staged digest %s", got, staged.Items[0].Digest)
 	}
 	dir, cli := initialize(t, installation)
 	zh, h1 := promoted.hashes(t)
@@ -64,7 +64,7 @@ func TestTofuInstallsPromotedRelease(t *testing.T) {
 	checkLock(t, dir, h1)
 	tofu(t, dir, cli, "apply", "-input=false", "-no-color", "-auto-approve")
 	if tags := tagsOf(t, to); strings.Join(tags, " ") != fixture.TimeVersion {
-		t.Errorf("the registry has the tags %q", tags)
+		t.Errorf("unexpected tags %q", tags)
 	}
 
 	// A denied release is never visible.
@@ -72,7 +72,7 @@ func TestTofuInstallsPromotedRelease(t *testing.T) {
 	run(t, programs.tofuOCI, append([]string{"deny", "hashicorp/time@" + badVersion, "--reason", "not good enough"}, flags...)...)
 	again := parse(t, run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@<= " + badVersion, "--stage"}, flags...)...))
 	if got := again.Items[0].Status; got != "denied" {
-		t.Errorf("staged again: %s", got)
+		t.Errorf("unexpected result of the second staging: %s", got)
 	}
 	initialize(t, installation)
 }
@@ -99,22 +99,22 @@ func TestTofuSkipsDeniedVersion(t *testing.T) {
 	before := install()
 	run(t, programs.tofuOCI, append([]string{"deny", "hashicorp/time@" + denied, "--reason", "not good enough"}, flags...)...)
 
-	said := run(t, programs.tofuOCI, append(nightly, "--verbose")...)
-	if !strings.Contains(said, denied+" denied ") || !strings.Contains(said, older+" unchanged ") {
-		t.Errorf("the nightly run:\n%s", said)
+	out := run(t, programs.tofuOCI, append(nightly, "--verbose")...)
+	if !strings.Contains(out, denied+" denied ") || !strings.Contains(out, older+" unchanged ") {
+		t.Errorf("unexpected output of the nightly run:\n%s", out)
 	}
 	if tags := tagsOf(t, to); slices.Contains(tags, denied) || !slices.Contains(tags, "denied-"+denied) {
-		t.Errorf("the registry has the tags %q", tags)
+		t.Errorf("unexpected tags %q", tags)
 	}
 	for dir, want := range map[string]string{before: denied, install(): older} {
 		locked, err := os.ReadFile(filepath.Join(dir, ".terraform.lock.hcl"))
 		if err != nil || !strings.Contains(string(locked), strconv.Quote(want)) {
-			t.Errorf("%v, not %s is locked:\n%s", err, want, locked)
+			t.Errorf("%v, want %s in the lock file:\n%s", err, want, locked)
 		}
 	}
 	check := command(t, programs.tofuOCI, "lock", "--check", "--module-dir", before, "--from", to, "--ca-file", world.caFile)
-	if said, err := check.Output(); exitCode(err) != 4 || !strings.Contains(string(said), "[lock-version-denied]") {
-		t.Errorf("lock --check: %v\n%s", err, said)
+	if out, err := check.Output(); exitCode(err) != 4 || !strings.Contains(string(out), "[lock-version-denied]") {
+		t.Errorf("lock --check: %v\n%s", err, out)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestTofuInstallsFromPromotedLayout(t *testing.T) {
 	pull := []string{"pull", "hashicorp/time", "--from", layout, "--dir", mirror, "--layout", "packed", "--output", "json"}
 	run(t, programs.tofuOCI, "mirror", "hashicorp/time", "--stage", "--to", layout, "--config", config, "--ca-file", world.caFile)
 	if err := command(t, programs.tofuOCI, pull...).Run(); exitCode(err) != 5 {
-		t.Errorf("pulling what waits: %v", err)
+		t.Errorf("pulling a pending release: %v", err)
 	}
 	run(t, programs.tofuOCI, "promote", "hashicorp/time", "--to", layout)
 	r := parse(t, run(t, programs.tofuOCI, pull...))
@@ -177,11 +177,11 @@ func TestGarbageCollectionKeepsPendingReleases(t *testing.T) {
 	bad := badRelease(t).Archives[provider.CurrentPlatform()].Bytes
 	zip := artifact.NewDocument("zip", artifact.MediaTypeZip, bad).Digest
 	if _, err := repo.Stat(t.Context(), zip); !errors.Is(err, repository.ErrNotFound) {
-		t.Errorf("the zip that was denied: %v", err)
+		t.Errorf("pulling the denied zip: %v", err)
 	}
 	again := parse(t, run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@<= " + badVersion, "--stage"}, flags()...)...))
 	if got := again.Items[0].Status; got != "denied" {
-		t.Errorf("staged again: %s", got)
+		t.Errorf("unexpected result of the second staging: %s", got)
 	}
 	promoted := parse(t, run(t, programs.tofuOCI, append([]string{"promote", "hashicorp/time"}, flags()...)...))
 	if got := promoted.Items[0].Status; got != "promoted" {
@@ -202,14 +202,14 @@ func initializeInVain(t *testing.T, installation string) string {
 	cmd := command(t, programs.tofu, "init", "-input=false", "-no-color")
 	cmd.Dir = dir
 	cmd.Env = append(cmd.Env, "TF_CLI_CONFIG_FILE="+cli)
-	said, err := cmd.CombinedOutput()
+	out, err := cmd.CombinedOutput()
 	if exitCode(err) != 1 {
 		t.Errorf("tofu init: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, ".terraform.lock.hcl")); err == nil {
-		t.Error("something was locked")
+		t.Error("tofu init wrote a lock file")
 	}
-	return strings.Join(strings.Fields(string(said)), " ")
+	return strings.Join(strings.Fields(string(out)), " ")
 }
 
 func openRegistry(t *testing.T, reference string) repository.Repository {

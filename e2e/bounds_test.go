@@ -106,14 +106,14 @@ func TestHostileServersAreBounded(t *testing.T) {
 			most, text, _ := peak(t, cmd) // can fail
 			t.Logf("%d MiB, %d requests: %.300s", most>>20, requests.Load(), text)
 			if most > hostileMemory {
-				t.Errorf("it took %d MiB, %d are allowed", most>>20, hostileMemory>>20)
+				t.Errorf("used %d MiB, want at most %d", most>>20, hostileMemory>>20)
 			}
 			allowed := int64(hostileRequests)
 			if strings.Contains(name, " of many") {
 				allowed *= manyReleases
 			}
 			if n := requests.Load(); n > allowed || n == 0 {
-				t.Errorf("%d requests, at most %d are allowed", n, allowed)
+				t.Errorf("%d requests, want at most %d", n, allowed)
 			}
 		})
 	}
@@ -139,7 +139,7 @@ func TestHostileLayoutIsBounded(t *testing.T) {
 			most, text, _ := peak(t, cmd) // can fail
 			t.Logf("%d MiB: %.200s", most>>20, text)
 			if most > hostileMemory {
-				t.Errorf("it took %d MiB, %d are allowed", most>>20, hostileMemory>>20)
+				t.Errorf("used %d MiB, want at most %d", most>>20, hostileMemory>>20)
 			}
 		})
 	}
@@ -183,7 +183,7 @@ func TestHostileManifestsInALayoutAreBounded(t *testing.T) {
 	most, text, _ := peak(t, command(t, programs.tofuOCI, args...)) // fails
 	t.Logf("%d MiB: %.300s", most>>20, text)
 	if most > hostileMemory {
-		t.Errorf("it took %d MiB, %d are allowed", most>>20, hostileMemory>>20)
+		t.Errorf("used %d MiB, want at most %d", most>>20, hostileMemory>>20)
 	}
 }
 

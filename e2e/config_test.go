@@ -76,7 +76,7 @@ var installations = []struct {
 			include = ["registry.opentofu.org/*/*"] 
 		}
 	}`, version: newerVersion},
-	{name: "oci_mirror has what is asked for", constraint: fixture.TimeVersion, config: `provider_installation {
+	{name: "oci_mirror contains the version", constraint: fixture.TimeVersion, config: `provider_installation {
 		oci_mirror { 
 			repository_template = "REGISTRY/good/${namespace}/${type}" 
 			include = ["registry.opentofu.org/*/*"] 
@@ -114,7 +114,7 @@ var installations = []struct {
 		filesystem_mirror { path = "PACKED" } 
 		direct {} 
 	}`, version: newerVersion},
-	{name: "filesystem_mirror has what is asked for", constraint: fixture.TimeVersion, config: `provider_installation { 
+	{name: "filesystem_mirror contains the version", constraint: fixture.TimeVersion, config: `provider_installation { 
 		filesystem_mirror { path = "PACKED" } 
 		direct {} 
 	}`, version: fixture.TimeVersion},
@@ -155,7 +155,7 @@ var installations = []struct {
 	{name: "JSON filesystem_mirror", config: `{"provider_installation": [{"filesystem_mirror": [{"path": "PACKED"}]}], HOSTJSON}`, version: fixture.TimeVersion},
 
 	{name: "syntax error", config: `provider_installation {`},
-	{name: "two blocks", differs: "OpenTofu says what is wrong and goes on without it", version: newerVersion, config: `provider_installation { direct {} }
+	{name: "two blocks", differs: "OpenTofu prints a warning and ignores it", version: newerVersion, config: `provider_installation { direct {} }
 		provider_installation { direct {} }`},
 	{name: "unknown method", config: `provider_installation { carrier_pigeon {} }`},
 	{name: "template without an open part", config: `provider_installation { oci_mirror {
@@ -174,9 +174,9 @@ var installations = []struct {
 	{name: "wildcard in a wrong place", config: `provider_installation { direct { include = ["*/time"] } }`},
 	{name: "network_mirror without a URL", config: `provider_installation { network_mirror {} }`},
 	{name: "filesystem_mirror without a path", config: `provider_installation { filesystem_mirror {} }`},
-	{name: "two oci_default_credentials", differs: "OpenTofu says what is wrong and goes on without it", version: newerVersion, config: `oci_default_credentials {}
+	{name: "two oci_default_credentials", differs: "OpenTofu prints a warning and ignores it", version: newerVersion, config: `oci_default_credentials {}
 		oci_default_credentials {}`},
-	{name: "oci_credentials of two forms", differs: "OpenTofu says what is wrong and goes on without it", version: newerVersion, config: `oci_credentials "example.com" {
+	{name: "oci_credentials of two forms", differs: "OpenTofu prints a warning and ignores it", version: newerVersion, config: `oci_credentials "example.com" {
 		username = "a"
 		password = "b"
 		access_token = "c"
@@ -203,18 +203,18 @@ func TestConfigurations(t *testing.T) {
 				constraint = "~> 0.14"
 			}
 			theirVersion, lock := tofuInstalls(t, file, constraint)
-			ourVersion, h1, said := weInstall(t, file, constraint)
+			ourVersion, h1, printed := weInstall(t, file, constraint)
 			if test.differs != "" {
 				if theirVersion != test.version || ourVersion != test.ours {
-					t.Errorf("tofu installs %q and tofu-oci %q, which is not the difference that was meant: %s\n%s", theirVersion, ourVersion, test.differs, said)
+					t.Errorf("tofu installs %q and tofu-oci %q, want a different result because %s\n%s", theirVersion, ourVersion, test.differs, printed)
 				}
 				return
 			}
 			if theirVersion != test.version || ourVersion != test.version {
-				t.Errorf("tofu installs %q and tofu-oci %q, not %q\n%s", theirVersion, ourVersion, test.version, said)
+				t.Errorf("tofu installs %q and tofu-oci %q, not %q\n%s", theirVersion, ourVersion, test.version, printed)
 			}
 			if h1 != "" && !strings.Contains(lock, h1) {
-				t.Errorf("tofu-oci found %s, tofu something else:\n%s", h1, lock)
+				t.Errorf("tofu-oci found %s, tofu found a different hash:\n%s", h1, lock)
 			}
 		})
 	}
@@ -330,7 +330,7 @@ func tofuInstalls(t *testing.T, cliConfig, constraint string) (version, lock str
 
 // weInstall returns the version that tofu-oci pull installs, or an empty string if it
 // fails, and the hash of the unpacked package.
-func weInstall(t *testing.T, cliConfig, constraint string) (version, h1, said string) {
+func weInstall(t *testing.T, cliConfig, constraint string) (version, h1, printed string) {
 	t.Helper()
 	cmd := command(t, programs.tofuOCI, "pull", "hashicorp/time@"+constraint, "--dir", t.TempDir(), "--layout", "unpacked", "--output", "json")
 	cmd.Dir = t.TempDir()

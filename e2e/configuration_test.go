@@ -25,7 +25,7 @@ func TestRequirementsMatchOpenTofu(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("../internal/opentofu/configuration/testdata/*.txtar")
 	if err != nil || len(paths) < 20 {
-		t.Fatalf("there are %d directories, %v", len(paths), err)
+		t.Fatalf("got %d directories, error %v", len(paths), err)
 	}
 	for _, path := range paths {
 		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
@@ -43,7 +43,7 @@ func TestRequirementsMatchOpenTofu(t *testing.T) {
 			theirs, theirErr := tofuRequires(t, dir)
 			if reason := unlike[name]; reason != "" {
 				if (ourErr == nil) == (theirErr == nil) {
-					t.Errorf("both agree, though %s", reason)
+					t.Errorf("the results are equal, want a difference because %s", reason)
 				}
 				return
 			}
@@ -68,7 +68,7 @@ var unlike = map[string]string{
 func weRequire(ctx context.Context, dir string) ([]string, error) {
 	c, err := configuration.Load(ctx, dir, configuration.Options{})
 	if err == nil && len(c.Unread) > 0 {
-		err = fmt.Errorf("not looked at: %s", c.Unread[0])
+		err = fmt.Errorf("unread configuration: %s", c.Unread[0])
 	}
 	var lines []string
 	for _, r := range c.Required {

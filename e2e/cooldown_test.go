@@ -39,12 +39,12 @@ func TestCooldown(t *testing.T) {
 		t.Helper()
 		text := run(t, programs.regctl, "manifest", "get", "--format", "raw-body", host+"/cooldown/hashicorp/time:"+version)
 		if date := `"org.opencontainers.image.created":"` + want.UTC().Format(time.RFC3339) + `"`; !strings.Contains(text, date) {
-			t.Errorf("%s lacks %s:\n%s", version, date, text)
+			t.Errorf("%s has no date %s:\n%s", version, date, text)
 		}
 	}
 
 	if text := mirror("hashicorp/time"); !strings.Contains(text, `"status": "held"`) || !strings.Contains(text, `"status": "created"`) {
-		t.Errorf("nothing is held back, or all:\n%s", text)
+		t.Errorf("want held and created releases, got:\n%s", text)
 	}
 	installs(older)
 	dated(older, old.Modified)

@@ -78,7 +78,7 @@ func TestAirGap(t *testing.T) {
 	back := "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{type}"
 	want := strings.TrimSpace(run(t, programs.regctl, "image", "digest", "ocidir://"+filepath.Join(carried, "time")+":"+fixture.TimeVersion))
 	if want != r.Items[0].Digest {
-		t.Errorf("regctl finds %s in the directory, mirror put %s there", want, r.Items[0].Digest)
+		t.Errorf("regctl finds %s in the directory, want %s, which mirror wrote", want, r.Items[0].Digest)
 	}
 	for _, to := range []string{first, second, back} {
 		for _, status := range []string{"created", "unchanged"} {
@@ -133,7 +133,7 @@ func checkInside(t *testing.T, repo, pins string, sbom provider.Document) {
 	run(t, programs.tofuOCI, "verify", "hashicorp/time", "--all", "--deep", "--from", repo, "--ca-file", world.caFile, "--signatures", "require", "--trust", pins)
 	listed := run(t, programs.tofuOCI, "list", "hashicorp/time@"+fixture.TimeVersion, "--from", repo, "--ca-file", world.caFile, "--trust", pins)
 	if !strings.Contains(listed, "\nsigned by ") || !strings.Contains(listed, "time.spdx.json") {
-		t.Errorf("list says\n%s", listed)
+		t.Errorf("unexpected output of list:\n%s", listed)
 	}
 	pulled := t.TempDir()
 	run(t, programs.tofuOCI, "pull", "hashicorp/time", "--from", repo, "--ca-file", world.caFile, "--dir", pulled, "--with-evidence", "--signatures", "require", "--trust", pins)

@@ -52,7 +52,7 @@ func TestExecPage(t *testing.T) {
 	const wanted = 16
 	commands := pageCommands(t, "exec.md")
 	if len(commands) != wanted {
-		t.Fatalf("%d commands, not %d:\n%s", len(commands), wanted, strings.Join(commands, "\n"))
+		t.Fatalf("got %d commands, want %d:\n%s", len(commands), wanted, strings.Join(commands, "\n"))
 	}
 	// 1. Install the programs under the names that the page uses.
 	bin, dir := t.TempDir(), t.TempDir()

@@ -33,13 +33,13 @@ func TestCtrlCReachesTofuOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = screen.Close()
-	said := press(t, keys, []keystroke{{"Enter a value:", "yes\n"}, {underWay, "\x03"}})
+	out := press(t, keys, []keystroke{{"Enter a value:", "yes\n"}, {underWay, "\x03"}})
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != 1 {
-		t.Errorf("the exit code is %d, not 1", code)
+		t.Errorf("exit code %d, want 1", code)
 	}
-	if !strings.Contains(said, "Interrupt received") || strings.Contains(said, "Two interrupts") {
-		t.Errorf("tofu was not interrupted once:\n%s", said)
+	if !strings.Contains(out, "Interrupt received") || strings.Contains(out, "Two interrupts") {
+		t.Errorf("tofu was not interrupted once:\n%s", out)
 	}
 	if _, err := os.Stat(filepath.Join(j.dir, "terraform.tfstate")); err != nil {
 		t.Error(err)
@@ -72,16 +72,16 @@ func openTerminal(t *testing.T) (keys, screen *os.File) {
 type keystroke struct{ when, keys string }
 
 // press types the strokes and returns all output until the terminal is closed.
-func press(t *testing.T, keys io.ReadWriter, strokes []keystroke) (said string) {
+func press(t *testing.T, keys io.ReadWriter, strokes []keystroke) (out string) {
 	t.Helper()
 	text := make([]byte, 4096)
 	for {
 		n, err := keys.Read(text)
-		said += string(text[:n])
+		out += string(text[:n])
 		if err != nil {
-			return said // on Linux, reading fails when the terminal is closed
+			return out // on Linux, reading fails when the terminal is closed
 		}
-		if len(strokes) > 0 && strings.Contains(said, strokes[0].when) {
+		if len(strokes) > 0 && strings.Contains(out, strokes[0].when) {
 			if _, err := io.WriteString(keys, strokes[0].keys); err != nil {
 				t.Error(err)
 			}

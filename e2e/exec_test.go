@@ -57,7 +57,7 @@ func TestTerraformInstallsFromOCI(t *testing.T) {
 			output(t, j.exec(t, programs.terraform, "init", "-input=false", "-no-color"))
 			locked := readLock(t, j.dir)
 			if h1, zh := bytes.Count(locked, []byte(`"h1:`)), bytes.Count(locked, []byte(`"zh:`)); h1 != len(world.platforms) || zh != len(world.platforms) {
-				t.Errorf("of %d platforms %d h1 and %d zh are locked:\n%s", len(world.platforms), h1, zh, locked)
+				t.Errorf("for %d platforms, got %d h1 and %d zh hashes:\n%s", len(world.platforms), h1, zh, locked)
 			}
 			output(t, j.exec(t, programs.terraform, "init", "-input=false", "-no-color", "-lockfile=readonly"))
 			output(t, j.exec(t, programs.terraform, "apply", "-input=false", "-no-color", "-auto-approve"))
@@ -68,7 +68,7 @@ func TestTerraformInstallsFromOCI(t *testing.T) {
 			again := command(t, programs.terraform, "output", "unix")
 			again.Dir = j.dir
 			if unix := strings.TrimSpace(output(t, again)); unix == "" || unix == "0" {
-				t.Errorf("time_static gave %q", unix)
+				t.Errorf("unexpected value of time_static: %q", unix)
 			}
 		})
 	}
@@ -93,8 +93,8 @@ func TestJobsShareOneStore(t *testing.T) {
 	var group sync.WaitGroup
 	for i, cmd := range commands {
 		group.Go(func() {
-			if said, err := cmd.CombinedOutput(); err != nil {
-				errs[i] = fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, said)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				errs[i] = fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, out)
 			}
 		})
 	}
@@ -108,7 +108,7 @@ func TestJobsShareOneStore(t *testing.T) {
 	}
 	for i, j := range all {
 		if used := diskUsage(t, filepath.Join(j.dir, ".terraform")); used > 1<<20 {
-			t.Errorf("a job has %d bytes of its own", used)
+			t.Errorf("a job stores %d bytes outside of the store", used)
 		}
 		output(t, j.exec(t, clients[i%2], "apply", "-input=false", "-no-color", "-auto-approve"))
 	}

@@ -38,8 +38,8 @@ func TestExecReturnsExitCode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd := j.exec(t, test.args...)
-			if said, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != test.code {
-				t.Errorf("the exit code is %d, not %d: %s", cmd.ProcessState.ExitCode(), test.code, said)
+			if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != test.code {
+				t.Errorf("exit code %d, want %d: %s", cmd.ProcessState.ExitCode(), test.code, out)
 			}
 		})
 	}
@@ -52,7 +52,7 @@ func TestExecRemovesConfiguration(t *testing.T) {
 	m := newTimeMirror(t, provider.DefaultHost.String())
 	j := m.job(t, t.TempDir())
 	temporary := t.TempDir()
-	cmd := j.exec(t, "sh", "-c", `cat; echo "$TF_CLI_CONFIG_FILE"; ls -l "$TF_CLI_CONFIG_FILE" | cut -c 1-10; cat "$TF_CLI_CONFIG_FILE"; echo said >&2`)
+	cmd := j.exec(t, "sh", "-c", `cat; echo "$TF_CLI_CONFIG_FILE"; ls -l "$TF_CLI_CONFIG_FILE" | cut -c 1-10; cat "$TF_CLI_CONFIG_FILE"; echo out >&2`)
 	cmd.Env = append(cmd.Env, "TMPDIR="+temporary)
 	cmd.Stdin = strings.NewReader("typed\n")
 	var stdout, stderr bytes.Buffer
@@ -62,13 +62,13 @@ func TestExecRemovesConfiguration(t *testing.T) {
 	}
 	lines := strings.SplitN(stdout.String(), "\n", 4)
 	if len(lines) < 4 || lines[0] != "typed" || lines[2] != "-rw-------" || !strings.Contains(lines[3], "filesystem_mirror") {
-		t.Fatalf("the child had\n%s", &stdout)
+		t.Fatalf("unexpected output of the child process:\n%s", &stdout)
 	}
-	if !strings.HasSuffix(stderr.String(), "said\n") {
+	if !strings.HasSuffix(stderr.String(), "out\n") {
 		t.Errorf("stderr is %q", &stderr)
 	}
 	if _, err := os.Stat(lines[1]); err == nil {
-		t.Errorf("%s was left", lines[1])
+		t.Errorf("%s still exists", lines[1])
 	}
 	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
 		t.Errorf("left in the temporary directory: %v, %v", left, err)
@@ -93,7 +93,7 @@ func TestExecChdir(t *testing.T) {
 			output(t, j.exec(t, programs.terraform, "-chdir="+chdir, "apply", "-input=false", "-no-color", "-auto-approve"))
 			readLock(t, below)
 			if _, err := os.Stat(filepath.Join(j.dir, ".terraform.lock.hcl")); err == nil {
-				t.Error("a lock file lies beside the configuration's directory")
+				t.Error("a lock file exists next to the configuration's directory")
 			}
 		})
 	}
@@ -122,9 +122,9 @@ func TestExecForwardsSignals(t *testing.T) {
 			j := m.job(t, t.TempDir())
 			write(t, filepath.Join(j.dir, "main.tf"), sleeping)
 			output(t, j.exec(t, programs.tofu, "init", "-input=false", "-no-color"))
-			said := interrupt(t, j.exec(t, programs.tofu, "apply", "-input=false", "-no-color", "-auto-approve"), signal, underWay)
-			if !strings.Contains(said, "Interrupt received") || strings.Contains(said, "Two interrupts") {
-				t.Errorf("tofu was not interrupted once:\n%s", said)
+			out := interrupt(t, j.exec(t, programs.tofu, "apply", "-input=false", "-no-color", "-auto-approve"), signal, underWay)
+			if !strings.Contains(out, "Interrupt received") || strings.Contains(out, "Two interrupts") {
+				t.Errorf("tofu was not interrupted once:\n%s", out)
 			}
 			if _, err := os.Stat(filepath.Join(j.dir, "terraform.tfstate")); err != nil {
 				t.Error(err)
@@ -138,7 +138,7 @@ func TestExecForwardsSignals(t *testing.T) {
 
 // interrupt sends a signal when a command has printed a text, and returns all output.
 // The command must exit with code 1, like tofu.
-func interrupt(t *testing.T, cmd *exec.Cmd, signal os.Signal, when string) (said string) {
+func interrupt(t *testing.T, cmd *exec.Cmd, signal os.Signal, when string) (out string) {
 	t.Helper()
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -150,7 +150,7 @@ func interrupt(t *testing.T, cmd *exec.Cmd, signal os.Signal, when string) (said
 	}
 	sent := false
 	for lines := bufio.NewScanner(stdout); lines.Scan(); {
-		said += lines.Text() + "\n"
+		out += lines.Text() + "\n"
 		if !sent && strings.Contains(lines.Text(), when) {
 			sent = true
 			if err := cmd.Process.Signal(signal); err != nil {
@@ -160,7 +160,7 @@ func interrupt(t *testing.T, cmd *exec.Cmd, signal os.Signal, when string) (said
 	}
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != 1 {
-		t.Errorf("the exit code is %d, not 1:\n%s", code, said)
+		t.Errorf("exit code %d, want 1:\n%s", code, out)
 	}
-	return said
+	return out
 }

@@ -26,10 +26,10 @@ func (j job) refuses(t *testing.T, code int, reason string, flags []string, comm
 	t.Helper()
 	j.flags = append(flags, j.flags...)
 	cmd := j.exec(t, command...)
-	said, err := cmd.CombinedOutput()
+	out, err := cmd.CombinedOutput()
 	exit, _ := errors.AsType[*exec.ExitError](err)
-	if exit == nil || exit.ExitCode() != code || !strings.Contains(string(said), "tofu-oci: ") || !strings.Contains(string(said), reason) {
-		t.Errorf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, said)
+	if exit == nil || exit.ExitCode() != code || !strings.Contains(string(out), "tofu-oci: ") || !strings.Contains(string(out), reason) {
+		t.Errorf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, out)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestExecDevOverrides(t *testing.T) {
 		write(t, filepath.Join(j.dir, "main.tf"), both)
 		output(t, j.exec(t, client, "version"))
 		if locked := string(readLock(t, j.dir)); strings.Contains(locked, "acme/own") || !strings.Contains(locked, "hashicorp/time") {
-			t.Errorf("locked are\n%s", locked)
+			t.Errorf("unexpected lock file:\n%s", locked)
 		}
 		// 2. The only provider is overridden.
 		j = m.configured(t, "  dev_overrides {\n    \"registry.opentofu.org/hashicorp/time\" = \""+filepath.ToSlash(binary[0])+"\"\n  }\n")

@@ -21,7 +21,7 @@ func TestFilesystemMirrorPage(t *testing.T) {
 	const page, wanted = "filesystem-mirror.md", 11
 	commands := pageCommands(t, page)
 	if len(commands) != wanted {
-		t.Fatalf("%d commands, not %d:\n%s", len(commands), wanted, strings.Join(commands, "\n"))
+		t.Fatalf("got %d commands, want %d:\n%s", len(commands), wanted, strings.Join(commands, "\n"))
 	}
 	// 1. A registry that has the provider, and a configuration that requires it.
 	dir, target := t.TempDir(), startRegistry(t)

@@ -66,7 +66,7 @@ func TestKilledRuns(t *testing.T) {
 	t.Cleanup(func() {
 		t.Logf("%d of %d mirror runs were killed before their tag, within %s", cut.Load(), 2*killSeeds, within)
 		if cut.Load() == 0 {
-			t.Error("no run was killed before its tag, so nothing was shown")
+			t.Error("no run was killed before it wrote its tag")
 		}
 	})
 	for _, kind := range []string{"layout", "registry"} {
@@ -197,7 +197,7 @@ func pullAll(t *testing.T, repository, dir string, digests map[string]digest.Dig
 	t.Helper()
 	run(t, programs.tofuOCI, pullArgs(repository, dir)...)
 	if found := checkFiles(t, dir, digests); found != len(digests) {
-		t.Errorf("%d files are there, not %d", found, len(digests))
+		t.Errorf("got %d files, want %d", found, len(digests))
 	}
 }
 

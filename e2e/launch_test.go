@@ -41,13 +41,13 @@ func TestLaunch(t *testing.T) {
 			{"publish", c.dir, "--provider", c.address, "--to", "oci-layout:" + to, "--launch"},
 			{"verify", c.address, "--from", "oci-layout:" + to, "--launch"},
 		} {
-			said := launched(t, command(t, programs.tofuOCI, args...), temporary)
-			if here.OS == "linux" && !want.MatchString(said) || !strings.Contains(said, c.want) {
-				t.Errorf("%s says\n%s", args[0], said)
+			out := launched(t, command(t, programs.tofuOCI, args...), temporary)
+			if here.OS == "linux" && !want.MatchString(out) || !strings.Contains(out, c.want) {
+				t.Errorf("%s: unexpected output:\n%s", args[0], out)
 			}
 		}
 		if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
-			t.Errorf("left behind: %v, %v", left, err)
+			t.Errorf("remaining processes: %v, error %v", left, err)
 		}
 		if _, err := os.Stat(filepath.Join(to, "index.json")); err != nil {
 			t.Error(err)

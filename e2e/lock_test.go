@@ -146,7 +146,7 @@ func TestTofuAcceptsPrunedLockFile(t *testing.T) {
 	write(t, filepath.Join(dir, ".terraform.lock.hcl"), stale)
 	locked := m.lock(t, dir)
 	if !bytes.Contains(locked, []byte(plainName)) || bytes.Contains(locked, []byte("hashicorp/gone")) {
-		t.Fatalf("locked is\n%s", locked)
+		t.Fatalf("unexpected lock file:\n%s", locked)
 	}
 	cli := filepath.Join(t.TempDir(), "tofurc")
 	write(t, cli, run(t, programs.tofuOCI, "tofurc", m.repository))
@@ -216,7 +216,7 @@ func TestLockHashesOfAllPlatforms(t *testing.T) {
 	locked := m.lock(t, m.configure(t))
 	selections := parseLock(t, locked).Selections()
 	if len(selections) != 2 {
-		t.Fatalf("%d providers are locked", len(selections))
+		t.Fatalf("got %d locked providers", len(selections))
 	}
 	for _, p := range world.platforms {
 		mirror := m.pull(t, locked, "packed", p)
@@ -224,18 +224,18 @@ func TestLockHashesOfAllPlatforms(t *testing.T) {
 			zip := filepath.Join(mirror, filepath.FromSlash(s.Address.String()), fmt.Sprintf("terraform-provider-%s_%s_%s.zip", s.Address.Type, s.Version, p))
 			for _, hash := range hashesOf(t, zip) {
 				if !slices.Contains(s.Hashes, hash) {
-					t.Errorf("the file lacks %s of %s", hash, zip)
+					t.Errorf("the file has no %s of %s", hash, zip)
 				}
 			}
 		}
 	}
 	for _, s := range selections {
 		if want := 2 * len(world.platforms); len(s.Hashes) != want {
-			t.Errorf("%s has %d hashes, not %d: %q", s.Address, len(s.Hashes), want, s.Hashes)
+			t.Errorf("%s has %d hashes, want %d: %q", s.Address, len(s.Hashes), want, s.Hashes)
 		}
 	}
 	if got := lockfile.FormatConstraints(selections[0].Constraints); got != ">= 1.0.0, != 1.0.1, < 2.0.0" {
-		t.Errorf("the constraints are %q", got)
+		t.Errorf("unexpected constraints %q", got)
 	}
 }
 
@@ -288,18 +288,18 @@ func TestLockCompletesLockFileOfInit(t *testing.T) {
 	write(t, oci, run(t, programs.tofuOCI, "tofurc", m.repository))
 	tofu(t, dir, mirror, "init", "-input=false", "-no-color")
 	if recorded := string(readLock(t, dir)); strings.Contains(recorded, "zh:") || strings.Count(recorded, "h1:") != 2 {
-		t.Fatalf("not one h1 of each was recorded:\n%s", recorded)
+		t.Fatalf("want one h1 hash for each, got:\n%s", recorded)
 	}
 	if err := os.RemoveAll(filepath.Join(dir, ".terraform")); err != nil {
 		t.Fatal(err)
 	}
 	fromOCI := command(t, programs.tofu, "init", "-input=false", "-no-color")
 	fromOCI.Dir, fromOCI.Env = dir, append(fromOCI.Env, "TF_CLI_CONFIG_FILE="+oci)
-	if said, err := fromOCI.CombinedOutput(); err == nil {
-		t.Errorf("a file without zh was enough for OCI: %s", said)
+	if out, err := fromOCI.CombinedOutput(); err == nil {
+		t.Errorf("tofu init accepted a lock file without zh hashes: %s", out)
 	}
 	if locked := m.lock(t, dir); !bytes.Equal(locked, complete) {
-		t.Errorf("the completed file is\n%s\nnot\n%s", locked, complete)
+		t.Errorf("the completed file is\n%s\nwant\n%s", locked, complete)
 	}
 	tofu(t, dir, oci, "init", "-input=false", "-no-color", "-lockfile=readonly")
 }
@@ -334,6 +334,6 @@ func TestTerraformInstallsLockedProviders(t *testing.T) {
 	ours, _, _ := bytes.Cut(locked, []byte("provider "))
 	theirs, _, _ := bytes.Cut(readLock(t, dir), []byte("provider "))
 	if !bytes.Equal(ours, theirs) {
-		t.Errorf("the file begins with\n%s\nand Terraform's own with\n%s", ours, theirs)
+		t.Errorf("the file starts with\n%s\nTerraform's with\n%s", ours, theirs)
 	}
 }

@@ -52,21 +52,21 @@ func TestLoginCommand(t *testing.T) {
 			u.check(t, 6, "")
 			u.login(t, "wrong-"+loginSecret, 6)
 			u.check(t, 6, "")
-			said := u.login(t, loginSecret, 0)
-			if !strings.Contains(said, "found by tofu-oci, tofu, docker, and oras") {
-				t.Errorf("login says %s", said)
+			text := u.login(t, loginSecret, 0)
+			if !strings.Contains(text, "found by tofu-oci, tofu, docker, and oras") {
+				t.Errorf("unexpected output of login: %s", text)
 			}
 			u.check(t, 0, fixture.TimeVersion)
-			if said, code := u.runs(t, "logout", u.host); code != 0 || !strings.Contains(said, "removed the credentials for "+u.host) {
-				t.Errorf("logout: exit code %d\n%s", code, said)
+			if text, code := u.runs(t, "logout", u.host); code != 0 || !strings.Contains(text, "removed the credentials for "+u.host) {
+				t.Errorf("logout: exit code %d\n%s", code, text)
 			}
 			u.check(t, 6, "")
 			left, err := os.ReadFile(filepath.Join(u.home, ".docker", "config.json"))
 			if err != nil || strings.Contains(string(left), "\"auth\"") || !strings.Contains(string(left), strings.Trim(file, "{}\n")) {
-				t.Errorf("the file says %s, %v", left, err)
+				t.Errorf("unexpected content of the file: %s, %v", left, err)
 			}
 			if kept, err := os.ReadDir(filepath.Join(u.home, "keychain")); err != nil || len(kept) > 0 {
-				t.Errorf("the helper keeps %v, %v", kept, err)
+				t.Errorf("unexpected content of the helper: %v, %v", kept, err)
 			}
 		})
 	}
@@ -103,20 +103,20 @@ func (u loginUser) command(t *testing.T, program string, args ...string) *exec.C
 }
 
 // runs executes tofu-oci and returns its output, which must not contain a secret.
-func (u loginUser) runs(t *testing.T, args ...string) (said string, code int) {
+func (u loginUser) runs(t *testing.T, args ...string) (text string, code int) {
 	t.Helper()
 	return ended(t, u.command(t, programs.tofuOCI, args...))
 }
 
-func (u loginUser) login(t *testing.T, password string, want int) (said string) {
+func (u loginUser) login(t *testing.T, password string, want int) (text string) {
 	t.Helper()
 	cmd := u.command(t, programs.tofuOCI, "login", u.host, "--username", loginName, "--password-stdin")
 	cmd.Stdin = strings.NewReader(password + "\n")
-	said, code := ended(t, cmd)
+	text, code := ended(t, cmd)
 	if code != want {
-		t.Errorf("login: exit code %d, want %d\n%s", code, want, said)
+		t.Errorf("login: exit code %d, want %d\n%s", code, want, text)
 	}
-	return said
+	return text
 }
 
 // check runs mirror, pull, and tofu init. tofu-oci must exit with code want, and tofu
@@ -124,22 +124,22 @@ func (u loginUser) login(t *testing.T, password string, want int) (said string) 
 func (u loginUser) check(t *testing.T, want int, version string) {
 	t.Helper()
 	for _, args := range [][]string{{"mirror", "hashicorp/time"}, {"pull", "hashicorp/time", "--dir", t.TempDir()}} {
-		if said, code := u.runs(t, args...); code != want {
-			t.Errorf("%s: exit code %d, want %d\n%s", args[0], code, want, said)
+		if text, code := u.runs(t, args...); code != want {
+			t.Errorf("%s: exit code %d, want %d\n%s", args[0], code, want, text)
 		}
 	}
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "main.tf"), "terraform {\n  required_providers {\n    time = {\n      source  = \"hashicorp/time\"\n      version = \"~> 0.14\"\n    }\n  }\n}\n")
 	cmd := u.command(t, programs.tofu, "init", "-input=false", "-no-color")
 	cmd.Dir = dir
-	said, code := ended(t, cmd)
-	if (code == 0) != (version != "") || !strings.Contains(said, "Installed hashicorp/time v"+version) && version != "" {
-		t.Errorf("tofu init: exit code %d\n%s", code, said)
+	text, code := ended(t, cmd)
+	if (code == 0) != (version != "") || !strings.Contains(text, "Installed hashicorp/time v"+version) && version != "" {
+		t.Errorf("tofu init: exit code %d\n%s", code, text)
 	}
 }
 
 // ended runs a program, which can fail.
-func ended(t *testing.T, cmd *exec.Cmd) (said string, code int) {
+func ended(t *testing.T, cmd *exec.Cmd) (text string, code int) {
 	t.Helper()
 	out, err := cmd.CombinedOutput()
 	if strings.Contains(string(out), loginSecret) {

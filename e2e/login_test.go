@@ -44,11 +44,11 @@ func TestRegistryCredentials(t *testing.T) {
 	t.Cleanup(func() {
 		for _, scope := range tokens.Issued() {
 			if scope != "" && !strings.HasPrefix(scope, "repository:acme/hashicorp/time:") {
-				t.Errorf("a token was asked for %q", scope)
+				t.Errorf("unexpected token request for %q", scope)
 			}
 		}
 		if len(tokens.Issued()) == 0 {
-			t.Error("no token was asked for")
+			t.Error("no token was requested")
 		}
 	})
 	write(t, filepath.Join(dir, "tokens.pem"), string(tokens.PEM()))
@@ -72,30 +72,30 @@ func TestRegistryCredentials(t *testing.T) {
 			write(t, without, open)
 
 			// Without --to and --from, the configuration selects the repository.
-			if said, code := exits(t, "mirror", "hashicorp/time", "--config", without); code != 6 {
-				t.Errorf("mirror without a login: exit code %d\n%s", code, said)
+			if out, code := exits(t, "mirror", "hashicorp/time", "--config", without); code != 6 {
+				t.Errorf("mirror without credentials: exit code %d\n%s", code, out)
 			}
-			if said, code := exits(t, "mirror", "hashicorp/time", "--config", with); code != 0 {
-				t.Fatalf("mirror: exit code %d\n%s", code, said)
+			if out, code := exits(t, "mirror", "hashicorp/time", "--config", with); code != 0 {
+				t.Fatalf("mirror: exit code %d\n%s", code, out)
 			}
-			if said, code := exits(t, "pull", "hashicorp/time", "--config", without, "--dir", t.TempDir()); code != 6 {
-				t.Errorf("pull without a login: exit code %d\n%s", code, said)
+			if out, code := exits(t, "pull", "hashicorp/time", "--config", without, "--dir", t.TempDir()); code != 6 {
+				t.Errorf("pull without credentials: exit code %d\n%s", code, out)
 			}
-			if said, code := exits(t, "pull", "hashicorp/time", "--config", with, "--dir", t.TempDir()); code != 0 {
-				t.Errorf("pull: exit code %d\n%s", code, said)
+			if out, code := exits(t, "pull", "hashicorp/time", "--config", with, "--dir", t.TempDir()); code != 0 {
+				t.Errorf("pull: exit code %d\n%s", code, out)
 			}
 			if version, _ := tofuInstalls(t, with, "~> 0.14"); version != fixture.TimeVersion {
 				t.Errorf("tofu installs %q", version)
 			}
 			if version, _ := tofuInstalls(t, without, "~> 0.14"); version != "" {
-				t.Errorf("tofu installs %q without a login", version)
+				t.Errorf("tofu installs %q without credentials", version)
 			}
 		})
 	}
 }
 
 // exits runs tofu-oci and returns its output, which must not contain a secret.
-func exits(t *testing.T, args ...string) (said string, code int) {
+func exits(t *testing.T, args ...string) (out string, code int) {
 	t.Helper()
 	return ended(t, command(t, programs.tofuOCI, args...))
 }

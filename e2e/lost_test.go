@@ -50,8 +50,8 @@ func TestLostZip(t *testing.T) {
 		append([]string{"pull", plainName, "--dir", t.TempDir()}, from...),
 		append(append([]string{"exec", "--chdir", dir, "--cache", t.TempDir()}, from...), "--", programs.tofu, "version"),
 	} {
-		if said, err := command(t, programs.tofuOCI, args...).CombinedOutput(); err == nil || !strings.Contains(string(said), restore) {
-			t.Errorf("%s: %v\n%s", args[0], err, said)
+		if out, err := command(t, programs.tofuOCI, args...).CombinedOutput(); err == nil || !strings.Contains(string(out), restore) {
+			t.Errorf("%s: %v\n%s", args[0], err, out)
 		}
 	}
 	init := func() ([]byte, error) {
@@ -59,13 +59,13 @@ func TestLostZip(t *testing.T) {
 		cmd.Dir, cmd.Env = dir, append(cmd.Env, "TF_CLI_CONFIG_FILE="+cli)
 		return cmd.CombinedOutput()
 	}
-	if said, err := init(); err == nil {
-		t.Errorf("init works without the zip:\n%s", said)
+	if out, err := init(); err == nil {
+		t.Errorf("init succeeded without the zip:\n%s", out)
 	}
 	// 3. Run the command in the hint.
 	run(t, programs.tofuOCI, mirror...)
 	run(t, programs.tofuOCI, check...)
-	if said, err := init(); err != nil {
-		t.Errorf("%v\n%s", err, said)
+	if out, err := init(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

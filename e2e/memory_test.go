@@ -76,7 +76,7 @@ func BenchmarkMirrorBigZip(b *testing.B) {
 	b.ReportMetric(float64(above)/(1<<20), "above-idle-MiB")
 	b.ReportMetric(ours.Seconds()/theirs.Seconds(), "x-regctl-blob-put")
 	if above > memoryLimit {
-		b.Errorf("mirroring took %d MiB above the idle program, %d are allowed", above>>20, memoryLimit>>20)
+		b.Errorf("mirroring used %d MiB above the idle program, want at most %d", above>>20, memoryLimit>>20)
 	}
 }
 
@@ -121,7 +121,7 @@ func BenchmarkPlanTenThousand(b *testing.B) {
 	}
 	b.ReportMetric(float64(most)/(1<<20), "MiB")
 	if most > plannedLimit {
-		b.Errorf("planning took %d MiB, %d are allowed", most>>20, plannedLimit>>20)
+		b.Errorf("planning used %d MiB, want at most %d", most>>20, plannedLimit>>20)
 	}
 }
 

@@ -60,7 +60,7 @@ func TestNetworkMirror(t *testing.T) {
 			pullNetwork(t, layout, theirs, newerVersion, here)
 			for platform, archive := range readArchives(t, theirs, fixture.TimeVersion) {
 				if platform != "freebsd_amd64" && !reflect.DeepEqual(before[platform], archive) {
-					t.Errorf("%s was %v and is %v", platform, before[platform], archive)
+					t.Errorf("%s changed from %v to %v", platform, before[platform], archive)
 				}
 			}
 			installsFromNetwork(t, theirs, fixture.TimeVersion)
@@ -80,9 +80,9 @@ func TestNetworkMirror(t *testing.T) {
 			// again after its file is moved away.
 			tofuMirrors(t, config, ours, here)
 			installsFromNetwork(t, ours, fixture.TimeVersion)
-			said, code := exits(t, "pull", "hashicorp/time@"+newerVersion, "--from", layout, "--dir", ours, "--layout", "network")
-			if code != 4 || !strings.Contains(said, newerVersion+".json has a different hash for "+here) {
-				t.Errorf("pull exits with %d for the mirror of tofu:\n%s", code, said)
+			out, code := exits(t, "pull", "hashicorp/time@"+newerVersion, "--from", layout, "--dir", ours, "--layout", "network")
+			if code != 4 || !strings.Contains(out, newerVersion+".json has a different hash for "+here) {
+				t.Errorf("pull exits with %d for the mirror of tofu:\n%s", code, out)
 			}
 			if err := os.Remove(filepath.Join(ours, timeDirectory, newerVersion+".json")); err != nil {
 				t.Fatal(err)
@@ -178,7 +178,7 @@ func compareArchives(t *testing.T, theirs, ours string) {
 	}
 	for platform, archive := range their {
 		if got := our[platform].URL; got != archive.URL {
-			t.Errorf("%s is at %q, for tofu-oci at %q", platform, archive.URL, got)
+			t.Errorf("%s: tofu has the URL %q, tofu-oci %q", platform, archive.URL, got)
 		}
 		same(t, filepath.Join(theirs, timeDirectory, archive.URL), filepath.Join(ours, timeDirectory, archive.URL))
 		for _, hash := range archive.Hashes {

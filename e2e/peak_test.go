@@ -20,8 +20,8 @@ var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 // the memory of this process at the time of the fork.
 func peak(tb testing.TB, cmd *exec.Cmd) (most int64, text string, err error) {
 	tb.Helper()
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
@@ -38,9 +38,9 @@ func peak(tb testing.TB, cmd *exec.Cmd) (most int64, text string, err error) {
 		select {
 		case err := <-done:
 			if most == 0 {
-				tb.Fatalf("%s: %v, and its memory was not seen: %s", cmd, err, &said)
+				tb.Fatalf("%s: %v, memory use unknown: %s", cmd, err, &out)
 			}
-			return most, said.String(), err
+			return most, out.String(), err
 		case <-tick.C:
 		}
 	}

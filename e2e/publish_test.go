@@ -53,7 +53,7 @@ func TestPublishWithSyft(t *testing.T) {
 
 	first := parse(t, run(t, programs.tofuOCI, append(publish, "--concurrency", "1")...))
 	if got := first.Items[0].Status; got != "created" {
-		t.Errorf("the first run says %q", got)
+		t.Errorf("unexpected status of the first run: %q", got)
 	}
 	made, err := os.Stat(filepath.Join(kept, "sbom.json"))
 	if err != nil {
@@ -61,10 +61,10 @@ func TestPublishWithSyft(t *testing.T) {
 	}
 	again := parse(t, run(t, programs.tofuOCI, publish...))
 	if got := again.Items[0]; got.Status != "unchanged" || got.Digest != first.Items[0].Digest {
-		t.Errorf("the second run says %q %s", got.Status, got.Digest)
+		t.Errorf("unexpected result of the second run: %q %s", got.Status, got.Digest)
 	}
 	if now, err := os.Stat(filepath.Join(kept, "sbom.json")); err != nil || !now.ModTime().Equal(made.ModTime()) {
-		t.Errorf("the second run made an SBOM again (%v)", err)
+		t.Errorf("the second run generated an SBOM again (%v)", err)
 	}
 	installFrom(t, to, first)
 
@@ -78,11 +78,11 @@ func TestPublishWithSyft(t *testing.T) {
 	}
 	got, err := os.ReadFile(filepath.Join(out, fmt.Sprintf("terraform-provider-time_%s_%s.spdx.json", fixture.TimeVersion, last)))
 	if err != nil || !bytes.Equal(got, want) || !bytes.Contains(got, []byte("terraform-provider-time")) {
-		t.Errorf("the SBOM that came back is not the one that Syft made (%v)", err)
+		t.Errorf("the pulled SBOM differs from the one that Syft generated (%v)", err)
 	}
 	signature, err := os.ReadFile(filepath.Join(out, filepath.Base(sums)+".sig"))
 	if err != nil || !bytes.Equal(signature, world.release.Signature) {
-		t.Errorf("the signature that came back is not the one that was published (%v)", err)
+		t.Errorf("the pulled signature differs from the published one (%v)", err)
 	}
 }
 
@@ -105,8 +105,8 @@ func TestBuildMatrix(t *testing.T) {
 		for _, p := range world.platforms {
 			job := command(t, programs.tofuOCI, "publish", dist(t, p), "--provider", "hashicorp/time", "--to", to, "--ca-file", world.caFile)
 			jobs.Go(func() {
-				if said, err := job.CombinedOutput(); err != nil {
-					t.Errorf("publishing %s: %v\n%s", p, err, said)
+				if printed, err := job.CombinedOutput(); err != nil {
+					t.Errorf("publishing %s: %v\n%s", p, err, printed)
 				}
 			})
 		}
@@ -134,7 +134,7 @@ func TestLayoutCopiedByAnotherTool(t *testing.T) {
 	zh, _ := published.hashes(t)
 	checkLock(t, dir, zh)
 	if text := run(t, programs.tofuOCI, "pull", "hashicorp/time", "--from", copied, "--dir", t.TempDir(), "--ca-file", world.caFile); !strings.Contains(text, "checksum ok") {
-		t.Errorf("pull did not find the sums:\n%s", text)
+		t.Errorf("pull did not find the checksums:\n%s", text)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestScriptProvider(t *testing.T) {
 	layout := "oci-layout:" + filepath.Join(t.TempDir(), "{type}")
 	run(t, programs.tofuOCI, "publish", dir, "--provider", "example.com/acme/script", "--to", layout)
 	r := parse(t, run(t, programs.tofuOCI, "pull", "example.com/acme/script", "--from", layout, "--dir", t.TempDir(), "--layout", "unpacked", "--output", "json"))
-	if said := run(t, filepath.Join(r.Items[0].Packages[0].Path, "terraform-provider-script_v1.0.0")); said != "hello, provider\n" {
-		t.Errorf("the provider says %q", said)
+	if printed := run(t, filepath.Join(r.Items[0].Packages[0].Path, "terraform-provider-script_v1.0.0")); printed != "hello, provider\n" {
+		t.Errorf("unexpected output of the provider: %q", printed)
 	}
 }

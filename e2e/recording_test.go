@@ -46,7 +46,7 @@ func TestRecording(t *testing.T) {
 		cmd := command(t, programs.tofuOCI, strings.Fields(step.Command)...)
 		cmd.Dir, cmd.Env = dir, append(cmd.Env, "TF_CLI_CONFIG_FILE="+config)
 		if diff := cmp.Diff(form(output(t, cmd)), form(drawn[i].Output)); diff != "" {
-			t.Errorf("the picture is an old one; make recording draws it anew. %s prints, -today +in the picture:\n%s", step.Command, diff)
+			t.Errorf("the picture is outdated: run make recording. Output of %s (-current +picture):\n%s", step.Command, diff)
 		}
 	}
 }

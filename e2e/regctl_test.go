@@ -46,7 +46,7 @@ func TestPullHandmadeArtifact(t *testing.T) {
 		t.Fatal(err)
 	}
 	if digest.FromBytes(got) != digest.FromBytes(want) {
-		t.Error("the zip that came out is not the one that went in")
+		t.Error("the pulled zip differs from the published one")
 	}
 }
 

@@ -54,8 +54,8 @@ func (c client) refused(t *testing.T, source, cliConfig, why string) {
 	write(t, config, cliConfig)
 	cmd := command(t, c.program, "init", "-input=false", "-no-color")
 	cmd.Dir, cmd.Env = dir, append(cmd.Env, "TF_CLI_CONFIG_FILE="+config)
-	said, err := cmd.CombinedOutput()
-	if words := strings.Join(strings.Fields(string(said)), " "); err == nil || !strings.Contains(words, why) {
-		t.Errorf("%s: %v\n%s", source, err, said)
+	out, err := cmd.CombinedOutput()
+	if words := strings.Join(strings.Fields(string(out)), " "); err == nil || !strings.Contains(words, why) {
+		t.Errorf("%s: %v\n%s", source, err, out)
 	}
 }

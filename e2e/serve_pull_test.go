@@ -64,9 +64,9 @@ func TestPullThroughRegistry(t *testing.T) {
 	for _, c := range clients() {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "main.tf"), strings.ReplaceAll(mainTF, `"hashicorp/time"`, `"`+strings.TrimPrefix(url, "https://")+`/hashicorp/time"`))
-		said := c.run(t, dir, "", "init")
-		if !strings.Contains(said, "self-signed") && !strings.Contains(said, "signed, key ID") {
-			t.Errorf("it does not say that the signature was checked:\n%s", said)
+		out := c.run(t, dir, "", "init")
+		if !strings.Contains(out, "self-signed") && !strings.Contains(out, "signed, key ID") {
+			t.Errorf("no report of a verified signature:\n%s", out)
 		}
 	}
 	waitFor(t, log, "mirrored a release")
@@ -121,11 +121,11 @@ func TestPullThroughRejected(t *testing.T) {
 				write(t, cli, networkMirrorAt(url))
 				cmd := command(t, c.program, "init", "-input=false", "-no-color")
 				cmd.Dir, cmd.Env = dir, append(cmd.Env, "TF_CLI_CONFIG_FILE="+cli)
-				said, err := cmd.CombinedOutput()
-				t.Logf("%s says:\n%s", c.name, said)
-				joined := strings.NewReplacer("\n", "", "│ ", "", " ", "").Replace(string(said))
+				out, err := cmd.CombinedOutput()
+				t.Logf("output of %s:\n%s", c.name, out)
+				joined := strings.NewReplacer("\n", "", "│ ", "", " ", "").Replace(string(out))
 				if err == nil || !strings.Contains(joined, test.want) {
-					t.Errorf("%s does not say why (%v)", c.name, err)
+					t.Errorf("%s does not print the reason (%v)", c.name, err)
 				}
 			}
 		})
@@ -136,13 +136,13 @@ func TestPullThroughRejected(t *testing.T) {
 func waitFor(t *testing.T, log, text string) {
 	t.Helper()
 	for {
-		said, err := os.ReadFile(log)
-		if err == nil && strings.Contains(string(said), text) {
+		out, err := os.ReadFile(log)
+		if err == nil && strings.Contains(string(out), text) {
 			return
 		}
 		select {
 		case <-t.Context().Done():
-			t.Fatalf("the log does not say %q", text)
+			t.Fatalf("the log does not contain %q", text)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

@@ -143,13 +143,13 @@ func TestServeReplicas(t *testing.T) {
 		one, two := r.document(t, 0, path), r.document(t, 1, path)
 		// The key period of URLs can change between two requests.
 		if !bytes.Equal(one, two) && !bytes.Equal(r.document(t, 0, path), two) {
-			t.Errorf("%s: one has\n%s\nthe other\n%s", path, one, two)
+			t.Errorf("%s: the replicas respond with\n%s\nand\n%s", path, one, two)
 		}
 	}
 	for i := range r.servers {
 		content, err := io.ReadAll(r.get(t, 1-i, r.link(t, i), http.StatusOK).Body)
 		if err != nil || !bytes.Equal(content, r.archive) {
-			t.Errorf("the link of server %d: %d bytes came, %v", i, len(content), err)
+			t.Errorf("the link of server %d: got %d bytes, error %v", i, len(content), err)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func TestServeReplicaKilled(t *testing.T) {
 	r.servers[0].Kill()
 	more, err := io.ReadAll(resp.Body)
 	if err == nil || len(start)+len(more) >= len(r.archive) {
-		t.Fatalf("all of it came: nothing was killed in the middle (%v)", err)
+		t.Fatalf("the transfer was not interrupted (%v)", err)
 	}
 	start = slices.Concat(start, more)
 	r.start(t, 0, address)

@@ -82,16 +82,16 @@ func TestServe(t *testing.T) { //nolint:tparallel // the log is read after the s
 			t.Run(name+"/registry/"+c.name, func(t *testing.T) {
 				dir := t.TempDir()
 				write(t, filepath.Join(dir, "main.tf"), strings.ReplaceAll(mainTF, `"hashicorp/time"`, strconv.Quote(host+"/hashicorp/time")))
-				said := c.run(t, dir, "", "init")
-				if !strings.Contains(said, "self-signed") && !strings.Contains(said, "signed, key ID") {
-					t.Errorf("it does not say that the signature was checked:\n%s", said)
+				out := c.run(t, dir, "", "init")
+				if !strings.Contains(out, "self-signed") && !strings.Contains(out, "signed, key ID") {
+					t.Errorf("no report of a verified signature:\n%s", out)
 				}
 				c.run(t, dir, "", "apply", "-auto-approve")
 			})
 		}
-		said, err := os.ReadFile(log)
-		if err != nil || !strings.Contains(string(said), "route=archive") {
-			t.Errorf("the log has no archives: %v\n%s", err, said)
+		out, err := os.ReadFile(log)
+		if err != nil || !strings.Contains(string(out), "route=archive") {
+			t.Errorf("the log contains no archives: %v\n%s", err, out)
 		}
 	}
 }
@@ -151,9 +151,9 @@ func TestServeWithTokens(t *testing.T) { //nolint:tparallel // the log is read a
 			c.refused(t, timeAddress, networkMirrorAt(url), needsLogin)
 		})
 	}
-	said, err := os.ReadFile(log)
-	if err != nil || strings.Contains(string(said), "canary") || !strings.Contains(string(said), "caller=ci") {
-		t.Errorf("the log has no caller, or a secret: %v\n%s", err, said)
+	out, err := os.ReadFile(log)
+	if err != nil || strings.Contains(string(out), "canary") || !strings.Contains(string(out), "caller=ci") {
+		t.Errorf("the log contains no caller, or contains a secret: %v\n%s", err, out)
 	}
 }
 

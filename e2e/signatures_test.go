@@ -86,14 +86,14 @@ var signatureCases = map[string]signatureCase{
 
 	"keyless-other-host": {signature: by("rsa"), otherHost: true, tofu: refuses, we: accepts, why: "no keys are offered, on another host: a warning here, --signatures require refuses"},
 	"keyless-other-sums": {signature: ofOther("rsa"), tofu: accepts, we: refuses, why: "the hash that the signature shows is of other bytes, which needs no key to be seen"},
-	"keyless-garbage":    {signature: literally("a signature"), tofu: accepts, we: refuses, why: "it is no signature at all, which needs no key to be seen"},
+	"keyless-garbage":    {signature: literally("a signature"), tofu: accepts, we: refuses, why: "it is not a signature, which is detected without a key"},
 	"unsigned":           {keys: []string{"rsa"}, tofu: refuses, we: accepts, why: "no signature is offered: a warning here, --signatures require refuses"},
 	"armored":            {signature: by("rsa", "--armor"), keys: []string{"rsa"}, tofu: refuses, we: accepts, why: "the armor of a signature changes nothing about it"},
-	"garbage-key-first":  {signature: by("rsa"), keys: []string{"garbage", "rsa"}, tofu: refuses, we: accepts, why: "a key that cannot be read says nothing of the others"},
+	"garbage-key-first":  {signature: by("rsa"), keys: []string{"garbage", "rsa"}, tofu: refuses, we: accepts, why: "an unreadable key does not affect the others"},
 	"revoked-copy":       {signature: by("revoked"), keys: []string{"revoked", "revoked, after"}, tofu: accepts, we: refuses, why: "who has revoked a key has done so in all its copies"},
 	"second-is-bad": {signature: func(s *signing, document []byte) []byte {
 		return slices.Concat(s.sign(document, nil, "rsa"), s.sign([]byte("other sums"), nil, "ed"))
-	}, keys: []string{"rsa ed"}, tofu: accepts, we: refuses, why: "a bad signature spoils the good one beside it"},
+	}, keys: []string{"rsa ed"}, tofu: accepts, we: refuses, why: "a bad signature makes the release bad despite a good one"},
 }
 
 // TestSignaturesMatchOpenTofu runs the real tofu init and mirror with the same releases
@@ -114,10 +114,10 @@ func TestSignaturesMatchOpenTofu(t *testing.T) {
 			if c.otherHost {
 				address = otherHost + "/acme/" + name
 			}
-			tofu, said := tofuInit(t, config, address, c.env)
+			tofu, output := tofuInit(t, config, address, c.env)
 			ours, ourWords := mirrors(t, config, address, c.env)
 			if tofu != c.tofu || ours != c.we || (tofu != ours) != (c.why != "") {
-				t.Errorf("tofu %s, mirror %s; want %s and %s\n%s\n%s", tofu, ours, c.tofu, c.we, said, ourWords)
+				t.Errorf("tofu %s, mirror %s; want %s and %s\n%s\n%s", tofu, ours, c.tofu, c.we, output, ourWords)
 			}
 		})
 	}

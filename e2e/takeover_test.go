@@ -29,7 +29,7 @@ func TestTakeover(t *testing.T) {
 	author.Keys = []string{s.public["rsa"]}
 	origin, config := serveOrigin(t, origintest.Options{}, author)
 	host := startRegistry(t)
-	tofuOCI := func(want int, args ...string) (said string) {
+	tofuOCI := func(want int, args ...string) (output string) {
 		t.Helper()
 		cmd := command(t, programs.tofuOCI, append(args, "--config", config, "--ca-file", world.caFile)...)
 		out, err := cmd.CombinedOutput()
@@ -54,14 +54,14 @@ func TestTakeover(t *testing.T) {
 	if err := origin.Add(t.Context(), thief); err != nil {
 		t.Fatal(err)
 	}
-	if said := tofuOCI(4, "mirror", "acme/drill", "--to", pinned, "--trust", pins); !strings.Contains(said, "to other keys") {
-		t.Errorf("the pinned mirror says\n%s", said)
+	if output := tofuOCI(4, "mirror", "acme/drill", "--to", pinned, "--trust", pins); !strings.Contains(output, "to other keys") {
+		t.Errorf("unexpected output for the pinned mirror:\n%s", output)
 	}
-	if said := tofuOCI(0, "list", "acme/drill", "--from", pinned); strings.TrimSpace(said) != "1.0.0" {
-		t.Errorf("the pinned mirror holds\n%s", said)
+	if output := tofuOCI(0, "list", "acme/drill", "--from", pinned); strings.TrimSpace(output) != "1.0.0" {
+		t.Errorf("unexpected versions in the pinned mirror:\n%s", output)
 	}
-	if said := tofuOCI(0, "mirror", "acme/drill", "--to", unpinned); !strings.Contains(said, "the key has changed: the existing version 1.0.0") {
-		t.Errorf("the unpinned mirror says\n%s", said)
+	if output := tofuOCI(0, "mirror", "acme/drill", "--to", unpinned); !strings.Contains(output, "the key has changed: the existing version 1.0.0") {
+		t.Errorf("unexpected output for the unpinned mirror:\n%s", output)
 	}
 	tofuOCI(4, "trust", "check", "acme/drill", "--from", unpinned, "--trust", pins)
 	tofuOCI(4, "pull", "acme/drill", "--from", unpinned, "--trust", pins, "--dir", t.TempDir())
@@ -77,17 +77,17 @@ func TestTakeover(t *testing.T) {
 		if swap == 0 {
 			want = 0
 		}
-		said := tofuOCI(want, "pull", "acme/drill", "--from", "oci-layout:"+layout, "--trust", pins, "--dir", dir)
+		output := tofuOCI(want, "pull", "acme/drill", "--from", "oci-layout:"+layout, "--trust", pins, "--dir", dir)
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) == (want == 0) {
-			t.Errorf("swapped %04b: something was written, or nothing (%v)\n%s", swap, err, said)
+			t.Errorf("swapped %04b: unexpected files (%v)\n%s", swap, err, output)
 		}
 	}
 
 	// 4. An old release with a valid signature is stored under a new version.
 	old := filepath.ToSlash(t.TempDir())
 	store(t, old, "2.0.0", author)
-	if said := tofuOCI(4, "pull", "acme/drill@2.0.0", "--from", "oci-layout:"+old, "--trust", pins, "--dir", t.TempDir()); !strings.Contains(said, "is the name of drill 1.0.0") {
-		t.Errorf("an old release under a new version: %s", said)
+	if output := tofuOCI(4, "pull", "acme/drill@2.0.0", "--from", "oci-layout:"+old, "--trust", pins, "--dir", t.TempDir()); !strings.Contains(output, "is the name of drill 1.0.0") {
+		t.Errorf("an old release under a new version: %s", output)
 	}
 }
 

@@ -51,7 +51,7 @@ func checkLock(t *testing.T, dir, hash string) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(lock), `"registry.opentofu.org/hashicorp/time"`) || !strings.Contains(string(lock), hash) {
-		t.Errorf("the lock file lacks the provider or %s:\n%s", hash, lock)
+		t.Errorf("the lock file does not contain the provider or %s:\n%s", hash, lock)
 	}
 }
 
@@ -68,7 +68,7 @@ func parse(t *testing.T, text string) report {
 	t.Helper()
 	var r report
 	if err := json.Unmarshal([]byte(text), &r); err != nil || len(r.Items) != 1 {
-		t.Fatalf("not a report of one result: %v\n%s", err, text)
+		t.Fatalf("want a report with one result: %v\n%s", err, text)
 	}
 	return r
 }
@@ -81,7 +81,7 @@ func (r report) hashes(t *testing.T) (zh, h1 string) {
 			return "zh:" + strings.TrimPrefix(p.Digest, "sha256:"), p.H1
 		}
 	}
-	t.Fatal("the report lacks this machine's platform")
+	t.Fatal("the report does not contain the current platform")
 	return "", ""
 }
 
@@ -94,7 +94,7 @@ func TestTofuInstallsMirroredProviders(t *testing.T) {
 
 	first := parse(t, run(t, programs.tofuOCI, mirror...))
 	if got := first.Items[0].Status; got != "created" {
-		t.Errorf("the first run says %q", got)
+		t.Errorf("unexpected status of the first run: %q", got)
 	}
 	if got := origin.Requests()[origintest.Zip]; got != len(world.platforms) {
 		t.Errorf("%d zips were fetched for %d platforms", got, len(world.platforms))
@@ -103,11 +103,11 @@ func TestTofuInstallsMirroredProviders(t *testing.T) {
 	again := parse(t, run(t, programs.tofuOCI, mirror...))
 	after := origin.Requests()
 	if got := again.Items[0]; got.Status != "unchanged" || got.Digest != first.Items[0].Digest {
-		t.Errorf("the second run says %q %s, the first made %s", got.Status, got.Digest, first.Items[0].Digest)
+		t.Errorf("unexpected result of the second run: %q %s, want %s", got.Status, got.Digest, first.Items[0].Digest)
 	}
 	for _, kind := range []origintest.Kind{origintest.Package, origintest.Sums, origintest.Zip} {
 		if before[kind] != after[kind] {
-			t.Errorf("the second run asked for %s", kind)
+			t.Errorf("the second run requested %s", kind)
 		}
 	}
 
@@ -118,7 +118,7 @@ func TestTofuInstallsMirroredProviders(t *testing.T) {
 	checkLock(t, dir, h1)
 	tofu(t, dir, cli, "apply", "-input=false", "-no-color", "-auto-approve")
 	if unix := strings.TrimSpace(tofu(t, dir, cli, "output", "unix")); unix == "" || unix == "0" {
-		t.Errorf("time_static gave %q", unix)
+		t.Errorf("unexpected value of time_static: %q", unix)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestSameIndexInLayoutAndRegistry(t *testing.T) {
 		digests[r.Items[0].Digest] = true
 	}
 	if len(digests) != 1 {
-		t.Errorf("equal input gave several indexes: %v", digests)
+		t.Errorf("equal input produced different indexes: %v", digests)
 	}
 }
 

@@ -19,9 +19,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
-// judged is the number of configurations that both programs read, including oddities.
+// corpusSize is the number of configurations that both programs read, including oddities.
 // OpenTofu takes about 30 ms for each.
-const judged = 2050
+const corpusSize = 2050
 
 // verdict is how a program reads a configuration.
 type verdict struct {
@@ -39,7 +39,7 @@ func TestCLIConfigurationsMatchOpenTofu(t *testing.T) {
 	home := t.TempDir()
 	c := newCorpus(20)
 	configs, paths := slices.Clone(oddities), []string{}
-	for len(configs) < judged {
+	for len(configs) < corpusSize {
 		configs = append(configs, c.config())
 	}
 	for i, config := range configs {
@@ -65,13 +65,13 @@ func TestCLIConfigurationsMatchOpenTofu(t *testing.T) {
 		expected[reason]++
 		t.Logf("configuration %d differs on purpose, %s: %s", i, reason, ours.why)
 	}
-	t.Logf("%d configurations, %d of them accepted by OpenTofu; differences on purpose: %v", judged, accepted, expected)
-	if accepted < judged/4 || accepted > judged*3/4 {
-		t.Errorf("OpenTofu accepts %d of %d: the corpus has lost its balance", accepted, judged)
+	t.Logf("%d configurations, %d of them accepted by OpenTofu; differences on purpose: %v", corpusSize, accepted, expected)
+	if accepted < corpusSize/4 || accepted > corpusSize*3/4 {
+		t.Errorf("OpenTofu accepts %d of %d: the corpus is unbalanced", accepted, corpusSize)
 	}
 	for _, p := range purposes {
 		if expected[p.reason] == 0 {
-			t.Errorf("nothing differs because %s", p.reason)
+			t.Errorf("no difference was found because %s", p.reason)
 		}
 	}
 }
@@ -88,7 +88,7 @@ var purposes = []struct {
 	{regexp.MustCompile(`a list must not contain lists, null, true, or false`), true, "OpenTofu leaves true and false out of lists, and what follows a list within a list"},
 	{regexp.MustCompile(`json-objects|unknown installation method|must be (a string|true or false|an integer|a list of strings)`), true, "OpenTofu merges objects into their parents, and then reads an empty block"},
 	{regexp.MustCompile(`are the same host`), false, "OpenTofu takes one of the two host blocks by chance"},
-	{regexp.MustCompile(`invalid registry host "[^"]*[*_][^"]*"`), false, "no registry can have the name that the template gives"},
+	{regexp.MustCompile(`invalid registry host "[^"]*[*_][^"]*"`), false, "no registry can have the name in the template"},
 }
 
 func onPurpose(config string, ours, theirs verdict) string {

@@ -37,12 +37,12 @@ func TestUploadResumes(t *testing.T) {
 	size := int64(content.Len())
 	way := newCutting(t, startRegistry(t), size*3/5)
 	cmd := command(t, programs.tofuOCI, "mirror", "acme/large", "--to", way.host+"/up/{type}", "--config", config, "--ca-file", world.caFile)
-	said, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(said), "was interrupted, retrying") {
-		t.Fatalf("%v\n%s", err, said)
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "was interrupted, retrying") {
+		t.Fatalf("%v\n%s", err, out)
 	}
 	if sent := way.sent.Load(); sent < size || sent > size*3/2 {
-		t.Errorf("%d bytes went to the registry, for a zip of %d", sent, size)
+		t.Errorf("sent %d bytes to the registry for a zip of %d bytes", sent, size)
 	}
 	run(t, programs.tofuOCI, "pull", "acme/large", "--from", way.host+"/up/{type}", "--platform", "plan9_arm", "--dir", t.TempDir(),
 		"--layout", "packed", "--ca-file", world.caFile)

@@ -47,7 +47,7 @@ func BenchmarkVerifyTwoThousand(b *testing.B) {
 			b.ReportMetric(float64(idle)/(1<<20), "idle-MiB")
 			b.ReportMetric(float64(above)/(1<<20), "above-idle-MiB")
 			if above > memoryLimit {
-				b.Errorf("verifying took %d MiB above the idle program, %d are allowed", above>>20, memoryLimit>>20)
+				b.Errorf("verifying used %d MiB above the idle program, want at most %d", above>>20, memoryLimit>>20)
 			}
 		})
 	}

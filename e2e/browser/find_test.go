@@ -31,7 +31,7 @@ func TestFinding(t *testing.T) {
 			b.do(chromedp.SendKeys(chromedp.CSS("#q"), "rock"))
 			b.until(shown + ` === "1 provider for rock"`)
 			if at := b.location(); at != "/?search=rock" {
-				t.Errorf("the search is at %s", at)
+				t.Errorf("unexpected URL of the search: %s", at)
 			}
 			b.good()
 			b.do(chromedp.SendKeys(chromedp.CSS("#q"), "x"))
@@ -75,10 +75,10 @@ func (b *tab) copies() {
 		b.do(chromedp.Click(chromedp.CSS(selector + " + button")))
 		b.until(`document.querySelector('` + selector + ` + button').textContent === "Copied"`)
 		if got := eval[string](b, `navigator.clipboard.readText()`); !regexp.MustCompile(want).MatchString(got) {
-			b.Errorf("%s gives %q", selector, got)
+			b.Errorf("%s: unexpected text %q", selector, got)
 		}
-		if said := eval[string](b, `document.getElementById("said").textContent`); !strings.HasPrefix(said, "Copied ") {
-			b.Errorf("a screen reader says %q", said)
+		if out := eval[string](b, `document.getElementById("said").textContent`); !strings.HasPrefix(out, "Copied ") {
+			b.Errorf("unexpected text for screen readers: %q", out)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func (b *tab) downloadsSBOM(selector string) {
 	select {
 	case <-done:
 	case <-time.After(patience):
-		b.Fatal("nothing was downloaded")
+		b.Fatal("no file was downloaded")
 	}
 	files, err := filepath.Glob(filepath.Join(b.downloads, "*"))
 	if err != nil || len(files) != 1 {
@@ -125,17 +125,17 @@ func TestWithoutScript(t *testing.T) {
 			b.do(chromedp.SendKeys(chromedp.CSS("#q"), "rocket"))
 			b.follow("form.search button")
 			if at := b.location(); at != "/?search=rocket" {
-				t.Errorf("the form leads to %s", at)
+				t.Errorf("unexpected target of the form: %s", at)
 			}
 			b.follow("#results li a")
 			b.fits()
 			b.follow(`a[href$="/` + newest + `"]`)
 			b.fits()
 			if n := eval[int](b, `document.querySelectorAll("button.copy").length`); n != 0 {
-				t.Errorf("there are %d buttons that do nothing", n)
+				t.Errorf("%d buttons have no effect", n)
 			}
 			if style := eval[string](b, `getComputedStyle(document.querySelector("pre")).userSelect`); style == "none" {
-				t.Error("what is to be copied cannot be selected")
+				t.Error("the text to copy cannot be selected")
 			}
 			b.follow(`a[href*="/components/"]`)
 			b.fits()
@@ -155,15 +155,15 @@ func TestKeyboard(t *testing.T) {
 	b.do(chromedp.KeyEvent(kb.Tab))
 	const focused = `(e => e.textContent + " " + e.getBoundingClientRect().left)(document.activeElement)`
 	if got := eval[string](b, focused); got != "Skip to content 0" {
-		t.Errorf("the first key leads to %q", got)
+		t.Errorf("unexpected focus after the first key: %q", got)
 	}
 	b.do(chromedp.KeyEvent(kb.Enter))
 	b.until(`document.activeElement.id === "main"`)
 	b.do(chromedp.KeyEvent(kb.Tab))
 	if got := eval[string](b, `document.activeElement.textContent`); got != "Providers" {
-		t.Errorf("the next key leads to %q", got)
+		t.Errorf("unexpected focus after the next key: %q", got)
 	}
 	if got := eval[string](b, `getComputedStyle(document.activeElement).outlineStyle`); got != "solid" {
-		t.Errorf("nobody sees where the focus is: %s", got)
+		t.Errorf("the focus is not visible: %s", got)
 	}
 }

@@ -24,8 +24,8 @@ func TestLogin(t *testing.T) {
 	// 1. The user cancels the dialog.
 	answer := b.whenAsked(fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseCancelAuth})
 	b.visit("/")
-	if said := eval[string](b, `document.querySelector("main").textContent`); !strings.Contains(said, "your token as the password") {
-		t.Errorf("it says %q", said)
+	if out := eval[string](b, `document.querySelector("main").textContent`); !strings.Contains(out, "your token as the password") {
+		t.Errorf("unexpected text %q", out)
 	}
 	b.good()
 	for _, trouble := range b.forget() {
@@ -37,7 +37,7 @@ func TestLogin(t *testing.T) {
 	answer(fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseProvideCredentials, Username: "anybody", Password: token})
 	b.follow(`main a[href="/login"]`)
 	if who := eval[string](b, `document.querySelector(".who").textContent`); who != "Logged in as desk" {
-		t.Errorf("it says %q", who)
+		t.Errorf("unexpected text %q", who)
 	}
 	b.do(chromedp.SendKeys(chromedp.CSS("#q"), "a"))
 	b.until(shown + ` === "1 provider for a"`)

@@ -53,16 +53,16 @@ func (w *world) measureArchives(ctx context.Context, rounds int) (all []measured
 // get returns the throughput of a download in bytes per second. It sets the cipher that
 // Go prefers, because curl would choose another one for nginx.
 func (w *world) get(ctx context.Context, url, protocol string) (float64, error) {
-	var said, trouble bytes.Buffer
+	var text, trouble bytes.Buffer
 	cmd := exec.CommandContext(ctx, w.curl, "--silent", "--show-error", "--fail", "--disable", "--cacert", w.caFile, protocol,
 		"--tls13-ciphers", "TLS_AES_128_GCM_SHA256", "--output", "/dev/null", "--write-out", "%{size_download} %{speed_download}", url)
-	cmd.Stdout, cmd.Stderr = &said, &trouble
+	cmd.Stdout, cmd.Stderr = &text, &trouble
 	if err := cmd.Run(); err != nil {
 		return 0, fmt.Errorf("%s: %w\n%s", url, err, trouble.Bytes())
 	}
-	size, speed, _ := bytes.Cut(said.Bytes(), []byte(" "))
+	size, speed, _ := bytes.Cut(text.Bytes(), []byte(" "))
 	if want := strconv.Itoa(archiveSize); string(size) != want {
-		return 0, fmt.Errorf("%s: %s bytes came, want %s", url, size, want)
+		return 0, fmt.Errorf("%s: received %s bytes, want %s", url, size, want)
 	}
 	return strconv.ParseFloat(string(speed), 64)
 }

@@ -59,25 +59,25 @@ func (w *world) measureLists(ctx context.Context, last time.Duration) (a attacke
 	if err != nil {
 		return a, err
 	}
-	said, err := w.run(ctx, "GET "+list+"\n", "attack", "-rate", strconv.Itoa(requests), "-duration", (start + last).String(), "-http2=false",
+	out, err := w.run(ctx, "GET "+list+"\n", "attack", "-rate", strconv.Itoa(requests), "-duration", (start + last).String(), "-http2=false",
 		"-connections", strconv.Itoa(ownConnections), "-max-connections", strconv.Itoa(ownConnections), "-root-certs", w.caFile)
 	if err == nil {
-		said, err = w.run(ctx, said, "encode", "-to", "csv")
+		out, err = w.run(ctx, out, "encode", "-to", "csv")
 	}
 	if err == nil {
-		said, err = after(start, said)
+		out, err = after(start, out)
 	}
 	if err != nil {
 		return a, err
 	}
-	if said, err = w.run(ctx, said, "report", "-type", "json"); err != nil {
+	if out, err = w.run(ctx, out, "report", "-type", "json"); err != nil {
 		return a, err
 	}
-	if err := json.Unmarshal([]byte(said), &a); err != nil {
-		return a, fmt.Errorf("reading what vegeta reports: %w", err)
+	if err := json.Unmarshal([]byte(out), &a); err != nil {
+		return a, fmt.Errorf("reading the report of vegeta: %w", err)
 	}
 	if a.Success < 1 {
-		return a, fmt.Errorf("of the lists of versions some did not come: %v %v", a.Statuses, a.Errors)
+		return a, fmt.Errorf("some requests for lists of versions failed: %v %v", a.Statuses, a.Errors)
 	}
 	say("lists: p99 %s, most %s, at %.0f a second", a.Latencies.P99, a.Latencies.Max, a.Rate)
 	a.peak, err = w.layout.Peak()
@@ -96,12 +96,12 @@ func after(start time.Duration, csv string) (string, error) {
 		number, _, _ := strings.Cut(text, ",")
 		at, err := strconv.ParseInt(number, 10, 64)
 		if err != nil {
-			return "", fmt.Errorf("reading what vegeta writes: %w", err)
+			return "", fmt.Errorf("reading the output of vegeta: %w", err)
 		}
 		lines = append(lines, line{at, text})
 	}
 	if len(lines) == 0 {
-		return "", errors.New("vegeta has asked nothing")
+		return "", errors.New("vegeta sent no requests")
 	}
 	first := slices.MinFunc(lines, func(a, b line) int { return cmp.Compare(a.at, b.at) }).at
 	var kept strings.Builder
@@ -115,13 +115,13 @@ func after(start time.Duration, csv string) (string, error) {
 
 // run runs vegeta.
 func (w *world) run(ctx context.Context, stdin string, args ...string) (string, error) {
-	var said, trouble bytes.Buffer
+	var out, trouble bytes.Buffer
 	cmd := exec.CommandContext(ctx, w.vegeta, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &said, &trouble
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &trouble
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("vegeta %s: %w\n%s", args[0], err, trouble.Bytes())
 	}
-	return said.String(), nil
+	return out.String(), nil
 }
 
 // connect opens connections, sends one request on each, and keeps them open.

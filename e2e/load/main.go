@@ -63,7 +63,7 @@ func parseAndRun(ctx context.Context) error {
 		return errors.New("-n: at least 1, -attack: at least 1s")
 	}
 	if o.page != "" && !o.archives {
-		return errors.New("-page wants archives too")
+		return errors.New("-page requires archives")
 	}
 	return run(ctx, o)
 }

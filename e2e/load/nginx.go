@@ -29,8 +29,8 @@ func findNginx(ctx context.Context) (string, error) {
 		cmd := exec.CommandContext(ctx, "apt-get", args...)
 		// Do not start the server of the package.
 		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1")
-		if said, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("installing nginx: %w\n%s", err, said)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("installing nginx: %w\n%s", err, out)
 		}
 	}
 	return sbin, nil
@@ -115,8 +115,8 @@ func (w *world) startNginx(ctx context.Context) error {
 	})
 	w.nginxURL = "https://" + host + "/" + fileOfNginx
 	if err := fixture.Answers(ctx, w.nginxURL, w.ca, ended); err != nil {
-		said, _ := os.ReadFile(log.Name())
-		return fmt.Errorf("starting nginx: %w\n%s", err, said)
+		out, _ := os.ReadFile(log.Name())
+		return fmt.Errorf("starting nginx: %w\n%s", err, out)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func (r report) text(ctx context.Context, w *world) (string, error) {
 	}
 	var b strings.Builder
 	_, _ = fmt.Fprintf(&b, "%s; on %s. %s.%s\n\n", page.Machine(), time.Now().UTC().Format(time.DateOnly), versions, load())
-	_, _ = fmt.Fprintf(&b, "Values for archives are tofu-oci / nginx, medians of %d alternating downloads; *range* is the lowest and the highest ratio of two consecutive downloads. Missed targets are in bold.\n\n", r.rounds)
+	_, _ = fmt.Fprintf(&b, "Values for archives are tofu-oci / nginx, as medians of %d alternating downloads. *range* is the lowest and the highest ratio of two consecutive downloads. Missed targets are in bold.\n\n", r.rounds)
 	b.WriteString("| 300 MB archive | MB/s | ratio | range | target |\n|---|---|---|---|---|\n")
 	for _, m := range r.archives {
 		b.WriteString(m.line() + "\n")
@@ -85,11 +85,11 @@ func (w *world) versions(ctx context.Context) (string, error) {
 	}
 	list := []string{"vegeta " + vegeta.Main.Version}
 	for _, p := range []struct{ name, path, flag string }{{"tofu-oci", w.tofuOCI, "--version"}, {"nginx", w.nginx, "-v"}, {"curl", w.curl, "--version"}} {
-		said, err := exec.CommandContext(ctx, p.path, p.flag).CombinedOutput()
+		out, err := exec.CommandContext(ctx, p.path, p.flag).CombinedOutput()
 		if err != nil {
 			return "", fmt.Errorf("%s %s: %w", p.name, p.flag, err)
 		}
-		first, _, _ := strings.Cut(string(said), "\n")
+		first, _, _ := strings.Cut(string(out), "\n")
 		list = append(list, p.name+" "+number.FindString(first))
 	}
 	return strings.Join(append(list, runtime.Version()), ", "), nil

@@ -58,18 +58,18 @@ func allUnchanged(file string) error {
 	if err != nil {
 		return err
 	}
-	var said struct{ Items []struct{ Status string } }
-	if err := json.Unmarshal(text, &said); err != nil {
+	var printed struct{ Items []struct{ Status string } }
+	if err := json.Unmarshal(text, &printed); err != nil {
 		return err
 	}
 	unchanged := 0
-	for _, r := range said.Items {
+	for _, r := range printed.Items {
 		if r.Status == "unchanged" {
 			unchanged++
 		}
 	}
-	if unchanged != manyVersions || len(said.Items) != manyVersions {
-		return fmt.Errorf("%d of %d releases are unchanged, not %d", unchanged, len(said.Items), manyVersions)
+	if unchanged != manyVersions || len(printed.Items) != manyVersions {
+		return fmt.Errorf("%d of %d releases are unchanged, want %d", unchanged, len(printed.Items), manyVersions)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func hasDigest(file string, want digest.Digest) func(context.Context) error {
 			return err
 		}
 		if got := digest.NewDigest(digest.SHA256, hash); got != want {
-			return fmt.Errorf("%s is %s, not %s", file, got, want)
+			return fmt.Errorf("%s is %s, want %s", file, got, want)
 		}
 		return nil
 	}
@@ -57,7 +57,7 @@ func (s *site) isMirrored(repository string, want map[string]release, h1 bool) f
 			}
 			for _, m := range index.Manifests {
 				if (m.Annotations["io.github.tofu-oci.h1"] != "") != h1 {
-					return fmt.Errorf("%s: the annotations are %v", version, m.Annotations)
+					return fmt.Errorf("%s: unexpected annotations %v", version, m.Annotations)
 				}
 				var manifest struct{ Layers []described }
 				if err := s.get(ctx, repository+"/manifests/"+m.Digest.String(), &manifest); err != nil {
@@ -73,7 +73,7 @@ func (s *site) isMirrored(repository string, want map[string]release, h1 bool) f
 				got[provider.Platform{OS: m.Platform.OS, Arch: m.Platform.Architecture}] = zip
 			}
 			if !maps.Equal(got, packages) {
-				return fmt.Errorf("%s holds %v, not %v", version, got, packages)
+				return fmt.Errorf("%s contains %v, want %v", version, got, packages)
 			}
 		}
 		return nil
@@ -91,7 +91,7 @@ func (s *site) hasSameTags(one, other string) func(context.Context) error {
 			}
 		}
 		if len(first.Tags) != manyVersions || !slices.Equal(first.Tags, second.Tags) {
-			return fmt.Errorf("there are %d and %d tags, not %d", len(first.Tags), len(second.Tags), manyVersions)
+			return fmt.Errorf("got %d and %d tags, want %d", len(first.Tags), len(second.Tags), manyVersions)
 		}
 		return nil
 	}

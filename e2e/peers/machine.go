@@ -24,11 +24,11 @@ func (p programs) versions(ctx context.Context) (string, error) {
 		list = append(list, filepath.Base(built.Path)+" "+built.Main.Version)
 	}
 	for _, program := range []string{p.tofuOCI, p.curl, p.sha256sum} {
-		said, err := exec.CommandContext(ctx, program, "--version").Output()
+		out, err := exec.CommandContext(ctx, program, "--version").Output()
 		if err != nil {
 			return "", fmt.Errorf("%s --version: %w", program, err)
 		}
-		first, _, _ := strings.Cut(string(said), "\n")
+		first, _, _ := strings.Cut(string(out), "\n")
 		list = append(list, filepath.Base(program)+" "+versionInLine.FindString(first))
 	}
 	return strings.Join(append(list, runtime.Version()), ", "), nil

@@ -65,7 +65,7 @@ func parseAndRun(ctx context.Context) error {
 	case *rounds < 1:
 		return errors.New("-n: at least 1")
 	case *into != "" && *rows != "":
-		return errors.New("-page wants all rows: leave -rows out")
+		return errors.New("-page requires all rows: omit -rows")
 	}
 	dir, err := filepath.Abs(*disk)
 	if err != nil {

@@ -55,15 +55,15 @@ func TestZipsAreReproducible(t *testing.T) {
 		hash := sha256.New()
 		n, err := io.Copy(hash, entry)
 		if err != nil || n != 20<<20 {
-			t.Errorf("%d bytes, %v", n, err)
+			t.Errorf("got %d bytes, error %v", n, err)
 		}
 		if got := digest.NewDigest(digest.SHA256, hash); got != made.Program() {
-			t.Errorf("the program is %s, not %s", got, made.Program())
+			t.Errorf("the program is %s, want %s", got, made.Program())
 		}
 		_ = r.Close()
 	}
 	if len(digests) != 2 {
-		t.Errorf("two seeds, one of them twice, gave %v", digests)
+		t.Errorf("unexpected digests for three seeds, two of them equal: %v", digests)
 	}
 }
 
@@ -105,11 +105,11 @@ func TestLinkRate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if took := time.Since(began); took < main.LinkDelay {
-		t.Errorf("the first byte came after %s", took)
+		t.Errorf("the first byte arrived after %s", took)
 	}
 	rest, err := io.ReadAll(conn)
 	if err != nil || !bytes.Equal(rest, content[1:]) {
-		t.Errorf("%d bytes came, %v", len(rest)+1, err)
+		t.Errorf("got %d bytes, error %v", len(rest)+1, err)
 	}
 	// The link can catch up on at most the delay.
 	least := time.Duration(len(content))*time.Second/main.LinkRate - 2*main.LinkDelay
@@ -149,11 +149,11 @@ func TestLinkCountsBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := io.ReadAll(conn); err != nil || !bytes.Equal(got, content) {
-		t.Errorf("%d bytes came, %v", len(got), err)
+		t.Errorf("got %d bytes, error %v", len(got), err)
 	}
 	done()
 	if got, want := carried(), int64(5+len(content)); got != want {
-		t.Errorf("%d bytes were carried, not %d", got, want)
+		t.Errorf("transferred %d bytes, want %d", got, want)
 	}
 }
 

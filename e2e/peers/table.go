@@ -131,8 +131,8 @@ func report(ctx context.Context, p programs, rounds int, tables []table) (string
 	}
 	var b strings.Builder
 	_, _ = fmt.Fprintf(&b, "%s; on %s. %s.\n\n", page.Machine(), time.Now().UTC().Format(time.DateOnly), versions)
-	_, _ = fmt.Fprintf(&b, "Values are tofu-oci / the other program, medians of %d alternating runs. *ratio* compares the medians of the wall time, in bold if it misses "+
-		"the target; *range* is the lowest and the highest ratio of two consecutive runs. CPU time is the sum over all processes of a command, memory the maximum.\n", rounds)
+	_, _ = fmt.Fprintf(&b, "Values are tofu-oci / the other program, as medians of %d alternating runs. *ratio* compares the median wall times and is bold if it misses "+
+		"the target. *range* is the lowest and the highest ratio of two consecutive runs. CPU time is the sum over all processes of a command, and memory is the maximum.\n", rounds)
 	if !slices.ContainsFunc(tables, func(t table) bool { return t.place.memory }) {
 		b.WriteString("This machine has no in-memory file system that all users can write to.\n")
 	}

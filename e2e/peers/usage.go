@@ -101,8 +101,8 @@ func (c command) run(ctx context.Context) (took usage, err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	if err := cmd.Run(); err != nil {
-		said, _ := os.ReadFile(stderr.Name())
-		return took, fmt.Errorf("%s: %w\n%s", filepath.Base(c.args[0]), err, said)
+		out, _ := os.ReadFile(stderr.Name())
+		return took, fmt.Errorf("%s: %w\n%s", filepath.Base(c.args[0]), err, out)
 	}
 	text, err := os.ReadFile(counted)
 	if err != nil {

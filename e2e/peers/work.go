@@ -70,18 +70,18 @@ func measureWork(ctx context.Context, s *site, w work, rounds int) (measured, er
 		return m, err
 	}
 	for round := range rounds + 1 {
-		said := []string{}
+		output := []string{}
 		for _, d := range w.doers {
 			took, err := d.once(ctx, s)
 			if err != nil {
 				return m, fmt.Errorf("%s: %w", d.name, err)
 			}
-			said = append(said, fmt.Sprintf("%s %.2f s", d.name, took.Wall.Seconds()))
+			output = append(output, fmt.Sprintf("%s %.2f s", d.name, took.Wall.Seconds()))
 			if round > 0 {
 				m.took[d.name] = append(m.took[d.name], took)
 			}
 		}
-		say("%s: %s, %d of %d: %s", s.place.name, w.name, round, rounds, strings.Join(said, ", "))
+		say("%s: %s, %d of %d: %s", s.place.name, w.name, round, rounds, strings.Join(output, ", "))
 	}
 	return m, nil
 }

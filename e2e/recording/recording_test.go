@@ -74,6 +74,6 @@ func TestPicture(t *testing.T) {
 		got = append(got, s.Step)
 	}
 	if diff := cmp.Diff(recording.Road(), got); diff != "" {
-		t.Errorf("the picture is an old one; make recording draws it anew. -demonstration +picture:\n%s", diff)
+		t.Errorf("the picture is outdated: run make recording (-demonstration +picture):\n%s", diff)
 	}
 }

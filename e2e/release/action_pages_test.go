@@ -27,7 +27,7 @@ func TestActionMetadata(t *testing.T) {
 		}
 		for _, s := range a.Runs.Steps {
 			if s.Uses == "" && (s.Shell != "bash" || !regexp.MustCompile(`^bash "\$GITHUB_ACTION_PATH/[a-z]+\.sh"$`).MatchString(s.Run)) {
-				t.Errorf("%s: the step %s runs %q by %q", name, s.Name, s.Run, s.Shell)
+				t.Errorf("%s: the step %s runs %q with %q", name, s.Name, s.Run, s.Shell)
 			}
 		}
 		page := read(t, programs.root, "action", name, "README.md")
@@ -40,12 +40,12 @@ func TestActionMetadata(t *testing.T) {
 				value = "`" + of.Default + "`"
 			}
 			if row := fmt.Sprintf("| %#q | %s | %s |\n", input, value, of.Description); !strings.Contains(page, row) || of.Description == "" {
-				t.Errorf("action/%s/README.md lacks\n%s", name, row)
+				t.Errorf("action/%s/README.md does not contain\n%s", name, row)
 			}
 		}
 		for output, of := range a.Outputs {
 			if row := fmt.Sprintf("| %#q | %s |\n", output, of.Description); !strings.Contains(page, row) || of.Description == "" {
-				t.Errorf("action/%s/README.md lacks\n%s", name, row)
+				t.Errorf("action/%s/README.md does not contain\n%s", name, row)
 			}
 		}
 		if rows := strings.Count(page, "\n| `"); rows != len(a.Inputs)+len(a.Outputs) {
@@ -67,7 +67,7 @@ func TestPublishExampleSigns(t *testing.T) {
 	steps := example.Jobs["publish"].Steps
 	last := steps[len(steps)-1]
 	if last.If != "steps.publish.outputs.digests != ''" || last.Env["DIGEST"] != "${{ steps.publish.outputs.digests }}" || !strings.HasPrefix(last.Run, "cosign sign ") {
-		t.Errorf("the last step is %+v", last)
+		t.Errorf("unexpected last step %+v", last)
 	}
 }
 
@@ -102,11 +102,11 @@ func TestActionExamples(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if uses := ours.FindAllString(text, -1); !slices.ContainsFunc(uses, func(use string) bool { return strings.Contains(use, "action/"+name+"@") }) {
-			t.Errorf("the example of %s uses %v", name, uses)
+			t.Errorf("unexpected actions in the example of %s: %v", name, uses)
 		}
 		wrong := regexp.MustCompile(`(action/setup@v1\.2\.3\n\s+with:\n\s+)version:`).ReplaceAllString(text, "${1}of-a-version:")
 		if err := lint("wrong", wrong); err == nil || !strings.Contains(err.Error(), `input "of-a-version" is not defined`) {
-			t.Errorf("%s: an input that is not there is not found: %v", name, err)
+			t.Errorf("%s: an unknown input is not reported: %v", name, err)
 		}
 	}
 }

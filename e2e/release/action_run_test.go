@@ -132,17 +132,17 @@ func TestActionMirror(t *testing.T) {
 			t.Errorf("%s: changed is %s", status, got)
 		}
 		if !digests.MatchString(u.outputs["digests"]) || strings.Count(u.outputs["digests"], "\n") != 1 {
-			t.Errorf("the digests %q", u.outputs["digests"])
+			t.Errorf("unexpected digests %q", u.outputs["digests"])
 		}
 		if read(t, u.outputs["result-file"]) != u.outputs["result"]+"\n" {
-			t.Errorf("the file has\n%s", read(t, u.outputs["result-file"]))
+			t.Errorf("unexpected content of the file:\n%s", read(t, u.outputs["result-file"]))
 		}
 		if !strings.HasPrefix(u.summary, "### tofu-oci mirror: 2 "+status) {
-			t.Errorf("the summary: %s", u.summary)
+			t.Errorf("unexpected summary: %s", u.summary)
 		}
 		plain := regexp.MustCompile(`(?s)^::stop-commands::([0-9a-f]{32})\n.*2 ` + status + `.*\n::([0-9a-f]{32})::\n::group::.*\n::stop-commands::([0-9a-f]{32})\n\{.*\}\n::([0-9a-f]{32})::\n::endgroup::\n$`)
 		if tokens := plain.FindStringSubmatch(u.log); len(tokens) != 5 || tokens[1] != tokens[2] || tokens[3] != tokens[4] || tokens[1] == tokens[3] {
-			t.Errorf("the log can have commands:\n%s", u.log)
+			t.Errorf("the log can contain commands:\n%s", u.log)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func TestActionMirrorByTags(t *testing.T) {
 		inputs["flags"] = test.flags
 		u := job.use(t, "mirror", inputs)
 		if got := u.outputs["digests"]; u.code != 0 || u.outputs["changed"] != "false" || test.digests && !digests.MatchString(got) || !test.digests && got != "" {
-			t.Errorf("%s: the digests %q\n%v", name, got, u)
+			t.Errorf("%s: unexpected digests %q\n%v", name, got, u)
 		}
 	}
 }
@@ -241,11 +241,11 @@ func TestActionPublish(t *testing.T) {
 				}
 			}
 			if _, err := os.Stat(filepath.Join(r.workspace, "here")); err == nil {
-				t.Error("a name became a command")
+				t.Error("a name was run as a command")
 			}
 			with["platforms"], with["launch"] = here.String(), "true"
 			if u := r.use(t, "publish", with); u.code == 0 || u.outputs["digests"] != "" {
-				t.Errorf("a script is no provider that starts: %v", u)
+				t.Errorf("launching a script succeeded: %v", u)
 			}
 		})
 	}
@@ -268,7 +268,7 @@ func TestActionLockCheck(t *testing.T) {
 		t.Fatal(u)
 	}
 	if !strings.HasPrefix(u.summary, "### tofu-oci lock --check: 1 provider in 1 lock file, for ") {
-		t.Errorf("the summary: %s", u.summary)
+		t.Errorf("unexpected summary: %s", u.summary)
 	}
 	with["output"] = "sarif"
 	if u = r.use(t, "lock-check", with); u.code != 5 || u.outputs["exit-code"] != "5" {

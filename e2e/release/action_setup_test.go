@@ -24,13 +24,13 @@ import (
 type counted struct {
 	offer
 
-	mu    sync.Mutex
-	asked map[string]int
+	mu       sync.Mutex
+	requests map[string]int
 }
 
 func (c *counted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
-	c.asked[r.URL.Path]++
+	c.requests[r.URL.Path]++
 	c.mu.Unlock()
 	c.offer.ServeHTTP(w, r)
 }
@@ -39,7 +39,7 @@ func (c *counted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // a server with releases.
 func newSetup(t *testing.T, o offer, gh string) (r *runner, with map[string]string, server *counted) {
 	t.Helper()
-	server = &counted{offer: o, asked: map[string]int{}}
+	server = &counted{offer: o, requests: map[string]int{}}
 	url := httptest.NewServer(server)
 	t.Cleanup(url.Close)
 	bin := t.TempDir()
@@ -61,8 +61,8 @@ func TestActionSetup(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, archive := newOffer(t, program)
-	asked := filepath.Join(t.TempDir(), "asked")
-	r, with, server := newSetup(t, o, `echo "$GH_TOKEN: $*" >>`+asked)
+	calls := filepath.Join(t.TempDir(), "calls")
+	r, with, server := newSetup(t, o, `echo "$GH_TOKEN: $*" >>`+calls)
 	for i, version := range []string{"", "v1.2.3"} {
 		with["version"] = version
 		r.temp, r.tools = t.TempDir(), t.TempDir()
@@ -73,19 +73,19 @@ func TestActionSetup(t *testing.T) {
 			t.Fatalf("-want +got\n%s%v", diff, u)
 		}
 		if !strings.Contains(u.summary, "tofu-oci 1.2.3 for linux_amd64, verified by its attestation") {
-			t.Errorf("the summary: %s", u.summary)
+			t.Errorf("unexpected summary: %s", u.summary)
 		}
 		output(t, exec.CommandContext(t.Context(), u.outputs["path"], "--version"))
-		if got := strings.Count(read(t, asked), "the job's token: attestation verify "); got != i+1 {
+		if got := strings.Count(read(t, calls), "the job's token: attestation verify "); got != i+1 {
 			t.Errorf("the attestation was verified %d times in %d runs", got, i+1)
 		}
 	}
-	if got := server.asked[archive]; got != 1 {
+	if got := server.requests[archive]; got != 1 {
 		t.Errorf("the archive was fetched %d times", got)
 	}
 	for key := range r.cached {
 		if key != "tofu-oci-1.2.3-linux_amd64" {
-			t.Errorf("the cache has %s", key)
+			t.Errorf("unexpected cache key %s", key)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func TestActionSetupRunners(t *testing.T) {
 				t.Fatal(u)
 			}
 			if text := read(t, strings.TrimPrefix(u.outputs["path"], "N:")); text != smallProgram {
-				t.Errorf("installed was %q", text)
+				t.Errorf("unexpected program %q", text)
 			}
 		})
 	}
@@ -183,7 +183,7 @@ func TestActionSetupFailsClosed(t *testing.T) {
 			u := r.use(t, "setup", with)
 			left, err := filepath.Glob(filepath.Join(r.temp, "*", "*"))
 			if u.code == 0 || u.path != "" || u.outputs["path"] != "" || u.summary != "" || len(left) != 0 || err != nil || !strings.Contains(u.log, test.want) {
-				t.Errorf("%v, left are %v, %v; want %q", u, left, err, test.want)
+				t.Errorf("%v, remaining files %v, %v; want %q", u, left, err, test.want)
 			}
 			nothingIsRun(t, r)
 		})
@@ -204,8 +204,8 @@ func TestActionSetupVerifiesCache(t *testing.T) {
 			t.Fatal(u)
 		}
 	}
-	if server.asked[archive] != 1 || read(t, kept) != string(o.files[archive]) || len(r.cached) != 0 {
-		t.Errorf("the archive was fetched %d times", server.asked[archive])
+	if server.requests[archive] != 1 || read(t, kept) != string(o.files[archive]) || len(r.cached) != 0 {
+		t.Errorf("the archive was fetched %d times", server.requests[archive])
 	}
 }
 
@@ -213,6 +213,6 @@ func TestActionSetupVerifiesCache(t *testing.T) {
 func nothingIsRun(t *testing.T, r *runner) {
 	t.Helper()
 	if entries, err := os.ReadDir(r.workspace); err != nil || len(entries) != 0 {
-		t.Errorf("in the workspace are %v, %v", entries, err)
+		t.Errorf("unexpected files in the workspace: %v, %v", entries, err)
 	}
 }

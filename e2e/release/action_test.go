@@ -167,7 +167,7 @@ func evaluate(t *testing.T, text string, values map[string]string) string {
 		name := expression.FindStringSubmatch(found)[1]
 		value, known := values[name]
 		if !known && (values == nil || !ofStep.MatchString(name)) {
-			t.Errorf("what is %s?", found)
+			t.Errorf("unknown expression %s", found)
 		}
 		return value
 	})
@@ -180,7 +180,7 @@ func holds(t *testing.T, condition string, values map[string]string) bool {
 	}
 	parts := compared.FindStringSubmatch(condition)
 	if parts == nil {
-		t.Fatalf("the condition %q", condition)
+		t.Fatalf("unknown condition %q", condition)
 	}
 	return evaluate(t, "${{ "+parts[1]+" }}", values) == parts[2]
 }
@@ -213,7 +213,7 @@ func outputsIn(t *testing.T, text string) map[string]string {
 func (r *runner) restore(t *testing.T, s step, values, after map[string]string) {
 	t.Helper()
 	if action, _, _ := strings.Cut(s.Uses, "@"); action != "actions/cache" {
-		t.Fatalf("what does %s do?", s.Uses)
+		t.Fatalf("unknown action %s", s.Uses)
 	}
 	with := maps.Clone(s.With)
 	for name, value := range with {

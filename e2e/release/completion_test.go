@@ -64,7 +64,7 @@ func TestCompletion(t *testing.T) {
 			cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+t.TempDir(), "PATH=/usr/bin:/bin", "LC_ALL=C")
 			answers := strings.Split(output(t, cmd), "#END\n")
 			if len(answers) != len(completed)+1 {
-				t.Fatalf("%d answers to %d lines:\n%s", len(answers)-1, len(completed), answers)
+				t.Fatalf("got %d results for %d lines:\n%s", len(answers)-1, len(completed), answers)
 			}
 			for i, test := range completed {
 				got := offered(answers[i])

@@ -69,7 +69,7 @@ func (c component) job(t *testing.T, with map[string]string) (name string, job c
 	values := map[string]string{}
 	for input := range with {
 		if _, known := c.Spec.Inputs[input]; !known {
-			return "", job, fmt.Errorf("there is no input %s", input)
+			return "", job, fmt.Errorf("unknown input %s", input)
 		}
 	}
 	for input, of := range c.Spec.Inputs {
@@ -77,10 +77,10 @@ func (c component) job(t *testing.T, with map[string]string) (name string, job c
 		switch {
 		case given:
 			if of.Regex != "" && !regexp.MustCompile(of.Regex).MatchString(value) || of.Options != nil && !slices.Contains(of.Options, value) || of.Type == "boolean" && value != "true" && value != "false" {
-				return "", job, fmt.Errorf("%s is not allowed to be %q", input, value)
+				return "", job, fmt.Errorf("invalid input %s: %q", input, value)
 			}
 		case of.Default == nil:
-			return "", job, fmt.Errorf("%s is missing", input)
+			return "", job, fmt.Errorf("missing input %s", input)
 		default:
 			value = *of.Default
 		}
@@ -89,7 +89,7 @@ func (c component) job(t *testing.T, with map[string]string) (name string, job c
 	text := interpolated.ReplaceAllStringFunc(c.body, func(found string) string {
 		value, known := values[interpolated.FindStringSubmatch(found)[1]]
 		if !known {
-			t.Errorf("what is %s?", found)
+			t.Errorf("unknown expression %s", found)
 		}
 		return value
 	})
@@ -97,7 +97,7 @@ func (c component) job(t *testing.T, with map[string]string) (name string, job c
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&jobs); err != nil || len(jobs) != 1 {
-		t.Fatalf("%d jobs, %v in\n%s", len(jobs), err, text)
+		t.Fatalf("got %d jobs, error %v in\n%s", len(jobs), err, text)
 	}
 	name = slices.Collect(maps.Keys(jobs))[0]
 	return name, jobs[name], nil
@@ -134,7 +134,7 @@ func TestComponentMetadata(t *testing.T) {
 		c := readComponent(t, name)
 		for input, of := range c.Spec.Inputs {
 			if of.Description == "" || of.Regex == "" && of.Type != "boolean" && of.Options == nil {
-				t.Errorf("%s: the input %s is not described, or takes anything", name, input)
+				t.Errorf("%s: the input %s has no description, or accepts any value", name, input)
 			}
 		}
 		with := map[string]string{"to": "x", "from": "x", "provider": "x"}
@@ -145,7 +145,7 @@ func TestComponentMetadata(t *testing.T) {
 		}
 		called, job, err := c.job(t, with)
 		if err != nil || called != "tofu-oci-"+name {
-			t.Fatalf("%s is called %s: %v", name, called, err)
+			t.Fatalf("%s is named %s: %v", name, called, err)
 		}
 		for variable, of := range job.Variables {
 			if !strings.HasPrefix(variable, "COMPONENT_") || of.Expand == nil || *of.Expand {
@@ -154,10 +154,10 @@ func TestComponentMetadata(t *testing.T) {
 		}
 		_, scripts, _ := strings.Cut(c.body, "before_script:")
 		if found := interpolated.FindString(scripts); found != "" {
-			t.Errorf("%s: %s is text of a script", name, found)
+			t.Errorf("%s: %s is part of a script", name, found)
 		}
 		if before = append(before, strings.Join(job.BeforeScript, "\n")); before[0] != before[len(before)-1] {
-			t.Errorf("%s installs tofu-oci in its own way", name)
+			t.Errorf("%s installs tofu-oci in a different way", name)
 		}
 		path := filepath.Join(t.TempDir(), "script")
 		known := "export " + strings.Join(slices.Sorted(maps.Keys(job.Variables)), "='' ") + "=''\n"
@@ -206,10 +206,10 @@ func TestComponents(t *testing.T) {
 				}
 			}
 			if _, err := os.Stat(filepath.Join(r.workspace, "here")); err == nil {
-				t.Error("an input became a command")
+				t.Error("an input was run as a command")
 			}
 			if text := read(t, r.workspace, "tofu-oci-digests.txt"); !digests.MatchString(strings.TrimSpace(text)) {
-				t.Errorf("the digests %q", text)
+				t.Errorf("unexpected digests %q", text)
 			}
 		})
 	}
@@ -254,7 +254,7 @@ func TestComponentsInDocs(t *testing.T) {
 		// The text after the @ must be a tag of this repository.
 		name, tag, _ := strings.Cut(strings.TrimPrefix(i.Component, "$CI_SERVER_FQDN/tofu-oci/tofu-oci/"), "@")
 		if !strings.HasPrefix(i.Component, "$CI_SERVER_FQDN/tofu-oci/tofu-oci/") || tag != "v"+i.Inputs["version"] {
-			t.Errorf("%s is of no tag, or installs version %s", i.Component, i.Inputs["version"])
+			t.Errorf("%s does not refer to a tag, or installs version %s", i.Component, i.Inputs["version"])
 		}
 		called, _, err := readComponent(t, name).job(t, i.Inputs)
 		if _, has := page.Jobs[called]; err != nil || !has {
@@ -263,7 +263,7 @@ func TestComponentsInDocs(t *testing.T) {
 		included = append(included, name)
 	}
 	if slices.Sort(included); !slices.Equal(included, slices.Sorted(slices.Values(components))) || len(page.Jobs) != len(included) {
-		t.Errorf("included are %v, jobs %v", included, page.Jobs)
+		t.Errorf("unexpected components %v or jobs %v", included, page.Jobs)
 	}
 }
 
@@ -278,7 +278,7 @@ func TestComponentsRejectInputs(t *testing.T) {
 	} {
 		with := map[string]string{"to": "oci-layout:out/{type}", "provider": "acme/gadget"}
 		with[input] = value
-		if u, err := r.runComponent(t, "sh", "publish", with); err == nil || !strings.Contains(err.Error(), input+" is not allowed to be") {
+		if u, err := r.runComponent(t, "sh", "publish", with); err == nil || !strings.Contains(err.Error(), "invalid input "+input+": ") {
 			t.Errorf("%s %q: %v, %v", input, value, err, u)
 		}
 	}

@@ -109,19 +109,19 @@ func TestInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, _ := newOffer(t, program)
-	said := output(t, exec.CommandContext(t.Context(), programs.tofuOCI, "--version"))
-	version, _, _ := strings.Cut(said, "\n")
+	out := output(t, exec.CommandContext(t.Context(), programs.tofuOCI, "--version"))
+	version, _, _ := strings.Cut(out, "\n")
 	for shell, args := range map[string][]string{"sh": nil, "bash": {"--version", "v1.2.3", "--attestation", "skip"}} {
 		i := newInstallation(t, o)
 		stdout, stderr, err := i.run(t, shell, args...)
 		if want := fmt.Sprintf("installed %s/tofu-oci: %s\n", i.dir, version); err != nil || stdout != want {
 			t.Fatalf("%s %v: %v, got %q, want %q\n%s", shell, args, err, stdout, want, stderr)
 		}
-		if said := strings.Contains(stderr, "only the checksums are verified"); said != (args == nil) {
+		if warned := strings.Contains(stderr, "only the checksums are verified"); warned != (args == nil) {
 			t.Errorf("%s %v: %s", shell, args, stderr)
 		}
-		if got := output(t, exec.CommandContext(t.Context(), filepath.Join(i.dir, "tofu-oci"), "--version")); got != said {
-			t.Errorf("got %q, want %q", got, said)
+		if got := output(t, exec.CommandContext(t.Context(), filepath.Join(i.dir, "tofu-oci"), "--version")); got != out {
+			t.Errorf("got %q, want %q", got, out)
 		}
 	}
 }
@@ -216,7 +216,7 @@ func TestInstallResolves(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(i.dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%s is there: %v", i.dir, err)
+		t.Errorf("%s exists: %v", i.dir, err)
 	}
 }
 
@@ -240,8 +240,8 @@ func TestInstallVerifiesTheAttestation(t *testing.T) {
 	t.Parallel()
 	o, _ := newOffer(t, []byte(smallProgram))
 	i := newInstallation(t, o)
-	asked := filepath.Join(t.TempDir(), "asked")
-	i.program(t, "gh", ghHelp+`echo "$GH_HOST: $*" >>`+asked)
+	calls := filepath.Join(t.TempDir(), "calls")
+	i.program(t, "gh", ghHelp+`echo "$GH_HOST: $*" >>`+calls)
 	i.env = append(i.env, "GH_HOST=github.example.com")
 	if _, stderr, err := i.run(t, "sh", "--attestation", "require"); err != nil || strings.Contains(stderr, "not verified") {
 		t.Fatalf("%v\n%s", err, stderr)
@@ -249,8 +249,8 @@ func TestInstallVerifiesTheAttestation(t *testing.T) {
 	want := regexp.MustCompile(`^\S+: auth status --hostname github\.com
 github\.com: attestation verify \S+/tofu-oci_1\.2\.3_SHA256SUMS --repo tofu-oci/tofu-oci --signer-workflow tofu-oci/tofu-oci/\.github/workflows/release\.yml --source-ref refs/tags/v1\.2\.3
 $`)
-	if got := read(t, asked); !want.MatchString(got) {
-		t.Errorf("gh was asked for\n%s", got)
+	if got := read(t, calls); !want.MatchString(got) {
+		t.Errorf("unexpected arguments of gh:\n%s", got)
 	}
 }
 

@@ -35,7 +35,7 @@ func TestManual(t *testing.T) {
 	}
 	found := output(t, manual(t, dir, "-w", "tofu-oci-mirror"))
 	if strings.TrimSpace(found) != filepath.Join(dir, "man1", "tofu-oci-mirror.1") {
-		t.Errorf("man finds %q", found)
+		t.Errorf("unexpected result of man: %q", found)
 	}
 }
 
@@ -81,6 +81,6 @@ func manual(t *testing.T, dir string, args ...string) *exec.Cmd {
 			return cmd
 		}
 	}
-	t.Fatal("there is no man")
+	t.Fatal("man is not installed")
 	return nil
 }

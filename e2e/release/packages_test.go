@@ -52,7 +52,7 @@ func programOf(t *testing.T, platform, name string, files map[string][]byte) {
 	t.Helper()
 	for _, wanted := range []string{"LICENSE", "README.md", "CHANGELOG.md", "completions/tofu-oci.bash", "completions/_tofu-oci", "completions/tofu-oci.fish", "completions/tofu-oci.ps1", "man/tofu-oci.1.gz", "man/tofu-oci-mirror.1.gz"} {
 		if len(files[wanted]) == 0 {
-			t.Errorf("%s has no %s", platform, wanted)
+			t.Errorf("%s: missing %s", platform, wanted)
 		}
 	}
 	program := filepath.Join(t.TempDir(), name)
@@ -70,7 +70,7 @@ func programOf(t *testing.T, platform, name string, files map[string][]byte) {
 	}
 	for _, place := range []string{programs.root, "/TestRelease"} {
 		if strings.Contains(string(files[name]), place) {
-			t.Errorf("the program for %s has the path %s in it", platform, place)
+			t.Errorf("the program for %s contains the path %s", platform, place)
 		}
 	}
 	if platform == runtime.GOOS+"_"+runtime.GOARCH {
@@ -117,7 +117,7 @@ func tarFiles(t *testing.T, path string) map[string][]byte {
 			t.Fatal(err)
 		}
 		if header.Uid != 0 || header.Gid != 0 || header.ModTime.UTC().Format("2006-01-02") != "2026-08-01" && header.Name != ".PKGINFO" {
-			t.Errorf("%s: %s is of user %d, group %d, %s", filepath.Base(path), header.Name, header.Uid, header.Gid, header.ModTime)
+			t.Errorf("%s: %s has user %d, group %d, time %s", filepath.Base(path), header.Name, header.Uid, header.Gid, header.ModTime)
 		}
 		if files[header.Name], err = io.ReadAll(archive); err != nil {
 			t.Fatal(err)
@@ -163,7 +163,7 @@ func testDeb(t *testing.T, dist string) {
 	}
 	saysVersion(t, filepath.Join(root, installed[0]))
 	if got := strings.TrimSpace(output(t, manual(t, filepath.Join(root, "usr", "share", "man"), "-w", "tofu-oci-mirror"))); !strings.HasSuffix(got, "/man1/tofu-oci-mirror.1.gz") {
-		t.Errorf("man finds %q", got)
+		t.Errorf("unexpected result of man: %q", got)
 	}
 	bash := exec.CommandContext(t.Context(), "bash", "--norc", "-c", `source "$1" && complete -p tofu-oci`, "bash", filepath.Join(root, places[1]))
 	if got := output(t, bash); got != "complete -F _tofu_oci tofu-oci\n" {
@@ -172,7 +172,7 @@ func testDeb(t *testing.T, dist string) {
 	do("-r", "tofu-oci")
 	for _, place := range places {
 		if _, err := os.Stat(filepath.Join(root, place)); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s is left: %v", place, err)
+			t.Errorf("%s still exists: %v", place, err)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestPages(t *testing.T) {
 		bringsWhatItRuns(t, example, read(t, programs.root, example))
 	}
 	if workflows < 3 || configurations != 1 {
-		t.Errorf("%d workflows and %d configurations were found", workflows, configurations)
+		t.Errorf("found only %d workflows and %d configurations", workflows, configurations)
 	}
 }
 
@@ -96,7 +96,7 @@ func bringsWhatItRuns(t *testing.T, name, text string) {
 			for program, is := range brought {
 				says := step.Uses + step.Run
 				if has[program] = has[program] || is.by.MatchString(says); is.used.MatchString(says+"\n"+step.With["to"]+step.With["from"]) && !has[program] {
-					t.Errorf("%s: the job %s does without %s in\n%s", name, called, program, says)
+					t.Errorf("%s: the job %s does not set up %s for\n%s", name, called, program, says)
 				}
 			}
 		}

@@ -52,7 +52,7 @@ func TestRelease(t *testing.T) {
 		// they were completed.
 		notAlike := cmpopts.IgnoreMapEntries(func(name, _ string) bool { return strings.HasSuffix(name, "/tofu-oci.tofu-oci.installer.yaml") })
 		if diff := cmp.Diff(digests, again, notAlike); diff != "" {
-			t.Errorf("another build from another directory has other bytes (-first +second)\n%s", diff)
+			t.Errorf("a second build in another directory differs (-first +second)\n%s", diff)
 		}
 	})
 }
@@ -144,7 +144,7 @@ func testChecksums(t *testing.T, dist string, digests map[string]string) {
 	for line := range strings.Lines(read(t, dist, "tofu-oci_"+snapshotVersion+"_SHA256SUMS")) {
 		fields := strings.Fields(line)
 		if len(fields) != 2 {
-			t.Fatalf("the line %q", line)
+			t.Fatalf("unexpected line %q", line)
 		}
 		got[fields[1]] = fields[0]
 	}
@@ -177,12 +177,12 @@ func testManagers(t *testing.T, dist string, digests map[string]string) {
 	cask := read(t, dist, "homebrew", "Casks", "tofu-oci.rb")
 	for _, page := range manualPages(t) {
 		if !strings.Contains(cask, `manpage "man/`+page+`.gz"`) {
-			t.Errorf("the cask leaves out %s: add it to .goreleaser.yaml", page)
+			t.Errorf("the cask omits %s: add it to .goreleaser.yaml", page)
 		}
 	}
 	for _, system := range []string{"x86_64-linux", "aarch64-linux", "x86_64-darwin", "aarch64-darwin"} {
 		if nix := read(t, dist, "nix", "pkgs", "tofu-oci", "default.nix"); !strings.Contains(nix, system) || !strings.Contains(nix, "installShellCompletion") {
-			t.Errorf("Nix has nothing for %s:\n%s", system, nix)
+			t.Errorf("the Nix package does not support %s:\n%s", system, nix)
 		}
 	}
 }

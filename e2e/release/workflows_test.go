@@ -20,7 +20,7 @@ import (
 func TestWorkflows(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("shellcheck"); err != nil {
-		t.Error("shellcheck is not there, and actionlint needs it for scripts")
+		t.Error("shellcheck is not installed, but actionlint requires it for scripts")
 	}
 	cmd := exec.CommandContext(t.Context(), programs.actionlint, workflows(t)...)
 	cmd.Dir = programs.root
@@ -52,12 +52,12 @@ func TestScriptsHaveNoExpressions(t *testing.T) {
 		}
 		for _, script := range scriptsIn(workflow) {
 			if scripts++; strings.Contains(script, "${{") {
-				t.Errorf("%s: an expression is text of the script\n%s", path, script)
+				t.Errorf("%s: the script contains an expression\n%s", path, script)
 			}
 		}
 	}
 	if scripts < 15 {
-		t.Errorf("only %d scripts found", scripts)
+		t.Errorf("found only %d scripts", scripts)
 	}
 }
 
@@ -101,17 +101,17 @@ func TestActionsArePinned(t *testing.T) {
 				continue
 			}
 			if !pinned.MatchString(match[1]) {
-				t.Errorf("%s: %s is not pinned to a commit, or does not say its version", path, match[1])
+				t.Errorf("%s: %s is not pinned to a commit, or has no version comment", path, match[1])
 			}
 			action, commit, _ := strings.Cut(match[1], "@")
 			if before, found := commits[action]; found && before != commit {
-				t.Errorf("%s: %s is %s here and %s elsewhere", path, action, commit, before)
+				t.Errorf("%s: %s is pinned to %s, but elsewhere to %s", path, action, commit, before)
 			}
 			commits[action] = commit
 		}
 	}
 	if len(commits) < 3 {
-		t.Errorf("only %d actions found", len(commits))
+		t.Errorf("found only %d actions", len(commits))
 	}
 }
 
@@ -133,7 +133,7 @@ func TestGoVersion(t *testing.T) {
 			for _, module := range modules {
 				want := wants.FindStringSubmatch(read(t, module))
 				if len(want) != 2 || version.Compare("go"+set[1], "go"+want[1]) < 0 {
-					t.Errorf("%s sets up Go %s, and %s wants %v", path, set[1], filepath.Base(filepath.Dir(module)), want)
+					t.Errorf("%s sets up Go %s, but %s requires %v", path, set[1], filepath.Base(filepath.Dir(module)), want)
 				}
 			}
 		}
@@ -166,21 +166,21 @@ func TestReleaseOrder(t *testing.T) {
 		for _, part := range order {
 			_, after, found := strings.Cut(rest, part)
 			if rest = after; !found {
-				t.Fatalf("%s: %q is not there, or not behind what is before it in %q:\n%s", job, part, order, all.String())
+				t.Fatalf("%s: %q is missing, or not in the order %q:\n%s", job, part, order, all.String())
 			}
 		}
 		if has := strings.Contains(all.String(), "secrets."); has != (job == "packages") {
-			t.Errorf("%s: has it secrets of package managers? %v", job, has)
+			t.Errorf("%s: unexpected access to secrets of package managers: %v", job, has)
 		}
 	}
 	if needs := workflow.Jobs["packages"].Needs; needs != "release" {
-		t.Errorf("packages needs %q", needs)
+		t.Errorf("unexpected dependencies of the job packages: %q", needs)
 	}
 	var config struct {
 		Images []struct{ Tags []string } `yaml:"dockers_v2"`
 	}
 	if err := yaml.Unmarshal([]byte(read(t, programs.root, ".goreleaser.yaml")), &config); err != nil || len(config.Images) != 1 || strings.Join(config.Images[0].Tags, " ") != "{{ .Version }}" {
-		t.Errorf("%v: goreleaser pushes the images %v", err, config.Images)
+		t.Errorf("%v: unexpected images %v", err, config.Images)
 	}
 }
 

@@ -107,10 +107,10 @@ func (c client) right(what string, content []byte) error {
 		return nil
 	}
 	if !json.Valid(content) {
-		return fmt.Errorf("the answer is no JSON: %.100s", content)
+		return fmt.Errorf("response is not JSON: %.100s", content)
 	}
 	if strings.HasPrefix(what, "/mirror/") && name == "index.json" && strings.Count(string(content), `"1.`) != releases {
-		return fmt.Errorf("the list has not %d versions: %.300s", releases, content)
+		return fmt.Errorf("want %d versions, got: %.300s", releases, content)
 	}
 	return nil
 }

@@ -118,10 +118,10 @@ func (c crowd) occupy(ctx context.Context, program string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s: %d are served, %d refused. Peak memory %d MiB, limit %d MiB. /healthz for probes: %s; for other clients: %s.\n",
+	fmt.Printf("%s: %d served, %d rejected. Peak memory %d MiB, limit %d MiB. /healthz for probes: %s; for other clients: %s.\n",
 		c.name, accepted, refused, peak>>20, c.limit>>20, own, clients)
 	if peak > c.limit {
-		err = fmt.Errorf("the server took %d bytes, more than %d", peak, c.limit)
+		err = fmt.Errorf("the server used %d bytes, want at most %d", peak, c.limit)
 	}
 	return errors.Join(err, own.check(), clients.check())
 }
@@ -223,7 +223,7 @@ func (c crowd) request(ctx context.Context, transport http.RoundTripper, url str
 	}
 	if resp.StatusCode == http.StatusServiceUnavailable {
 		if after, err := strconv.Atoi(resp.Header.Get("Retry-After")); err != nil || after < 1 {
-			return false, fmt.Errorf("a 503 has Retry-After %q", resp.Header.Get("Retry-After"))
+			return false, fmt.Errorf("503 with invalid Retry-After %q", resp.Header.Get("Retry-After"))
 		}
 	}
 	return resp.StatusCode == http.StatusOK, nil

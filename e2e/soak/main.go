@@ -57,7 +57,7 @@ func parseAndRun(ctx context.Context) error {
 	}
 	const shortest = 10 * time.Second
 	if o.last < shortest || o.clients < 1 || o.rate <= 0 {
-		return fmt.Errorf("-last: at least %s, -clients: at least 1, -rate: more than nothing", shortest)
+		return fmt.Errorf("invalid flags: want -last %s or more, -clients 1 or more, and a positive -rate", shortest)
 	}
 	const warmPart = 5
 	o.warm = o.last / warmPart
@@ -78,11 +78,11 @@ func run(ctx context.Context, o options) error {
 	if err := w.ask(ctx, o.warm); err != nil {
 		return err
 	}
-	before, err := w.quiet(ctx, held{})
+	before, err := w.quiet(ctx, resources{})
 	if err != nil {
 		return err
 	}
-	fmt.Println("after", o.warm, before, w.asked())
+	fmt.Println("after", o.warm, before, w.statusCounts())
 	// 3. Measure it again at the end.
 	if err := w.ask(ctx, o.last-o.warm); err != nil {
 		return err
@@ -91,7 +91,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("after", o.last, after, w.asked())
+	fmt.Println("after", o.last, after, w.statusCounts())
 	// 4. Compare the measurements.
 	return errors.Join(after.compare(before), w.trouble())
 }

@@ -206,8 +206,8 @@ func (w *world) trouble() error {
 	return errors.Join(w.broken...)
 }
 
-// asked returns the number of responses for each status.
-func (w *world) asked() string {
+// statusCounts returns the number of responses for each status.
+func (w *world) statusCounts() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var list []string

@@ -32,7 +32,7 @@ func readKnown(t *testing.T) known {
 		case !reason:
 			t.Errorf("known.txt: %s has no reason above it", line)
 		case k[line]:
-			t.Errorf("known.txt: %s stands there twice", line)
+			t.Errorf("known.txt: duplicate line %s", line)
 		default:
 			k[line] = true
 		}
@@ -108,16 +108,16 @@ func (k known) compare(t *testing.T, seen map[string]result) {
 		case r.action == "pass":
 			passed++
 		case k.failed(name, seen):
-			t.Errorf("%s: %q, and known.txt does not say why\n%s", name, r.action, r.output)
+			t.Errorf("%s: %q, but known.txt does not list it\n%s", name, r.action, r.output)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(k)) {
 		if left, is := strings.CutSuffix(name, " -"); is {
 			if !isThere(t, left) {
-				t.Errorf("known.txt: there is no %s: remove it", left)
+				t.Errorf("known.txt: %s does not exist; remove it", left)
 			}
 		} else if r, ok := seen[name]; !ok || r.action == "pass" {
-			t.Errorf("known.txt: %s passes, or is no test: remove it", name)
+			t.Errorf("known.txt: %s passes or does not exist; remove it", name)
 		}
 	}
 	t.Logf("%d tests and packages passed; known.txt has %d lines", passed, len(k))

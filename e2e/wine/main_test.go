@@ -74,7 +74,7 @@ func makePrefix(ctx context.Context) error {
 		{"wineserver", "--wait"},
 	} {
 		if out, err := wine(ctx, args...).CombinedOutput(); err != nil {
-			return fmt.Errorf("%v: %w: make wine wants Debian's packages wine and wine64\n%s", args, err, out)
+			return fmt.Errorf("%v: %w: make wine requires the Debian packages wine and wine64\n%s", args, err, out)
 		}
 	}
 	system := filepath.Join(world.prefix, "drive_c", "windows", "system32")

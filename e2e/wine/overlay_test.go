@@ -45,7 +45,7 @@ func writeOverlay(ctx context.Context, dir string) (string, error) {
 			return "", err
 		}
 		if strings.Count(string(text), o.old) != 1 {
-			return "", fmt.Errorf("%s has no longer, or more than once, %q: see how Go does it now, and change overlays", original, o.old)
+			return "", fmt.Errorf("%s contains %q never or more than once; adapt overlays to this Go version", original, o.old)
 		}
 		replace[original] = filepath.Join(dir, filepath.Base(o.file))
 		if err := os.WriteFile(replace[original], []byte(strings.Replace(string(text), o.old, o.new, 1)), 0o600); err != nil {

@@ -53,12 +53,12 @@ func (m machine) run(t *testing.T, code int, want string, args ...string) string
 	if err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
-	said := string(bytes.ReplaceAll(out, []byte("\r\n"), []byte("\n")))
-	if got := cmd.ProcessState.ExitCode(); got != code || !regexp.MustCompile("(?m)"+want).MatchString(said) {
-		t.Fatalf("%q: exit code %d, want %d and %s\n%s", args, got, code, want, said)
+	printed := string(bytes.ReplaceAll(out, []byte("\r\n"), []byte("\n")))
+	if got := cmd.ProcessState.ExitCode(); got != code || !regexp.MustCompile("(?m)"+want).MatchString(printed) {
+		t.Fatalf("%q: exit code %d, want %d and %s\n%s", args, got, code, want, printed)
 	}
-	t.Logf("%q\n%s", args, said)
-	return said
+	t.Logf("%q\n%s", args, printed)
+	return printed
 }
 
 func (m machine) write(t *testing.T, name, text string) {
@@ -80,12 +80,12 @@ func (m machine) files(t *testing.T, dir string, want ...string) {
 	})
 	for _, name := range want {
 		if _, missing := os.Stat(filepath.Join(m.work, name)); missing != nil {
-			t.Errorf("%v: there are %q, %v", missing, got, err)
+			t.Errorf("%v: got %q, error %v", missing, got, err)
 		}
 	}
 	for _, name := range got {
 		if strings.HasSuffix(name, ".tmp") {
-			t.Errorf("%s is left", name)
+			t.Errorf("%s still exists", name)
 		}
 	}
 }

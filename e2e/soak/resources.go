@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// held is the resource usage of an idle process.
-type held struct {
+// resources is the resource usage of an idle process.
+type resources struct {
 	heap                    uint64
 	goroutines, descriptors int
 }
 
-func (h held) String() string {
+func (h resources) String() string {
 	return fmt.Sprintf("%.1f MiB on the heap, %d goroutines, %d descriptors.", float64(h.heap)/(1<<20), h.goroutines, h.descriptors)
 }
 
@@ -28,32 +28,32 @@ const (
 	moreDescriptors = 4
 )
 
-func (h held) compare(before held) error {
+func (h resources) compare(before resources) error {
 	var all []error
 	if h.heap > before.heap+moreHeap {
-		all = append(all, fmt.Errorf("the heap has grown by %d bytes", h.heap-before.heap))
+		all = append(all, fmt.Errorf("the heap grew by %d bytes", h.heap-before.heap))
 	}
 	if h.goroutines > before.goroutines+moreGoroutines {
-		all = append(all, fmt.Errorf("there are %d more goroutines", h.goroutines-before.goroutines))
+		all = append(all, fmt.Errorf("%d more goroutines", h.goroutines-before.goroutines))
 	}
 	if h.descriptors > before.descriptors+moreDescriptors {
-		all = append(all, fmt.Errorf("there are %d more descriptors", h.descriptors-before.descriptors))
+		all = append(all, fmt.Errorf("%d more descriptors", h.descriptors-before.descriptors))
 	}
 	return errors.Join(all...)
 }
 
-func look() (h held, err error) {
+func look() (h resources, err error) {
 	runtime.GC()
 	runtime.GC() // pools are emptied by the second collection
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	open, err := os.ReadDir("/proc/self/fd")
-	return held{memory.HeapAlloc, runtime.NumGoroutine(), len(open) - 1}, err
+	return resources{memory.HeapAlloc, runtime.NumGoroutine(), len(open) - 1}, err
 }
 
 // quiet releases hanging requests, closes idle connections, and returns the resource
 // usage when it no longer decreases or is as low as before.
-func (w *world) quiet(ctx context.Context, before held) (least held, err error) {
+func (w *world) quiet(ctx context.Context, before resources) (least resources, err error) {
 	w.faults.stop()
 	defer w.faults.start()
 	const (
@@ -78,7 +78,7 @@ func (w *world) quiet(ctx context.Context, before held) (least held, err error) 
 		if i == 0 || now.goroutines < least.goroutines || now.descriptors < least.descriptors {
 			same = 0
 		}
-		if least = now; before != (held{}) && now.compare(before) == nil && same > 1 {
+		if least = now; before != (resources{}) && now.compare(before) == nil && same > 1 {
 			break
 		}
 	}
