@@ -60,7 +60,7 @@ func TestCheck(t *testing.T) {
 		problems   []string
 		warnings   []string
 	}{
-		{"a binary and more", "linux_amd64", []file{{name: "LICENSE", header: mode(0o644)}, {name: name + "_v1.0.0", content: linux}, {name: "lib/"}, {name: "lib/terraform-provider-x", content: "?"}}, name + "_v1.0.0", nil, nil},
+		{"a binary and other files", "linux_amd64", []file{{name: "LICENSE", header: mode(0o644)}, {name: name + "_v1.0.0", content: linux}, {name: "lib/"}, {name: "lib/terraform-provider-x", content: "?"}}, name + "_v1.0.0", nil, nil},
 		{"a script", "linux_amd64", []file{{name: name, content: "#!/usr/bin/env python3\n"}, {name: "lib/x.py"}}, name, nil, nil},
 		{"a script of one line", "darwin_arm64", []file{{name: name, content: "#!/bin/true"}}, name, nil, nil},
 		{"several", "linux_amd64", []file{{name: name + "_v2", content: linux}, {name: name + ".sig", content: "text"}, {name: name + "_v10", content: linux}}, name + ".sig", nil, []string{
@@ -68,16 +68,16 @@ func TestCheck(t *testing.T) {
 			"neither a binary nor a script with #!",
 		}},
 		{"text", "linux_amd64", []file{{name: name, content: "echo hello\n"}}, name, nil, []string{"neither a binary nor a script with #!"}},
-		{"nothing in it", "linux_amd64", []file{{name: name}}, name, []string{"is empty"}, nil},
+		{"an empty executable", "linux_amd64", []file{{name: name}}, name, []string{"is empty"}, nil},
 		{"carriage return", "linux_amd64", []file{{name: name, content: "#!/bin/sh\r\necho\n"}}, name, nil, []string{"carriage return"}},
 		{"carriage return further down", "linux_amd64", []file{{name: name, content: "#!/bin/sh\necho\r\n"}}, name, nil, nil},
 
 		{"not executable", "linux_amd64", []file{{name: name, content: linux, header: mode(0o644)}}, name, []string{"is not executable (mode 0644); OpenTofu would"}, nil},
 		{"all problems at once", "linux_amd64", []file{{name: name, content: macho64(macho.CpuArm64), header: mode(0o600)}}, name, []string{"is not executable (mode 0600)", "is Mach-O for arm64; linux_amd64 needs ELF"}, nil},
-		{"a mode of no matter", "windows_amd64", []file{{name: name + ".exe", content: win, header: mode(0o644)}}, name + ".exe", nil, nil},
+		{"an irrelevant mode", "windows_amd64", []file{{name: name + ".exe", content: win, header: mode(0o644)}}, name + ".exe", nil, nil},
 		{"zipped on Windows", "linux_amd64", []file{{name: name, content: linux, header: made(ntfs, 0x20)}}, name, nil, []string{"has no Unix mode"}},
 		{"zipped without modes", "linux_amd64", []file{{name: name, content: linux, header: made(unix, 0)}}, name, nil, []string{"has no Unix mode"}},
-		{"zipped on Windows for it", "windows_amd64", []file{{name: name + ".EXE", content: win, header: made(fat, 0x20)}}, name + ".EXE", nil, nil},
+		{"zipped on Windows for Windows", "windows_amd64", []file{{name: name + ".EXE", content: win, header: made(fat, 0x20)}}, name + ".EXE", nil, nil},
 
 		{"Windows without .exe", "windows_amd64", []file{{name: name + "_v1.0.0", content: win}}, name + "_v1.0.0", nil, []string{"does not end in .exe"}},
 		{"Windows batch", "windows_amd64", []file{{name: name + ".bat", content: "@echo off\r\n"}}, name + ".bat", nil, nil},
@@ -109,7 +109,7 @@ func TestCheckFindsNoExecutable(t *testing.T) {
 		{"in a directory", []string{"bin/terraform-provider-x_v1"}, `; "bin/terraform-provider-x_v1" is in a directory`},
 		{"other case", []string{"Terraform-Provider-X.exe"}, `; "Terraform-Provider-X.exe" differs in case`},
 		{"other types", []string{"terraform-provider-x-y", "terraform-provider-xy_v1"}, `; "terraform-provider-x-y" is for a different provider type; "terraform-provider-xy_v1" is for a different provider type`},
-		{"a directory of that name", []string{"terraform-provider-x/"}, ""},
+		{"a directory with the name", []string{"terraform-provider-x/"}, ""},
 		{
 			"many", []string{"terraform-provider-a", "terraform-provider-b", "terraform-provider-c", "terraform-provider-d", "terraform-provider-e", "terraform-provider-f"},
 			`; "terraform-provider-a" is for a different provider type; "terraform-provider-b" is for a different provider type; "terraform-provider-c" is for a different provider type; "terraform-provider-d" is for a different provider type; "terraform-provider-e" is for a different provider type`,

@@ -74,13 +74,13 @@ func TestHashAnyFails(t *testing.T) {
 		dir    string
 		want   func(error) bool
 	}{
-		"not opened":       {&opener{refuse: map[int]error{1: broken}}, t.TempDir(), isBroken},
-		"breaks off":       {&opener{data: streamable, fail: map[int]error{1: broken}}, t.TempDir(), isBroken},
-		"not opened again": {&opener{data: b.Bytes(), refuse: map[int]error{2: broken}}, t.TempDir(), isBroken},
-		"breaks off then":  {&opener{data: b.Bytes(), fail: map[int]error{2: broken}}, t.TempDir(), isBroken},
-		"no directory":     {&opener{data: b.Bytes()}, t.TempDir() + "/none", func(err error) bool { return errors.Is(err, os.ErrNotExist) }},
-		"no archive":       {&opener{data: []byte(strings.Repeat("no zip ", 20))}, t.TempDir(), func(err error) bool { return errors.Is(err, zip.ErrFormat) }},
-		"nothing at all":   {&opener{}, t.TempDir(), func(err error) bool { return err != nil }},
+		"not opened":                 {&opener{refuse: map[int]error{1: broken}}, t.TempDir(), isBroken},
+		"breaks off":                 {&opener{data: streamable, fail: map[int]error{1: broken}}, t.TempDir(), isBroken},
+		"not opened again":           {&opener{data: b.Bytes(), refuse: map[int]error{2: broken}}, t.TempDir(), isBroken},
+		"breaks off the second time": {&opener{data: b.Bytes(), fail: map[int]error{2: broken}}, t.TempDir(), isBroken},
+		"no directory":               {&opener{data: b.Bytes()}, t.TempDir() + "/none", func(err error) bool { return errors.Is(err, os.ErrNotExist) }},
+		"no archive":                 {&opener{data: []byte(strings.Repeat("no zip ", 20))}, t.TempDir(), func(err error) bool { return errors.Is(err, zip.ErrFormat) }},
+		"empty":                      {&opener{}, t.TempDir(), func(err error) bool { return err != nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

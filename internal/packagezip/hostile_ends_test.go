@@ -54,10 +54,10 @@ func addHostileEnds(s suite) {
 	f := plain()
 	first := uint64(46 + len(f.entries[0].name))
 	f.end = func(e *ending) { e.records, e.size, e.offset = e.records-1, e.size-first, e.offset+first }
-	s.add(fallbackRefuses, "end: the first record is left out", f)
+	s.add(fallbackRefuses, "end: the first record is omitted", f)
 	f = plain()
 	f.shift = 5
-	s.add(fallbackRefuses, "offsets of a script that is missing", f)
+	s.add(fallbackRefuses, "offsets of a missing script", f)
 }
 
 // twoDirectories returns an archive after a script. The last file is as long as the

@@ -116,7 +116,7 @@ func addHostileForms(s suite) {
 		s.add(neither, fmt.Sprintf("mode %o", mode), with(0, func(e *forged) { e.mode = mode }))
 	}
 	s.add(neither, "link named like a directory", with(1, func(e *forged) { e.mode = 0o120777 }))
-	s.add(neither, "link, and a file behind it", &forge{entries: []forged{
+	s.add(neither, "link, and a file below it", &forge{entries: []forged{
 		{name: "link", content: "..", mode: 0o120777}, {name: "link/outside", content: "x"},
 	}})
 	for _, method := range []uint16{1, 6, 9, 12, 14, 93, 95, 98, 99} {
@@ -135,13 +135,13 @@ func addHostileForms(s suite) {
 	}))
 	s.add(neither, "directory with hidden bytes", with(1, func(e *forged) { e.raw = func([]byte) []byte { return []byte("hidden") } }))
 	damages := map[string]func([]byte) []byte{
-		"cut":             func(p []byte) []byte { return p[:len(p)/2] },
-		"cut at its end":  func(p []byte) []byte { return p[:len(p)-1] },
-		"nothing":         func([]byte) []byte { return nil },
-		"damaged":         func(p []byte) []byte { p[len(p)/2] ^= 0xff; return p },
-		"bytes behind it": func(p []byte) []byte { return append(p, "hidden"...) },
-		"no block":        func(p []byte) []byte { p[0] |= 6; return p },
-		"no end":          func(p []byte) []byte { return emptyBlocks(1000, nil) },
+		"cut":            func(p []byte) []byte { return p[:len(p)/2] },
+		"cut at its end": func(p []byte) []byte { return p[:len(p)-1] },
+		"nothing":        func([]byte) []byte { return nil },
+		"damaged":        func(p []byte) []byte { p[len(p)/2] ^= 0xff; return p },
+		"bytes after it": func(p []byte) []byte { return append(p, "hidden"...) },
+		"no block":       func(p []byte) []byte { p[0] |= 6; return p },
+		"no end":         func(p []byte) []byte { return emptyBlocks(1000, nil) },
 	}
 	for name, damage := range damages {
 		for _, length := range []int{0, 12, 16, 24} {
@@ -184,14 +184,14 @@ func addHostileLayouts(s suite) {
 	s.add(neither, "first entry that is not listed", with(0, func(e *forged) { e.unlisted = true }))
 	s.add(neither, "last entry that is not listed", with(3, func(e *forged) { e.unlisted = true }))
 	s.add(neither, "entry that is listed twice", with(2, func(e *forged) { e.twice = true }))
-	s.add(neither, "name that is duplicated", with(2, func(e *forged) { e.name = "LICENSE" }))
+	s.add(neither, "duplicate name", with(2, func(e *forged) { e.name = "LICENSE" }))
 	s.add(neither, "two names for one entry", with(2, func(e *forged) { e.central = func(r *record) { r.offset = 0 } }))
-	s.add(neither, "offset behind the archive", with(2, func(e *forged) { e.central = func(r *record) { r.offset = 1 << 20 } }))
+	s.add(neither, "offset after the archive", with(2, func(e *forged) { e.central = func(r *record) { r.offset = 1 << 20 } }))
 	s.add(neither, "offset beyond all archives", with(2, func(e *forged) { e.central = func(r *record) { r.offset, r.wide = 1<<63, true } }))
 	s.add(neither, "offset into a content", with(2, func(e *forged) { e.central = func(r *record) { r.offset += 8 } }))
 	s.add(neither, "an entry inside of another", overlapping())
-	s.add(fallbackRefuses, "two archives, one behind the other", &forge{prefix: string(plain().zip()), entries: plain().entries})
-	s.add(neither, "a descriptor where none is declared", with(0, func(e *forged) {
+	s.add(fallbackRefuses, "two archives, one after the other", &forge{prefix: string(plain().zip()), entries: plain().entries})
+	s.add(neither, "an undeclared descriptor", with(0, func(e *forged) {
 		e.behind = "PK\x07\x08............"
 		e.local = func(r *record) { r.flags |= 1 << 3; r.crc, r.size, r.packed = 0, 0, 0 }
 	}))

@@ -196,8 +196,8 @@ func addEnds(s suite) {
 	}
 	f := plain()
 	f.prefix = "#!/bin/sh\nunzip $0\n"
-	s.add(randomOnly, "behind a script that is not counted", f)
+	s.add(randomOnly, "after a script that offsets ignore", f)
 	f = plain()
 	f.prefix = "P"
-	s.add(randomOnly, "behind a byte", f)
+	s.add(randomOnly, "after a byte", f)
 }

@@ -44,7 +44,7 @@ func TestSourceErrorsTakePrecedence(t *testing.T) {
 		"longer than promised":          {sums.NewReader(bytes.NewReader(good), "x.zip", 300, other), as[*sums.SizeError]},
 		"reset in a content":            {io.MultiReader(bytes.NewReader(good[:80]), iotest.ErrReader(errTransfer)), is(errTransfer)},
 		"reset in the directory":        {io.MultiReader(bytes.NewReader(good[:len(good)-90]), iotest.ErrReader(errTransfer)), is(errTransfer)},
-		"reset behind everything":       {io.MultiReader(bytes.NewReader(good), iotest.ErrReader(errTransfer)), is(errTransfer)},
+		"reset after everything":        {io.MultiReader(bytes.NewReader(good), iotest.ErrReader(errTransfer)), is(errTransfer)},
 		"reset at once":                 {iotest.ErrReader(errTransfer), is(errTransfer)},
 	}
 	for name, test := range tests {

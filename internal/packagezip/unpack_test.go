@@ -52,10 +52,10 @@ func TestInconsistentArchives(t *testing.T) {
 		{"inflates to more than declared", patched(t, long, func(h *zip.FileHeader) { h.UncompressedSize64 = 1000 }), "exceeds its declared size"},
 		{"inflates to less than declared", patched(t, long, func(h *zip.FileHeader) { h.UncompressedSize64++ }), "has 1048576 bytes, but declares 1048577"},
 		{"other CRC-32", patched(t, long, func(h *zip.FileHeader) { h.CRC32++ }), "CRC-32"},
-		{"CRC-32 that seems not set", patched(t, long, func(h *zip.FileHeader) { h.CRC32 = 0 }), "CRC-32"},
+		{"CRC-32 that looks unset", patched(t, long, func(h *zip.FileHeader) { h.CRC32 = 0 }), "CRC-32"},
 		{"content cut short", patchedContent(t, long, func(p []byte) []byte { return p[:len(p)/2] }), "truncated"},
 		{"content damaged", patchedContent(t, long, func(p []byte) []byte { return bytes.Repeat([]byte{0xff}, len(p)) }), "damaged"},
-		{"bytes behind the content", patchedContent(t, long, func(p []byte) []byte { return append(p, "hidden"...) }), "compressed bytes"},
+		{"bytes after the content", patchedContent(t, long, func(p []byte) []byte { return append(p, "hidden"...) }), "compressed bytes"},
 	}
 	for _, test := range tests {
 		t.Run(test.test, func(t *testing.T) {

@@ -21,12 +21,12 @@ func TestHashWriterDoesNotStopCopies(t *testing.T) {
 		copyErr error
 		hashes  bool
 	}{
-		"an archive":                    {bytes.NewReader(large.zip()), nil, true},
-		"no archive":                    {strings.NewReader(strings.Repeat("<html>", 1<<20)), nil, false},
-		"an archive and more":           {io.MultiReader(bytes.NewReader(plain().zip()), strings.NewReader(text)), nil, false},
-		"a copy that fails":             {io.MultiReader(bytes.NewReader(plain().zip()), iotest.ErrReader(errTransfer)), errTransfer, true},
-		"nothing":                       {strings.NewReader(""), nil, false},
-		"bad names, and much behind it": {io.MultiReader(bytes.NewReader(with(0, func(e *forged) { e.name = "/" }).zip()), strings.NewReader(strings.Repeat(text, 1500))), nil, false},
+		"an archive":                        {bytes.NewReader(large.zip()), nil, true},
+		"no archive":                        {strings.NewReader(strings.Repeat("<html>", 1<<20)), nil, false},
+		"an archive and other bytes":        {io.MultiReader(bytes.NewReader(plain().zip()), strings.NewReader(text)), nil, false},
+		"a copy that fails":                 {io.MultiReader(bytes.NewReader(plain().zip()), iotest.ErrReader(errTransfer)), errTransfer, true},
+		"nothing":                           {strings.NewReader(""), nil, false},
+		"bad names, followed by many bytes": {io.MultiReader(bytes.NewReader(with(0, func(e *forged) { e.name = "/" }).zip()), strings.NewReader(strings.Repeat(text, 1500))), nil, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

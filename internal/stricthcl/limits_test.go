@@ -74,7 +74,7 @@ func TestLimits(t *testing.T) {
 		{"pieces before parts", hcl2Native, "a = \"" + strings.Repeat("$", 16<<10) + strings.Repeat("${a}", 64<<10) + "\"\n", "literals have too many pieces, such as lines of a heredoc"},
 		{"tokens", hcl2Native, strings.Repeat("a=1\n", 1<<20), "text exceeds 524288 tokens"},
 		{"tokens in a line", hcl2Native, "a=[" + strings.Repeat("1,", 2<<20) + "]", "text exceeds 524288 tokens"},
-		{"behind a long comment", hcl2Native, "/*" + strings.Repeat("x\n", 64<<10) + "\"\n*/ a = " + strings.Repeat("(", 65), "brackets are nested deeper than 64"},
+		{"after a long comment", hcl2Native, "/*" + strings.Repeat("x\n", 64<<10) + "\"\n*/ a = " + strings.Repeat("(", 65), "brackets are nested deeper than 64"},
 		{"tokens in JSON", hcl2JSON, "[" + strings.Repeat("1,", 2<<20) + "1]", "text exceeds 524288 tokens"},
 		{"texts in JSON", hcl2JSON, "[" + strings.Repeat(`"",`, 1<<20) + "1]", "text exceeds 524288 tokens"},
 		{"sums", hcl2Native, "a = 1" + strings.Repeat("+1", 300), "expression exceeds 256 operators"},

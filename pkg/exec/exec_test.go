@@ -244,10 +244,10 @@ func TestNothingToLock(t *testing.T) {
 		chdir   bool
 		runs    bool
 	}{
-		"tofu":           {"tofu", true, true},
-		"terraform":      {"terraform1.5.7", true, true},
-		"tofu, by --dir": {"tofu", false, false},
-		"terragrunt":     {"terragrunt", false, false},
+		"tofu":            {"tofu", true, true},
+		"terraform":       {"terraform1.5.7", true, true},
+		"tofu with --dir": {"tofu", false, false},
+		"terragrunt":      {"terragrunt", false, false},
 	} {
 		r := w.run(t, test.program, "show", func(o *exec.Options) {
 			o.Lock = &lock.FileOptions{}

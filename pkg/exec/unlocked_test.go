@@ -33,21 +33,21 @@ func TestUnlocked(t *testing.T) {
 		change                    func(*exec.Options)
 		want                      string
 	}{
-		"OpenTofu 1.10":         {"tofu", "OpenTofu v1.10.0", mirror, []string{"init"}, nil, kept},
-		"OpenTofu 1.12":         {"tofu", "x\nOpenTofu v1.12.6-dev\non linux_amd64", mirror, []string{"-chdir=.", "init", "-upgrade"}, nil, kept},
-		"OpenTofu 1.9":          {"tofu", "OpenTofu v1.9.4", mirror, []string{"init"}, nil, refused},
-		"another program":       {"tofu", "Terraform v1.11.4", mirror, []string{"init"}, nil, refused},
-		"Terraform":             {"terraform", "", mirror, []string{"init"}, nil, refused},
-		"a script":              {"make", "", mirror, nil, nil, refused},
-		"plan":                  {"terraform", "", mirror, []string{"plan"}, nil, ""},
-		"no subcommand":         {"tofu", "", mirror, []string{"-version"}, nil, ""},
-		"demanded":              {"tofu", "OpenTofu v1.10.0", mirror, []string{"init"}, onlyLocked, refused},
-		"demanded, no mirror":   {"tofu", "OpenTofu v1.10.0", "direct {}\n", []string{"init"}, onlyLocked, refused},
-		"approved":              {"tofu", "OpenTofu v1.10.0", mirror, []string{"init"}, approves(true), refused},
-		"not approved":          {"tofu", "OpenTofu v1.10.0", mirror, []string{"init"}, approves(false), kept},
-		"no mirror":             {"terraform", "", "direct {}\n", []string{"init"}, nil, left},
-		"developed":             {"terraform", "", "dev_overrides {\n \"acme/two\" = \"built\"\n}\n" + mirror, []string{"init"}, onlyLocked, ""},
-		"mirror of another one": {"terraform", "", "oci_mirror {\n repository_template = \"example.com/${type}\"\n include = [\"example.com/acme/*\"]\n}\n", []string{"init"}, nil, left},
+		"OpenTofu 1.10":              {"tofu", "OpenTofu v1.10.0", mirror, []string{"init"}, nil, kept},
+		"OpenTofu 1.12":              {"tofu", "x\nOpenTofu v1.12.6-dev\non linux_amd64", mirror, []string{"-chdir=.", "init", "-upgrade"}, nil, kept},
+		"OpenTofu 1.9":               {"tofu", "OpenTofu v1.9.4", mirror, []string{"init"}, nil, refused},
+		"another program":            {"tofu", "Terraform v1.11.4", mirror, []string{"init"}, nil, refused},
+		"Terraform":                  {"terraform", "", mirror, []string{"init"}, nil, refused},
+		"a script":                   {"make", "", mirror, nil, nil, refused},
+		"plan":                       {"terraform", "", mirror, []string{"plan"}, nil, ""},
+		"no subcommand":              {"tofu", "", mirror, []string{"-version"}, nil, ""},
+		"demanded":                   {"tofu", "OpenTofu v1.10.0", mirror, []string{"init"}, onlyLocked, refused},
+		"required, no mirror":        {"tofu", "OpenTofu v1.10.0", "direct {}\n", []string{"init"}, onlyLocked, refused},
+		"approved":                   {"tofu", "OpenTofu v1.10.0", mirror, []string{"init"}, approves(true), refused},
+		"not approved":               {"tofu", "OpenTofu v1.10.0", mirror, []string{"init"}, approves(false), kept},
+		"no mirror":                  {"terraform", "", "direct {}\n", []string{"init"}, nil, left},
+		"developed":                  {"terraform", "", "dev_overrides {\n \"acme/two\" = \"built\"\n}\n" + mirror, []string{"init"}, onlyLocked, ""},
+		"mirror of another provider": {"terraform", "", "oci_mirror {\n repository_template = \"example.com/${type}\"\n include = [\"example.com/acme/*\"]\n}\n", []string{"init"}, nil, left},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

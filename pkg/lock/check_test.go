@@ -49,7 +49,7 @@ func TestCheck(t *testing.T) {
 			r.Documents = []provider.Document{sumsOf(*r, sums.New(map[string]digest.Digest{haiku.Filename: haiku.Digest}).Bytes())}
 		}, []string{"lock-platform-missing plan9_mips"}, 0, "has no package for plan9_mips"},
 		"only h1":            {thing, "1.0.0", []string{haiku.H1, zhOf(plan9)}, nil, []string{"lock-h1-only haiku_riscv64"}, 0, "but not " + zhOf(haiku) + ", which OpenTofu requires"},
-		"one has no hash":    {thing, "1.0.0", []string{zhOf(plan9)}, nil, []string{"lock-hash-missing haiku_riscv64"}, 0, "has no hash of registry.example.org/acme/thing 1.0.0 for haiku_riscv64, which has " + zhOf(haiku)},
+		"one missing hash":   {thing, "1.0.0", []string{zhOf(plan9)}, nil, []string{"lock-hash-missing haiku_riscv64"}, 0, "has no hash of registry.example.org/acme/thing 1.0.0 for haiku_riscv64, which has " + zhOf(haiku)},
 		"no hashes":          {thing, "1.0.0", nil, nil, []string{"lock-hash-missing haiku_riscv64", "lock-hash-missing plan9_mips"}, 0, ""},
 		"different zip":      {thing, "1.0.0", []string{zhOf(plan9), string(wrongZH)}, nil, []string{"lock-hash-disagrees haiku_riscv64"}, 1, "has hashes that match no package: " + string(wrongZH)},
 		"different contents": {thing, "1.0.0", []string{string(wrongH1)}, nil, []string{"lock-hash-disagrees haiku_riscv64", "lock-hash-disagrees plan9_mips"}, 1, ""},
@@ -131,11 +131,11 @@ func TestCheckZips(t *testing.T) {
 		unchecked int
 		failed    error
 	}{
-		"all exist":      {checked: true},
-		"unknown":        {unchecked: 2},
-		"lost":           {true, fmt.Errorf("wrapped: %w", repository.ErrNotFound), []string{"lock-package-missing haiku_riscv64", "lock-package-missing plan9_mips"}, 0, nil},
-		"another size":   {true, &sums.SizeError{Got: 1, Want: 2}, []string{"lock-package-missing haiku_riscv64", "lock-package-missing plan9_mips"}, 0, nil},
-		"not to be seen": {true, refused, nil, 0, refused},
+		"all exist":    {checked: true},
+		"unknown":      {unchecked: 2},
+		"lost":         {true, fmt.Errorf("wrapped: %w", repository.ErrNotFound), []string{"lock-package-missing haiku_riscv64", "lock-package-missing plan9_mips"}, 0, nil},
+		"another size": {true, &sums.SizeError{Got: 1, Want: 2}, []string{"lock-package-missing haiku_riscv64", "lock-package-missing plan9_mips"}, 0, nil},
+		"unreadable":   {true, refused, nil, 0, refused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -55,22 +55,22 @@ func TestDirectorySelects(t *testing.T) {
 		now                   string
 		fits                  func(error) bool
 	}{
-		"nothing before":                    {"", "", "", false, "1.2.0", nil},
-		"a constraint":                      {"", "~> 1.1.0", "", false, "1.1.0", nil},
-		"a pre-release by name":             {"", "2.0.0-rc1", "", false, "2.0.0-rc1", nil},
-		"none is met":                       {"", ">= 2.0.0", "", false, "", isNotFound},
-		"it stays":                          {"1.0.0", "~> 1.0", "", false, "1.0.0", nil},
-		"it stays without a constraint":     {"1.1.0", "", "", false, "1.1.0", nil},
-		"a pre-release stays":               {"2.0.0-rc1", "", "", false, "2.0.0-rc1", nil},
-		"a pre-release meets no constraint": {"2.0.0-rc1", ">= 1.0.0", "", false, "", is(lock.ErrLocked)},
-		"it does not fit any more":          {"1.0.0", "~> 1.1", "", false, "", is(lock.ErrLocked)},
-		"upgraded":                          {"1.0.0", "~> 1.0", "", true, "1.2.0", nil},
-		"upgraded where it did not fit":     {"1.0.0", "~> 1.1.0", "", true, "1.1.0", nil},
-		"a downgrade is an upgrade":         {"1.2.0", "< 1.2.0", "", true, "1.1.0", nil},
-		"missing version":                   {"9.0.0", "", "", false, "", isNotFound},
-		"narrower":                          {"", "~> 1.0", "< 1.2.0", false, "1.1.0", nil},
-		"excludes the locked version":       {"1.2.0", "~> 1.0", "< 1.2.0", false, "", is(lock.ErrLocked)},
-		"narrower than anything":            {"", "~> 1.0", ">= 2.0.0", false, "", isNotFound},
+		"no lock file":                                 {"", "", "", false, "1.2.0", nil},
+		"a constraint":                                 {"", "~> 1.1.0", "", false, "1.1.0", nil},
+		"a pre-release by name":                        {"", "2.0.0-rc1", "", false, "2.0.0-rc1", nil},
+		"no matching version":                          {"", ">= 2.0.0", "", false, "", isNotFound},
+		"keeps the version":                            {"1.0.0", "~> 1.0", "", false, "1.0.0", nil},
+		"keeps the version without a constraint":       {"1.1.0", "", "", false, "1.1.0", nil},
+		"keeps a pre-release":                          {"2.0.0-rc1", "", "", false, "2.0.0-rc1", nil},
+		"a pre-release meets no constraint":            {"2.0.0-rc1", ">= 1.0.0", "", false, "", is(lock.ErrLocked)},
+		"version no longer allowed":                    {"1.0.0", "~> 1.1", "", false, "", is(lock.ErrLocked)},
+		"upgraded":                                     {"1.0.0", "~> 1.0", "", true, "1.2.0", nil},
+		"upgrades a version that is no longer allowed": {"1.0.0", "~> 1.1.0", "", true, "1.1.0", nil},
+		"upgrades to an older version":                 {"1.2.0", "< 1.2.0", "", true, "1.1.0", nil},
+		"missing version":                              {"9.0.0", "", "", false, "", isNotFound},
+		"narrower":                                     {"", "~> 1.0", "< 1.2.0", false, "1.1.0", nil},
+		"excludes the locked version":                  {"1.2.0", "~> 1.0", "< 1.2.0", false, "", is(lock.ErrLocked)},
+		"constraint without versions":                  {"", "~> 1.0", ">= 2.0.0", false, "", isNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -128,11 +128,11 @@ func TestDirectoryKeepsHashes(t *testing.T) {
 		upgrade   bool
 		kept, bad bool
 	}{
-		"one that is known":                      {[]string{old.Packages[0].H1, "h2:tomorrow"}, nil, false, true, false},
-		"the h1 of a platform that is not meant": {[]string{old.Packages[0].H1}, []provider.Platform{old.Packages[1].Platform}, false, true, false},
-		"all are of other bytes":                 {[]string{string(wrongZH), string(wrongH1)}, nil, false, false, true},
-		"other bytes, of one platform":           {[]string{string(wrongH1)}, []provider.Platform{nouns.Plan9}, false, false, true},
-		"of another version":                     {[]string{string(wrongZH)}, nil, true, false, false},
+		"one known hash": {[]string{old.Packages[0].H1, "h2:tomorrow"}, nil, false, true, false},
+		"the h1 of a platform that is not selected": {[]string{old.Packages[0].H1}, []provider.Platform{old.Packages[1].Platform}, false, true, false},
+		"all hashes of other content":               {[]string{string(wrongZH), string(wrongH1)}, nil, false, false, true},
+		"hash of other content for one platform":    {[]string{string(wrongH1)}, []provider.Platform{nouns.Plan9}, false, false, true},
+		"of another version":                        {[]string{string(wrongZH)}, nil, true, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

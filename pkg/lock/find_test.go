@@ -37,14 +37,14 @@ func TestFind(t *testing.T) {
 		"a file":                     {[]string{"live/old.lock.hcl"}, []string{"live/old.lock.hcl"}},
 		"a file with odd characters": {[]string{odd}, []string{odd}},
 		"a tree":                     {[]string{"live"}, []string{a, bc}},
-		"each once":                  {[]string{"live", a, "live/./a", "live/*/.terraform.lock.hcl"}, []string{a, bc}},
+		"duplicates":                 {[]string{"live", a, "live/./a", "live/*/.terraform.lock.hcl"}, []string{a, bc}},
 		"a pattern":                  {[]string{"live/**/.terraform.lock.hcl"}, []string{a, bc}},
 		"a pattern of one level":     {[]string{"live/*/.terraform.lock.hcl"}, []string{a}},
 		"a pattern of names":         {[]string{"live/{b,x}/*/.terraform.lock.[gh]cl"}, []string{bc}},
-		"what modules came with":     {[]string{"live/a/.terraform"}, []string{"live/a/.terraform/modules/m/.terraform.lock.hcl"}},
+		"lock files of modules":      {[]string{"live/a/.terraform"}, []string{"live/a/.terraform/modules/m/.terraform.lock.hcl"}},
 		"no such file":               {[]string{"live", "live/none.hcl"}, nil},
-		"a tree without":             {[]string{"empty"}, nil},
-		"a pattern of nothing":       {[]string{"none/**/.terraform.lock.hcl"}, nil},
+		"a tree without lock files":  {[]string{"empty"}, nil},
+		"a pattern without matches":  {[]string{"none/**/.terraform.lock.hcl"}, nil},
 		"skipped directories":        {[]string{"**/modules/**/.terraform.lock.hcl"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("ended", func(t *testing.T) {
+	t.Run("canceled", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

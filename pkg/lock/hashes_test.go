@@ -35,7 +35,7 @@ func TestHashes(t *testing.T) {
 		"capitals and odd spaces": {change: func(_ *testing.T, _ *fakeSource, r *provider.Release) {
 			*document(r) = sumsOf(*r, []byte("\n"+strings.ReplaceAll(strings.ToUpper(firstWord(document(r).Bytes)), "\n", "")+"\tx y z\n"+string(document(r).Bytes)))
 		}, sums: []lockfile.Hash{manifest}},
-		"a line that is none": {change: func(_ *testing.T, _ *fakeSource, r *provider.Release) {
+		"an invalid line": {change: func(_ *testing.T, _ *fakeSource, r *provider.Release) {
 			*document(r) = sumsOf(*r, append([]byte("# the sums of\n"), document(r).Bytes...))
 		}},
 		"a line without a name": {change: func(_ *testing.T, _ *fakeSource, r *provider.Release) {
@@ -43,9 +43,9 @@ func TestHashes(t *testing.T) {
 		}},
 		"no sums":        {change: func(_ *testing.T, _ *fakeSource, r *provider.Release) { r.Documents = nil }},
 		"generated sums": {change: func(_ *testing.T, _ *fakeSource, r *provider.Release) { *document(r) = source.GeneratedSums(*r) }},
-		"one h1 is not stated": {change: func(_ *testing.T, _ *fakeSource, r *provider.Release) { r.Packages[1].H1 = "" },
+		"one missing h1": {change: func(_ *testing.T, _ *fakeSource, r *provider.Release) { r.Packages[1].H1 = "" },
 			sums: []lockfile.Hash{manifest}, opened: 1},
-		"all zips are to be read": {options: lock.Options{ComputeH1: true}, sums: []lockfile.Hash{manifest}, opened: 2},
+		"ComputeH1": {options: lock.Options{ComputeH1: true}, sums: []lockfile.Hash{manifest}, opened: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -120,7 +120,7 @@ func TestHashesRejects(t *testing.T) {
 		"sums without a zip": {func(_ *fakeSource, r *provider.Release) {
 			*document(r) = sumsOf(*r, sums.New(map[string]digest.Digest{r.Packages[0].Filename: r.Packages[0].Digest}).Bytes())
 		}, lock.Options{}, isA[*sums.FileError], 0},
-		"a zip that rotted": {func(s *fakeSource, r *provider.Release) {
+		"a corrupt zip": {func(s *fakeSource, r *provider.Release) {
 			p := &r.Packages[0]
 			s.zips[p.Digest], p.H1 = nouns.Zip(t, "rotten"), ""
 			p.Size = int64(len(s.zips[p.Digest]))

@@ -79,14 +79,14 @@ func TestSourceRejects(t *testing.T) {
 		"the h1":                            {hashes: func(p provider.Package) []lockfile.Hash { return []lockfile.Hash{lockfile.Hash(p.H1), wrongZH} }, opened: 1, reported: true},
 		"an h1 that is not in the metadata": {stating(""), trueH1, 1, true, nil},
 		"an h1 that is denied":              {stating(string(wrongH1)), trueH1, 2, false, isA[*sums.MismatchError]},
-		"an h1 that a liar states":          {stating(string(wrongH1)), func(provider.Package) []lockfile.Hash { return []lockfile.Hash{wrongH1} }, 2, false, isA[*sums.MismatchError]},
+		"a false h1 in the metadata":        {stating(string(wrongH1)), func(provider.Package) []lockfile.Hash { return []lockfile.Hash{wrongH1} }, 2, false, isA[*sums.MismatchError]},
 		"other hashes":                      {hashes: func(provider.Package) []lockfile.Hash { return []lockfile.Hash{wrongH1, wrongZH} }, opened: 1, refused: isA[*lock.HashError]},
 		"another zh":                        {hashes: func(provider.Package) []lockfile.Hash { return []lockfile.Hash{wrongZH} }, refused: isA[*lock.HashError]},
-		"a scheme of tomorrow":              {hashes: func(provider.Package) []lockfile.Hash { return []lockfile.Hash{"h2:x"} }, refused: isA[*lock.HashError]},
+		"an unknown scheme":                 {hashes: func(provider.Package) []lockfile.Hash { return []lockfile.Hash{"h2:x"} }, refused: isA[*lock.HashError]},
 		"nothing":                           {hashes: func(provider.Package) []lockfile.Hash { return nil }, refused: isA[*lock.HashError]},
 		"a directory":                       {unpacked, trueH1, 0, false, nil},
 		"another directory":                 {unpacked, func(provider.Package) []lockfile.Hash { return []lockfile.Hash{wrongH1, wrongZH} }, 0, false, isA[*lock.HashError]},
-		"the h1 of what it becomes": {func(t *testing.T, s *fakeSource, p *provider.Package) { *p = s.hold(t, *p, dirs) }, func(provider.Package) []lockfile.Hash {
+		"the h1 of the unpacked directory": {func(t *testing.T, s *fakeSource, p *provider.Package) { *p = s.hold(t, *p, dirs) }, func(provider.Package) []lockfile.Hash {
 			return []lockfile.Hash{lockfile.Hash(hashOf(t, dirs).H1Unpacked)}
 		}, 2, true, nil},
 	} {

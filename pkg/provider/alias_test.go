@@ -15,8 +15,8 @@ func TestAliases(t *testing.T) {
 		name, alias, requested, stored string
 		want                           bool
 	}{
-		{"the same, without any", "", tofu, tofu, true},
-		{"nothing between the two registries unasked", "", tofu, terraform, false},
+		{"equal addresses without an alias", "", tofu, tofu, true},
+		{"different registries without an alias", "", tofu, terraform, false},
 		{"declared", tofu + "=" + terraform, tofu, terraform, true},
 		{"not the other way round", tofu + "=" + terraform, terraform, tofu, false},
 		{"another provider of the namespace", tofu + "=" + terraform, "hashicorp/null", "registry.terraform.io/hashicorp/null", false},

@@ -16,14 +16,14 @@ func TestKindOf(t *testing.T) {
 		err  error
 		want provider.ErrorKind
 	}{
-		"itself":              {notFound, provider.NotFound},
-		"wrapped":             {fmt.Errorf("reading: %w", notFound), provider.NotFound},
-		"one of several":      {errors.Join(errors.New("x"), notFound), provider.NotFound},
-		"the worse of two":    {provider.Errorf(provider.Refused, "refused: %w", provider.Errorf(provider.Unverified, "wrong bytes")), provider.Unverified},
-		"interrupted":         {fmt.Errorf("reading: %w", context.Canceled), provider.Interrupted},
-		"two verbs of Errorf": {provider.Errorf(provider.Refused, "%w: %w", errors.New("x"), notFound), provider.NotFound},
-		"without a kind":      {errors.New("x"), provider.Unknown},
-		"none":                {nil, provider.Unknown},
+		"itself":                 {notFound, provider.NotFound},
+		"wrapped":                {fmt.Errorf("reading: %w", notFound), provider.NotFound},
+		"one of multiple errors": {errors.Join(errors.New("x"), notFound), provider.NotFound},
+		"the more severe of two": {provider.Errorf(provider.Refused, "refused: %w", provider.Errorf(provider.Unverified, "wrong bytes")), provider.Unverified},
+		"interrupted":            {fmt.Errorf("reading: %w", context.Canceled), provider.Interrupted},
+		"two verbs of Errorf":    {provider.Errorf(provider.Refused, "%w: %w", errors.New("x"), notFound), provider.NotFound},
+		"without a kind":         {errors.New("x"), provider.Unknown},
+		"none":                   {nil, provider.Unknown},
 	} {
 		if got := provider.KindOf(row.err); got != row.want {
 			t.Errorf("%s: KindOf = %q, want %q", name, got, row.want)

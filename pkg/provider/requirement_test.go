@@ -64,11 +64,11 @@ func TestRequirementSelect(t *testing.T) {
 	}{
 		{"the newest release without a constraint", "a/b", 1, []string{"2.1.0"}},
 		{"all releases", "a/b", 0, []string{"2.1.0", "2.0.0", "1.0.0"}},
-		{"more than there are", "a/b", 9, []string{"2.1.0", "2.0.0", "1.0.0"}},
+		{"more than exist", "a/b", 9, []string{"2.1.0", "2.0.0", "1.0.0"}},
 		{"the newest two that meet it", "a/b@!= 2.1.0", 2, []string{"2.0.0", "1.0.0"}},
 		{"0.0.0 that is named", "a/b@0.0.0", 1, []string{"0.0.0"}},
-		{"never 0.0.0 else", "a/b@< 1.0.1", 0, []string{"1.0.0"}},
-		{"a pre-release that is named", "a/b@3.0.0-beta1", 1, []string{"3.0.0-beta1"}},
+		{"not 0.0.0 otherwise", "a/b@< 1.0.1", 0, []string{"1.0.0"}},
+		{"an exact pre-release", "a/b@3.0.0-beta1", 1, []string{"3.0.0-beta1"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

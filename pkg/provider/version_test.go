@@ -67,14 +67,14 @@ func TestParseVersionRefuses(t *testing.T) {
 		problem     string
 	}{
 		{"nothing", "", 0, "empty specification"},
-		{"a v in front", "v1.2.3", 0, `a "v" prefix should not be used`},
+		{"a leading v", "v1.2.3", 0, `a "v" prefix should not be used`},
 		{"a word", "latest", 0, "invalid specification"},
 		{"an OCI digest as a tag", "sha256-0123", 0, "invalid specification"},
 		{"four numbers", "1.2.3.4", 0, "too many numbered portions"},
 		{"a wildcard", "1.2.x", 0, "can't use wildcard for patch number"},
 		{"a constraint", ">= 1.2.3", 0, `can't use constraint operator ">="`},
-		{"a space in front", " 1.2.3", 0, "extraneous spaces at start"},
-		{"a space behind", "1.2.3 ", 0, "extraneous spaces at end"},
+		{"a leading space", " 1.2.3", 0, "extraneous spaces at start"},
+		{"a trailing space", "1.2.3 ", 0, "extraneous spaces at end"},
 		{"a number of more than 64 bits", "1.99999999999999999999.0", 2, "the number is too large"},
 		{"129 characters", long, 128, "is too long"},
 	} {

@@ -153,7 +153,7 @@ func TestCachedPullOfDamage(t *testing.T) {
 			_, tree := w.entries(t)
 			spoil(t, filepath.Join(tree, "files"))
 		}, 0},
-		"a zip that is to be unpacked, without a trace": {pull.LayoutUnpacked, func(t *testing.T, w *cachedWorld) {
+		"a zip to unpack, without a record": {pull.LayoutUnpacked, func(t *testing.T, w *cachedWorld) {
 			zip, tree := w.entries(t)
 			if err := os.RemoveAll(tree); err != nil {
 				t.Fatal(err)

@@ -146,10 +146,10 @@ func TestPutDirectoryRefuses(t *testing.T) {
 		change func(t *testing.T, m *unpackedMirror)
 		want   func(error) bool
 	}{
-		{"files that changed", func(t *testing.T, m *unpackedMirror) {
+		{"changed files", func(t *testing.T, m *unpackedMirror) {
 			m.write(t, "terraform-provider-thing", "changed", 0o755)
 		}, isA[*sums.MismatchError]},
-		{"a file that came", func(t *testing.T, m *unpackedMirror) {
+		{"an additional file", func(t *testing.T, m *unpackedMirror) {
 			m.write(t, "extra", "", 0o644)
 		}, isA[*sums.MismatchError]},
 		{"a link", func(t *testing.T, m *unpackedMirror) {
@@ -162,7 +162,7 @@ func TestPutDirectoryRefuses(t *testing.T) {
 		{"no h1", func(_ *testing.T, m *unpackedMirror) { m.pkg.H1 = "" }, func(err error) bool {
 			return err != nil && strings.Contains(err.Error(), "no h1 hash")
 		}},
-		{"a directory that is gone", func(t *testing.T, m *unpackedMirror) {
+		{"a missing directory", func(t *testing.T, m *unpackedMirror) {
 			if err := os.RemoveAll(m.dir); err != nil {
 				t.Fatal(err)
 			}

@@ -130,19 +130,19 @@ func TestNetworkSinkRefusesLists(t *testing.T) {
 	other := "zh:" + strings.Repeat("0", 64)
 	url := `"url":"` + sinkZipName + `"`
 	tests := map[string]struct{ name, content, problem string }{
-		"no JSON":           {"index.json", "<html>", "is corrupt or not a network mirror document: "},
-		"cut off":           {"index.json", `{"versions":{"1.0.0":`, "is corrupt or not a network mirror document: unexpected end of JSON"},
-		"more behind":       {"index.json", `{"versions":{}} {}`, "unexpected text after the JSON object"},
-		"of another shape":  {"index.json", `["1.0.0"]`, "has the wrong type: array"},
-		"with more in it":   {"index.json", `{"versions":{},"signed":true}`, `unknown field "signed"`},
-		"version with more": {"index.json", `{"versions":{"1.0.0":{"protocols":["5.0"]}}}`, `unknown field "protocols"`},
-		"archive with more": {"1.2.0.json", `{"archives":{"plan9_riscv64":{"size":1,` + url + `}}}`, `unknown field "size"`},
-		"too large":         {"1.2.0.json", `{"archives":{}}` + strings.Repeat(" ", 4<<20), "exceeds 4194304 bytes"},
-		"too many values":   {"index.json", `{"versions":{` + strings.Repeat(`"1.0.0":{},`, 64<<10) + `"1.0.0":{}}}`, "65536 values"},
-		"zip elsewhere":     {"1.2.0.json", `{"archives":{"plan9_riscv64":{"url":"https://cdn.example/x.zip"}}}`, `has the URL "https://cdn.example/x.zip" for plan9_riscv64, want`},
-		"another zh":        {"1.2.0.json", `{"archives":{"plan9_riscv64":{` + url + `,"hashes":["` + other + `"]}}}`, "has a different hash for plan9_riscv64: " + other},
-		"no hash":           {"1.2.0.json", `{"archives":{"plan9_riscv64":{` + url + `,"hashes":["x"]}}}`, `has an invalid hash "x" for plan9_riscv64`},
-		"another h1":        {"1.2.0.json", `{"archives":{"plan9_riscv64":{` + url + `,"hashes":["h1:x"]}}}`, "has a different hash for plan9_riscv64: h1:x"},
+		"no JSON":                      {"index.json", "<html>", "is corrupt or not a network mirror document: "},
+		"cut off":                      {"index.json", `{"versions":{"1.0.0":`, "is corrupt or not a network mirror document: unexpected end of JSON"},
+		"text after the object":        {"index.json", `{"versions":{}} {}`, "unexpected text after the JSON object"},
+		"of another shape":             {"index.json", `["1.0.0"]`, "has the wrong type: array"},
+		"unknown fields":               {"index.json", `{"versions":{},"signed":true}`, `unknown field "signed"`},
+		"unknown fields of a version":  {"index.json", `{"versions":{"1.0.0":{"protocols":["5.0"]}}}`, `unknown field "protocols"`},
+		"unknown fields of an archive": {"1.2.0.json", `{"archives":{"plan9_riscv64":{"size":1,` + url + `}}}`, `unknown field "size"`},
+		"too large":                    {"1.2.0.json", `{"archives":{}}` + strings.Repeat(" ", 4<<20), "exceeds 4194304 bytes"},
+		"too many values":              {"index.json", `{"versions":{` + strings.Repeat(`"1.0.0":{},`, 64<<10) + `"1.0.0":{}}}`, "65536 values"},
+		"zip elsewhere":                {"1.2.0.json", `{"archives":{"plan9_riscv64":{"url":"https://cdn.example/x.zip"}}}`, `has the URL "https://cdn.example/x.zip" for plan9_riscv64, want`},
+		"another zh":                   {"1.2.0.json", `{"archives":{"plan9_riscv64":{` + url + `,"hashes":["` + other + `"]}}}`, "has a different hash for plan9_riscv64: " + other},
+		"no hash":                      {"1.2.0.json", `{"archives":{"plan9_riscv64":{` + url + `,"hashes":["x"]}}}`, `has an invalid hash "x" for plan9_riscv64`},
+		"another h1":                   {"1.2.0.json", `{"archives":{"plan9_riscv64":{` + url + `,"hashes":["h1:x"]}}}`, "has a different hash for plan9_riscv64: h1:x"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

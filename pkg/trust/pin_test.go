@@ -33,11 +33,11 @@ func TestPinSigners(t *testing.T) {
 		releases []provider.Release
 		want     string
 	}{
-		"one":           {[]provider.Release{at("1.0.0", by("rsa"))}, pinned("  unsigned = \"refuse\"\n", "rsa")},
-		"two keys":      {[]provider.Release{at("1.1.0", by("rsa")), at("1.0.1", by("rsa")), at("1.0.0", by("expired"))}, pinned("  unsigned = \"refuse\"\n", "rsa", "expired")},
-		"signed since":  {[]provider.Release{at("1.2.0", by("rsa")), at("1.1.0", by("rsa")), at("1.0.0", unsigned)}, pinned("  unsigned = \"refuse\"\n  signed_since = \"1.1.0\"\n", "rsa")},
-		"unsigned late": {[]provider.Release{at("1.1.0", unsigned), at("1.0.0", by("rsa"))}, pinned("  unsigned = \"warn\"\n", "rsa")},
-		"never signed":  {[]provider.Release{at("1.0.0", unsigned)}, head + "  unsigned = \"warn\"\n}\n"},
+		"one":            {[]provider.Release{at("1.0.0", by("rsa"))}, pinned("  unsigned = \"refuse\"\n", "rsa")},
+		"two keys":       {[]provider.Release{at("1.1.0", by("rsa")), at("1.0.1", by("rsa")), at("1.0.0", by("expired"))}, pinned("  unsigned = \"refuse\"\n", "rsa", "expired")},
+		"signed since":   {[]provider.Release{at("1.2.0", by("rsa")), at("1.1.0", by("rsa")), at("1.0.0", unsigned)}, pinned("  unsigned = \"refuse\"\n  signed_since = \"1.1.0\"\n", "rsa")},
+		"unsigned later": {[]provider.Release{at("1.1.0", unsigned), at("1.0.0", by("rsa"))}, pinned("  unsigned = \"warn\"\n", "rsa")},
+		"never signed":   {[]provider.Release{at("1.0.0", unsigned)}, head + "  unsigned = \"warn\"\n}\n"},
 	} {
 		rule, found, err := trust.Policy{}.PinSigners(t.Context(), test.releases[0].Address, test.releases...)
 		if err != nil || len(found) != len(test.releases) {

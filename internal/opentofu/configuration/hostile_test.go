@@ -79,7 +79,7 @@ func TestHostile(t *testing.T) {
 		"depth":          {deep, "modules are nested deeper than 64"},
 		"a reference":    {map[string]string{"main.tf.json": `{"resource":{"a_b":{"c":{"provider":"` + strings.Repeat("(", 2000) + `"}}}}`}, "the provider argument must be a provider name"},
 		"many problems":  {map[string]string{"main.tf": strings.Repeat("provider \"A\" {}\n", 5000)}, "and 4980 more"},
-		"out of reach":   {map[string]string{"main.tf": "module \"a\" {\n source = \"" + strings.Repeat("../", 1000) + "none\"\n}\n"}, "the directory of module.a does not exist"},
+		"unreachable":    {map[string]string{"main.tf": "module \"a\" {\n source = \"" + strings.Repeat("../", 1000) + "none\"\n}\n"}, "the directory of module.a does not exist"},
 		"a name of NULs": {map[string]string{"main.tf": "module \"a\" {\n source = \"./a\\u0000b\"\n}\n"}, "reading module.a in"},
 	} {
 		t.Run(name, func(t *testing.T) {

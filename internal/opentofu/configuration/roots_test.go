@@ -49,11 +49,11 @@ func TestRoots(t *testing.T) {
 		options configuration.Options
 		want    []string
 	}{
-		"all":              {[]string{"."}, configuration.Options{DataDir: "data"}, append(live, "modules/kept", "modules/m/examples/one", "modules/remote")},
-		"some, and twice":  {[]string{"live", "live/json", "live"}, configuration.Options{DataDir: "data"}, live},
-		"only the modules": {[]string{"modules"}, configuration.Options{}, []string{"modules/kept", "modules/m/examples/one", "modules/remote"}},
-		"as Terraform":     {[]string{"live/b", "live/none"}, configuration.Options{Terraform: true}, []string{"live/none/deeper"}},
-		"none":             {[]string{"live/none/deeper/none"}, configuration.Options{}, nil},
+		"all":                    {[]string{"."}, configuration.Options{DataDir: "data"}, append(live, "modules/kept", "modules/m/examples/one", "modules/remote")},
+		"some directories twice": {[]string{"live", "live/json", "live"}, configuration.Options{DataDir: "data"}, live},
+		"only the modules":       {[]string{"modules"}, configuration.Options{}, []string{"modules/kept", "modules/m/examples/one", "modules/remote"}},
+		"as Terraform":           {[]string{"live/b", "live/none"}, configuration.Options{Terraform: true}, []string{"live/none/deeper"}},
+		"none":                   {[]string{"live/none/deeper/none"}, configuration.Options{}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -74,7 +74,7 @@ func TestRoots(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a link that is named", func(t *testing.T) {
+	t.Run("a link as an argument", func(t *testing.T) {
 		t.Parallel()
 		if runtime.GOOS == "windows" {
 			return

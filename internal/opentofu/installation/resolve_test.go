@@ -71,38 +71,38 @@ func TestVersions(t *testing.T) {
 		want    []string
 		fails   func(error) bool
 	}{
-		{"of all methods", func(t *testing.T, w *world) []cliconfig.Method {
+		{"versions of all methods", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{
 				w.push(t, "mirror", has{"1.0.0 " + haiku, "1.1.0-rc1 " + haiku}), w.packed(t, "packed", has{"2.0.0 " + plan9, "1.0.0 " + plan9}),
 				w.unpacked(t, "unpacked", has{"0.5.0 " + plan9}), w.offer(t, has{"3.0.0 " + haiku, "1.0.0 " + haiku}),
 			}
 		}, []string{"3.0.0", "2.0.0", "1.1.0-rc1", "1.0.0", "0.5.0"}, nil},
-		{"not of those that exclude it", func(t *testing.T, w *world) []cliconfig.Method {
+		{"excluded by a method", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.push(t, "mirror", has{"1.0.0 " + haiku}), except(t, w.offer(t, has{"3.0.0 " + haiku}), originHost+"/acme/*")}
 		}, []string{"1.0.0"}, nil},
-		{"not of those that don't include it", func(t *testing.T, w *world) []cliconfig.Method {
+		{"not included by a method", func(t *testing.T, w *world) []cliconfig.Method {
 			mirror := w.push(t, "mirror", has{"1.0.0 " + haiku})
 			mirror.Include = []provider.Pattern{pattern(t, "acme/*")}
 			return []cliconfig.Method{mirror, w.offer(t, has{"3.0.0 " + haiku})}
 		}, []string{"3.0.0"}, nil},
-		{"some methods don't know it", func(t *testing.T, w *world) []cliconfig.Method {
+		{"unknown to some methods", func(t *testing.T, w *world) []cliconfig.Method {
 			empty := w.unpacked(t, "empty", nil)
 			write(t, filepath.Join(empty.Path, "README"), nil)
 			return []cliconfig.Method{w.push(t, "mirror", nil), w.absent(t), empty, w.offer(t, nil), w.packed(t, "packed", has{"1.0.0 " + haiku})}
 		}, []string{"1.0.0"}, nil},
-		{"no method knows it", func(t *testing.T, w *world) []cliconfig.Method {
+		{"unknown to all methods", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.absent(t), w.offer(t, nil)}
 		}, nil, func(err error) bool { return isUnresolved(err) && is(provider.ErrProviderNotFound)(err) }},
-		{"no method is for it", func(t *testing.T, w *world) []cliconfig.Method {
+		{"no matching method", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{except(t, w.offer(t, has{"1.0.0 " + haiku}), "*/*/*")}
 		}, nil, func(err error) bool { return isUnresolved(err) && is(provider.ErrProviderNotFound)(err) }},
 		{"no methods", func(*testing.T, *world) []cliconfig.Method { return nil }, nil, is(provider.ErrProviderNotFound)},
 		{"a mirror that requires credentials", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.offer(t, has{"1.0.0 " + haiku}), w.locked(t)}
 		}, nil, is(provider.ErrDenied)},
-		{"a registry that calls the name invalid", respondsWith(400, "NAME_INVALID"), []string{"1.0.0"}, nil},
+		{"a registry that rejects the name", respondsWith(400, "NAME_INVALID"), []string{"1.0.0"}, nil},
 		{"a registry with several errors, one for an unknown name", respondsWith(404, "MANIFEST_UNKNOWN", "NAME_UNKNOWN"), []string{"1.0.0"}, nil},
-		{"a refusal that does not know the name", respondsWith(401, "UNAUTHORIZED", "NAME_UNKNOWN"), []string{"1.0.0"}, nil},
+		{"denied access and an unknown name", respondsWith(401, "UNAUTHORIZED", "NAME_UNKNOWN"), []string{"1.0.0"}, nil},
 		{"404 without a code", respondsWith(404), []string{"1.0.0"}, nil},
 		{"404 with an empty code", respondsWith(404, ""), nil, is(repository.ErrNoRepository)},
 		{"404 of Harbor", respondsWith(404, "NOT_FOUND"), nil, is(repository.ErrNoRepository)},
@@ -117,7 +117,7 @@ func TestVersions(t *testing.T) {
 		{"a network mirror", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.offer(t, has{"1.0.0 " + haiku}), {Kind: cliconfig.NetworkMirror, URL: "https://mirror.example/"}}
 		}, nil, isUnsupported},
-		{"a network mirror for others", func(t *testing.T, w *world) []cliconfig.Method {
+		{"a network mirror for other providers", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{except(t, cliconfig.Method{Kind: cliconfig.NetworkMirror, URL: "https://mirror.example/"}, thing), w.offer(t, has{"1.0.0 " + haiku})}
 		}, []string{"1.0.0"}, nil},
 	} {
@@ -169,13 +169,13 @@ func TestRelease(t *testing.T) {
 		{"the first method wins", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.push(t, "mirror", has{"1.0.0 " + haiku}), w.packed(t, "packed", has{"1.0.0 " + haiku}), w.offer(t, has{"1.0.0 " + haiku})}
 		}, []string{haiku}, []string{haiku + " mirror"}, nil},
-		{"the first that is for it", func(t *testing.T, w *world) []cliconfig.Method {
+		{"the first matching method", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{except(t, w.push(t, "mirror", has{"1.0.0 " + haiku}), thing), w.offer(t, has{"1.0.0 " + haiku})}
 		}, []string{haiku}, []string{haiku + " direct"}, nil},
-		{"each platform by itself", func(t *testing.T, w *world) []cliconfig.Method {
+		{"each platform separately", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.push(t, "mirror", has{"1.0.0 " + plan9}), w.unpacked(t, "unpacked", has{"1.0.0 " + haiku + " " + plan9}), w.offer(t, has{"1.0.0 aix_ppc64 " + haiku})}
 		}, []string{plan9, haiku, "aix_ppc64"}, []string{"aix_ppc64 direct", haiku + " unpacked", plan9 + " mirror"}, nil},
-		{"all of the first that has it", func(t *testing.T, w *world) []cliconfig.Method {
+		{"all platforms of the first method with the version", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.packed(t, "packed", has{"2.0.0 " + haiku}), w.unpacked(t, "unpacked", has{"1.0.0 " + plan9}), w.offer(t, has{"1.0.0 " + haiku + " " + plan9})}
 		}, nil, []string{plan9 + " unpacked"}, nil},
 		{"directories that lack the version", func(t *testing.T, w *world) []cliconfig.Method {
@@ -184,25 +184,25 @@ func TestRelease(t *testing.T) {
 		{"an origin that lacks the version", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.offer(t, has{"2.0.0 " + haiku}), w.packed(t, "packed", has{"1.0.0 " + haiku})}
 		}, []string{haiku}, []string{haiku + " packed"}, nil},
-		{"an origin that doesn't know it", func(t *testing.T, w *world) []cliconfig.Method {
+		{"an origin without the provider", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.offer(t, nil), w.push(t, "mirror", has{"1.0.0 " + haiku})}
 		}, []string{haiku}, []string{haiku + " mirror"}, nil},
-		{"a listed platform that is gone", func(t *testing.T, w *world) []cliconfig.Method {
+		{"a listed platform without a package", func(t *testing.T, w *world) []cliconfig.Method {
 			w.origin.Misbehave(origintest.Package, origintest.Status(http.StatusNotFound), 1)
 			return []cliconfig.Method{w.offer(t, has{"1.0.0 " + haiku}), w.packed(t, "packed", has{"1.0.0 " + haiku})}
 		}, []string{haiku}, []string{haiku + " packed"}, nil},
 		{"a mirror that lacks the platform", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.push(t, "mirror", has{"1.0.0 " + plan9}), w.offer(t, has{"1.0.0 " + haiku})}
 		}, []string{haiku}, []string{haiku + " direct"}, nil},
-		{"a mirror that has it for a version of the system only", func(t *testing.T, w *world) []cliconfig.Method {
+		{"a mirror with the platform for one system version", func(t *testing.T, w *world) []cliconfig.Method {
 			mirror := w.edited(t, w.push(t, "mirror", has{"1.0.0 " + haiku}), func(x *ocispec.Index) { x.Manifests[0].Platform.OSVersion = "5" })
 			return []cliconfig.Method{mirror, w.offer(t, has{"1.0.0 " + haiku})}
 		}, []string{haiku}, []string{haiku + " direct"}, nil},
-		{"a mirror that has another platform twice", func(t *testing.T, w *world) []cliconfig.Method {
+		{"a mirror with a duplicate of another platform", func(t *testing.T, w *world) []cliconfig.Method {
 			mirror := w.edited(t, w.push(t, "mirror", has{"1.0.0 " + haiku + " " + plan9}), func(x *ocispec.Index) { x.Manifests = append(x.Manifests, x.Manifests[0]) })
 			return []cliconfig.Method{mirror, w.offer(t, has{"1.0.0 " + plan9})}
 		}, []string{plan9}, []string{plan9 + " mirror"}, nil},
-		{"a mirror that has it twice", func(t *testing.T, w *world) []cliconfig.Method {
+		{"a mirror with a duplicate of the platform", func(t *testing.T, w *world) []cliconfig.Method {
 			mirror := w.edited(t, w.push(t, "mirror", has{"1.0.0 " + haiku}), func(x *ocispec.Index) { x.Manifests = append(x.Manifests, x.Manifests[0]) })
 			return []cliconfig.Method{mirror, w.offer(t, has{"1.0.0 " + haiku})}
 		}, []string{haiku}, nil, isFormat},
@@ -211,10 +211,10 @@ func TestRelease(t *testing.T) {
 		{"a mirror that lacks the version", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.push(t, "mirror", has{"2.0.0 " + haiku}), w.offer(t, has{"1.0.0 " + haiku})}
 		}, []string{haiku}, nil, is(provider.ErrVersionNotFound)},
-		{"a mirror that doesn't know it", func(t *testing.T, w *world) []cliconfig.Method {
+		{"a mirror without the provider", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.absent(t), w.offer(t, has{"1.0.0 " + haiku})}
 		}, []string{haiku}, nil, is(provider.ErrProviderNotFound)},
-		{"a mirror behind what has it", func(t *testing.T, w *world) []cliconfig.Method {
+		{"a mirror after a method with the version", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.offer(t, has{"1.0.0 " + haiku}), w.locked(t)}
 		}, []string{haiku}, []string{haiku + " direct"}, nil},
 		{"a mirror that requires credentials", func(t *testing.T, w *world) []cliconfig.Method {
@@ -224,10 +224,10 @@ func TestRelease(t *testing.T) {
 			w.origin.Misbehave(origintest.Package, origintest.Status(http.StatusUnauthorized), -1)
 			return []cliconfig.Method{w.offer(t, has{"1.0.0 " + haiku}), w.packed(t, "packed", has{"1.0.0 " + haiku})}
 		}, []string{haiku}, nil, is(provider.ErrDenied)},
-		{"a network mirror that would win", func(t *testing.T, w *world) []cliconfig.Method {
+		{"a network mirror before the method", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{{Kind: cliconfig.NetworkMirror, URL: "https://mirror.example/"}, w.offer(t, has{"1.0.0 " + haiku})}
 		}, []string{haiku}, nil, isUnsupported},
-		{"a network mirror that comes later", func(t *testing.T, w *world) []cliconfig.Method {
+		{"a network mirror after the method", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.offer(t, has{"1.0.0 " + haiku}), {Kind: cliconfig.NetworkMirror, URL: "https://mirror.example/"}}
 		}, []string{haiku}, []string{haiku + " direct"}, nil},
 		{"no method has the platform", func(t *testing.T, w *world) []cliconfig.Method {
@@ -242,7 +242,7 @@ func TestRelease(t *testing.T) {
 		}, nil, nil, func(err error) bool {
 			return isUnresolved(err) && is(provider.ErrVersionNotFound)(err) && !isPlatform(err)
 		}},
-		{"no method is for it", func(t *testing.T, w *world) []cliconfig.Method {
+		{"no matching method", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{except(t, w.offer(t, has{"1.0.0 " + haiku}), "*/*/*")}
 		}, nil, nil, is(provider.ErrProviderNotFound)},
 	} {

@@ -75,10 +75,10 @@ func TestTargetWithoutAMirror(t *testing.T) {
 }
 `
 	for name, test := range map[string]struct{ config, at string }{
-		"no block":              {"", ""},
-		"a block without":       {"\nprovider_installation {\n  direct {}\n}", "rc:2:1"},
-		"a mirror for others":   {"provider_installation {\n  oci_mirror {\n    repository_template = \"ghcr.io/${type}\"\n    include = [\"acme/*\"]\n  }\n}", "rc:1:1"},
-		"another kind of those": {"provider_installation {\n  network_mirror {\n    url = \"https://mirror.example/\"\n  }\n}", "rc:1:1"},
+		"no block":                        {"", ""},
+		"a block without an oci_mirror":   {"\nprovider_installation {\n  direct {}\n}", "rc:2:1"},
+		"a mirror for other providers":    {"provider_installation {\n  oci_mirror {\n    repository_template = \"ghcr.io/${type}\"\n    include = [\"acme/*\"]\n  }\n}", "rc:1:1"},
+		"another method for the provider": {"provider_installation {\n  network_mirror {\n    url = \"https://mirror.example/\"\n  }\n}", "rc:1:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
