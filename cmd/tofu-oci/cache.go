@@ -112,7 +112,7 @@ Examples:
 func cachePruneCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "prune",
-		Usage:     "remove packages from a cache that were not used recently",
+		Usage:     "remove the least recently used packages from a cache",
 		ArgsUsage: "--max-size SIZE | --max-age DURATION [FLAG...]",
 		Description: strings.TrimSpace(`
 Packages in use by a running process are kept.

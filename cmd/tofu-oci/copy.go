@@ -50,7 +50,7 @@ func copyCommand() *cli.Command {
 			checkLevelFlag("tags, index, blobs, or deep"),
 			missingRepositoryFlag(),
 			failFastFlag(),
-			&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupContent, Usage: "don't copy referrers"},
+			&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupContent, Usage: "don't copy attached artifacts, such as SBOMs and attestations"},
 			digestFileFlag(),
 		}, trustFlags(), transferFlags(), networkFlags(), outputFlags()),
 		Action: withReport(copyAction),

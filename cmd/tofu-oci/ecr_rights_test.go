@@ -59,7 +59,7 @@ func TestECRRights(t *testing.T) {
 		{"lock", s.provider, "--from", from, "--module-dir", s.dir, "--dry-run"},
 	})
 	if diff := cmp.Diff(install, got); diff != "" {
-		t.Errorf("to install, -page +asked:\n%s", diff)
+		t.Errorf("to install, -page +requested:\n%s", diff)
 	}
 	for _, right := range install {
 		if job := "| `tofu init`, `pull`"; !strings.Contains(lineWith(page, job), right) {
@@ -69,10 +69,10 @@ func TestECRRights(t *testing.T) {
 	// 2. The policies grant the permissions for reading and writing.
 	read := slices.Concat(got, s.rights(t, table, [][]string{{"verify", s.provider, "--all", "--from", from}}))
 	if diff := cmp.Diff(policies[0], sorted(read)); diff != "" {
-		t.Errorf("to read, -page +asked:\n%s", diff)
+		t.Errorf("to read, -page +requested:\n%s", diff)
 	}
 	if diff := cmp.Diff(policies[1], sorted(slices.Concat(read, write))); diff != "" {
-		t.Errorf("to write, -page +asked:\n%s", diff)
+		t.Errorf("to write, -page +requested:\n%s", diff)
 	}
 }
 

@@ -18,7 +18,7 @@ func outputFlags() []cli.Flag {
 	return []cli.Flag{
 		outputFlag("`FORMAT`: text or json"),
 		quietFlag(),
-		&cli.BoolFlag{Name: "verbose", Category: commandline.GroupOutput, Usage: "also list unchanged releases and packages"},
+		&cli.BoolFlag{Name: "verbose", Category: commandline.GroupOutput, Usage: "also list unchanged releases and their packages"},
 	}
 }
 
@@ -27,7 +27,7 @@ func outputFlag(usage string) cli.Flag {
 }
 
 func quietFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "quiet", Category: commandline.GroupOutput, Aliases: []string{"q"}, Usage: "print only warnings and errors to stderr"}
+	return &cli.BoolFlag{Name: "quiet", Category: commandline.GroupOutput, Aliases: []string{"q"}, Usage: "suppress progress and notes on stderr"}
 }
 
 // eventsFlag returns the flag of commands that transfer zips.

@@ -45,7 +45,7 @@ func parseFormula(text string) (f formula, err error) {
 		case "V P":
 			f.both += n
 		default:
-			return f, fmt.Errorf("%q is no number of requests", text)
+			return f, fmt.Errorf("invalid number of requests %q", text)
 		}
 	}
 	return f, nil

@@ -90,7 +90,7 @@ func TestResponses(t *testing.T) {
 				t.Errorf("an upload's state is told:\n%s", stderr)
 			}
 			if w.registry.Requests()[test.meet] == 0 || w.tunnels.Load() == 0 {
-				t.Errorf("not asked: %v, %d tunnels", w.registry.Requests(), w.tunnels.Load())
+				t.Errorf("got requests %v, %d tunnels", w.registry.Requests(), w.tunnels.Load())
 			}
 		})
 	}

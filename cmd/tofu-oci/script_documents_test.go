@@ -89,7 +89,7 @@ func checkDocument(text string) error {
 	}
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
-		return fmt.Errorf("stdout is no JSON: %w", err)
+		return fmt.Errorf("stdout is not JSON: %w", err)
 	}
 	object, _ := value.(map[string]any)
 	url, hasSchema := object["$schema"].(string)

@@ -82,7 +82,7 @@ func runAny(ts *testscript.TestScript, program string, args []string) int {
 		}
 	}
 	if s := secretIn(told); s != "" {
-		ts.Fatalf("the program tells a secret: %s", s)
+		ts.Fatalf("the program prints a secret: %s", s)
 	}
 	code := exitCodeOf(err)
 	ts.Check(checkEvents(ts.MkAbs(eventsFile), code))

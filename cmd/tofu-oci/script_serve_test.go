@@ -58,7 +58,7 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("exit code %d, want 0\n%s", got, &s.stderr)
 		}
 		if secret := secretIn(s.stdout.String() + s.stderr.String()); secret != "" {
-			ts.Fatalf("the program tells a secret: %s", secret)
+			ts.Fatalf("the program prints a secret: %s", secret)
 		}
 		ts.Check(os.WriteFile(ts.MkAbs("server.stdout"), s.stdout.Bytes(), 0o600))
 		ts.Check(os.WriteFile(ts.MkAbs("server.stderr"), s.stderr.Bytes(), 0o600))
@@ -142,7 +142,7 @@ func cmdGet(ts *testscript.TestScript, neg bool, args []string) {
 	body, err := io.ReadAll(resp.Body)
 	ts.Check(err)
 	if secret := secretIn(string(body)); secret != "" {
-		ts.Fatalf("the server tells a secret: %s", secret)
+		ts.Fatalf("the server prints a secret: %s", secret)
 	}
 	if strconv.Itoa(resp.StatusCode) != args[0] {
 		ts.Fatalf("got %s, want %s: %s", resp.Status, args[0], body)

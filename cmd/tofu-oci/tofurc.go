@@ -64,7 +64,7 @@ func validateTofurc(c *cli.Context, out *report.Report) error {
 	case err == nil:
 		findings = doctor.CheckConfig(config, files)
 	}
-	return out.ConfigurationFindings(c.String("check"), findings)
+	return out.ConfigurationFindings(c.String("validate"), findings)
 }
 
 // tofurcAction prints the block or writes it to a file.

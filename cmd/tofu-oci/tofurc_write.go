@@ -111,7 +111,7 @@ func tofurcDiff(name string, before, after []byte) string {
 	return b.String()
 }
 
-// noteUnread explains how to make OpenTofu read the file, if it is not in a default location.
+// noteUnread explains how to make OpenTofu read the file, unless OpenTofu already does.
 func noteUnread(c *cli.Context, f tofurcFile) error {
 	files, err := cliconfig.Locate(cliconfig.SystemEnvironment(), "")
 	if err != nil || slices.ContainsFunc(files.Chosen(), f.is) {

@@ -24,11 +24,11 @@ func trustCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "trust",
 		Usage:     "pin providers to their signing keys, or check releases against the pins",
-		ArgsUsage: "init|check [PROVIDER...] [--from REPO] [FLAG...]",
+		ArgsUsage: "init|check PROVIDER... [--from REPO] [--trust FILE] [FLAG...]",
 		Description: strings.TrimSpace(`
-init writes a trust file with the keys that signed the current releases; compare their
-fingerprints with the ones that the authors publish. check exits with code 4 if a release
-does not meet the policy.
+init writes the keys that signed the current releases to a new trust file, the FILE of
+--trust; compare their fingerprints with the ones that the authors publish. check exits
+with code 4 if a release does not meet the policy.
 
 Details: ` + docs + `trust.md
 
@@ -153,7 +153,7 @@ func (t truster) pin(ctx context.Context, p trust.Policy, r provider.Requirement
 	if err == nil {
 		for i, verdict := range verdicts {
 			text := strings.Replace(verdict.String(), ", key not pinned", ", pinned now", 1)
-			t.out.Judged(r.Address, releases[i].Version, verdict, text)
+			t.out.SignatureChecked(r.Address, releases[i].Version, verdict, text)
 		}
 	}
 	return rule, err
@@ -183,7 +183,7 @@ func (t truster) check() error {
 				t.out.Failed(r, v, "", err)
 				continue
 			}
-			t.out.Judged(r.Address, v, verdict, verdict.String())
+			t.out.SignatureChecked(r.Address, v, verdict, verdict.String())
 		}
 	}
 	err = t.out.Finish()

@@ -106,8 +106,8 @@ func TestEachVariableBesideEachCommand(t *testing.T) { //nolint:paralleltest // 
 	commands := commandsOf(main.NewApp(io.Discard, io.Discard).Commands)
 	called := map[string]bool{"": true}
 	for _, s := range simplest {
-		if code, said := j.run(t, s.call, nil); code != s.code {
-			t.Fatalf("%s: exit code %d, want %d\n%s", s.call, code, s.code, said)
+		if code, output := j.run(t, s.call, nil); code != s.code {
+			t.Fatalf("%s: exit code %d, want %d\n%s", s.call, code, s.code, output)
 		}
 		for _, c := range commands {
 			words := strings.TrimPrefix(c.HelpName, "tofu-oci ")
@@ -127,9 +127,9 @@ func TestEachVariableBesideEachCommand(t *testing.T) { //nolint:paralleltest // 
 // besideVariables runs a call with each variable individually, and with all of them.
 func (j *job) besideVariables(t *testing.T, c *cli.Command, call string) {
 	t.Helper()
-	beside := func(what string, set map[string]string) {
-		if code, said := j.run(t, call, set); code == 2 {
-			t.Errorf("%s with %s\n%s", call, what, said)
+	together := func(what string, set map[string]string) {
+		if code, output := j.run(t, call, set); code == 2 {
+			t.Errorf("%s with %s\n%s", call, what, output)
 		}
 	}
 	all := map[string]string{}
@@ -146,7 +146,7 @@ func (j *job) besideVariables(t *testing.T, c *cli.Command, call string) {
 		if pair := []string{"TOFU_OCI_TLS_CERT", "TOFU_OCI_TLS_KEY"}; slices.Contains(pair, variable) {
 			set = map[string]string{pair[0]: "tls.crt", pair[1]: "tls.key"}
 		}
-		beside(variable, set)
+		together(variable, set)
 	}
 	delete(all, "TOFU_OCI_DEBUG") // prints too much
 	for variable := range all {
@@ -158,7 +158,7 @@ func (j *job) besideVariables(t *testing.T, c *cli.Command, call string) {
 		set := maps.Clone(all)
 		maps.DeleteFunc(set, func(variable, _ string) bool { return variable != kept && slices.Contains(contradicting, variable) })
 		if set[kept] != "" || kept == contradicting[0] {
-			beside("all, and of those that contradict each other "+kept, set)
+			together("all, and of those that contradict each other "+kept, set)
 		}
 	}
 }
@@ -204,9 +204,9 @@ func (j *job) run(t *testing.T, call string, variables map[string]string) (code 
 		os.Stdin = stdin
 		defer func() { os.Stdin = before }()
 		args := strings.NewReplacer("{n}", strconv.Itoa(j.runs), "{taken}", j.taken).Replace("tofu-oci " + call)
-		var said bytes.Buffer
-		code = main.Run(t.Context(), fields(args), io.Discard, &said)
-		stderr = said.String()
+		var output bytes.Buffer
+		code = main.Run(t.Context(), fields(args), io.Discard, &output)
+		stderr = output.String()
 	})
 	return code, stderr
 }
@@ -278,8 +278,8 @@ func newJob(t *testing.T) *job {
 	}
 	j := &job{taken: taken.Addr().String()}
 	for _, call := range []string{"mirror hashicorp/null --to oci-layout:repo/{type}", "lock --module-dir live --from oci-layout:repo/{type}"} {
-		if code, said := j.run(t, call, nil); code != 0 {
-			t.Fatalf("%s: exit code %d\n%s", call, code, said)
+		if code, output := j.run(t, call, nil); code != 0 {
+			t.Fatalf("%s: exit code %d\n%s", call, code, output)
 		}
 	}
 	return j

@@ -69,11 +69,11 @@ func TestVariables(t *testing.T) {
 		t.Errorf("only %d variables", len(kinds))
 	}
 	for flag, why := range without {
-		t.Errorf("%s, which has no variable since %q, is no flag", flag, why)
+		t.Errorf("%s, which has no variable since %q, is not a flag", flag, why)
 	}
 	for _, flag := range commandline.PrefixedVariables {
 		if !flags[flag] {
-			t.Errorf("%s is no flag", flag)
+			t.Errorf("%s is not a flag", flag)
 		}
 	}
 	for _, r := range commandline.Rules {
@@ -114,23 +114,23 @@ func TestFlagsOfVariables(t *testing.T) {
 		{"a command of a command", "CACHE=D MAX_AGE=3d", "cache prune", "cache prune --cache=D --max-age=3d --"},
 		{"each its own", "DIR=W PULL_DIR=X MAN_DIR=Y", "pull a/b", "pull --dir=X -- a/b"},
 		{"help", "FROM=X", "list --help", "list --help"},
-		{"none for what is dangerous", "FORCE=1", "mirror a/b", "mirror -- a/b"},
+		{"none for dangerous flags", "FORCE=1", "mirror a/b", "mirror -- a/b"},
 		{"none for another command", "CHECK_LEVEL=index", "lock", "lock --"},
-		{"beside what contradicts", "LATEST=3", "mirror a/b --all", "mirror --all -- a/b"},
-		{"with what it says more about", "TRUST=T PULL_THROUGH=*/*", "serve --from X", "serve --from X --pull-through=*/* --trust=T --"},
-		{"without what it says more about", "TRUST=T MIN_AGE=3d", "serve --from X", "serve --from X --"},
+		{"with a conflicting flag", "LATEST=3", "mirror a/b --all", "mirror --all -- a/b"},
+		{"with the flag that it configures", "TRUST=T PULL_THROUGH=*/*", "serve --from X", "serve --from X --pull-through=*/* --trust=T --"},
+		{"without the flag that it configures", "TRUST=T MIN_AGE=3d", "serve --from X", "serve --from X --"},
 		{"a place for all", "FROM=X PROVIDERS=P", "list --server S", "list --server S --"},
 		{"not of an argument", "PROVIDERS=P", "list a/b", "list -- a/b"},
-		{"beside a flag that makes no use of it", "SERVER=S FROM=X", "list a/b --check-level blobs", "list --check-level blobs --from=X -- a/b"},
-		{"beside a switch that is false", "LATEST=3", "mirror a/b --all=false", "mirror --all=false --latest=3 -- a/b"},
+		{"with a flag that does not use it", "SERVER=S FROM=X", "list a/b --check-level blobs", "list --check-level blobs --from=X -- a/b"},
+		{"with a false switch", "LATEST=3", "mirror a/b --all=false", "mirror --all=false --latest=3 -- a/b"},
 		{"one for one command before one for many", "SERVER=S FROM=X PROVIDERS=P", "list", "list --server=S --"},
 		{"one for one command before one for many, twice", "MODULE_DIR=D LOCK_FILE=F RECURSIVE=1 SOURCES=S", "lock", "lock --module-dir=D --recursive=1 --"},
-		{"of which only one is asked for", "FROM=X TO=Y PUSH=1", "doctor a/b", "doctor -- a/b"},
+		{"alternatives", "FROM=X TO=Y PUSH=1", "doctor a/b", "doctor -- a/b"},
 		{"without the argument that it is about", "ALIAS=A DOCTOR_PLATFORM=a_b", "doctor --to Y", "doctor --to Y --"},
-		{"one beside many", "PLATFORM=a_b,c_d LOCK_FILE=F,G", "doctor a/b", "doctor -- a/b"},
+		{"one value instead of many", "PLATFORM=a_b,c_d LOCK_FILE=F,G", "doctor a/b", "doctor -- a/b"},
 		{"a value of another command's", "CHECK_LEVEL=tags OUTPUT=sarif", "publish D", "publish -- D"},
 		{"a value that asks for another flag", "OUTPUT=github", "lock", "lock --"},
-		{"a value beside that flag", "OUTPUT=github", "lock --check", "lock --output=github --check --"},
+		{"a value with its flag", "OUTPUT=github", "lock --check", "lock --output=github --check --"},
 		{"a value that contradicts", "LAYOUT=unpacked", "pull a/b --with-evidence", "pull --with-evidence -- a/b"},
 		{"a wrong value that does not count", "ALL=yes", "mirror a/b --latest 2", "mirror --latest 2 -- a/b"},
 		{"of a run", "QUIET=1", "exec tofu init", "exec --quiet=1 -- tofu init"},

@@ -21,8 +21,8 @@ func verifyCommand() *cli.Command {
 		Usage:     "verify the releases in a repository: completeness, checksums, and signatures",
 		ArgsUsage: "[PROVIDER...] [FLAG...]",
 		Description: strings.TrimSpace(`
-Without PROVIDER, it verifies all versions in the repositories of --from. The exit code is
-4 if a finding is an error.
+Without PROVIDER, --from is required, and all versions in its repositories are verified.
+The exit code is 4 if a finding is an error.
 
 Details: ` + docs + `trust.md#verify
 
@@ -87,9 +87,12 @@ func verifyAction(c *cli.Context, out *report.Report) error {
 // providersToVerify returns the specified PROVIDERs or, if there are none, all providers in the
 // repositories of --from, and the repositories whose provider is unknown.
 func (cmd *command) providersToVerify() (wanted []provider.Requirement, unknown []string, err error) {
-	if hasProviders(cmd.c) || !cmd.c.IsSet("from") {
+	if hasProviders(cmd.c) {
 		wanted, err = requiredProviders(cmd.c, cmd.out)
 		return wanted, nil, err
+	}
+	if !cmd.c.IsSet("from") {
+		return nil, nil, usagef("specify at least one PROVIDER, such as hashicorp/null, or verify all providers with --from REPO; see tofu-oci verify --help")
 	}
 	l, err := cmd.catalogListing()
 	if err != nil {

@@ -37,13 +37,13 @@ func TestWrongCalls(t *testing.T) {
 				found++
 				call, message, _ := strings.Cut(answer, "\n")
 				if strings.HasSuffix(strings.TrimSpace(message), "[0]") {
-					t.Errorf("%s: it is no wrong call", call)
+					t.Errorf("%s: not a wrong call", call)
 				}
 				if word := internalWords.FindString(message); word != "" {
 					t.Errorf("%s: %q is a word of Go", call, word)
 				}
 				if twice := saidTwice(message); twice != "" {
-					t.Errorf("%s: says %q twice", call, twice)
+					t.Errorf("%s: output contains %q twice", call, twice)
 				}
 				if problem := unfit(app, call, message); problem != "" {
 					t.Errorf("%s: %s", call, problem)

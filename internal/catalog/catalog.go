@@ -23,8 +23,8 @@ const (
 	// maxOwners is the maximum number of repositories whose owner is read. For the other
 	// repositories, the address is derived from the name, if possible.
 	maxOwners = 2000
-	// maxQuestions is the maximum number of concurrent reads.
-	maxQuestions = 16
+	// maxReads is the maximum number of concurrent reads.
+	maxReads = 16
 )
 
 // Entry is a provider and its repository.
@@ -158,8 +158,8 @@ func owners(ctx context.Context, t template.Template, refs []template.Reference,
 	hostname, _, _ := t.Uses()
 	found := make([]Entry, len(refs))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxQuestions)
-	asked := 0
+	group.SetLimit(maxReads)
+	read := 0
 	for i, ref := range refs {
 		candidates, _ := t.Match(ref)
 		found[i].Reference = ref
@@ -169,7 +169,7 @@ func owners(ctx context.Context, t template.Template, refs []template.Reference,
 		if o.Owner == nil || found[i].Stated {
 			continue
 		}
-		if asked++; asked > maxOwners {
+		if read++; read > maxOwners {
 			continue
 		}
 		group.Go(func() error {

@@ -149,7 +149,7 @@ func TestEveryExportedErrorHasItsKind(t *testing.T) {
 	}
 	for name, test := range exported {
 		if !found[name] {
-			t.Errorf("there is no %s any more", name)
+			t.Errorf("%s no longer exists", name)
 		}
 		if got := provider.KindOf(test.err); got != test.want {
 			t.Errorf("%s is %s, want %s", name, got, test.want)

@@ -69,7 +69,7 @@ func proxyHint(err error) string {
 	case proxy.Status >= http.StatusInternalServerError:
 		return "check the host name, or add it to NO_PROXY to bypass the proxy"
 	}
-	return "allow the host in the proxy, or add it to NO_PROXY to bypass the proxy"
+	return "allow the host in the proxy configuration, or add it to NO_PROXY to bypass the proxy"
 }
 
 // noRepositoryToWrite reports whether the repository to write to does not exist.

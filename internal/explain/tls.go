@@ -11,7 +11,7 @@ import (
 // include the missing authority.
 func tlsHint(err error) string {
 	if isA[x509.UnknownAuthorityError](err) {
-		return fmt.Sprintf("specify the certificate authority of the server%s with --ca-file", authority(err))
+		return fmt.Sprintf("use --ca-file to trust the certificate authority%s that issued the server's certificate", authority(err))
 	}
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
 		return "check this machine's clock, or renew the server's certificate; it or an issuing certificate is expired or not yet valid"

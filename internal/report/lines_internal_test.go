@@ -84,12 +84,12 @@ func TestLines(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var mu sync.Mutex
-				var said []string
+				var lines []string
 				r := newRun()
 				l := newLines(func(format string, args ...any) {
 					mu.Lock()
 					defer mu.Unlock()
-					said = append(said, fmt.Sprintf(format, args...))
+					lines = append(lines, fmt.Sprintf(format, args...))
 				}, r)
 				r.listeners = []listener{l}
 				r.plan(test.releases)
@@ -98,7 +98,7 @@ func TestLines(t *testing.T) {
 				test.run(r.progress(), func() { r.itemFinished(large.Address, large.Version, Item{}) })
 				r.notify(displayClosed{})
 				r.notify(displayClosed{})
-				if diff := cmp.Diff(test.want, said); diff != "" {
+				if diff := cmp.Diff(test.want, lines); diff != "" {
 					t.Errorf("(-want +got)\n%s", diff)
 				}
 			})
@@ -148,9 +148,9 @@ func TestLine(t *testing.T) {
 func TestActivities(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var said []string
+		var lines []string
 		r := newRun()
-		r.listeners = []listener{newLines(func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }, r)}
+		r.listeners = []listener{newLines(func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }, r)}
 		time.Sleep(500 * time.Millisecond)
 		done := r.step("checking acme/widget")
 		time.Sleep(12 * time.Second)
@@ -171,7 +171,7 @@ func TestActivities(t *testing.T) {
 			"transferring large.zip: 0 B of 10 B, 0 B/s",
 			"working on hashicorp/large 0.0.0: 17 s",
 		}
-		if diff := cmp.Diff(want, said); diff != "" {
+		if diff := cmp.Diff(want, lines); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)
 		}
 	})

@@ -158,10 +158,10 @@ func (o *Report) LockedAll() error {
 // Warning returns a function that calls verify and prints the warning of its verdict, once
 // per release. It is for commands whose results don't contain verdicts.
 func (o *Report) Warning(verify func(context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, provider.Release) (provider.Verdict, error) {
-	var judged sync.Map
+	var verified sync.Map
 	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 		v, err := verify(ctx, r)
-		if _, again := judged.LoadOrStore(packageKey{address: r.Address, version: r.Version}, true); err == nil && !again {
+		if _, again := verified.LoadOrStore(packageKey{address: r.Address, version: r.Version}, true); err == nil && !again {
 			o.verdict(r.Address, r.Version.String(), v)
 		}
 		return v, err

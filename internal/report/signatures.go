@@ -45,9 +45,9 @@ func (o *Report) verdict(a provider.Address, version string, v provider.Verdict)
 	return "  " + OneLine(v.String()) + "\n"
 }
 
-// Judged reports a verdict, described by a text.
-func (o *Report) Judged(a provider.Address, v provider.Version, verdict provider.Verdict, said string) {
+// SignatureChecked reports a verdict with its description.
+func (o *Report) SignatureChecked(a provider.Address, v provider.Version, verdict provider.Verdict, description string) {
 	i := Item{Provider: a.String(), Version: v.String(), Status: statusChecked, Signature: describeVerdict(verdict)}
 	o.verdict(a, i.Version, verdict) // prints the warning
-	o.done(i, fmt.Sprintf("%s %s %s\n", a, v, OneLine(said)))
+	o.done(i, fmt.Sprintf("%s %s %s\n", a, v, OneLine(description)))
 }

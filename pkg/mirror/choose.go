@@ -54,7 +54,7 @@ func (c chooser) candidates(ctx context.Context, r provider.Requirement) (found 
 	t := c.targets[r.Address]
 	atTarget, err := t.denied(ctx)
 	if err != nil {
-		return found, nil, &provider.Error{Op: "publishing", Address: r.Address, Err: err}
+		return found, nil, err
 	}
 	for _, v := range atTarget {
 		if slices.Contains(versions, v) {
