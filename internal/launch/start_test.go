@@ -61,7 +61,7 @@ func place(t *testing.T) string {
 	}
 	t.Cleanup(func() {
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-			t.Errorf("left behind: %v, %v", left, err)
+			t.Errorf("remaining files: %v, %v", left, err)
 		}
 		_ = os.RemoveAll(dir)
 	})

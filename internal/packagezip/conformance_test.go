@@ -143,7 +143,7 @@ func checkUnfinished(t *testing.T, data []byte) {
 		t.Fatal(err)
 	}
 	if _, err := packagezip.UnpackStream(t.Context(), &trickle{data: data}, dir); err == nil {
-		t.Error("UnpackStream took what HashStream refuses")
+		t.Error("UnpackStream accepts an archive that HashStream rejects")
 	}
 	err := filepath.WalkDir(parent, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == parent {
@@ -193,7 +193,7 @@ func look(t *testing.T, dir string, c packagezip.Contents) outcome {
 		out.Modes[name] = info.Mode()
 	}
 	if got, err := sums.H1Dir(dir); err != nil || got != c.H1Unpacked {
-		t.Errorf("the directory's hash is %s, %v; H1Unpacked is %s", got, err, c.H1Unpacked)
+		t.Errorf("the directory has the hash %s, %v, want %s of H1Unpacked", got, err, c.H1Unpacked)
 	}
 	return out
 }
@@ -211,7 +211,7 @@ func checkStandard(t *testing.T, data []byte, got outcome) {
 	}
 	z, err := stdzip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
-		t.Errorf("the standard library refuses it: %v", err)
+		t.Errorf("the standard library rejects the archive: %v", err)
 		return
 	}
 	want := map[string]string{}

@@ -48,7 +48,7 @@ func checkH1Dir(t *testing.T, dir, foretold string, err error) {
 		t.Fatal(err)
 	}
 	if got != foretold {
-		t.Errorf("the directory's hash is %s, H1Unpacked foretold %s", got, foretold)
+		t.Errorf("the directory has the hash %s, want %s of H1Unpacked", got, foretold)
 	}
 }
 

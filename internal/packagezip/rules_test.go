@@ -222,7 +222,7 @@ func TestTooManyEntries(t *testing.T) {
 	_, err := open(archive(t, make([]entry, 100_001)...))
 	checkRule(t, "100,001 entries", err, "", "more than 100000 entries")
 	if lines := strings.Count(err.Error(), "\n"); lines != 0 {
-		t.Errorf("the error goes on for %d lines, entries were checked that should not have been read", lines)
+		t.Errorf("the error has %d lines, so entries were checked that should not have been read", lines)
 	}
 }
 

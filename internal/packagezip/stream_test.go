@@ -163,7 +163,7 @@ func TestNotStreamable(t *testing.T) {
 		t.Fatalf("error %v, want a *NotStreamableError", err)
 	}
 	if header := bytes.LastIndex(data, []byte("PK\x03\x04")); guess.Offset != int64(header+30+len("LICENSE")) {
-		t.Errorf("ended at %d, the last header is at %d", guess.Offset, header)
+		t.Errorf("stopped at %d, but the last header is at %d", guess.Offset, header)
 	}
 	if !strings.Contains(err.Error(), "stored") {
 		t.Errorf("error %q does not say why", err)

@@ -40,7 +40,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("%d zips were fetched %s", first.zips, diff)
 	}
 	if strings.Contains(first.stdout, "there is") {
-		t.Errorf("the child has a configuration of others: %s", first.stdout)
+		t.Errorf("the child has another configuration: %s", first.stdout)
 	}
 	if include := c.Installation.Methods[0].Include; len(include) != 2 || include[0].String() != "registry.opentofu.org/acme/one" {
 		t.Errorf("the mirror is for %v", include)
@@ -104,7 +104,7 @@ func TestPackedOrUnpacked(t *testing.T) {
 					t.Errorf("%d requests, %v", again.requests, again.err)
 				}
 				if w.damaged.Load() > 0 {
-					t.Error("something was damaged")
+					t.Error("damage was reported")
 				}
 			})
 		}
@@ -388,7 +388,7 @@ func TestDevOverrides(t *testing.T) {
 	one, err := provider.ParseAddress("acme/one")
 	must(t, err)
 	if got, want := c.Installation.DevOverrides[one].Path, filepath.Join(w.dir, "built"); got != want {
-		t.Errorf("it is developed in %s, want %s", got, want)
+		t.Errorf("got directory %s, want %s", got, want)
 	}
 }
 
@@ -409,7 +409,7 @@ func TestExitCodes(t *testing.T) {
 		}
 	}
 	if r := w.run(t, "tofu", "show", func(o *exec.Options) { o.Command = nil }); r.err == nil {
-		t.Error("nothing was run")
+		t.Error("the command did not run")
 	}
 }
 
@@ -440,17 +440,17 @@ func TestRemovesLinks(t *testing.T) {
 	must(t, os.Symlink(filepath.Join(mirror, "registry.opentofu.org", "acme", "one", "1.0.0", "haiku_riscv64"), link))
 	w.run(t, "terraform", "show").configured(t)
 	if _, err := os.Lstat(link); err != nil {
-		t.Errorf("a good link is gone: %v", err)
+		t.Errorf("a valid link was removed: %v", err)
 	}
 	w.lock(t, here, map[string][]string{"one 1.0.0": {one.zh, other.h1}})
 	w.run(t, "terraform", "show").configured(t)
 	if _, err := os.Lstat(link); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the link is there: %v", err)
+		t.Errorf("the link still exists: %v", err)
 	}
 	must(t, os.Symlink(t.TempDir(), link))
 	w.run(t, "terraform", "show").configured(t)
 	if _, err := os.Lstat(link); err != nil {
-		t.Errorf("a link to elsewhere is gone: %v", err)
+		t.Errorf("a link to another place was removed: %v", err)
 	}
 }
 

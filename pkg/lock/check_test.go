@@ -26,7 +26,7 @@ func TestCheck(t *testing.T) {
 	r := fakeSource.releases[0]
 	haiku, plan9 := r.Packages[0], r.Packages[1]
 	if haiku.Platform != nouns.Haiku {
-		t.Fatal("packages are sorted otherwise")
+		t.Fatal("packages are not sorted")
 	}
 	zhOf := func(p provider.Package) string { return string(zh(p.Digest)) }
 	for name, test := range map[string]struct {

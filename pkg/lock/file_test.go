@@ -108,7 +108,7 @@ func TestDirectorySelects(t *testing.T) {
 			}
 			got, _ := now.Selection(w.Address)
 			if got.Version.String() != test.now || got.Constraints.String() != w.Constraint.String() || len(got.Hashes) != 5 {
-				t.Errorf("locked is %s, %q, with %d hashes", got.Version, got.Constraints, len(got.Hashes))
+				t.Errorf("locked %s, %q, with %d hashes", got.Version, got.Constraints, len(got.Hashes))
 			}
 		})
 	}
@@ -183,7 +183,7 @@ func TestDirectoryWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(planned, read(t, path)); diff != "" {
-		t.Errorf("other than the dry run: %s", diff)
+		t.Errorf("differs from the dry run: %s", diff)
 	}
 	if text := read(t, path); !strings.HasPrefix(text, before) || !strings.Contains(text, "foreign/kept") {
 		t.Errorf("text is lost:\n%s", text)
@@ -197,7 +197,7 @@ func TestDirectoryWrites(t *testing.T) {
 		t.Errorf("again: %+v, %v", c, err)
 	}
 	if now, err := os.Stat(path); err != nil || !os.SameFile(was, now) {
-		t.Errorf("it was written again, %v", err)
+		t.Errorf("the file was written again, %v", err)
 	}
 }
 
@@ -247,7 +247,7 @@ func TestDirectoryCanceled(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("it was written, %v", err)
+		t.Errorf("the file was written, %v", err)
 	}
 	bad := lockFile(t, file(t), "provider {\n")
 	_, err := lock.Directory(t.Context(), s, filepath.Dir(bad), lock.FileOptions{Named: []provider.Requirement{want(t, thing)}})

@@ -176,7 +176,7 @@ func TestHashesOfUnusualZips(t *testing.T) {
 		t.Errorf("%v, %s", err, diff)
 	}
 	if n := s.opened.Load(); n != 2 {
-		t.Errorf("it was opened %d times", n)
+		t.Errorf("the zip was opened %d times", n)
 	}
 }
 
@@ -228,6 +228,6 @@ func TestWithCache(t *testing.T) {
 	}
 	o.Platforms = []provider.Platform{nouns.Plan9}
 	if got, err := lock.Hashes(t.Context(), s, r.Address, r.Version, o); err != nil || len(got) != 4 {
-		t.Errorf("of one platform: %v, %v", got, err)
+		t.Errorf("for one platform: %v, %v", got, err)
 	}
 }

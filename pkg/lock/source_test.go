@@ -221,7 +221,7 @@ func TestSourceDigests(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	if _, err := digests(locked, "1.1.0"); !errors.Is(err, lock.ErrNotLocked) {
-		t.Errorf("of another version: %v", err)
+		t.Errorf("another version: %v", err)
 	}
 	locked[0].Hashes = locked[0].Hashes[:1]
 	if got, err := digests(locked, "1.0.0"); err != nil || got != nil {

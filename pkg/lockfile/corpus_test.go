@@ -242,7 +242,7 @@ func checkComments(t *testing.T, text string, f *lockfile.File) {
 	now := string(f.Bytes())
 	for i := 1; strings.Contains(text, fmt.Sprintf(" c%d;", i)); i++ {
 		if c := fmt.Sprintf(" c%d;", i); strings.Count(now, c) != 1 {
-			t.Errorf("the comment%s is %d times in\n%s\nof\n%s", c, strings.Count(now, c), now, text)
+			t.Errorf("the comment%s appears %d times in\n%s\nof\n%s", c, strings.Count(now, c), now, text)
 		}
 	}
 }

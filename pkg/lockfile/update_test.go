@@ -70,7 +70,7 @@ func TestUpdateMakesFile(t *testing.T) {
 		t.Fatal(changed, err)
 	}
 	if _, err := os.Lstat(path); err == nil {
-		t.Error("a file was made with nothing in it")
+		t.Error("an empty file was created")
 	}
 	for _, want := range []bool{true, false} {
 		if changed, err := lockfile.Update(t.Context(), path, add(t, "a/b")); changed != want || err != nil {
@@ -160,7 +160,7 @@ func TestUpdateWithoutDirectory(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Lstat(dir); err == nil {
-		t.Error("the directory was made")
+		t.Error("the directory was created")
 	}
 }
 
@@ -177,14 +177,14 @@ func TestUpdateFollowsLink(t *testing.T) {
 		t.Fatal(changed, err)
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		t.Error("the link is gone", err)
+		t.Error("the link was removed", err)
 	}
 	f, err := lockfile.Read(path)
 	if err != nil || len(f.Selections()) != 1 {
 		t.Error(f, err)
 	}
 	if lockfile.LockName(path) == lockfile.LockName(link) {
-		t.Error("two files have one lock")
+		t.Error("two files share a lock")
 	}
 }
 

@@ -55,7 +55,7 @@ func TestAliasesAreAllRead(t *testing.T) {
 	as := addresses(t, "acme/x", "example.com/acme/x")
 	aliases := parse(t, provider.ParseAlias, []string{"acme/y=example.com/acme/y", "acme/x=example.com/acme/x"})
 	if !provider.Aliases(aliases).Allow(as[0], as[1]) {
-		t.Error("the second alias allows it")
+		t.Error("the second alias allows the release")
 	}
 }
 

@@ -39,7 +39,7 @@ func TestConstraintAllows(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.IsZero() {
-				t.Error("it is the zero value")
+				t.Error("got the zero value")
 			}
 			if c.String() != test.text {
 				t.Errorf("String: got %q, want %q", c, test.text)

@@ -30,6 +30,6 @@ func TestKindOf(t *testing.T) {
 		}
 	}
 	if err := fmt.Errorf("reading: %w", notFound); !errors.Is(err, notFound) {
-		t.Error("an error of Errorf is not found by errors.Is")
+		t.Error("errors.Is does not find an error of Errorf")
 	}
 }

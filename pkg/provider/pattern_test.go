@@ -89,7 +89,7 @@ func TestPatternZeroValueMatchesNothing(t *testing.T) {
 	t.Parallel()
 	var p provider.Pattern
 	if p.Match(addresses(t, "hashicorp/aws")[0]) || p.Match(provider.Address{}) {
-		t.Error("it matches")
+		t.Error("the pattern matches")
 	}
 	if p.String() != "" {
 		t.Errorf("String: got %q", p)

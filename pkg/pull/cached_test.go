@@ -109,7 +109,7 @@ func TestCachedPull(t *testing.T) {
 					}
 				}
 				if w.damaged.Load() != 0 || w.failed.Load() != 0 {
-					t.Error("the cache complains")
+					t.Error("the cache reports an error")
 				}
 			})
 		}

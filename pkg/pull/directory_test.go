@@ -71,7 +71,7 @@ func TestFetchDirectoryIntoUnpackedSink(t *testing.T) {
 			t.Fatalf("done %v, kept %v, %v", done, r.Kept, err)
 		}
 		if want := filepath.Join(dir, "registry.example.org", "acme", "thing", "1.2.3", "haiku_riscv64"); r.Path != want {
-			t.Errorf("it is in %s, want %s", r.Path, want)
+			t.Errorf("got repository %s, want %s", r.Path, want)
 		}
 		if got, err := sums.H1Dir(r.Path); err != nil || got != m.pkg.H1 {
 			t.Errorf("the copy's h1 is %s, want %s: %v", got, m.pkg.H1, err)
@@ -85,7 +85,7 @@ func TestFetchDirectoryIntoUnpackedSink(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, want := info.Mode()&0o100, original.Mode()&0o100; got != want {
-			t.Errorf("the program's mode is %s, that of the original %s", info.Mode(), original.Mode())
+			t.Errorf("the executable has mode %s, want %s", info.Mode(), original.Mode())
 		}
 	}
 	noLitter(t, dir)
@@ -118,7 +118,7 @@ func TestFetchDirectoryIntoZipSink(t *testing.T) {
 			t.Errorf("%s: done %v, %v", layout, done, err)
 		}
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s: the directory was made", layout)
+			t.Errorf("%s: the directory was created", layout)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func TestPutDirectoryRefuses(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("something is at %s", path)
+				t.Errorf("unexpected file %s", path)
 			}
 			noLitter(t, dir)
 		})
@@ -213,7 +213,7 @@ func TestPutDirectoryNeverOverwrites(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if got, err := os.ReadFile(there); err != nil || string(got) != "mine" {
-		t.Errorf("it holds %q now, %v", got, err)
+		t.Errorf("got content %q afterwards, %v", got, err)
 	}
 }
 

@@ -106,7 +106,7 @@ func TestEvidence(t *testing.T) {
 			}
 			after, err := os.Stat(path)
 			if err != nil || !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
-				t.Errorf("it was written again, %v", err)
+				t.Errorf("the file was written again, %v", err)
 			}
 			checkSinkFiles(t, dir, want)
 		})
@@ -128,7 +128,7 @@ func TestEvidenceNeverOverwrites(t *testing.T) {
 			t.Errorf("%q: %v", mine, err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != mine {
-			t.Errorf("it is %q now, %v", got, err)
+			t.Errorf("got %q afterwards, %v", got, err)
 		}
 	}
 }

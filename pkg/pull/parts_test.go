@@ -71,7 +71,7 @@ func TestUnpackedOfWrongParts(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, _, err = sink.Put(t.Context(), p, open); err == nil || !httpclient.IsTransient(err) {
-				t.Errorf("want an error that may pass, got %v", err)
+				t.Errorf("got %v, want a transient error", err)
 			}
 			if _, _, err = sink.Put(t.Context(), p, open); err != nil {
 				t.Errorf("the second time: %v", err)

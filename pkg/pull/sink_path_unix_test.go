@@ -144,7 +144,7 @@ func TestUnpackedSinkVerifiesH1(t *testing.T) {
 	lie := sinkPackage(t, data)
 	lie.H1 = c.p.H1
 	if _, ok, _ := sinkAt(t, c, dir).Has(t.Context(), lie); ok {
-		t.Error("Has takes the h1's word")
+		t.Error("Has trusts the h1 in the metadata")
 	}
 	_, _, err := sinkAt(t, c, dir).Put(t.Context(), lie, opening(bytes.NewReader(data)))
 	if _, ok := errors.AsType[*sums.MismatchError](err); !ok {
@@ -223,6 +223,6 @@ func TestNetworkSinkReplacesNoLink(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if to, err := os.Readlink(link); err != nil || to != "other" {
-		t.Errorf("the link leads to %s, %v", to, err)
+		t.Errorf("the link points to %s, %v", to, err)
 	}
 }

@@ -30,7 +30,7 @@ func TestSinkStores(t *testing.T) {
 			t.Errorf("before Put: Has returned %s, %v, %v", path, ok, err)
 		}
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("the directory was made before the first package: %v", err)
+			t.Errorf("the directory was created before the first package: %v", err)
 		}
 		checkPut(t, s, c, dir, false)
 		checkSinkFiles(t, dir, c.files)
@@ -77,7 +77,7 @@ func TestSinkChecksSpaceFirst(t *testing.T) {
 			t.Errorf("Put: %v, want ENOSPC", err)
 		}
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("the directory was made for nothing: %v", err)
+			t.Errorf("the directory was created without a package: %v", err)
 		}
 	})
 }
@@ -181,7 +181,7 @@ func TestSinkIsInterrupted(t *testing.T) {
 			t.Errorf("error %v, want context.Canceled", err)
 		}
 		if rest.Len() == 0 {
-			t.Error("everything was read all the same")
+			t.Error("the complete archive was read")
 		}
 		checkSinkFiles(t, dir, map[string]string{})
 	})

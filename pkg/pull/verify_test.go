@@ -35,7 +35,7 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%s: %d calls, got %v", layout, calls, err)
 		}
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s: something was written: %v", layout, err)
+			t.Errorf("%s: files were written: %v", layout, err)
 		}
 		want := provider.Verdict{Trust: provider.TrustSigned, Fingerprint: "F"}
 		options.Verify = func(context.Context, provider.Release) (provider.Verdict, error) { return want, nil }

@@ -52,7 +52,7 @@ func TestParseRules(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	if _, found := rules[:2].For(provider.Address{Host: "example.com", Namespace: "acme", Type: "thing"}); found {
-		t.Error("a rule is for an address that no pattern covers")
+		t.Error("got a rule for an address that no pattern matches")
 	}
 	// Parsing the written file returns the same rules.
 	again := rulesOf(t, string(rules.Bytes()))
@@ -113,6 +113,6 @@ func TestReadRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := trust.ReadRules(path); err == nil {
-		t.Error("a file of more than 1 MiB is read")
+		t.Error("a file of more than 1 MiB was read")
 	}
 }

@@ -269,7 +269,7 @@ func TestParseMode(t *testing.T) {
 		}
 	}
 	if _, err := trust.ParseMode("Require"); err == nil {
-		t.Error("Require is taken for a mode")
+		t.Error("Require is accepted as a mode")
 	}
 }
 

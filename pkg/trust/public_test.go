@@ -143,7 +143,7 @@ func TestKeysOfHaveNoSecrets(t *testing.T) {
 	}
 	entities, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(keys))
 	if err != nil || len(entities) != 1 || entities[0].PrivateKey != nil || len(entities[0].Subkeys) != 1 || entities[0].Subkeys[0].PrivateKey != nil {
-		t.Errorf("the keys hold %v, %v", entities, err)
+		t.Errorf("the keys contain %v, %v", entities, err)
 	}
 }
 
@@ -177,11 +177,11 @@ func TestKeysOfIsDeterministic(t *testing.T) {
 			first = keys
 		}
 		if !bytes.Equal(keys, first) {
-			t.Fatal("they differ")
+			t.Fatal("the results differ")
 		}
 	}
 	entities, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(first))
 	if err != nil || len(entities) != 1 || len(entities[0].Identities) != 7 {
-		t.Errorf("the keys hold %v, %v", entities, err)
+		t.Errorf("the keys contain %v, %v", entities, err)
 	}
 }

@@ -46,7 +46,7 @@ func FuzzLoad(f *testing.F) {
 		for _, r := range c.Required {
 			again, err := provider.ParseRequirement(r.String())
 			if err != nil || again.String() != r.String() {
-				t.Errorf("%s: read again it is %s, %v", r, again, err)
+				t.Errorf("%s: the second read returned %s, %v", r, again, err)
 			}
 		}
 	})

@@ -24,7 +24,7 @@ func TestLoad(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) < 20 {
-		t.Fatalf("there are %d directories, %v", len(paths), err)
+		t.Fatalf("got %d directories, %v", len(paths), err)
 	}
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {

@@ -59,7 +59,7 @@ func at(p provider.Package) (provider.Source, provider.Package, bool) {
 func (i *Installation) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	src, inner, ok := at(p)
 	if !ok {
-		return nil, 0, fmt.Errorf("opening %s: package belongs to a different source", p.Filename)
+		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, provider.ErrWrongSource)
 	}
 	return src.Open(ctx, inner)
 }

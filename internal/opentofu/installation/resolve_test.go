@@ -423,7 +423,7 @@ func TestUnpackedPackagesHaveNoZip(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, ok := i.Capabilities().Directory(provider.Package{}); ok {
-		t.Error("a package of no source is a directory")
+		t.Error("a package without a source is a directory")
 	}
 }
 

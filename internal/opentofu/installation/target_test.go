@@ -58,7 +58,7 @@ func TestTarget(t *testing.T) {
 	}
 	var bad *template.ReferenceError
 	if _, _, err := i.Target(address(t, "localhost:8443/acme/thing")); !errors.As(err, &bad) {
-		t.Errorf("a host that no repository can name: got %v", err)
+		t.Errorf("a host that is not valid in a repository name: got %v", err)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestTargetWithoutAMirror(t *testing.T) {
 				t.Errorf("wrong block (-want +got):\n%s", diff)
 			}
 			if missing.Position.String() != test.at {
-				t.Errorf("the block there is at %q, want %q", missing.Position, test.at)
+				t.Errorf("the block is at %q, want %q", missing.Position, test.at)
 			}
 			// The proposed block solves the problem.
 			if _, _, err := configured(t, missing.Block).Target(address(t, "a.example/acme/thing")); err != nil {
