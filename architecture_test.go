@@ -52,7 +52,7 @@ var rows = map[string][]string{
 		"internal/atomicfile", "internal/packagezip", "internal/schedule", "internal/stricthcl",
 	},
 	"pkg/sync": {
-		"pkg/approval", "pkg/artifact", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/template", "pkg/trust",
+		"pkg/approval", "pkg/artifact", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/template", "pkg/trust",
 		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/schedule", "internal/stricthcl", "internal/text",
 	},
 	"pkg/mirror":   {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/template", "internal/schedule"},

@@ -1,7 +1,18 @@
 package sync
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
 	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 // Plan lists the actions that make repositories match a declaration. It is data: equal
@@ -15,10 +26,16 @@ type Plan struct {
 	Shard Shard `json:"shard,omitzero"`
 	// CheckLevel is the name of the check level.
 	CheckLevel string `json:"check_level"`
-	// Actions contains the actions, sorted by provider, version, and target.
+	// Actions contains the actions, sorted by provider, version, and target. Changes of sync
+	// records and removals follow the other actions of a provider.
 	Actions []Action `json:"items"`
 	// Summary is the number of actions of each kind.
 	Summary Summary `json:"summary"`
+
+	// publisher and opened are the publisher and the repositories of the actions, which Apply
+	// uses again.
+	publisher *publish.Publisher
+	opened    map[string]repository.Repository
 }
 
 // PlannedFile is a file that a plan was made from.
@@ -29,18 +46,138 @@ type PlannedFile struct {
 
 // Summary counts the releases of a plan.
 type Summary struct {
+	// Providers is the number of providers in the shard.
+	Providers int `json:"providers"`
 	// Unchanged is the number of releases that the targets have and that need no action.
 	Unchanged int `json:"unchanged"`
 	// Actions is the number of actions of each kind. Kinds without actions are omitted.
 	Actions map[Kind]int `json:"actions"`
 }
 
-// HasChanges reports whether the plan has actions that change a repository.
-func (p *Plan) HasChanges() bool {
-	for _, a := range p.Actions {
-		if a.Kind.Changes() {
-			return true
+// NewPlan compares the state of origin registries and repositories with a declaration. It changes
+// nothing. Failures are actions of the kind [Fail]. NewPlan returns an error of kind
+// [provider.Misuse] if two providers or targets have the same repository.
+func NewPlan(ctx context.Context, o Options) (*Plan, error) {
+	o = o.withDefaults()
+	if err := o.checkRepositories(); err != nil {
+		return nil, err
+	}
+	p := &Plan{
+		Declaration: PlannedFile{o.Declaration.Path, o.Declaration.Digest}, Trust: o.Trust, Shard: o.Shard, CheckLevel: o.Check.String(),
+		publisher: o.Publisher, opened: map[string]repository.Repository{},
+	}
+	// 1. Decide for each provider.
+	var wanted []Wanted
+	for _, w := range o.Wanted {
+		if o.Shard.Has(w.Address) {
+			wanted = append(wanted, w)
 		}
 	}
-	return false
+	r := rules{now: o.Now(), check: o.Check, denials: o.Declaration.Denials, prune: o.Declaration.Prune}
+	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (planned, bool) {
+		return o.planProvider(ctx, wanted[i], r), true
+	}, p.add)
+	// 2. Apply the rules that concern several providers.
+	var targets []string
+	for _, t := range o.Declaration.Targets {
+		targets = append(targets, t.Name)
+	}
+	p.Actions = restrain(p.Actions, o.Declaration, o.Shard, len(o.Problems) > 0, targets)
+	// 3. Resolve the tags that are written or deleted.
+	p.resolveTags(ctx)
+	p.Summary.Providers = len(wanted)
+	p.count()
+	return p, ctx.Err()
 }
+
+func (o Options) withDefaults() Options {
+	o.Check = cmp.Or(o.Check, repository.DepthIndex)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Publisher == nil {
+		o.Publisher = &publish.Publisher{}
+	}
+	if o.OnStart == nil {
+		o.OnStart = func(Action) {}
+	}
+	if o.OnResult == nil {
+		o.OnResult = func(Result) {}
+	}
+	return o
+}
+
+// checkRepositories returns an error if two providers or targets have the same repository, because
+// they would overwrite each other's tags. It checks all shards.
+func (o Options) checkRepositories() error {
+	taken := map[string]string{}
+	for _, w := range o.Wanted {
+		for _, t := range o.Declaration.targetsOf(w.Settings) {
+			ref, err := t.Template.Repository(w.Address)
+			if err != nil {
+				continue // a failure of the provider
+			}
+			name := w.Address.String() + " in target " + t.Name
+			if other := taken[ref.String()]; other != "" {
+				return provider.Errorf(provider.Misuse, "%s and %s have the same repository %s", other, name, ref)
+			}
+			taken[ref.String()] = name
+		}
+	}
+	return nil
+}
+
+// add adds the decision for a provider. Repositories are kept only if an action changes them.
+func (p *Plan) add(one planned) {
+	p.Summary.Unchanged += one.unchanged
+	p.Actions = append(p.Actions, one.actions...)
+	if !hasChanges(one.actions) {
+		return
+	}
+	for _, repo := range one.repos {
+		if repo != nil {
+			p.opened[repo.String()] = repo
+		}
+	}
+}
+
+// resolveTags sets From of the actions that move or delete tags. If a tag doesn't exist although
+// the repository lists it, From stays empty.
+func (p *Plan) resolveTags(ctx context.Context) {
+	n := 0
+	schedule.Each(ctx, len(p.Actions), func(ctx context.Context, i int) (Action, bool) {
+		a := p.Actions[i]
+		switch a.Kind {
+		case Deny, Restore, PruneTag, Delete:
+			d, _, err := p.opened[a.Repository].Manifest(ctx, a.Tag)
+			dangling, isDangling := errors.AsType[*repository.DanglingTagError](err)
+			switch {
+			case isDangling:
+				a.From = dangling.Index.Digest
+			case err == nil:
+				a.From = d.Digest
+			case !errors.Is(err, repository.ErrNotFound):
+				a.Kind, a.Err = Fail, err
+			}
+		}
+		return a, true
+	}, func(a Action) {
+		p.Actions[n] = a
+		n++
+	})
+}
+
+// count counts the actions.
+func (p *Plan) count() {
+	p.Summary.Actions = map[Kind]int{}
+	for _, a := range p.Actions {
+		p.Summary.Actions[a.Kind]++
+	}
+}
+
+func hasChanges(actions []Action) bool {
+	return slices.ContainsFunc(actions, func(a Action) bool { return a.Kind.Changes() })
+}
+
+// HasChanges reports whether the plan has actions that change a repository.
+func (p *Plan) HasChanges() bool { return hasChanges(p.Actions) }

@@ -1,0 +1,267 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+// maxMoves is the maximum number of attempts after another run has moved a tag.
+const maxMoves = 5
+
+// errNotRemoved is the error of removals after another action for the repository has failed.
+var errNotRemoved = provider.Errorf(provider.Refused, "nothing is removed, because another action for the repository failed")
+
+// Apply performs the actions of a plan, and reports all actions to OnResult. A failed action does
+// not stop the others, except those that depend on it: copies of its release, and removals in its
+// repository. A later run continues where an interrupted run stopped. If ctx is canceled, Apply
+// starts no more releases and returns the context's error.
+func (p *Plan) Apply(ctx context.Context, o Options) error {
+	if o.Publisher == nil {
+		o.Publisher = p.publisher
+	}
+	x := &applier{Options: o.withDefaults(), opened: p.opened, wanted: map[provider.Address]Wanted{}, histories: map[string]*trust.SignerHistory{}}
+	for _, w := range o.Wanted {
+		x.wanted[w.Address] = w
+	}
+	units := unitsOf(p.Actions)
+	schedule.Each(ctx, len(units), func(ctx context.Context, i int) ([]Result, bool) {
+		return x.apply(ctx, units[i]), true
+	}, func(results []Result) {
+		for _, r := range results {
+			x.OnResult(r)
+		}
+	})
+	return ctx.Err()
+}
+
+// unit is a group of actions that are performed one after the other: those for one version, or the
+// removals of one provider.
+type unit struct {
+	actions []Action
+	*progress
+}
+
+// progress is shared by the units of a provider.
+type progress struct {
+	// releases waits for the units of versions.
+	releases sync.WaitGroup
+	mu       sync.Mutex
+	failed   map[string]bool // names of repositories
+}
+
+func (p *progress) fail(repository string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed[repository] = true
+}
+
+// unitsOf divides the actions of a plan into units. The order stays the same, so the removals of a
+// provider start after its other units.
+func unitsOf(actions []Action) []unit {
+	var units []unit
+	for i, a := range actions {
+		isNew := i == 0 || a.Provider != actions[i-1].Provider
+		switch {
+		case isNew || a.Kind.phase() != actions[i-1].Kind.phase() || a.Kind.phase() == 0 && a.Version != actions[i-1].Version:
+			shared := &progress{failed: map[string]bool{}}
+			if !isNew {
+				shared = units[len(units)-1].progress
+			}
+			if a.Kind.phase() == 0 {
+				shared.releases.Add(1)
+			}
+			units = append(units, unit{progress: shared})
+		}
+		last := &units[len(units)-1]
+		last.actions = append(last.actions, a)
+	}
+	return units
+}
+
+type applier struct {
+	Options
+	wanted map[provider.Address]Wanted
+
+	mu        sync.Mutex
+	opened    map[string]repository.Repository
+	histories map[string]*trust.SignerHistory
+}
+
+// apply performs the actions of a unit.
+func (x *applier) apply(ctx context.Context, u unit) []Result {
+	if u.actions[0].Kind.phase() > 0 {
+		u.releases.Wait() // they were started before
+		return x.remove(ctx, u)
+	}
+	defer u.releases.Done()
+	src, done, err := x.shared(u.actions)
+	defer done()
+	results := make([]Result, len(u.actions))
+	for i, a := range u.actions {
+		r := Result{Action: a, Err: err}
+		switch {
+		case a.Kind == Fail:
+			r.Err = a.Err
+		case a.Kind == Conflict:
+			r.Err = &repository.ConflictError{Release: a.Provider.String() + " " + a.Version.String(), Reasons: a.Conflicts}
+		case a.Kind.Changes() && err == nil:
+			x.OnStart(a)
+			r = x.release(ctx, u, a, src)
+		}
+		if r.Err != nil {
+			u.fail(a.Repository)
+		}
+		results[i] = r
+	}
+	return results
+}
+
+// shared returns the source of the releases that a unit mirrors. If they go to several targets, the
+// source stores the zips, so that they are downloaded once. Call done to remove them.
+func (x *applier) shared(actions []Action) (src provider.Source, done func(), err error) {
+	n := 0
+	for _, a := range actions {
+		switch a.Kind {
+		case Mirror, Stage, Extend, Repair:
+			if a.Source == "" {
+				n++
+			}
+		}
+	}
+	if n < 2 {
+		return x.Source, func() {}, nil
+	}
+	dir, err := atomicfile.NewScratchDir(x.TempDir)
+	if err != nil {
+		return nil, func() {}, fmt.Errorf("storing zips for several targets: %w", err)
+	}
+	done = func() { _ = os.RemoveAll(dir) }
+	zips, err := store.Open(dir, store.Options{})
+	return source.NewCached(x.Source, zips, source.CacheOptions{}), done, err
+}
+
+// release performs an action for a release.
+func (x *applier) release(ctx context.Context, u unit, a Action, src provider.Source) Result {
+	r := Result{Action: a}
+	repo, err := x.repository(a, a.Target, a.Repository)
+	if err == nil {
+		switch a.Kind {
+		case Restore:
+			err = again(ctx, func() error {
+				_, err := repository.Restore(ctx, repo, a.Version)
+				return err
+			})
+		case Deny:
+			err = again(ctx, func() error { return x.deny(ctx, repo, a) })
+		default:
+			r.Published, err = x.publishTo(ctx, u, a, src, repo)
+		}
+	}
+	r.Err = err
+	for _, pkg := range r.Published.Packages {
+		if pkg.Sent {
+			r.Bytes += max(pkg.Package.Size, 0)
+		}
+	}
+	return r
+}
+
+// publishTo mirrors or copies a release to a repository.
+func (x *applier) publishTo(ctx context.Context, u unit, a Action, src provider.Source, repo repository.Repository) (publish.Result, error) {
+	s := x.wanted[a.Provider].Settings
+	options, policy := x.publishOptions(s), x.Policy
+	policy.Mode = s.Signatures
+	if a.Source == "" {
+		policy.History = x.history(a, s, repo)
+		options.Verify = policy.VerifyOffered
+		return x.publish(ctx, nil, src, repo, a.Provider, a.Version, options)
+	}
+	u.mu.Lock()
+	failed := u.failed[a.Source]
+	u.mu.Unlock()
+	if failed {
+		return publish.Result{}, provider.Errorf(provider.Refused, "an action for the source %s failed", a.Source)
+	}
+	from, err := x.repository(a, x.fromOf(a.Target), a.Source)
+	if err != nil {
+		return publish.Result{}, err
+	}
+	options.Verify = policy.Verify
+	return x.publish(ctx, from, nil, repo, a.Provider, a.Version, options)
+}
+
+// history returns the earlier releases in a repository, whose keys are compared with new ones.
+func (x *applier) history(a Action, s Settings, repo repository.Repository) *trust.SignerHistory {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	h := x.histories[a.Repository]
+	if h == nil {
+		open := func(provider.Address) (repository.Reader, error) { return listedOnce{repo, x.Publisher}, nil }
+		h = &trust.SignerHistory{Source: oci.New(open, s.Aliases...)}
+		x.histories[a.Repository] = h
+	}
+	return h
+}
+
+// fromOf returns the name of the target that a target copies from.
+func (x *applier) fromOf(target string) string {
+	for _, t := range x.Declaration.Targets {
+		if t.Name == target {
+			return t.From
+		}
+	}
+	return ""
+}
+
+// repository returns the repository of an action, in one of the targets.
+func (x *applier) repository(a Action, target, name string) (repository.Repository, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if repo := x.opened[name]; repo != nil {
+		return repo, nil
+	}
+	for _, t := range x.Declaration.Targets {
+		if t.Name == target {
+			return x.open(t, a.Provider)
+		}
+	}
+	return nil, fmt.Errorf("target %q is not declared", target)
+}
+
+// deny applies the deny block of the declaration, whatever the plan contains.
+func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action) error {
+	for _, block := range x.Declaration.Denials {
+		if block.Denies(a.Provider, a.Version) {
+			o := approval.DenyOptions{Reason: block.Reason, By: block.By, Aliases: x.wanted[a.Provider].Settings.Aliases}
+			done, err := approval.Deny(ctx, repo, a.Provider, a.Version, o)
+			if err == nil && done.Live != nil {
+				err = fmt.Errorf("the version is denied, but its tag %s still exists: %w", a.Tag, done.Live)
+			}
+			return err
+		}
+	}
+	return errors.New("no deny block matches the version")
+}
+
+// again repeats an operation when another run has moved a tag.
+func again(ctx context.Context, do func() error) error {
+	for moves := 0; ; moves++ {
+		if err := do(); !errors.Is(err, repository.ErrTagMoved) || moves == maxMoves || ctx.Err() != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,427 @@
+package sync
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// facts are the state of one provider, as far as it was gathered.
+type facts struct {
+	wanted Wanted
+	// versions are the versions of the origin registry. If they are unknown, err is the reason.
+	versions []provider.Version
+	err      error
+	dates    mirror.Dates
+	// targets contains the targets of the provider, and the targets that they copy from. Sources
+	// precede their copies.
+	targets []targetFacts
+}
+
+// targetFacts are the state of a provider in one target.
+type targetFacts struct {
+	name, repository string
+	// from is the index of the target to copy from, or -1.
+	from int
+	// writes reports whether the settings of the provider list the target. Otherwise, it is only a
+	// source of copies.
+	writes bool
+	tags   artifact.Tags
+	// unlisted reports that the registry doesn't permit listing tags, so each release is checked.
+	unlisted bool
+	// record is the sync record. If it is unknown, recordErr is the reason.
+	record    artifact.SyncRecord
+	recordErr error
+	// err is the reason why the tags are unknown.
+	err error
+	// checks contains the results of dry runs.
+	checks map[provider.Version]check
+}
+
+// check is the result of a dry run for an existing release.
+type check struct {
+	plan publish.Plan
+	err  error
+}
+
+// rules are the parts of the declaration and the options that apply to all providers.
+type rules struct {
+	now     time.Time
+	check   repository.Depth
+	denials []Denial
+	prune   *Prune
+}
+
+// decision contains the actions for one provider. If it needs more facts, the other fields are
+// incomplete.
+type decision struct {
+	actions   []Action
+	unchanged int
+	// undated contains the versions whose publication dates are needed, and unchecked the versions
+	// of each target that need a dry run.
+	undated   []provider.Version
+	unchecked map[int][]provider.Version
+}
+
+func (d decision) isComplete() bool { return len(d.undated) == 0 && len(d.unchecked) == 0 }
+
+// decide returns the actions for one provider, without I/O. [restrain] applies the rules that
+// concern several providers.
+func decide(f facts, r rules) decision {
+	d := decider{facts: f, rules: r, failures: map[string]bool{}, decision: decision{unchecked: map[int][]provider.Version{}}}
+	for i, t := range f.targets {
+		s := newState(t)
+		d.states = append(d.states, s)
+		switch source := t.from; {
+		case t.err == nil && source >= 0 && f.targets[source].err != nil:
+			s.failed = true
+			d.add(d.action(i, provider.Version{}), Fail, fmt.Sprintf("target %q cannot be read", f.targets[source].name)).Err = f.targets[source].err
+		case t.err != nil && t.writes:
+			d.add(d.action(i, provider.Version{}), Fail, "").Err = t.err
+		case t.err == nil && t.writes:
+			d.decideTarget(i)
+		}
+	}
+	return d.decision
+}
+
+type decider struct {
+	facts
+	rules
+	decision
+	// states are the states of the targets after the actions.
+	states []*state
+	// failures contains the failures that concern all targets, which are reported once.
+	failures map[string]bool
+}
+
+// state is the state of a target after the actions.
+type state struct {
+	// tagged and pending are the versions that have these tags, and denied the versions that are
+	// denied in the repository.
+	tagged, pending, pruned, denied map[provider.Version]bool
+	// changed are the versions whose release changes.
+	changed map[provider.Version]bool
+	// failed reports that not all facts are known, so that nothing is pruned.
+	failed bool
+}
+
+func newState(t targetFacts) *state {
+	return &state{
+		tagged: set(t.tags.Tagged()), pending: set(t.tags.Pending()), pruned: set(t.tags.Pruned()), denied: set(t.tags.Denied()),
+		changed: map[provider.Version]bool{}, failed: t.err != nil || t.unlisted,
+	}
+}
+
+// selected is a version that requirements select.
+type selected struct {
+	mirror.Item
+	exact bool
+	// from lists the requirements that select the version, and locked the lock files among them.
+	from, locked []string
+}
+
+// decideTarget adds the actions for one target.
+func (d *decider) decideTarget(i int) {
+	s := d.states[i]
+	// 1. Deny existing releases.
+	for _, v := range newestFirst(s.tagged, s.pending) {
+		if block, denied := d.denial(v); denied && !s.denied[v] {
+			a := d.action(i, v)
+			if !s.tagged[v] {
+				a.Tag = artifact.PendingTag(v)
+			}
+			a.Locked = d.lockedBy(v)
+			d.add(a, Deny, block.Position+": "+block.Reason)
+			s.changed[v] = true
+		}
+	}
+	// 2. Mirror or copy the selected versions.
+	wanted := d.selectVersions(i)
+	for _, v := range newestFirst(wanted) {
+		d.decideRelease(i, wanted[v])
+	}
+	// 3. Prune the others.
+	if err := d.targets[i].recordErr; err != nil {
+		d.add(d.action(i, provider.Version{}), Fail, "").Err = err
+		s.failed = true
+	}
+	if hasDates := len(d.targets[i].record.Unwanted) > 0; !s.failed && d.isComplete() && (d.prune != nil || hasDates) {
+		d.pruneTarget(i, wanted)
+	}
+}
+
+// action returns an action without kind.
+func (d *decider) action(i int, v provider.Version) Action {
+	t := d.targets[i]
+	a := Action{Target: t.name, Repository: t.repository, Provider: d.wanted.Address, Version: v}
+	if v != (provider.Version{}) {
+		a.Tag = artifact.Tag(v)
+	}
+	return a
+}
+
+// add adds an action. The returned pointer is valid until the next call.
+func (d *decider) add(a Action, k Kind, reason string) *Action {
+	a.Kind, a.Reason = k, reason
+	d.actions = append(d.actions, a)
+	return &d.actions[len(d.actions)-1]
+}
+
+// fail adds a failure that is not about a target, once.
+func (d *decider) fail(v provider.Version, err error) {
+	if key := v.String() + " " + err.Error(); !d.failures[key] {
+		d.failures[key] = true
+		d.add(Action{Provider: d.wanted.Address, Version: v}, Fail, "").Err = err
+	}
+}
+
+// denial returns the first deny block that denies a version.
+func (d *decider) denial(v provider.Version) (Denial, bool) {
+	for _, block := range d.denials {
+		if block.Denies(d.wanted.Address, v) {
+			return block, true
+		}
+	}
+	return Denial{}, false
+}
+
+// isDenied reports whether a version is denied in a target, in the targets that it is copied from,
+// or by a deny block.
+func (d *decider) isDenied(i int, v provider.Version) bool {
+	for ; i >= 0; i = d.targets[i].from {
+		if d.states[i].denied[v] {
+			return true
+		}
+	}
+	_, denied := d.denial(v)
+	return denied
+}
+
+// lockedBy returns the lock files that select a version.
+func (d *decider) lockedBy(v provider.Version) (files []string) {
+	for _, r := range d.wanted.Requirements {
+		if exact, _ := r.Constraint.Exact(); r.Locked && exact == v {
+			files = append(files, r.From)
+		}
+	}
+	return files
+}
+
+// arrives reports whether a target has a release after the actions.
+func (s *state) arrives(v provider.Version) bool { return s.tagged[v] && !s.denied[v] }
+
+// selectVersions selects the versions for a target.
+func (d *decider) selectVersions(i int) map[provider.Version]selected {
+	var versions []provider.Version
+	if d.err == nil {
+		versions = d.versions
+	}
+	isStored := func(v provider.Version) bool {
+		source := d.targets[i].from
+		return d.states[i].tagged[v] || source >= 0 && d.states[source].arrives(v)
+	}
+	all := map[provider.Version]selected{}
+	for _, r := range d.wanted.Requirements {
+		_, exact := r.Constraint.Exact()
+		switch {
+		case !exact && d.wanted.Settings.None:
+			continue
+		case !exact && d.err != nil:
+			d.fail(provider.Version{}, d.err)
+			continue
+		}
+		items, undated := d.selectFrom(i, r, versions, isStored)
+		d.undated = append(d.undated, undated...)
+		for _, item := range items {
+			if item.Err != nil && item.Version == (provider.Version{}) {
+				d.fail(item.Version, item.Err)
+				continue
+			}
+			all[item.Version] = merge(all[item.Version], item, r, exact)
+		}
+	}
+	return all
+}
+
+// selectFrom selects the versions that meet a requirement.
+func (d *decider) selectFrom(i int, r Requirement, versions []provider.Version, isStored func(provider.Version) bool) ([]mirror.Item, []provider.Version) {
+	s := d.wanted.Settings
+	denied := slices.DeleteFunc(slices.Clone(versions), func(v provider.Version) bool { return !d.isDenied(i, v) })
+	cooldown := mirror.Cooldown{MinAge: s.MinAge, Now: func() time.Time { return d.now }}
+	return mirror.Select(r.Requirement, mirror.Rules{Latest: s.Latest, PerMinor: s.PerMinor, PreReleases: s.PreReleases, Cooldown: cooldown},
+		mirror.Candidates{Versions: versions, Denied: denied, IsStored: isStored, Dates: d.dates})
+}
+
+// merge adds a requirement to a version. A version that one requirement selects is not held back
+// for another one.
+func merge(s selected, item mirror.Item, r Requirement, exact bool) selected {
+	if len(s.from) == 0 || item.Held == nil && item.Err == nil {
+		s.Item = item
+	}
+	s.exact = s.exact || exact
+	s.from = append(s.from, r.From)
+	if r.Locked {
+		s.locked = append(s.locked, r.From)
+	}
+	return s
+}
+
+// decideRelease adds the action for a selected version.
+func (d *decider) decideRelease(i int, v selected) {
+	t, s := d.targets[i], d.states[i]
+	a := d.action(i, v.Version)
+	reason := "selected by " + strings.Join(v.from, ", ")
+	switch {
+	case d.isDenied(i, v.Version):
+		if !s.changed[v.Version] { // unless it is being denied
+			a.Locked = v.locked
+			d.add(a, Skip, d.whyDenied(i, v.Version))
+		}
+	case v.Err != nil:
+		d.fail(v.Version, v.Err)
+	case v.Held != nil:
+		d.add(a, Hold, tooYoung(v.Held)).Eligible = v.Held.Eligible
+	case s.pruned[v.Version]:
+		a.Tag = artifact.PrunedTag(v.Version)
+		d.change(i, a, Restore, reason)
+	case s.tagged[v.Version] && d.check == repository.DepthTags:
+		d.unchanged++
+	case s.tagged[v.Version] || t.unlisted:
+		d.decideExisting(i, a, reason)
+	case t.from >= 0:
+		d.decideCopy(i, a, reason)
+	case d.wanted.Settings.Stage && s.pending[v.Version] && d.check == repository.DepthTags:
+		a.Tag = artifact.PendingTag(v.Version)
+		d.add(a, Pending, "waits for approval")
+	case d.wanted.Settings.Stage && s.pending[v.Version]:
+		d.decideExisting(i, a, reason)
+	case d.wanted.Settings.Stage:
+		a.Tag = artifact.PendingTag(v.Version)
+		d.add(a, Stage, reason)
+		s.pending[v.Version] = true
+	default:
+		d.change(i, a, Mirror, reason)
+	}
+}
+
+// tooYoung returns why a version is held back.
+func tooYoung(held *mirror.TooYoungError) string {
+	if held.Published.IsZero() {
+		return "the origin has no publication date"
+	}
+	return "published on " + date(held.Published)
+}
+
+// date returns a time for messages.
+func date(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// change adds an action that changes a release.
+func (d *decider) change(i int, a Action, k Kind, reason string) {
+	d.add(a, k, reason)
+	d.states[i].tagged[a.Version], d.states[i].changed[a.Version] = true, true
+}
+
+// whyDenied returns the reason why a version is skipped.
+func (d *decider) whyDenied(i int, v provider.Version) string {
+	if block, denied := d.denial(v); denied {
+		return "denied by " + block.Position + ": " + block.Reason
+	}
+	for !d.states[i].denied[v] {
+		i = d.targets[i].from
+	}
+	return "denied in " + d.targets[i].repository
+}
+
+// decideCopy adds the action for a version that a target with a source doesn't have.
+func (d *decider) decideCopy(i int, a Action, reason string) {
+	from := d.targets[i].from
+	source := d.states[from]
+	switch {
+	case source.arrives(a.Version):
+		a.Source = d.targets[from].repository
+		d.change(i, a, Copy, reason)
+	case source.pending[a.Version]:
+		d.add(a, Pending, fmt.Sprintf("waits for approval in target %q", d.targets[from].name))
+	default:
+		d.add(a, Hold, fmt.Sprintf("target %q doesn't have it", d.targets[from].name))
+	}
+}
+
+// decideExisting adds the action for an existing release, which depends on the result of a dry run.
+func (d *decider) decideExisting(i int, a Action, reason string) {
+	from := d.targets[i].from
+	if from >= 0 {
+		a.Source = d.targets[from].repository
+		switch source := d.states[from]; {
+		case source.changed[a.Version] && d.states[i].tagged[a.Version]:
+			d.change(i, a, Extend, fmt.Sprintf("the release in target %q changes", d.targets[from].name))
+			return
+		case !source.arrives(a.Version) && d.states[i].tagged[a.Version]:
+			d.unchanged++ // there is nothing to compare it with
+			return
+		case !source.arrives(a.Version):
+			d.decideCopy(i, a, reason)
+			return
+		}
+	}
+	c, known := d.targets[i].checks[a.Version]
+	if !known {
+		d.unchecked[i] = append(d.unchecked[i], a.Version)
+		return
+	}
+	a.Tag, a.From = cmp.Or(c.plan.Tag, a.Tag), c.plan.From
+	conflict, isConflict := errors.AsType[*repository.ConflictError](c.err)
+	isPending := a.Tag == artifact.PendingTag(a.Version)
+	switch {
+	case isConflict:
+		d.add(a, Conflict, "").Conflicts = conflict.Reasons
+	case c.err != nil:
+		d.add(a, Fail, "").Err = c.err
+		d.states[i].failed = true
+	case c.plan.Status == publish.Denied:
+		d.add(a, Skip, "denied in "+d.targets[i].repository)
+	case c.plan.Status == publish.Unchanged && isPending:
+		d.add(a, Pending, "waits for approval")
+	case c.plan.Status == publish.Unchanged:
+		d.unchanged++
+	case isPending:
+		d.add(a, Stage, reason)
+		d.states[i].pending[a.Version] = true
+	case c.plan.Status == publish.Repaired:
+		d.change(i, a, Repair, "content is missing or damaged")
+	case a.From != "":
+		d.change(i, a, Extend, "platforms or documents are missing")
+	case from >= 0:
+		d.change(i, a, Copy, reason)
+	default:
+		d.change(i, a, Mirror, reason)
+	}
+}
+
+func set(versions []provider.Version) map[provider.Version]bool {
+	s := map[provider.Version]bool{}
+	for _, v := range versions {
+		s[v] = true
+	}
+	return s
+}
+
+// newestFirst returns the keys of maps, newest first.
+func newestFirst[V any](sets ...map[provider.Version]V) []provider.Version {
+	var all []provider.Version
+	for _, s := range sets {
+		all = slices.AppendSeq(all, maps.Keys(s))
+	}
+	return provider.NewestFirst(all)
+}

@@ -1,0 +1,285 @@
+package sync
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// situation is a row of [TestDecide].
+type situation struct {
+	requirements []string // default: all versions
+	settings     Settings
+	origin       string // versions; 2 days old with the suffix ":young", otherwise 30 days
+	originErr    error
+	main         string // tags
+	mainErr      error
+	// copy are the tags of the target dr, which copies from main.
+	copy      *string
+	unwanted  string // versions with dates in the record, such as 1.0.0:100d
+	pruned    string
+	statuses  map[string]publish.Status
+	check     repository.Depth
+	deny      string // constraint
+	prune     *Prune
+	problems  bool
+	unlisted  bool
+	unchanged int
+	want      string
+}
+
+func (s situation) world(t *testing.T) *world {
+	t.Helper()
+	a := nouns.Address(t, "acme/rocket")
+	if s.requirements == nil {
+		s.requirements = []string{""}
+	}
+	w := &world{check: s.check, problems: s.problems}
+	w.declaration = Declaration{Targets: []Target{{Name: "main"}}, Prune: s.prune}
+	if w.check == 0 {
+		w.check = repository.DepthTags
+	}
+	if s.settings.Targets == nil {
+		s.settings.Targets = []string{"main", "dr"}
+	}
+	p := &simProvider{
+		wanted:    Wanted{Address: a, Settings: s.settings, Requirements: requirementsOf(t, a, s.requirements...)},
+		published: map[provider.Version]time.Time{}, err: s.originErr, targets: []*simTarget{newSimTarget(strings.Fields(s.main)...)},
+	}
+	for text := range strings.FieldsSeq(s.origin) {
+		v, young := strings.CutSuffix(text, ":young")
+		p.published[nouns.Version(t, v)] = noon.Add(-30 * day)
+		if young {
+			p.published[nouns.Version(t, v)] = noon.Add(-2 * day)
+		}
+	}
+	main := p.targets[0]
+	main.err, main.unlisted = s.mainErr, s.unlisted
+	for v, status := range s.statuses {
+		main.statuses[nouns.Version(t, v)] = status
+	}
+	for into, text := range map[*map[provider.Version]time.Time]string{&main.record.Unwanted: s.unwanted, &main.record.Pruned: s.pruned} {
+		for entry := range strings.FieldsSeq(text) {
+			v, age, _ := strings.Cut(entry, ":")
+			hours, err := time.ParseDuration(strings.TrimSuffix(age, "d") + "h")
+			if err != nil {
+				t.Fatal(err)
+			}
+			(*into)[nouns.Version(t, v)] = noon.Add(-24 * hours)
+		}
+	}
+	if s.copy != nil {
+		w.declaration.Targets = append(w.declaration.Targets, Target{Name: "dr", From: "main"})
+		p.targets = append(p.targets, newSimTarget(strings.Fields(*s.copy)...))
+	}
+	if s.deny != "" {
+		d := Denial{Pattern: pattern(t, "acme/*"), Reason: "withdrawn", Position: "mirror.hcl:9"}
+		var err error
+		if d.Versions, err = provider.ParseConstraint(s.deny); err != nil {
+			t.Fatal(err)
+		}
+		w.declaration.Denials = []Denial{d}
+	}
+	w.providers = []*simProvider{p}
+	return w
+}
+
+func pattern(t testing.TB, text string) provider.Pattern {
+	t.Helper()
+	p, err := provider.ParsePattern(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestDecide has a row for every rule.
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	const index = repository.DepthIndex
+	has := func(tags string) *string { return &tags }
+	newest, young := Settings{Latest: 1}, Settings{Latest: 1, MinAge: 7 * day}
+	stage, nothing, copies := Settings{Latest: 1, Stage: true}, Settings{None: true}, Settings{Latest: 1, Targets: []string{"dr"}}
+	keep := func(n int) *Prune { return &Prune{Delete: true, KeepPrevious: n, KeepFor: 90 * day, MaxDelete: 20} }
+	report := &Prune{KeepFor: 90 * day, MaxDelete: 20}
+	few := &Prune{Delete: true, KeepFor: 90 * day, MaxDelete: 1}
+	down := errors.New("registry is down")
+	for name, s := range map[string]situation{
+		// Releases
+		"mirror what is missing":               {origin: "2.0.0 1.0.0", main: "1.0.0", unchanged: 1, want: "mirror main 2.0.0"},
+		"mirror the newest":                    {settings: newest, origin: "2.0.0 1.0.0", want: "mirror main 2.0.0"},
+		"several requirements":                 {requirements: []string{"< 2", "3.0.0"}, settings: newest, origin: "3.0.0 2.0.0 1.0.0", want: "mirror main 3.0.0, mirror main 1.0.0"},
+		"no version matches":                   {requirements: []string{"> 9"}, origin: "1.0.0", want: "fail"},
+		"the origin is down":                   {originErr: down, main: "1.0.0", want: "fail"},
+		"the origin is not needed for a lock":  {requirements: []string{"lock:1.0.0"}, originErr: down, want: "mirror main 1.0.0"},
+		"locked versions of a failing origin":  {requirements: []string{"", "lock:1.0.0"}, originErr: down, want: "fail, mirror main 1.0.0"},
+		"the target is down":                   {mainErr: down, origin: "1.0.0", want: "fail main"},
+		"none, but a lock":                     {requirements: []string{"", "lock:1.0.0"}, settings: nothing, origin: "2.0.0 1.0.0", want: "mirror main 1.0.0"},
+		"too young":                            {settings: young, origin: "2.0.0:young 1.0.0", want: "hold main 2.0.0, mirror main 1.0.0"},
+		"too young, but there":                 {settings: young, origin: "2.0.0:young 1.0.0", main: "2.0.0", unchanged: 1},
+		"too young, but locked":                {requirements: []string{"", "lock:2.0.0"}, settings: young, origin: "2.0.0:young 1.0.0", want: "mirror main 2.0.0, mirror main 1.0.0"},
+		"stage":                                {settings: stage, origin: "1.0.0", want: "stage main pending-1.0.0"},
+		"waits for approval":                   {settings: stage, origin: "1.0.0", main: "pending-1.0.0", want: "pending main pending-1.0.0"},
+		"waits for approval, checked":          {settings: stage, origin: "1.0.0", main: "pending-1.0.0", check: index, want: "pending main pending-1.0.0"},
+		"a pending release lacks a platform":   {settings: stage, origin: "1.0.0", main: "pending-1.0.0", check: index, statuses: map[string]publish.Status{"1.0.0": publish.Extended}, want: "stage main pending-1.0.0"},
+		"a released one needs a new approval":  {settings: stage, origin: "1.0.0", main: "1.0.0", check: index, statuses: map[string]publish.Status{"1.0.0": publish.Extended}, want: "stage main pending-1.0.0"},
+		"pending, but no approval is required": {settings: newest, origin: "1.0.0", main: "pending-1.0.0", want: "mirror main 1.0.0"},
+		"extend":                               {origin: "1.0.0", main: "1.0.0", check: index, statuses: map[string]publish.Status{"1.0.0": publish.Extended}, want: "extend main 1.0.0"},
+		"tags are not enough to extend":        {origin: "1.0.0", main: "1.0.0", statuses: map[string]publish.Status{"1.0.0": publish.Extended}, unchanged: 1},
+		"repair":                               {origin: "1.0.0", main: "1.0.0", check: index, statuses: map[string]publish.Status{"1.0.0": publish.Repaired}, want: "repair main 1.0.0"},
+		"conflict":                             {origin: "1.0.0", main: "1.0.0", check: index, statuses: map[string]publish.Status{"1.0.0": "conflict"}, want: "conflict main 1.0.0"},
+		"a check fails":                        {origin: "1.0.0", main: "1.0.0", check: index, statuses: map[string]publish.Status{"1.0.0": "failed"}, want: "fail main 1.0.0"},
+		"tags can't be listed":                 {origin: "2.0.0 1.0.0", main: "1.0.0", unlisted: true, unchanged: 1, want: "mirror main 2.0.0"},
+		// Copies
+		"copy what arrives":              {settings: newest, origin: "1.0.0", copy: has(""), want: "mirror main 1.0.0, copy dr 1.0.0"},
+		"copy what is there":             {settings: newest, origin: "1.0.0", main: "1.0.0", copy: has(""), unchanged: 1, want: "copy dr 1.0.0"},
+		"copied before":                  {settings: newest, origin: "1.0.0", main: "1.0.0", copy: has("1.0.0"), unchanged: 2},
+		"copy only what is approved":     {settings: stage, origin: "1.0.0", copy: has(""), want: "stage main pending-1.0.0, pending dr 1.0.0"},
+		"copy from a target that waits":  {settings: stage, origin: "1.0.0", main: "pending-1.0.0", copy: has(""), want: "pending main pending-1.0.0, pending dr 1.0.0"},
+		"copy what is restored":          {settings: newest, origin: "1.0.0", main: "pruned-1.0.0", copy: has(""), want: "restore main pruned-1.0.0, copy dr 1.0.0"},
+		"copy what is extended":          {settings: newest, origin: "1.0.0", main: "1.0.0", copy: has("1.0.0"), check: index, statuses: map[string]publish.Status{"1.0.0": publish.Extended}, want: "extend main 1.0.0, extend dr 1.0.0"},
+		"copy from a target of others":   {settings: copies, origin: "2.0.0 1.0.0", main: "1.0.0", copy: has(""), want: "hold dr 2.0.0"},
+		"a copy of what the source lost": {settings: copies, origin: "1.0.0", copy: has("1.0.0"), check: index, unchanged: 1},
+		"a copy too young for its source": {settings: young, origin: "2.0.0:young 1.0.0", main: "1.0.0", copy: has("2.0.0"), unchanged: 2,
+			want: "hold main 2.0.0"},
+		"the source is down":             {settings: newest, origin: "1.0.0", mainErr: down, copy: has(""), want: "fail main, fail dr"},
+		"the source denies it":           {settings: newest, origin: "1.0.0", main: "denied-1.0.0", copy: has(""), want: "skip main 1.0.0, skip dr 1.0.0"},
+		"the source of others is denied": {settings: copies, origin: "1.0.0", main: "1.0.0 denied-1.0.0", copy: has("1.0.0"), want: "skip dr 1.0.0"},
+		// Denials
+		"denied in the repository":    {settings: newest, origin: "2.0.0 1.0.0", main: "denied-2.0.0", want: "skip main 2.0.0, mirror main 1.0.0"},
+		"a future version is denied":  {settings: newest, origin: "2.0.0 1.0.0", deny: ">= 2", want: "skip main 2.0.0, mirror main 1.0.0"},
+		"deny":                        {settings: newest, origin: "2.0.0 1.0.0", main: "2.0.0 1.0.0", deny: "2.0.0", unchanged: 1, want: "deny main 2.0.0"},
+		"deny in all targets":         {settings: newest, origin: "2.0.0", main: "2.0.0", copy: has("2.0.0"), deny: "2.0.0", want: "deny main 2.0.0, deny dr 2.0.0"},
+		"deny a pending version":      {settings: stage, origin: "2.0.0", main: "pending-2.0.0", deny: "2.0.0", want: "deny main pending-2.0.0"},
+		"deny what nothing selects":   {settings: nothing, main: "2.0.0", deny: "2.0.0", want: "deny main 2.0.0"},
+		"denied before":               {settings: newest, origin: "2.0.0", main: "denied-2.0.0", deny: "2.0.0", want: "skip main 2.0.0"},
+		"denied, but the tag stays":   {settings: newest, origin: "2.0.0", main: "2.0.0 denied-2.0.0", deny: "2.0.0", want: "skip main 2.0.0"},
+		"deny what is locked":         {requirements: []string{"lock:2.0.0"}, main: "2.0.0", deny: "2.0.0", want: "deny main 2.0.0"},
+		"locked, denied, and missing": {requirements: []string{"lock:2.0.0"}, deny: "2.0.0", want: "skip main 2.0.0"},
+		"a problem stops denials":     {settings: newest, origin: "2.0.0", main: "2.0.0", deny: "2.0.0", problems: true, want: "hold main 2.0.0"},
+		"an origin stops no denials":  {originErr: down, main: "2.0.0", deny: "2.0.0", want: "fail, deny main 2.0.0"},
+		// Prune
+		"not declared":                    {settings: newest, origin: "2.0.0 1.0.0", main: "2.0.0 1.0.0", unchanged: 1},
+		"mark":                            {settings: newest, origin: "2.0.0 1.0.0", main: "2.0.0 1.0.0", prune: keep(0), unchanged: 1, want: "mark main 1.0.0"},
+		"mark in report mode":             {settings: newest, origin: "2.0.0 1.0.0", main: "2.0.0 1.0.0", prune: report, unchanged: 1, want: "mark main 1.0.0"},
+		"keep the previous one":           {settings: newest, origin: "3.0.0", main: "3.0.0 2.0.0 1.0.0", prune: keep(1), unchanged: 1, want: "mark main 1.0.0"},
+		"keep only older ones":            {requirements: []string{"< 2"}, settings: newest, origin: "1.0.0", main: "3.0.0 2.0.0 1.0.0", prune: keep(5), unchanged: 1, want: "mark main 3.0.0, mark main 2.0.0"},
+		"nothing is selected":             {settings: nothing, main: "3.0.0 2.0.0 1.0.0", prune: keep(1), want: "mark main 2.0.0, mark main 1.0.0"},
+		"wait":                            {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unwanted: "1.0.0:89d", prune: keep(0), unchanged: 1, want: "hold main 1.0.0"},
+		"prune":                           {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unwanted: "1.0.0:90d", prune: keep(0), unchanged: 1, want: "prune main 1.0.0"},
+		"only report":                     {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unwanted: "1.0.0:90d", prune: report, unchanged: 1, want: "hold main 1.0.0"},
+		"wanted again":                    {settings: newest, origin: "1.0.0", main: "1.0.0", unwanted: "1.0.0:90d", prune: keep(0), unchanged: 1, want: "unmark main 1.0.0"},
+		"wanted again, no longer pruning": {settings: newest, origin: "1.0.0", main: "1.0.0", unwanted: "1.0.0:90d", unchanged: 1, want: "unmark main 1.0.0"},
+		"unwanted, no longer pruning":     {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unwanted: "1.0.0:90d", unchanged: 1},
+		"kept again":                      {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unwanted: "1.0.0:90d", prune: keep(1), unchanged: 1, want: "unmark main 1.0.0"},
+		"pruned":                          {settings: newest, origin: "2.0.0", main: "2.0.0 pruned-1.0.0", pruned: "1.0.0:89d", prune: keep(0), unchanged: 1, want: "hold main pruned-1.0.0"},
+		"delete":                          {settings: newest, origin: "2.0.0", main: "2.0.0 pruned-1.0.0", pruned: "1.0.0:90d", prune: keep(0), unchanged: 1, want: "delete main pruned-1.0.0"},
+		"delete only in delete mode":      {settings: newest, origin: "2.0.0", main: "2.0.0 pruned-1.0.0", pruned: "1.0.0:90d", prune: report, unchanged: 1, want: "hold main pruned-1.0.0"},
+		"the pruning date is lost":        {settings: newest, origin: "2.0.0", main: "2.0.0 pruned-1.0.0", prune: keep(0), unchanged: 1, want: "mark main pruned-1.0.0"},
+		"restore":                         {settings: newest, origin: "1.0.0", main: "pruned-1.0.0", unwanted: "1.0.0:180d", pruned: "1.0.0:90d", prune: keep(0), want: "restore main pruned-1.0.0, unmark main 1.0.0"},
+		"restore what is locked":          {requirements: []string{"", "lock:1.0.0"}, settings: newest, origin: "2.0.0", main: "2.0.0 pruned-1.0.0", pruned: "1.0.0:90d", prune: keep(0), unchanged: 1, want: "restore main pruned-1.0.0"},
+		"restore without pruning":         {settings: newest, origin: "1.0.0", main: "pruned-1.0.0", want: "restore main pruned-1.0.0"},
+		"pruning was interrupted":         {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 pruned-1.0.0", unwanted: "1.0.0:90d", pruned: "1.0.0:0d", prune: keep(0), unchanged: 1, want: "prune main 1.0.0"},
+		"pruning was interrupted, wanted": {settings: newest, origin: "1.0.0", main: "1.0.0 pruned-1.0.0", prune: keep(0), want: "restore main pruned-1.0.0"},
+		"never what is denied":            {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 denied-1.0.0 pruned-0.9.0", deny: "0.9.0", pruned: "0.9.0:900d", unwanted: "1.0.0:900d", prune: keep(0), unchanged: 1, want: "unmark main 1.0.0"},
+		"never what is pending":           {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 pending-1.0.0 pruned-0.9.0 pending-0.9.0", pruned: "0.9.0:900d", unwanted: "1.0.0:900d", prune: keep(0), unchanged: 1, want: "unmark main 1.0.0"},
+		"never what is locked":            {requirements: []string{"", "lock:1.0.0"}, settings: newest, origin: "2.0.0 1.0.0", main: "2.0.0 1.0.0", prune: keep(0), unchanged: 2},
+		"not before its successor is approved": {settings: stage, origin: "2.0.0 1.0.0", main: "pending-2.0.0 1.0.0", prune: keep(0),
+			want: "pending main pending-2.0.0"},
+		"not before its successor is old enough": {settings: young, origin: "2.0.0:young 1.0.0", main: "1.0.0", prune: keep(0), unchanged: 1,
+			want: "hold main 2.0.0"},
+		"when its successor arrives":        {settings: newest, origin: "2.0.0 1.0.0", main: "1.0.0", prune: keep(0), want: "mirror main 2.0.0, mark main 1.0.0"},
+		"not what the origin has withdrawn": {settings: newest, origin: "1.0.0", main: "2.0.0 1.0.0", prune: keep(0), unchanged: 1},
+		"the successor is denied":           {settings: newest, origin: "2.0.0 1.0.0", main: "2.0.0 1.0.0", deny: "2.0.0", prune: keep(0), unchanged: 1, want: "deny main 2.0.0"},
+		"in a copy":                         {settings: newest, origin: "2.0.0", main: "2.0.0", copy: has("2.0.0 1.0.0"), prune: keep(0), unchanged: 2, want: "mark dr 1.0.0"},
+		"not in a target of others":         {settings: copies, origin: "2.0.0", main: "2.0.0 1.0.0", copy: has("2.0.0"), prune: keep(0), unchanged: 1},
+		"not if the origin fails":           {settings: newest, originErr: down, main: "2.0.0 1.0.0 0.9.0", unwanted: "1.0.0:90d", prune: keep(0), want: "fail, hold main 1.0.0"},
+		"not if no version matches":         {requirements: []string{"> 9", "lock:1.0.0"}, origin: "1.0.0", main: "1.0.0 0.9.0", unwanted: "0.9.0:90d", prune: keep(0), unchanged: 1, want: "fail, hold main 0.9.0"},
+		"not if there are problems":         {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 0.9.0", unwanted: "1.0.0:90d", problems: true, prune: keep(0), unchanged: 1, want: "hold main 1.0.0"},
+		"not if a check fails":              {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", check: index, unwanted: "1.0.0:90d", statuses: map[string]publish.Status{"2.0.0": "failed"}, prune: keep(0), want: "fail main 2.0.0"},
+		"not if tags can't be listed":       {settings: nothing, main: "1.0.0", unlisted: true, prune: keep(0)},
+		"a limit": {settings: newest, origin: "3.0.0", main: "3.0.0 2.0.0 1.0.0 pruned-0.9.0", unwanted: "2.0.0:90d 1.0.0:90d", pruned: "0.9.0:90d", prune: few, unchanged: 1,
+			want: "hold main 1.0.0, hold main pruned-0.9.0, prune main 2.0.0"},
+		"denials come first": {settings: newest, origin: "3.0.0", main: "3.0.0 2.0.0 1.0.0", deny: "1.0.0", unwanted: "2.0.0:90d", prune: few, unchanged: 1,
+			want: "hold main 2.0.0, deny main 1.0.0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := s.world(t)
+			if diff := cmp.Diff(s.want, describe(w.plan())); diff != "" {
+				t.Error(diff)
+			}
+			if d := w.decide(w.providers[0]); d.unchanged != s.unchanged {
+				t.Errorf("%d releases are unchanged, want %d", d.unchanged, s.unchanged)
+			}
+		})
+	}
+}
+
+// TestReasons checks the explanations of actions.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	tags := ""
+	for name, test := range map[string]struct {
+		situation
+		want string
+	}{
+		"mirror":    {situation{requirements: []string{"", "lock:1.0.0"}, origin: "1.0.0"}, "selected by mirror.hcl:1, .terraform.lock.hcl"},
+		"hold":      {situation{settings: Settings{MinAge: 7 * day}, origin: "1.0.0:young"}, "published on 2026-11-20T12:00:00Z until 2026-11-27T12:00:00Z"},
+		"skip":      {situation{origin: "1.0.0", deny: "1.0.0"}, "denied by mirror.hcl:9: withdrawn"},
+		"denied":    {situation{origin: "1.0.0", main: "denied-1.0.0"}, "denied in main/rocket"},
+		"deny":      {situation{requirements: []string{"lock:1.0.0"}, main: "1.0.0", deny: "1.0.0"}, "mirror.hcl:9: withdrawn locked by .terraform.lock.hcl"},
+		"limit":     {situation{origin: "1.0.0", main: "1.0.0", deny: "1.0.0", prune: &Prune{}}, "mirror.hcl:9: withdrawn; max_delete is reached"},
+		"mark":      {situation{settings: Settings{None: true}, main: "1.0.0", prune: &Prune{KeepFor: day, MaxDelete: 1}}, "not selected until 2026-11-23T12:00:00Z"},
+		"prune":     {situation{settings: Settings{None: true}, main: "1.0.0", unwanted: "1.0.0:2d", prune: &Prune{Delete: true, KeepFor: day, MaxDelete: 1}}, "unwanted since 2026-11-20T12:00:00Z"},
+		"report":    {situation{settings: Settings{None: true}, main: "1.0.0", unwanted: "1.0.0:2d", prune: &Prune{KeepFor: day, MaxDelete: 1}}, `unwanted since 2026-11-20T12:00:00Z; the mode is "report" until 2026-11-21T12:00:00Z`},
+		"conflict":  {situation{origin: "1.0.0", main: "1.0.0", check: repository.DepthIndex, statuses: map[string]publish.Status{"1.0.0": "conflict"}}, "other zips"},
+		"no source": {situation{settings: Settings{Targets: []string{"dr"}}, origin: "1.0.0", copy: &tags}, `target "main" doesn't have it`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			actions := test.world(t).plan()
+			if len(actions) != 1 {
+				t.Fatal(describe(actions))
+			}
+			a := actions[0]
+			got := a.Reason + strings.Join(a.Conflicts, "; ")
+			if !a.Eligible.IsZero() {
+				got += " until " + date(a.Eligible)
+			}
+			if a.Locked != nil {
+				got += " locked by " + strings.Join(a.Locked, ", ")
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestShardPart checks that the limits of all shards add up to the limit of the declaration.
+func TestShardPart(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []int{0, 1, 7, 20} {
+		if got := (Shard{}).part(limit); got != limit {
+			t.Errorf("%d without shards", got)
+		}
+		for count := 1; count <= 24; count++ {
+			sum := 0
+			for i := 1; i <= count; i++ {
+				sum += Shard{i, count}.part(limit)
+			}
+			if sum != limit {
+				t.Errorf("%d shards: %d, want %d", count, sum, limit)
+			}
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package sync
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// pruneTarget adds the actions for the versions of a target that are not wanted. A version goes
+// through these states, and waits for KeepFor in the second and the third one:
+//
+//	wanted → unwanted, with a date in the record → pruned, with a date in the record → deleted
+func (d *decider) pruneTarget(i int, wanted map[provider.Version]selected) {
+	t, s := d.targets[i], d.states[i]
+	isUnwanted := d.unwanted(i, wanted)
+	for _, v := range newestFirst(s.tagged) {
+		since, marked := t.record.Unwanted[v]
+		a := d.action(i, v)
+		switch {
+		case !isUnwanted(v) && marked:
+			d.add(a, Unmark, "no longer unwanted")
+		case !isUnwanted(v), d.prune == nil:
+		case !marked:
+			d.add(a, Mark, "not selected").Eligible = d.now.Add(d.prune.KeepFor)
+		default:
+			d.remove(a, PruneTag, "unwanted", since)
+		}
+	}
+	for _, v := range t.tags.Pruned() {
+		since, dated := t.record.Pruned[v]
+		a := d.action(i, v)
+		a.Tag = artifact.PrunedTag(v)
+		switch {
+		case d.prune == nil, s.tagged[v], s.pending[v], d.isDenied(i, v):
+		case !dated:
+			d.add(a, Mark, "pruned at an unknown time").Eligible = d.now.Add(d.prune.KeepFor)
+		default:
+			d.remove(a, Delete, "pruned", since)
+		}
+	}
+}
+
+// remove adds an action that removes a release whose state began at a time.
+func (d *decider) remove(a Action, k Kind, was string, since time.Time) {
+	eligible := since.Add(d.prune.KeepFor)
+	reason := was + " since " + date(since)
+	if d.prune.Delete && !d.now.Before(eligible) {
+		d.add(a, k, reason)
+		return
+	}
+	if !d.prune.Delete {
+		reason += `; the mode is "report"`
+	}
+	d.add(a, Hold, reason).Eligible = eligible
+}
+
+// unwanted returns a function that reports whether an existing version of a target is unwanted: no
+// requirement selects it, neither from the versions of the origin registry nor from those that the
+// target has after this run, it is neither denied nor pending, and it is not one of the previous
+// versions to keep.
+func (d *decider) unwanted(i int, wanted map[provider.Version]selected) func(provider.Version) bool {
+	s := d.states[i]
+	selected := map[provider.Version]bool{}
+	for v, w := range wanted {
+		if w.Held == nil && w.Err == nil && !d.isDenied(i, v) {
+			selected[v] = true
+		}
+	}
+	// Versions that have not arrived don't displace existing ones, and versions that the origin has
+	// withdrawn stay selected.
+	available := slices.DeleteFunc(newestFirst(s.tagged), func(v provider.Version) bool { return d.isDenied(i, v) })
+	for _, r := range d.wanted.Requirements {
+		if _, exact := r.Constraint.Exact(); exact || d.wanted.Settings.None {
+			continue
+		}
+		items, _ := d.selectFrom(i, r, available, func(provider.Version) bool { return true })
+		for _, item := range items {
+			if item.Err == nil {
+				selected[item.Version] = true
+			}
+		}
+	}
+	keep := 0
+	if d.prune != nil {
+		keep = d.prune.KeepPrevious
+	}
+	newest := slices.MaxFunc(append(newestFirst(selected), provider.Version{}), provider.Version.Compare)
+	unwanted := map[provider.Version]bool{}
+	for _, v := range newestFirst(s.tagged) {
+		switch isPrevious := len(selected) == 0 || v.Compare(newest) < 0; {
+		case selected[v], s.pending[v], s.denied[v], d.isDenied(i, v):
+		case isPrevious && keep > 0:
+			keep--
+		default:
+			unwanted[v] = true
+		}
+	}
+	return func(v provider.Version) bool { return unwanted[v] }
+}
+
+// defaultMaxDelete is the maximum number of removals of a run without a prune block.
+const defaultMaxDelete = 20
+
+// restrain applies the rules that concern the actions of a shard together, and sorts them. order
+// contains the names of the targets.
+func restrain(actions []Action, d *Declaration, s Shard, problems bool, order []string) []Action {
+	originFailed := slices.ContainsFunc(actions, func(a Action) bool { return a.Kind == Fail && a.Target == "" })
+	actions = slices.DeleteFunc(actions, func(a Action) bool { return a.Kind == Mark && (problems || originFailed) })
+	sortActions(actions, order)
+	left := s.part(defaultMaxDelete)
+	if d.Prune != nil {
+		left = s.part(d.Prune.MaxDelete)
+	}
+	for _, k := range []Kind{Deny, PruneTag, Delete} {
+		for i := range actions {
+			a := &actions[i]
+			switch {
+			case a.Kind != k:
+			case problems:
+				a.Kind, a.Reason = Hold, a.Reason+"; nothing is removed, because a sources or lock file could not be read"
+			case originFailed && k != Deny:
+				a.Kind, a.Reason = Hold, a.Reason+"; nothing is removed, because the versions of a provider are unknown"
+			case left == 0:
+				a.Kind, a.Reason = Hold, a.Reason+"; max_delete is reached"
+			default:
+				left--
+			}
+		}
+	}
+	sortActions(actions, order)
+	return actions
+}
+
+// sortActions sorts actions by provider, phase, version, and target. Actions that are not about a
+// tag come first.
+func sortActions(actions []Action, order []string) {
+	position := func(a Action) int { return slices.Index(order, a.Target) }
+	slices.SortStableFunc(actions, func(a, b Action) int {
+		return cmp.Or(a.Provider.Compare(b.Provider), cmp.Compare(a.Kind.phase(), b.Kind.phase()), cmp.Compare(min(len(a.Tag), 1), min(len(b.Tag), 1)),
+			b.Version.Compare(a.Version), cmp.Compare(position(a), position(b)))
+	})
+}
+
+// phase returns the position of a kind among the actions for a provider. The sync record is
+// written, and versions are removed, after releases were published.
+func (k Kind) phase() int {
+	switch k {
+	case Mark, Unmark, PruneTag, Delete:
+		return 1
+	}
+	return 0
+}
+
+// part returns the part of a limit that applies to a shard. The parts of all shards add up to the
+// limit.
+func (s Shard) part(limit int) int {
+	if s.Count <= 1 {
+		return limit
+	}
+	part := limit / s.Count
+	if s.Index <= limit%s.Count {
+		part++
+	}
+	return part
+}

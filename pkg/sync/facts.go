@@ -1,0 +1,148 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// planned is the plan for one provider.
+type planned struct {
+	decision
+	repos []repository.Repository
+}
+
+// planProvider gathers facts about a provider until they suffice for a decision. Nothing is read
+// before it is needed.
+func (o Options) planProvider(ctx context.Context, w Wanted, r rules) planned {
+	f, repos := o.gather(ctx, w)
+	for {
+		d := decide(f, r)
+		if d.isComplete() || ctx.Err() != nil {
+			return planned{d, repos}
+		}
+		mirror.FetchDates(ctx, o.Source, w.Address, provider.NewestFirst(d.undated), f.dates)
+		for i, versions := range d.unchecked {
+			o.checkReleases(ctx, f, i, repos, versions)
+		}
+	}
+}
+
+// gather reads the versions of a provider, and the tags of its repositories.
+func (o Options) gather(ctx context.Context, w Wanted) (facts, []repository.Repository) {
+	f := facts{wanted: w, dates: mirror.Dates{}}
+	if w.needsVersions() {
+		f.versions, f.err = o.Source.Versions(ctx, w.Address)
+	}
+	var repos []repository.Repository
+	for _, t := range o.Declaration.targetsOf(w.Settings) {
+		from := slices.IndexFunc(f.targets, func(other targetFacts) bool { return other.name == t.From })
+		one := targetFacts{name: t.Name, from: from, writes: slices.Contains(w.Settings.Targets, t.Name), checks: map[provider.Version]check{}}
+		repo, err := o.open(t, w.Address)
+		if err == nil {
+			one.repository = repo.String()
+			err = o.readTarget(ctx, &one, repo)
+		}
+		one.err = err
+		f.targets, repos = append(f.targets, one), append(repos, repo)
+	}
+	return f, repos
+}
+
+// open opens the repository of a provider in a target.
+func (o Options) open(t Target, a provider.Address) (repository.Repository, error) {
+	ref, err := t.Template.Repository(a)
+	if err != nil {
+		return nil, err
+	}
+	return o.Open(ref)
+}
+
+// needsVersions reports whether a requirement matches more than one version.
+func (w Wanted) needsVersions() bool {
+	return !w.Settings.None && slices.ContainsFunc(w.Requirements, func(r Requirement) bool {
+		_, exact := r.Constraint.Exact()
+		return !exact
+	})
+}
+
+// targetsOf returns the targets in the settings of a provider, and the targets that they copy from.
+// Sources precede their copies.
+func (d *Declaration) targetsOf(s Settings) []Target {
+	needed := map[string]bool{}
+	for _, t := range slices.Backward(d.Targets) {
+		if slices.Contains(s.Targets, t.Name) || needed[t.Name] {
+			needed[t.Name], needed[t.From] = true, true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(d.Targets), func(t Target) bool { return !needed[t.Name] })
+}
+
+// readTarget reads the tags of a repository, and its sync record if it has one.
+func (o Options) readTarget(ctx context.Context, t *targetFacts, repo repository.Repository) error {
+	tags, err := o.Publisher.Tags(ctx, repo)
+	switch {
+	case errors.Is(err, provider.ErrDenied):
+		t.unlisted = true
+		return nil
+	case errors.Is(err, repository.ErrNoRepository), errors.Is(err, repository.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	t.tags = tags
+	if t.writes && slices.Contains(tags, artifact.SyncTag) {
+		t.record, t.recordErr = repository.ReadSyncRecord(ctx, repo)
+	}
+	return nil
+}
+
+// checkReleases checks existing releases with dry runs.
+func (o Options) checkReleases(ctx context.Context, f facts, i int, repos []repository.Repository, versions []provider.Version) {
+	t := f.targets[i]
+	options := o.publishOptions(f.wanted.Settings)
+	options.DryRun = true
+	n := 0
+	schedule.Each(ctx, len(versions), func(ctx context.Context, n int) (check, bool) {
+		var source repository.Reader
+		if t.from >= 0 {
+			source = repos[t.from]
+		}
+		done, err := o.publish(ctx, source, o.Source, repos[i], f.wanted.Address, versions[n], options)
+		return check{done.Plan, err}, true
+	}, func(c check) {
+		t.checks[versions[n]] = c
+		n++
+	})
+}
+
+// publishOptions returns the options for the releases of a provider.
+func (o Options) publishOptions(s Settings) publish.Options {
+	return publish.Options{Platforms: s.Platforms, Aliases: s.Aliases, Stage: s.Stage, Check: o.Check, SkipDenied: true}
+}
+
+// publish copies a release, if from is not nil, or mirrors it.
+func (o Options) publish(ctx context.Context, from repository.Reader, src provider.Source, to repository.Repository, a provider.Address, v provider.Version, options publish.Options) (publish.Result, error) {
+	if from == nil {
+		return o.Publisher.Release(ctx, src, to, a, v, options)
+	}
+	options.Platforms, options.Stage = nil, false
+	return o.Publisher.Copy(ctx, listedOnce{from, o.Publisher}, to, a, v, options)
+}
+
+// listedOnce is a repository whose tags are listed once per run.
+type listedOnce struct {
+	repository.Reader
+	publisher *publish.Publisher
+}
+
+func (l listedOnce) Tags(ctx context.Context) ([]string, error) {
+	return l.publisher.Tags(ctx, l.Reader)
+}

@@ -1,0 +1,116 @@
+package sync
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// remove updates the sync records of a provider's repositories, and then removes versions.
+func (x *applier) remove(ctx context.Context, u unit) []Result {
+	results := make([]Result, len(u.actions))
+	changed := map[string]error{} // by repository
+	for i, a := range u.actions {
+		r := &results[i]
+		r.Action = a
+		if r.Err = ctx.Err(); r.Err != nil {
+			continue
+		}
+		x.OnStart(a)
+		var repo repository.Repository
+		if repo, r.Err = x.repository(a, a.Target, a.Repository); r.Err != nil {
+			continue
+		}
+		err, done := changed[a.Repository]
+		if !done {
+			err = x.updateRecord(ctx, u, repo, a.Repository)
+			changed[a.Repository] = err
+		}
+		switch {
+		case err != nil:
+			r.Err = err
+		case a.Kind == PruneTag:
+			r.Err = again(ctx, func() error {
+				_, err := repository.Prune(ctx, repo, a.Version, a.From)
+				return err
+			})
+		case a.Kind == Delete:
+			r.Err = again(ctx, func() error { return repository.DeletePruned(ctx, repo, a.Version, a.From) })
+		}
+	}
+	return results
+}
+
+// updateRecord writes the dates of all actions for a repository to its sync record, before the first
+// version is removed.
+func (x *applier) updateRecord(ctx context.Context, u unit, repo repository.Repository, name string) error {
+	if u.failed[name] {
+		return errNotRemoved
+	}
+	var actions []Action
+	for _, a := range u.actions {
+		if a.Repository == name {
+			actions = append(actions, a)
+		}
+	}
+	tags, err := repo.Tags(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range actions {
+		if other := changedTag(tags, a); other != "" {
+			return fmt.Errorf("the tag %s was added after the versions to remove were determined", other)
+		}
+	}
+	return repository.WriteSyncRecord(ctx, repo, func(r *artifact.SyncRecord) { x.edit(r, tags, actions) })
+}
+
+// changedTag returns a tag because of which a version must not be removed any more, or an empty
+// string.
+func changedTag(tags artifact.Tags, a Action) string {
+	others := []string{artifact.PendingTag(a.Version), artifact.DeniedTag(a.Version)}
+	switch a.Kind {
+	case PruneTag:
+	case Delete:
+		others = append(others, artifact.Tag(a.Version))
+	default:
+		return ""
+	}
+	for _, tag := range others {
+		if slices.Contains(tags, tag) {
+			return tag
+		}
+	}
+	return ""
+}
+
+// edit adds the dates of actions to a record, and deletes the dates of versions that no longer
+// exist. Dates that another run has added are kept.
+func (x *applier) edit(r *artifact.SyncRecord, tags artifact.Tags, actions []Action) {
+	now := x.Now().UTC()
+	tagged, pruned := set(tags.Tagged()), set(tags.Pruned())
+	maps.DeleteFunc(r.Unwanted, func(v provider.Version, _ time.Time) bool { return !tagged[v] && !pruned[v] })
+	maps.DeleteFunc(r.Pruned, func(v provider.Version, _ time.Time) bool { return !pruned[v] })
+	for _, a := range actions {
+		switch a.Kind {
+		case Unmark:
+			delete(r.Unwanted, a.Version)
+		case PruneTag:
+			r.Pruned[a.Version] = now
+		case Mark:
+			dates := r.Unwanted
+			if a.Tag != artifact.Tag(a.Version) {
+				dates = r.Pruned
+			}
+			if _, dated := dates[a.Version]; !dated {
+				dates[a.Version] = now
+			}
+		}
+	}
+}
