@@ -53,7 +53,7 @@ func TestDeny(t *testing.T) {
 		}
 		_, err = approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{})
 		if refused, ok := errors.AsType[*repository.DeniedError](err); !ok || refused.Record.Reason != because.Reason {
-			t.Errorf("promoting it: %v", err)
+			t.Errorf("promoting the denied version: %v", err)
 		}
 	})
 }
@@ -149,11 +149,11 @@ func TestDenyLive(t *testing.T) {
 				w.put(t, version, both)
 				_, err := approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{})
 				if _, ok := errors.AsType[*repository.DeniedError](err); !ok {
-					t.Errorf("promoting it: %v", err)
+					t.Errorf("promoting the denied version: %v", err)
 				}
 				again := w.deny(t, approval.DenyOptions{Reason: "another"})
 				if again.Status != publish.Denied || again.Record.Reason != because.Reason || w.at(t, version) != "" {
-					t.Errorf("after it came back: %+v", again)
+					t.Errorf("after the tag was restored: %+v", again)
 				}
 			})
 		})
@@ -173,12 +173,12 @@ func TestDenyLiveStays(t *testing.T) {
 		}
 	}
 	if err := repository.CheckDenied(t.Context(), w.repo, w.version); err == nil {
-		t.Error("it is not denied")
+		t.Error("the version is not denied")
 	}
 	// The tag of the denial stays as well, so the denial can't be overridden.
 	_, err := approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{Force: true})
 	if !errors.Is(err, repository.ErrTagNotDeleted) {
-		t.Errorf("promoting it: %v", err)
+		t.Errorf("promoting the denied version: %v", err)
 	}
 }
 

@@ -21,7 +21,7 @@ func TestFind(t *testing.T) {
 		w.find(t, "1.2.3", publish.Denied)
 		w.find(t, "> 1.2.3", "")
 		w.put(t, waiting, both)
-		w.find(t, "", publish.Denied) // what is staged by force is denied still
+		w.find(t, "", publish.Denied) // a version that was staged with Force is still denied
 	})
 }
 

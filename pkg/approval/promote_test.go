@@ -34,11 +34,11 @@ func TestPromote(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {
 		index := w.put(t, waiting, both)
-		judged := 0
+		verified := 0
 		o := approval.PromoteOptions{Verify: func(_ context.Context, r provider.Release) (provider.Verdict, error) {
-			judged++
+			verified++
 			if r.Address != w.address || r.Version != w.version || len(r.Packages) != 2 {
-				t.Errorf("judged %+v", r)
+				t.Errorf("unexpected release %+v", r)
 			}
 			return provider.Verdict{Trust: provider.TrustSigned}, nil
 		}}
@@ -64,11 +64,11 @@ func TestPromote(t *testing.T) {
 			}
 		}
 		if w.at(t, version) != index || w.at(t, waiting) != "" {
-			t.Error("the tags are not as promised")
+			t.Error("wrong tags after the promotion")
 		}
 		// Promoting again has no effect, and verifies no signature.
-		if r := w.promote(t, o); r.Status != publish.Unchanged || r.Digest != index || len(r.Packages) != 2 || judged != 2 {
-			t.Errorf("again: %+v, judged %d times", r, judged)
+		if r := w.promote(t, o); r.Status != publish.Unchanged || r.Digest != index || len(r.Packages) != 2 || verified != 2 {
+			t.Errorf("again: got %+v after %d calls of Verify", r, verified)
 		}
 	})
 }
@@ -109,7 +109,7 @@ func TestPromoteRecord(t *testing.T) {
 		}
 		long := approval.PromoteOptions{Approval: artifact.Approval{Reason: strings.Repeat("x", 5<<10)}}
 		if _, err := approval.Promote(t.Context(), w.repo, w.address, w.version, long); err == nil {
-			t.Error("a reason of 5 KiB is recorded")
+			t.Error("a reason of 5 KiB was accepted")
 		}
 	})
 }
@@ -145,7 +145,7 @@ func TestPromoteBeside(t *testing.T) {
 						t.Fatalf("got %v", err)
 					}
 					if w.at(t, version) != stood || w.at(t, waiting) != waits {
-						t.Error("something was written all the same")
+						t.Error("unexpected writes")
 					}
 				}
 				r := w.promote(t, approval.PromoteOptions{Force: test.conflict != ""})
@@ -175,10 +175,10 @@ func TestPromoteCutOff(t *testing.T) {
 			t.Errorf("%s: no error", kind)
 		}
 		if got := w.at(t, version) == index; got != want.version {
-			t.Errorf("%s: the version is there: %t", kind, got)
+			t.Errorf("%s: the version exists: %t", kind, got)
 		}
 		if got := w.at(t, waiting) == index; got != want.waits {
-			t.Errorf("%s: the pending tag is there: %t", kind, got)
+			t.Errorf("%s: the pending tag exists: %t", kind, got)
 		}
 		w.registry.Behave()
 		w.promote(t, approval.PromoteOptions{})

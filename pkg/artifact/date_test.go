@@ -21,7 +21,7 @@ func TestPackDates(t *testing.T) {
 	}{
 		"none":                      {},
 		"one":                       {published: day, want: "2026-03-04T00:00:00Z"},
-		"one that is asked for":     {annotation: "2020-01-01T00:00:00Z", want: "2020-01-01T00:00:00Z"},
+		"requested annotation":      {annotation: "2020-01-01T00:00:00Z", want: "2020-01-01T00:00:00Z"},
 		"the release's comes first": {published: day, annotation: "2020-01-01T00:00:00Z", want: "2026-03-04T00:00:00Z"},
 		"too old":                   {published: time.Unix(0, 0)},
 		"too new":                   {published: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},

@@ -281,7 +281,7 @@ func TestPackErrors(t *testing.T) {
 		{"a document that is too large", func(r *provider.Release) {
 			r.Documents[2] = r.Documents[2].WithBytes(make([]byte, artifact.MaxDocumentSize+1))
 		}, "keys.asc exceeds 33554432 bytes"},
-		{"a package with sums of its own beside the release's", func(r *provider.Release) {
+		{"a package with its own SHA256SUMS in addition to the release's", func(r *provider.Release) {
 			r.Packages[0].Documents = []provider.Document{artifact.NewDocument("own_SHA256SUMS", artifact.MediaTypeSums, nil)}
 		}, "2 documents of type text/plain+sha256sum"},
 		{"a manifest that OpenTofu would not read", func(r *provider.Release) {

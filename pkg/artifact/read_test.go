@@ -312,7 +312,7 @@ func FuzzParseIndex(f *testing.F) {
 		for _, target := range x.Targets {
 			checkDescriptor(t, target.Descriptor)
 			if p, err := provider.ParsePlatform(target.Platform.String()); err != nil || p != target.Platform {
-				t.Fatalf("%q is no platform: %v", target.Platform, err)
+				t.Fatalf("%q is not a platform: %v", target.Platform, err)
 			}
 			if found, ok := x.Target(target.Platform); !ok || found.Descriptor.Digest != target.Descriptor.Digest {
 				t.Fatalf("%s is not found", target.Platform)

@@ -65,7 +65,7 @@ func TestPackReferrerRoundTrip(t *testing.T) {
 		t.Errorf("subject (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(r, packReferrer(t, rocketSBOM, index)); diff != "" {
-		t.Errorf("equal input gives other bytes:\n%s", diff)
+		t.Errorf("equal input results in different bytes:\n%s", diff)
 	}
 }
 

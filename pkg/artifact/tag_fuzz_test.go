@@ -22,7 +22,7 @@ func FuzzParseTag(f *testing.F) {
 				t.Errorf("%q is read, and no registry has it", text)
 			}
 		} else if v != (provider.Version{}) {
-			t.Errorf("%q is not read, and gives %s", text, v)
+			t.Errorf("%q is rejected, but results in %s", text, v)
 		}
 		v, err := provider.ParseVersion(text)
 		if err != nil {

@@ -94,7 +94,7 @@ func became(t *testing.T, w *world, src provider.Source, wanted []provider.Requi
 	o.OnPlan = func(items []mirror.Item) { planned = items }
 	o.OnStart = func(i mirror.Item) {
 		if i.Held != nil {
-			t.Errorf("%s was begun", i.Version)
+			t.Errorf("%s was started", i.Version)
 		}
 	}
 	o.OnResult = func(r mirror.Result) {

@@ -52,11 +52,11 @@ func TestCopy(t *testing.T) {
 	w.run(t, w.source(), mirror.Options{})
 	target := layouts(t.TempDir())
 	var mu sync.Mutex
-	planned, begun, ended := 0, 0, 0
+	planned, started, ended := 0, 0, 0
 	o := mirror.Options{
 		Target:   target,
 		OnPlan:   func(items []mirror.Item) { planned += len(items) },
-		OnStart:  func(mirror.Item) { mu.Lock(); defer mu.Unlock(); begun++ },
+		OnStart:  func(mirror.Item) { mu.Lock(); defer mu.Unlock(); started++ },
 		OnFinish: func(mirror.Result) { mu.Lock(); defer mu.Unlock(); ended++ },
 	}
 	results := w.copyAll(t, o)
@@ -81,8 +81,8 @@ func TestCopy(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if planned != 6 || begun != 6 || ended != 6 {
-		t.Errorf("%d were planned, %d begun, %d ended", planned, begun, ended)
+	if planned != 6 || started != 6 || ended != 6 {
+		t.Errorf("got %d planned, %d started, %d finished items", planned, started, ended)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestCopyChooses(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%s means %v, not %v", text, got, want)
+			t.Errorf("%s: got %v, want %v", text, got, want)
 		}
 	}
 	results := w.copyAll(t, mirror.Options{Target: layouts(t.TempDir())}, w.requirement(t, "acme/sled"), w.requirement(t, "acme/rocket@9.9.9"), w.requirement(t, "acme/rocket@1.0.0"))
@@ -127,7 +127,7 @@ func TestCopyWrongBytes(t *testing.T) {
 	}
 	tags, err := repository.NewLayout(filepath.Join(dir, "rocket")).Tags(t.Context())
 	if err != nil || !slices.Equal(tags, []string{"1.1.0"}) {
-		t.Errorf("the tags are %v, %v", tags, err)
+		t.Errorf("got tags %v, %v", tags, err)
 	}
 }
 
@@ -179,7 +179,7 @@ func TestCopyInterrupted(t *testing.T) {
 	}
 	to := repository.NewLayout(filepath.Join(dir, "rocket"))
 	if tags, err := to.Tags(t.Context()); err == nil && len(tags) > 0 {
-		t.Errorf("there are the tags %v", tags)
+		t.Errorf("got tags %v", tags)
 	}
 	for _, r := range w.copyAll(t, mirror.Options{Target: layouts(dir)}) {
 		if r.Err != nil || r.Published.Status != publish.Created {

@@ -179,6 +179,6 @@ func TestRunMakesARepositoryOnce(t *testing.T) {
 		}
 	}
 	if made.Load() != 1 {
-		t.Errorf("made %d times", made.Load())
+		t.Errorf("created %d times", made.Load())
 	}
 }

@@ -43,10 +43,10 @@ func TestRunFailFast(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, registrytest.Options{}, versions, 1000)
-			var begun atomic.Int32
+			var started atomic.Int32
 			all, failed := make(chan struct{}), make(chan struct{})
 			src := withheld{w.source(), func(_ context.Context, v provider.Version) error {
-				if begun.Add(1) == schedule.MaxItems {
+				if started.Add(1) == schedule.MaxItems {
 					close(all)
 				}
 				if v.String() == "1.36.0" {
@@ -63,7 +63,7 @@ func TestRunFailFast(t *testing.T) {
 			}})
 			wantVersions(t, results, versions-1, test.want)
 			if !errors.Is(results[0].Err, errWithheld) {
-				t.Errorf("the first failed with %v", results[0].Err)
+				t.Errorf("got error %v for the first item", results[0].Err)
 			}
 			for _, r := range results[1:] {
 				if r.Err != nil || r.Published.Status != publish.Created {
@@ -84,7 +84,7 @@ func TestRunFailFastPlan(t *testing.T) {
 	ended := 0
 	err := mirror.Run(t.Context(), w.source(), wanted, mirror.Options{
 		FailFast: true, Target: w.target,
-		OnStart: func(i mirror.Item) { t.Errorf("%s was begun", i.Version) }, OnFinish: func(mirror.Result) { ended++ },
+		OnStart: func(i mirror.Item) { t.Errorf("%s was started", i.Version) }, OnFinish: func(mirror.Result) { ended++ },
 		OnResult: func(r mirror.Result) { results = append(results, r) },
 	})
 	if err != nil || ended != 2 || len(results) != 2 || !errors.Is(results[0].Err, provider.ErrProviderNotFound) || !errors.Is(results[1].Err, provider.ErrVersionNotFound) {
@@ -103,10 +103,10 @@ func TestRunInterrupted(t *testing.T) {
 	const versions = schedule.MaxItems + 5
 	w := newWorld(t, registrytest.Options{}, versions, 1000)
 	ctx, interrupt := context.WithCancel(t.Context())
-	var begun atomic.Int32
+	var started atomic.Int32
 	all := make(chan struct{})
 	src := withheld{w.source(), func(ctx context.Context, v provider.Version) error {
-		if begun.Add(1) == schedule.MaxItems+1 {
+		if started.Add(1) == schedule.MaxItems+1 {
 			close(all)
 		}
 		if v.String() == "1.36.0" {

@@ -32,13 +32,13 @@ func TestRunTellsAsItHappens(t *testing.T) {
 		return nil
 	}}
 	var mu sync.Mutex
-	var begun, ended, done []string
+	var started, ended, done []string
 	err := mirror.Run(t.Context(), src, []provider.Requirement{{Address: w.address}, w.requirement(t, "acme/sled")}, mirror.Options{
 		Target: w.target,
 		OnStart: func(i mirror.Item) {
 			mu.Lock()
 			defer mu.Unlock()
-			begun = append(begun, i.Version.String())
+			started = append(started, i.Version.String())
 		},
 		OnFinish: func(r mirror.Result) {
 			mu.Lock()
@@ -57,9 +57,9 @@ func TestRunTellsAsItHappens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.Sort(begun)
-	if diff := cmp.Diff([]string{"1.0.0", "1.1.0"}, begun); diff != "" {
-		t.Errorf("begun (-want +got)\n%s", diff)
+	slices.Sort(started)
+	if diff := cmp.Diff([]string{"1.0.0", "1.1.0"}, started); diff != "" {
+		t.Errorf("started (-want +got)\n%s", diff)
 	}
 	// The order of the requirement without versions is not deterministic.
 	without := slices.DeleteFunc(slices.Clone(ended), func(s string) bool { return s == "sled" })

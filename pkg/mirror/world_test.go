@@ -105,7 +105,7 @@ func (w *world) run(t *testing.T, src provider.Source, o mirror.Options) []mirro
 func wantVersions(t *testing.T, results []mirror.Result, newest, n int) {
 	t.Helper()
 	if len(results) != n {
-		t.Fatalf("%d results, want %d", len(results), n)
+		t.Fatalf("got %d results, want %d", len(results), n)
 	}
 	for i, r := range results {
 		if want := fmt.Sprintf("1.%d.0", newest-i); r.Item.Version.String() != want {

@@ -128,7 +128,7 @@ func TestConflict(t *testing.T) {
 					}
 				}
 				if to.state(t) != state || to.digest(t) != tag || w.origin.Requests()[origintest.Zip] != zips {
-					t.Error("something moved in spite of the conflict")
+					t.Error("the tag moved despite the conflict")
 				}
 				w.publish(t, to, publish.Replaced, publish.Options{Force: true})
 				w.wantStored(t, to, test.forced...)
@@ -149,7 +149,7 @@ func TestForceWithoutNeed(t *testing.T) {
 				state := to.state(t)
 				w.publish(t, to, publish.Unchanged, publish.Options{Force: true})
 				if to.state(t) != state {
-					t.Error("something was written")
+					t.Error("unexpected writes")
 				}
 			})
 		})
@@ -184,7 +184,7 @@ func TestSumsForget(t *testing.T) {
 					t.Fatal(err)
 				}
 				if to.state(t) != state || to.digest(t) != first.Digest {
-					t.Error("something was written")
+					t.Error("unexpected writes")
 				}
 				o.Force = true
 				if result := w.publish(t, to, publish.Replaced, o); len(result.Dropped) == 0 {
@@ -206,7 +206,7 @@ func TestEvidenceIsKept(t *testing.T) {
 		r.NoSums, r.Signature, r.Keys, r.Protocols = true, nil, nil, nil
 		w.offer(t, r)
 		if result := w.publish(t, to, publish.Extended, publish.Options{}); result.Digest != golden {
-			t.Errorf("the index is %s", result.Digest)
+			t.Errorf("got index %s", result.Digest)
 		}
 	})
 }
@@ -245,13 +245,13 @@ func TestExtendForeign(t *testing.T) {
 		}
 		w.store(t, to, foreign)
 		if got := w.wantStored(t, to, without(haiku)...); len(got.Documents) != 0 {
-			t.Fatal("the fixture shares its evidence")
+			t.Fatal("the fixture has shared documents")
 		}
 		result := w.publish(t, to, publish.Extended, publish.Options{Platforms: []provider.Platform{haiku}})
 		wantSent(t, result, haiku)
 		got := w.wantStored(t, to, all...)
 		if _, has := got.Document(provider.KindSums); !has {
-			t.Error("the new SHA256SUMS is not of all packages")
+			t.Error("the new SHA256SUMS does not list all packages")
 		}
 	})
 }
@@ -317,7 +317,7 @@ func TestAnotherPublisher(t *testing.T) {
 		state := to.state(t)
 		w.publish(t, to, publish.Unchanged, publish.Options{Recheck: true})
 		if to.state(t) != state {
-			t.Error("something was written")
+			t.Error("unexpected writes")
 		}
 	})
 }

@@ -129,7 +129,7 @@ func (w *world) between(t *testing.T, from, to *target, want publish.Status) pub
 	t.Helper()
 	result, err := w.publisher().Release(t.Context(), from.asSource(t), to.open(t), w.address, w.version, publish.Options{})
 	if err != nil || result.Status != want {
-		t.Fatalf("status is %s, not %s: %v", result.Status, want, err)
+		t.Fatalf("got status %s, want %s: %v", result.Status, want, err)
 	}
 	return result
 }

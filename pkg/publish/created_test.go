@@ -21,7 +21,7 @@ func TestCreated(t *testing.T) {
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		result := w.publish(t, to, publish.Created, publish.Options{})
 		if result.Digest != golden {
-			t.Errorf("the index is %s", result.Digest)
+			t.Errorf("got index %s", result.Digest)
 		}
 		if result.Tag != "1.2.3" || result.Address != w.address || result.Version != w.version || result.Moved != 0 {
 			t.Errorf("%+v", result)
@@ -48,7 +48,7 @@ func TestCreatedAlike(t *testing.T) {
 	eachTarget(t, origintest.Options{NoPackages: true}, func(t *testing.T, w *world, to *target) {
 		w.concurrency = 1
 		if result := w.publish(t, to, publish.Created, publish.Options{}); result.Digest != golden {
-			t.Errorf("the index is %s", result.Digest)
+			t.Errorf("got index %s", result.Digest)
 		}
 		if n := w.origin.Requests()[origintest.Zip]; n != 4 {
 			t.Errorf("%d zips were fetched", n)
@@ -98,7 +98,7 @@ func TestUnchanged(t *testing.T) {
 					t.Errorf("wrong requests to the origin: %s", diff)
 				}
 				if to.state(t) != state {
-					t.Error("something was written")
+					t.Error("unexpected writes")
 				}
 			})
 		})
@@ -117,7 +117,7 @@ func TestRecheck(t *testing.T) {
 			t.Errorf("wrong requests to the origin: %s", diff)
 		}
 		if to.state(t) != state {
-			t.Error("something was written")
+			t.Error("unexpected writes")
 		}
 	})
 }
@@ -133,7 +133,7 @@ func TestExtended(t *testing.T) {
 			t.Errorf("%d zips were fetched", n)
 		}
 		if result.Digest != golden {
-			t.Errorf("the index is %s, and not that of a direct run", result.Digest)
+			t.Errorf("got index %s, which differs from that of a direct run", result.Digest)
 		}
 		if diff := cmp.Diff(all, platformsOf(result)); diff != "" {
 			t.Error(diff)
@@ -154,10 +154,10 @@ func TestExtendedByOthers(t *testing.T) {
 			t.Errorf("%d zips were fetched", n)
 		}
 		if diff := cmp.Diff([]provider.Platform{haiku, plan9}, platformsOf(result)); diff != "" {
-			t.Errorf("results are of what was wanted: %s", diff)
+			t.Errorf("wrong results: %s", diff)
 		}
 		if result.Digest != golden {
-			t.Errorf("the index is %s, and not that of a direct run", result.Digest)
+			t.Errorf("got index %s, which differs from that of a direct run", result.Digest)
 		}
 	})
 }

@@ -50,7 +50,7 @@ func TestDenied(t *testing.T) {
 			wantDenied(t, err)
 		}
 		if to.state(t) != state || to.digest(t) != "" {
-			t.Error("something was written")
+			t.Error("unexpected writes")
 		}
 		if requests := w.requestsSince(before); len(requests) != 0 {
 			t.Errorf("unexpected requests to the origin: %v", requests)
@@ -93,7 +93,7 @@ func TestDeniedForced(t *testing.T) {
 		w.deny(t, to)
 		w.publish(t, to, publish.Created, publish.Options{Force: true})
 		if to.at(t, "denied-1.2.3") != "" {
-			t.Error("the denial is still there")
+			t.Error("the denial still exists")
 		}
 		w.publish(t, to, publish.Unchanged, publish.Options{})
 	})

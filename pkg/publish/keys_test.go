@@ -61,7 +61,7 @@ func TestKeysGoAlong(t *testing.T) {
 		w.publishLocal(t, to, publish.Unchanged, dir, judgedBy(ring))
 		w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{})
 		if to.state(t) != state {
-			t.Error("something was written")
+			t.Error("unexpected writes")
 		}
 	})
 }
@@ -76,11 +76,11 @@ func TestKeysComeLater(t *testing.T) {
 		dir := w.signedDist(t, signers[0], w.listing(all...), all...)
 		w.publishLocal(t, to, publish.Created, dir, publish.Options{})
 		if _, has := w.wantStored(t, to, all...).Document(provider.KindKeys); has {
-			t.Fatal("there are keys already")
+			t.Fatal("keys already exist")
 		}
 		result := w.publishLocal(t, to, publish.Extended, dir, judgedBy(ring))
 		if want := []string{stem + "_SHA256SUMS.keys.asc"}; !slices.Equal(result.Added, want) {
-			t.Errorf("added is %q, want %q", result.Added, want)
+			t.Errorf("got added documents %q, want %q", result.Added, want)
 		}
 		wantSent(t, result)
 		w.wantSigned(t, to, signers[0], all...)
@@ -112,7 +112,7 @@ func TestKeysOfWhatIsStored(t *testing.T) {
 		}
 		v, err := trust.Policy{Keyring: signers[0].Keyring()}.Verify(t.Context(), w.wantStored(t, to, all...))
 		if v.Trust != provider.TrustSigned || err != nil {
-			t.Errorf("%s: it is %s, %v", test.name, v, err)
+			t.Errorf("%s: got verdict %s, %v", test.name, v, err)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestKeysOfNobodyElse(t *testing.T) {
 	}
 	w.publishLocal(t, to, publish.Created, dir, publish.Options{Signing: publish.Signing{Keys: other.KeysOf}})
 	if keys, has := w.wantStored(t, to, all...).Document(provider.KindKeys); has {
-		t.Errorf("the keys are %q", keys.Bytes)
+		t.Errorf("got keys %q", keys.Bytes)
 	}
 	// Unsigned releases get no keys either.
 	fail := func([]byte, ...[]byte) ([]byte, error) {

@@ -43,7 +43,7 @@ func TestLocalCreated(t *testing.T) {
 		again := w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{SBOM: untouchable})
 		wantSent(t, again)
 		if to.state(t) != state {
-			t.Error("something was written")
+			t.Error("unexpected writes")
 		}
 		if to.registry != nil && to.registry.Requests()[registrytest.BlobGet] != len(all)+1 { // the reads of wantStored
 			t.Error("blobs were read back")
@@ -72,7 +72,7 @@ func TestLocalMatrix(t *testing.T) {
 			}
 			w.wantSums(t, w.wantStored(t, job, haiku, minix, zos), haiku, minix, zos)
 			if job.digest(t) != direct {
-				t.Errorf("%v: the index is another one", order)
+				t.Errorf("%v: got a different index", order)
 			}
 		}
 	})
@@ -204,7 +204,7 @@ func TestLocalSums(t *testing.T) {
 			t.Errorf("SHA256SUMS is %q", got.Bytes)
 		}
 		if diff := cmp.Diff([]string{stem + "_SHA256SUMS", stem + "_SHA256SUMS.asc", stem + "_SHA256SUMS.sig"}, evidence(t, r, provider.Platform{})); diff != "" {
-			t.Errorf("evidence (-want +got):\n%s", diff)
+			t.Errorf("documents (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -226,13 +226,13 @@ func TestLocalSignedSumsDoNotFit(t *testing.T) {
 				"the stored "+stem+"_SHA256SUMS does not match the package for zos_s390x, and the source has none to replace it: SHA256SUMS does not list "+stem+"_zos_s390x.zip")
 		}
 		if to.wantTag(t, was); to.state(t) != state {
-			t.Error("something was written")
+			t.Error("unexpected writes")
 		}
 		w.publishLocal(t, to, publish.Replaced, job, publish.Options{Force: true})
 		r := w.wantStored(t, to, haiku, minix, zos)
 		w.wantSums(t, r, haiku, minix, zos)
 		if _, has := r.Document(provider.KindSignature); has {
-			t.Error("the signature is of other sums")
+			t.Error("the signature is for a different SHA256SUMS")
 		}
 	})
 }
@@ -289,7 +289,7 @@ func TestLocalEvidenceIsKept(t *testing.T) {
 			t.Helper()
 			r := w.wantStored(t, to, platforms...)
 			if diff := cmp.Diff(want, evidence(t, r, haiku)); diff != "" {
-				t.Errorf("evidence of haiku (-want +got):\n%s", diff)
+				t.Errorf("documents of haiku (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff([]string{"6.0"}, r.Protocols); diff != "" {
 				t.Errorf("protocols (-want +got):\n%s", diff)
@@ -316,7 +316,7 @@ func TestLocalRepairsAll(t *testing.T) {
 		to.lose(t, w.zipDigest(zos))
 		result := w.publishLocal(t, to, publish.Repaired, dir, publish.Options{Platforms: []provider.Platform{zos}})
 		if result.Digest != was {
-			t.Error("the index is another one")
+			t.Error("got a different index")
 		}
 		w.wantSums(t, w.wantStored(t, to, haiku, zos), haiku, zos)
 	})
@@ -417,7 +417,7 @@ func TestLocalZipChanges(t *testing.T) {
 				}
 				to.wantTag(t, "")
 				if to.has(t, w.zipDigest(haiku)) {
-					t.Error("the zip is there")
+					t.Error("the zip exists")
 				}
 			})
 		})

@@ -74,7 +74,7 @@ func (w *world) publishLocal(t *testing.T, to *target, want publish.Status, dir 
 		t.Fatal(err)
 	}
 	if result.Status != want {
-		t.Fatalf("status is %s, not %s", result.Status, want)
+		t.Fatalf("got status %s, want %s", result.Status, want)
 	}
 	if to.digest(t) != result.Digest || result.Digest == "" {
 		t.Fatalf("the tag points to %s, but the result contains %s", to.digest(t), result.Digest)

@@ -127,7 +127,7 @@ func TestTagMovedOn(t *testing.T) {
 			t.Errorf("%+v, %v", result, err)
 		}
 		if to.digest(t) != golden {
-			t.Error("what the other run did is lost")
+			t.Error("the changes of the other run are lost")
 		}
 	})
 }

@@ -37,7 +37,7 @@ func TestDryRun(t *testing.T) {
 				t.Errorf("%d packages", len(result.Packages))
 			}
 			if to.state(t) != state || w.origin.Requests()[origintest.Zip] != zips {
-				t.Errorf("%s: something moved", want)
+				t.Errorf("%s: the tag moved", want)
 			}
 		}
 		dry(publish.Created)
@@ -80,7 +80,7 @@ func TestCancelledInMidZip(t *testing.T) {
 			t.Error(err)
 		}
 		if to.digest(t) != "" || to.has(t, w.zipDigest(plan9)) || w.origin.Requests()[origintest.Zip] != 1 {
-			t.Error("it went on")
+			t.Error("the run continued")
 		}
 	})
 }

@@ -147,15 +147,15 @@ func TestPlan(t *testing.T) {
 			}
 			if test.conflict != "" {
 				if len(got.Conflicts) == 0 || !strings.Contains(strings.Join(got.Conflicts, "; "), test.conflict) {
-					t.Errorf("conflicts are %q, want %q", got.Conflicts, test.conflict)
+					t.Errorf("got conflicts %q, want %q", got.Conflicts, test.conflict)
 				}
 				return
 			}
 			if got.Status != test.status || got.Conflicts != nil {
-				t.Fatalf("status is %s, conflicts %q, want %s", got.Status, got.Conflicts, test.status)
+				t.Fatalf("got status %s, conflicts %q, want %s", got.Status, got.Conflicts, test.status)
 			}
 			if test.planned != "" && got.Tag != test.planned {
-				t.Errorf("the plan is about the tag %s, not %s", got.Tag, test.planned)
+				t.Errorf("got a plan for tag %s, want %s", got.Tag, test.planned)
 			}
 			if test.status == publish.Denied || test.status == publish.Unchanged {
 				if test.around != "" && requested != test.requests {

@@ -88,11 +88,11 @@ func checkCalls(t *testing.T, w *world, all []call, want ...provider.Platform) {
 			t.Errorf("arguments (-want +got):\n%s", diff)
 		}
 		if _, err := os.Stat(q["dir"]); !os.IsNotExist(err) {
-			t.Errorf("the directory was left: %v", err)
+			t.Errorf("the directory still exists: %v", err)
 		}
 	}
 	if len(all) != len(want) {
-		t.Errorf("it ran %d times, not %d", len(all), len(want))
+		t.Errorf("got %d runs, want %d", len(all), len(want))
 	}
 	if diff := cmp.Diff(want, provider.SortPlatforms(platforms)); diff != "" {
 		t.Errorf("it ran for (-want +got):\n%s", diff)
@@ -117,7 +117,7 @@ func TestSBOMProgramAfterAMovedTag(t *testing.T) {
 			t.Errorf("%+v, %v", result, err)
 		}
 		if n := len(calls(t, dir)); n != 1 {
-			t.Errorf("it ran %d times", n)
+			t.Errorf("got %d runs", n)
 		}
 		if names := evidence(t, w.wantStored(t, to, haiku, zos), haiku); len(names) != 1 {
 			t.Errorf("haiku has %v", names)
@@ -266,7 +266,7 @@ func TestOnMissingRepository(t *testing.T) {
 			// An existing repository does not need the program.
 			w.publishLocal(t, to, publish.Unchanged, w.dist(t, nil, all...), publish.Options{})
 			if len(calls(t, dir)) != 1 {
-				t.Error("it ran again")
+				t.Error("the program ran again")
 			}
 		})
 	}
@@ -280,7 +280,7 @@ func TestOnMissingRepositoryOfAMirror(t *testing.T) {
 	dir := to.creation(t, w, "create")
 	w.publish(t, to, publish.Created, publish.Options{})
 	if n := len(calls(t, dir)); n != 1 {
-		t.Errorf("it ran %d times", n)
+		t.Errorf("got %d runs", n)
 	}
 	if n := w.origin.Requests()[origintest.Zip]; n != len(all) {
 		t.Errorf("%d zips were fetched", n)
@@ -302,7 +302,7 @@ func TestOnMissingRepositoryFails(t *testing.T) {
 			wantText(t, err, want)
 			to.wantTag(t, "")
 			if n := len(calls(t, dir)); n != 1 {
-				t.Errorf("it ran %d times", n)
+				t.Errorf("got %d runs", n)
 			}
 		})
 	}

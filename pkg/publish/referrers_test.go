@@ -41,7 +41,7 @@ func TestReferrers(t *testing.T) {
 		state := to.state(t)
 		wantAttached(t, w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{}))
 		if to.state(t) != state {
-			t.Error("something was written")
+			t.Error("unexpected writes")
 		}
 		// A new document is attached to the existing index.
 		was := to.digest(t)
@@ -53,7 +53,7 @@ func TestReferrers(t *testing.T) {
 		w.publishLocal(t, to, publish.Extended, w.dist(t, nil, zos), publish.Options{})
 		w.wantReferring(t, to, provenance, sbom)
 		if _, _, err := to.open(t).Manifest(t.Context(), was.String()); err != nil {
-			t.Errorf("the index before is gone: %v", err)
+			t.Errorf("the previous index is missing: %v", err)
 		}
 	})
 }
@@ -66,7 +66,7 @@ func TestReferrersInADryRun(t *testing.T) {
 		state := to.state(t)
 		_, err := w.runLocal(t, to, w.dist(t, map[string]string{".spdx.json": spdx}, haiku), publish.Options{DryRun: true})
 		if err != nil || to.state(t) != state {
-			t.Errorf("something was written, %v", err)
+			t.Errorf("unexpected writes, %v", err)
 		}
 	})
 }

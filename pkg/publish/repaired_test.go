@@ -103,7 +103,7 @@ func TestRepairedWhileExtending(t *testing.T) {
 				to.lose(t, loss.part(to.graph(t, plan9)))
 				result := w.publish(t, to, publish.Extended, publish.Options{Platforms: []provider.Platform{haiku}})
 				if result.Digest != golden {
-					t.Errorf("the index is %s", result.Digest)
+					t.Errorf("got index %s", result.Digest)
 				}
 				w.wantStored(t, to, all...)
 			})
@@ -125,7 +125,7 @@ func TestLostForGood(t *testing.T) {
 			t.Error(err)
 		}
 		if to.digest(t) != first.Digest || to.state(t) != state {
-			t.Error("something was written")
+			t.Error("unexpected writes")
 		}
 		// With Force, the platform is dropped and reported.
 		result := w.publish(t, to, publish.Replaced, publish.Options{Platforms: []provider.Platform{haiku}, Force: true})
@@ -151,7 +151,7 @@ func TestDamagedFiles(t *testing.T) {
 			}
 			result := w.publish(t, to, publish.Repaired, publish.Options{})
 			if result.Digest != golden {
-				t.Errorf("the index is %s", result.Digest)
+				t.Errorf("got index %s", result.Digest)
 			}
 			wantSent(t, result, loss.sent...)
 			w.wantStored(t, to, all...)
@@ -229,7 +229,7 @@ func TestResumed(t *testing.T) {
 					t.Errorf("%d zips were fetched again", n)
 				}
 				if result.Digest != golden {
-					t.Errorf("the index is %s", result.Digest)
+					t.Errorf("got index %s", result.Digest)
 				}
 			})
 		})

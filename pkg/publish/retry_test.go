@@ -110,10 +110,10 @@ func TestWrongBytes(t *testing.T) {
 					t.Error(err)
 				}
 				if n := w.origin.Requests()[origintest.Zip]; n != 1 {
-					t.Errorf("%d fetches of what does not get better", n)
+					t.Errorf("got %d fetches after a permanent error", n)
 				}
 				if to.digest(t) != "" || to.has(t, w.zipDigest(plan9)) {
-					t.Error("something was stored")
+					t.Error("unexpected content was stored")
 				}
 			})
 		})
@@ -263,7 +263,7 @@ func TestRegistrySaysNo(t *testing.T) {
 			}
 			wantText(t, err, test.text, to.host+"/"+repositoryName)
 			if n := w.origin.Requests()[origintest.Zip]; errors.Is(test.is, provider.ErrDenied) && n != 0 {
-				t.Errorf("%d zips were fetched for nothing", n)
+				t.Errorf("got %d unnecessary fetches of zips", n)
 			}
 		})
 	}

@@ -57,7 +57,7 @@ func TestCheckTags(t *testing.T) {
 			t.Errorf("unexpected requests to the origin: %v", requests)
 		}
 		if to.state(t) != state {
-			t.Error("something was written")
+			t.Error("unexpected writes")
 		}
 		if n := to.lists() - lists; to.registry != nil && n != 1 {
 			t.Errorf("tags were listed %d times", n)

@@ -50,10 +50,10 @@ func (w *world) wantSigned(t *testing.T, to *target, signer trust.Signer, platfo
 	w.wantSums(t, r, platforms...)
 	v, err := trust.Policy{Mode: trust.ModeRequire, Keyring: signer.Keyring()}.Verify(t.Context(), r)
 	if err != nil || v.Trust != provider.TrustSigned {
-		t.Errorf("it is %s, %v", v, err)
+		t.Errorf("got verdict %s, %v", v, err)
 	}
 	if keys, _ := r.Document(provider.KindKeys); string(keys.Bytes) != string(signer.Keys()) {
-		t.Errorf("the keys are %q", keys.Bytes)
+		t.Errorf("got keys %q", keys.Bytes)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestSigned(t *testing.T) {
 			w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 			w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{})
 			if to.state(t) != state {
-				t.Error("something was written")
+				t.Error("unexpected writes")
 			}
 		}
 	})
@@ -94,7 +94,7 @@ func TestSignedLater(t *testing.T) {
 		w.publishLocal(t, to, publish.Created, dir, publish.Options{})
 		result := w.publishLocal(t, to, publish.Extended, dir, publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 		if !slices.Contains(result.Added, stem+"_SHA256SUMS.sig") {
-			t.Errorf("added is %q", result.Added)
+			t.Errorf("got added documents %q", result.Added)
 		}
 		wantSent(t, result)
 		w.wantSigned(t, to, signers[0], all...)
@@ -164,9 +164,9 @@ func TestSignatureOfOthersStays(t *testing.T) {
 	w.publishLocal(t, to, publish.Created, dir, publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 	r := w.wantStored(t, to, all...)
 	if v, err := (trust.Policy{Keyring: signers[1].Keyring()}).Verify(t.Context(), r); err != nil || v.Trust != provider.TrustSigned {
-		t.Errorf("it is %s, %v", v, err)
+		t.Errorf("got verdict %s, %v", v, err)
 	}
 	if _, has := r.Document(provider.KindKeys); has {
-		t.Error("a key was added that did not sign")
+		t.Error("an unrelated key was added")
 	}
 }

@@ -59,17 +59,17 @@ func TestStage(t *testing.T) {
 			t.Errorf("a dry run: %+v, %v", r, err)
 		}
 		if r := w.stage(t, to, publish.Created, pendingTag, publish.Options{}); r.Digest != golden {
-			t.Errorf("the index is %s", r.Digest)
+			t.Errorf("got index %s", r.Digest)
 		}
 		if to.digest(t) != "" {
-			t.Error("the version is there already")
+			t.Error("the version already exists")
 		}
 		state := to.state(t)
 		for _, check := range []repository.Depth{0, repository.DepthContent} {
 			w.stage(t, to, publish.Unchanged, pendingTag, publish.Options{Check: check})
 		}
 		if to.state(t) != state {
-			t.Error("something was written")
+			t.Error("unexpected writes")
 		}
 		w.promote(t, to, publish.Promoted)
 		state = to.state(t)
@@ -78,7 +78,7 @@ func TestStage(t *testing.T) {
 		w.stage(t, to, publish.Unchanged, "1.2.3", publish.Options{Platforms: []provider.Platform{zos}})
 		w.publish(t, to, publish.Unchanged, publish.Options{})
 		if to.state(t) != state {
-			t.Error("something was written")
+			t.Error("unexpected writes")
 		}
 	})
 }
@@ -98,7 +98,7 @@ func TestStageBesideVersion(t *testing.T) {
 		w.promote(t, to, publish.Extended)
 		w.wantStored(t, to, all...)
 		if to.digest(t) != golden {
-			t.Errorf("the index is %s", to.digest(t))
+			t.Errorf("got index %s", to.digest(t))
 		}
 	})
 }
@@ -152,7 +152,7 @@ func TestStageRepaired(t *testing.T) {
 		w.stage(t, to, publish.Repaired, pendingTag, publish.Options{})
 		w.promote(t, to, publish.Promoted)
 		if to.digest(t) != golden {
-			t.Errorf("the index is %s", to.digest(t))
+			t.Errorf("got index %s", to.digest(t))
 		}
 	})
 }
@@ -172,10 +172,10 @@ func TestStageDenied(t *testing.T) {
 		_, err := w.run(t, to, publish.Options{Stage: true})
 		wantDenied(t, err)
 		if n := w.requestsSince(before)[origintest.Zip]; n != 0 || to.state(t) != state {
-			t.Errorf("%d zips were fetched, or something was written", n)
+			t.Errorf("%d zips were fetched, or there were unexpected writes", n)
 		}
 		if r := w.stage(t, to, publish.Created, pendingTag, publish.Options{Force: true}); r.Digest != golden {
-			t.Errorf("the index is %s", r.Digest)
+			t.Errorf("got index %s", r.Digest)
 		}
 		_, err = w.run(t, to, publish.Options{Stage: true})
 		wantDenied(t, err)

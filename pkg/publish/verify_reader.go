@@ -14,8 +14,8 @@ type verifyingReader struct {
 	open func() error
 
 	mu sync.Mutex
-	// shut is the reason why the last byte is withheld.
-	shut error
+	// failure is the reason why the last byte is withheld.
+	failure error
 
 	held  [1]byte // the newest byte, once full
 	full  bool
@@ -24,9 +24,9 @@ type verifyingReader struct {
 
 // Read is one byte behind its source.
 func (g *verifyingReader) Read(p []byte) (int, error) {
-	switch shut := g.verdict(); {
-	case shut != nil:
-		return 0, shut
+	switch failure := g.verdict(); {
+	case failure != nil:
+		return 0, failure
 	case g.ended:
 		return 0, io.EOF
 	case len(p) == 0:
@@ -49,19 +49,19 @@ func (g *verifyingReader) Read(p []byte) (int, error) {
 	if err != io.EOF {
 		return 0, err
 	}
-	if shut := g.judge(); shut != nil {
+	if failure := g.verify(); failure != nil {
 		clear(p[:k])
-		return 0, shut
+		return 0, failure
 	}
 	g.ended = true
 	return k, nil
 }
 
-func (g *verifyingReader) judge() error {
+func (g *verifyingReader) verify() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.shut = g.open()
-	return g.shut
+	g.failure = g.open()
+	return g.failure
 }
 
 // verdict returns the reason why the last byte is withheld, or nil as long as it is unknown. After
@@ -69,7 +69,7 @@ func (g *verifyingReader) judge() error {
 func (g *verifyingReader) verdict() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.shut
+	return g.failure
 }
 
 // nonEOF returns nil for io.EOF: the next Read encounters the end of the source again.

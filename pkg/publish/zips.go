@@ -273,9 +273,9 @@ func (t *zipTransfer) push(ctx context.Context, content io.Reader) (h1 string, e
 		return err
 	}}
 	err = t.repo.PushBlob(ctx, zip, g)
-	switch shut := g.verdict(); {
-	case shut != nil: // the push might have hidden it behind its own error
-		return "", shut
+	switch failure := g.verdict(); {
+	case failure != nil: // the push might have hidden it behind its own error
+		return "", failure
 	case err != nil:
 		return "", err
 	case again:

@@ -99,7 +99,7 @@ func TestMemoLifetime(t *testing.T) {
 			}
 			group.Wait()
 			for _, kind := range []origintest.Kind{origintest.Versions, origintest.Package, origintest.Sums} {
-				if asked := w.Requests()[kind] > first[kind]; asked != test.fresh {
+				if requested := w.Requests()[kind] > first[kind]; requested != test.fresh {
 					t.Errorf("%s: %d requests after %d", kind, w.Requests()[kind], first[kind])
 				}
 			}

@@ -212,7 +212,7 @@ func TestReaderSourceError(t *testing.T) {
 	}
 	r := sums.NewReader(iotest.ErrReader(nil), "x.zip", -1, digest.FromString(""))
 	if _, err := r.Read(make([]byte, 1)); !errors.Is(err, io.ErrNoProgress) {
-		t.Errorf("a source that gives nothing: %v", err)
+		t.Errorf("a source that returns nothing: %v", err)
 	}
 }
 

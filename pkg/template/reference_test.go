@@ -80,13 +80,13 @@ func TestErrorsHidePasswords(t *testing.T) {
 		if err == nil {
 			_, err = parsed.Repository(a)
 		}
-		told := fmt.Sprint(err, " ", parsed.Redacted())
+		message := fmt.Sprint(err, " ", parsed.Redacted())
 		var syntax *provider.SyntaxError
 		if errors.As(err, &syntax) {
-			told += syntax.Pointer()
+			message += syntax.Pointer()
 		}
-		if err == nil || strings.Contains(told, "cret") {
-			t.Errorf("%s: %s", text, told)
+		if err == nil || strings.Contains(message, "cret") {
+			t.Errorf("%s: %s", text, message)
 		}
 	}
 	if _, err := template.ParseReference("user:s3cret@ghcr.io/x"); err == nil || strings.Contains(err.Error(), "s3cret") || !strings.Contains(err.Error(), "log in to the registry instead") {

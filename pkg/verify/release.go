@@ -126,7 +126,7 @@ func (a *verification) release(ctx context.Context) error {
 		return err
 	}
 	// 3. Checksums, signature, and referrers.
-	release, err := a.evidence(ctx, found)
+	release, err := a.checkDocuments(ctx, found)
 	if err != nil {
 		return err
 	}

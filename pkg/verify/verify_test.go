@@ -120,7 +120,7 @@ func defects() map[string]defect {
 		"sums of other bytes": {want: []string{"error sums-differ haiku_riscv64"}, make: func(t *testing.T, w *world) {
 			w.replace(t, artifact.MediaTypeSums, sums.New(map[string]digest.Digest{"terraform-provider-thing_1.2.3_haiku_riscv64.zip": digest.FromString("x")}).Bytes())
 		}},
-		"evidence without end": {layout: true, want: []string{"error evidence-unreadable haiku_riscv64"}, make: func(t *testing.T, w *world) {
+		"endless document": {layout: true, want: []string{"error evidence-unreadable haiku_riscv64"}, make: func(t *testing.T, w *world) {
 			w.add(t, "terraform-provider-thing_1.2.3_SHA256SUMS.keys.asc", artifact.MediaTypeKeys, make([]byte, 5<<20))
 		}},
 		"bad signature": {want: []string{"error signature-bad"}, make: func(t *testing.T, w *world) {
@@ -383,13 +383,13 @@ func TestRules(t *testing.T) {
 	}
 	for _, code := range codesInSources(t) {
 		if !known[code] {
-			t.Errorf("%s is no rule", code)
+			t.Errorf("%s is not a rule", code)
 		}
 	}
 	for name, d := range defects() {
 		for _, text := range d.want {
 			if code := strings.Fields(text)[1]; !known[code] {
-				t.Errorf("%s: %s is no rule", name, code)
+				t.Errorf("%s: %s is not a rule", name, code)
 			}
 		}
 	}

@@ -150,7 +150,7 @@ func (s *Source) describe(ctx context.Context, a provider.Address, v provider.Ve
 		Address: a, Version: v, Platform: platform, Filename: f.zip.name,
 		Digest: m.Digest, Size: m.Size, Locator: dirLocator(f.zip.path),
 	}
-	p.Documents, err = readDocuments(f.evidence, provider.ScopePackage)
+	p.Documents, err = readDocuments(f.documents, provider.ScopePackage)
 	return p, err
 }
 

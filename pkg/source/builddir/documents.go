@@ -58,7 +58,7 @@ func (r *dirRelease) add(a provider.Address, v provider.Version, f dirFile) bool
 	for platform, p := range r.packages {
 		zip := p.zip.name
 		if about == zip && kind != "" || about == strings.TrimSuffix(zip, ".zip") && isReferrer {
-			p.evidence = append(p.evidence, f)
+			p.documents = append(p.documents, f)
 			r.packages[platform] = p
 			return true
 		}

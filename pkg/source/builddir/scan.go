@@ -28,8 +28,8 @@ type dirRelease struct {
 
 // dirPackage contains a zip and its own documents.
 type dirPackage struct {
-	zip      dirFile
-	evidence []dirFile
+	zip       dirFile
+	documents []dirFile
 }
 
 func (r *dirRelease) platforms() []provider.Platform {
@@ -70,7 +70,7 @@ func New(a provider.Address, paths ...string) (*Source, error) {
 		belongs, err := s.addDocument(f.dirFile)
 		if err != nil {
 			problems = append(problems, err)
-		} else if !belongs && !f.beside {
+		} else if !belongs && !f.adjacent {
 			s.ignored = append(s.ignored, f.path)
 		}
 	}
@@ -82,11 +82,11 @@ func packageNames(a provider.Address) string {
 	return fmt.Sprintf("terraform-provider-%s_VERSION_OS_ARCH.zip", a.Type)
 }
 
-// candidate is a file to inspect. Named files were specified by the caller. Other files in the same directory can
-// only be documents.
+// candidate is a file to inspect. Named files were specified by the caller. Files that are adjacent
+// to them can only be documents.
 type candidate struct {
 	dirFile
-	named, beside bool
+	named, adjacent bool
 }
 
 // listFiles returns the files in the directories, the specified zips, and files next to the zips
@@ -94,10 +94,10 @@ type candidate struct {
 func listFiles(paths []string) ([]candidate, error) {
 	var all []candidate
 	seen := map[string]bool{}
-	add := func(path string, named, beside bool) {
+	add := func(path string, named, adjacent bool) {
 		if path = filepath.Clean(path); !seen[path] {
 			seen[path] = true
-			all = append(all, candidate{dirFile{path, filepath.Base(path)}, named, beside})
+			all = append(all, candidate{dirFile{path, filepath.Base(path)}, named, adjacent})
 		}
 	}
 	for _, path := range paths {

@@ -12,7 +12,7 @@ import (
 // VerifyCopy converts a function that verifies releases of a provider, such as a method of
 // trust.Policy, to one for [repository.CopyOptions]. It verifies the documents in the source
 // repository after they were checked against SHA256SUMS.
-func VerifyCopy(a provider.Address, judge func(context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, repository.Reader, repository.Inspection) (provider.Verdict, error) {
+func VerifyCopy(a provider.Address, verify func(context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, repository.Reader, repository.Inspection) (provider.Verdict, error) {
 	return func(ctx context.Context, from repository.Reader, found repository.Inspection) (provider.Verdict, error) {
 		v, isVersion := artifact.ParseTag(found.Tag)
 		if !isVersion {
@@ -22,6 +22,6 @@ func VerifyCopy(a provider.Address, judge func(context.Context, provider.Release
 		if err != nil {
 			return provider.Verdict{}, err
 		}
-		return judge(ctx, release)
+		return verify(ctx, release)
 	}
 }

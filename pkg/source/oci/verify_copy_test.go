@@ -22,16 +22,16 @@ func TestVerifyCopy(t *testing.T) {
 	}
 	var got provider.Release
 	refused := errors.New("refused on purpose")
-	judge := oci.VerifyCopy(m.address, func(_ context.Context, r provider.Release) (provider.Verdict, error) {
+	verify := oci.VerifyCopy(m.address, func(_ context.Context, r provider.Release) (provider.Verdict, error) {
 		got = r
 		return provider.Verdict{Trust: provider.TrustUnsigned}, refused
 	})
 	to := repository.NewLayout(t.TempDir())
-	done, err := repository.Copy(t.Context(), from, to, m.version.String(), repository.CopyOptions{Verify: judge})
+	done, err := repository.Copy(t.Context(), from, to, m.version.String(), repository.CopyOptions{Verify: verify})
 	if !errors.Is(err, refused) || done.Verdict.Trust != provider.TrustUnsigned {
 		t.Errorf("got %+v, %v", done, err)
 	}
 	if sums, has := got.Document(provider.KindSums); got.Address != m.address || got.Version != m.version || len(got.Packages) != 2 || !has || len(sums.Bytes) == 0 {
-		t.Errorf("asked about %+v", got)
+		t.Errorf("unexpected release %+v", got)
 	}
 }

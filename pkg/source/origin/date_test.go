@@ -81,7 +81,7 @@ func TestRegistryDates(t *testing.T) {
 			}
 			date, err := w.source().Capabilities().Date(t.Context(), w.address, version(t, "1.2.3"))
 			if err != nil || date != want {
-				t.Errorf("asked for alone: %s, %v, not %s", date, err, want)
+				t.Errorf("requested separately: got %s, %v, want %s", date, err, want)
 			}
 		})
 	}

@@ -84,7 +84,7 @@ func TestRegistryHostilePackageDocuments(t *testing.T) {
 				t.Errorf("not a %T", test.as)
 			}
 			if n := w.origin.Requests()[origintest.Zip]; n != 0 {
-				t.Errorf("%d zips were asked for", n)
+				t.Errorf("got requests for %d zips", n)
 			}
 		})
 	}

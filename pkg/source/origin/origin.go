@@ -58,9 +58,9 @@ func New(o Options) *Source {
 	if o.Token == nil {
 		o.Token = func(context.Context, svchost.Hostname) (Token, error) { return Token{}, nil }
 	}
-	asked := client{http: o.HTTP, services: o.Services, token: o.Token}
+	requests := client{http: o.HTTP, services: o.Services, token: o.Token}
 	pool := schedule.NewOriginRequests()
-	return &Source{client: o.HTTP, protocol: remember(limited{asked, pool}, o.Lifetime), pool: pool}
+	return &Source{client: o.HTTP, protocol: remember(limited{requests, pool}, o.Lifetime), pool: pool}
 }
 
 // Versions returns the versions that the registry lists. Invalid versions are ignored.

@@ -22,7 +22,7 @@ import (
 func TestRegistryConforms(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]origintest.Options{
-		"all told":           {},
+		"all stated":         {},
 		"relative URLs":      {RelativeURLs: true, Prefix: "/a/b/"},
 		"without sizes":      {NoPackages: true},
 		"prefix, no slash":   {Prefix: "/x/", Service: "/x"},

@@ -25,7 +25,7 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 	}
 	descriptions := found.descriptions
 	// 3. Request the documents about all packages.
-	about, err := s.fetchEvidence(ctx, a, v, descriptions)
+	about, err := s.fetchDocuments(ctx, a, v, descriptions)
 	if err != nil {
 		return provider.Release{}, &provider.Error{Op: "fetching checksums of", Address: a, Version: v, Err: err}
 	}

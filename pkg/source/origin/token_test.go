@@ -24,8 +24,8 @@ func TestTokenFromEnv(t *testing.T) {
 		"TF_TOKEN_UPPER_example_io=case",
 		"TF_TOKEN_twice_example_io=first",
 		"TF_TOKEN_twice.example.io=last=whole",
-		"TF_TOKEN_=nobody's",
-		"TF_TOKEN_..=nobody's",
+		"TF_TOKEN_=invalid",
+		"TF_TOKEN_..=invalid",
 		"tf_token_small_example_io=ignored",
 		"PATH",
 	})
@@ -75,7 +75,7 @@ func TestRegistryWithoutItsToken(t *testing.T) {
 		t.Error(err)
 	}
 	if n := w.origin.Requests(); len(n) != 0 {
-		t.Errorf("asked all the same: %v", n)
+		t.Errorf("unexpected requests: %v", n)
 	}
 }
 
@@ -141,16 +141,16 @@ func TestRegistryTokenGoesToTheServiceThatTheHostNames(t *testing.T) {
 		_, _ = rw.Write([]byte(`{"providers.v1":"` + w.server.URL + `/v1/providers/"}`))
 	})
 	front := serve(t, w.ca, discovery)
-	asked := []svchost.Hostname{}
+	hosts := []svchost.Hostname{}
 	w.address = address(t, front.URL[len("https://"):]+"/acme/thing")
 	w.options.Token = func(_ context.Context, h svchost.Hostname) (origin.Token, error) {
-		asked = append(asked, h)
+		hosts = append(hosts, h)
 		return origin.Token{Value: "t0ken"}, nil
 	}
 	if _, err := w.read(t); err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff([]svchost.Hostname{w.address.Host}, asked); diff != "" {
+	if diff := cmp.Diff([]svchost.Hostname{w.address.Host}, hosts); diff != "" {
 		t.Error(diff)
 	}
 }

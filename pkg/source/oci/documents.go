@@ -52,7 +52,7 @@ func FromInspection(ctx context.Context, repo repository.Reader, found repositor
 	if err := checkPackages(r.Packages); err != nil {
 		return r, err
 	}
-	shareEvidence(&r)
+	shareDocuments(&r)
 	return r, nil
 }
 
@@ -133,9 +133,9 @@ func checkPackages(packages []provider.Package) error {
 	return nil
 }
 
-// shareEvidence moves documents about the release from the packages to the release if all packages
+// shareDocuments moves documents about the release from the packages to the release if all packages
 // have the same ones. Artifacts of other tools can have a separate SHA256SUMS per package.
-func shareEvidence(r *provider.Release) {
+func shareDocuments(r *provider.Release) {
 	isShared := func(d provider.Document) bool { return d.Scope == provider.ScopeRelease }
 	sharedOf := func(p provider.Package) []provider.Document {
 		return slices.DeleteFunc(slices.Clone(p.Documents), func(d provider.Document) bool { return !isShared(d) })

@@ -31,8 +31,8 @@ const (
 	sumsSuffix = "SHA256SUMS"
 )
 
-// evidence contains the documents of a registry about all packages of a release.
-type evidence struct {
+// releaseDocuments contains the documents of a registry about all packages of a release.
+type releaseDocuments struct {
 	// sums is nil if no package document refers to SHA256SUMS.
 	sums      *sums.File
 	documents []provider.Document
@@ -40,9 +40,9 @@ type evidence struct {
 	modified time.Time
 }
 
-// fetchEvidence requests SHA256SUMS, its signature, and the keys. All package documents must refer
+// fetchDocuments requests SHA256SUMS, its signature, and the keys. All package documents must refer
 // to the same SHA256SUMS and signature.
-func (s *Source) fetchEvidence(ctx context.Context, a provider.Address, v provider.Version, ds []description) (evidence, error) {
+func (s *Source) fetchDocuments(ctx context.Context, a provider.Address, v provider.Version, ds []description) (releaseDocuments, error) {
 	var sumsURLs, signatureURLs []*url.URL
 	keys := map[unique.Handle[string]]bool{}
 	for _, d := range ds {
@@ -52,7 +52,7 @@ func (s *Source) fetchEvidence(ctx context.Context, a provider.Address, v provid
 			keys[key] = true
 		}
 	}
-	var e evidence
+	var e releaseDocuments
 	name := provider.SumsName(a, v)
 	found, from, err := s.common(ctx, sumsURLs, maxSums)
 	if err != nil {

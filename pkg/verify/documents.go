@@ -17,9 +17,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// evidence compares packages with their names and their SHA256SUMS. It returns the release
+// checkDocuments compares packages with their names and their SHA256SUMS. It returns the release
 // with the packages that match.
-func (a *verification) evidence(ctx context.Context, found repository.Inspection) (provider.Release, error) {
+func (a *verification) checkDocuments(ctx context.Context, found repository.Inspection) (provider.Release, error) {
 	platforms := readable(found)
 	if err := weigh(ctx, found, platforms); err != nil || len(platforms) == 0 {
 		return provider.Release{}, err
@@ -56,11 +56,11 @@ func readable(found repository.Inspection) []provider.Platform {
 	var platforms []provider.Platform
 	for _, platform := range found.Index.Platforms() {
 		f := found.Platforms[platform]
-		whole := f.Err == nil
+		complete := f.Err == nil
 		for _, d := range f.Manifest.Documents {
-			whole = whole && !isLost(f, d.Digest)
+			complete = complete && !isLost(f, d.Digest)
 		}
-		if whole {
+		if complete {
 			platforms = append(platforms, platform)
 		}
 	}
