@@ -86,11 +86,11 @@ var lockCases = map[string][]lockStep{
 		{from: unpacked, require: []lockRequirement{requires("acme/alpha", "1.2.3", "1.2.3")}},
 		{from: direct, platforms: lockPlatforms},
 	},
-	"an upgrade starts anew": {
+	"an upgrade ignores the locked versions": {
 		{from: direct, require: []lockRequirement{requires("acme/plain", "1.0.1", "1.0.1"), requires("acme/bare", "2.0.0", "2.0.0")}},
 		{from: packed, upgrade: true, require: []lockRequirement{requires("acme/plain", "1.2.3", "~> 1.0"), requires("acme/bare", "2.0.0", "2.0.0")}},
 	},
-	"one comes and one goes": {
+	"a provider is added and another is removed": {
 		{from: packed, require: []lockRequirement{requires("acme/plain", "1.0.1", "1.0.1"), requires("zulu.example/acme/bare", "2.0.0", "2.0.0")}},
 		{from: packed, require: []lockRequirement{requires("acme/plain", "1.0.1", "1.0.1"), requires("acme/bare", "2.3.4", "~> 2.0")}},
 	},
