@@ -30,6 +30,14 @@ type Declaration struct {
 	Prune *Prune
 	// Notify is the notify block, or nil if no notifications are sent.
 	Notify *Notify
+
+	defaults *block
+	// named contains the provider blocks with an address, and order their addresses in the
+	// order of the file. patterns contains the other provider blocks, the most specific ones
+	// first.
+	named    map[provider.Address]*block
+	order    []provider.Address
+	patterns []*block
 }
 
 // Target is a set of repositories to write to.
@@ -57,8 +65,14 @@ type Denial struct {
 // Denies reports whether the block denies a version. A range of versions also denies the
 // pre-releases in it, although they don't meet the constraint.
 func (d Denial) Denies(a provider.Address, v provider.Version) bool {
-	r := provider.Requirement{Address: a, Constraint: d.Versions}
-	return d.Pattern.Match(a) && (d.Versions.Allows(v) || len(r.PreReleases([]provider.Version{v})) > 0)
+	return d.Pattern.Match(a) && includes(d.Versions, v)
+}
+
+// includes reports whether a version meets a constraint, or is a pre-release of one that
+// does.
+func includes(c provider.Constraint, v provider.Version) bool {
+	r := provider.Requirement{Constraint: c}
+	return c.Allows(v) || len(r.PreReleases([]provider.Version{v})) > 0
 }
 
 // Prune specifies how unwanted releases are removed.

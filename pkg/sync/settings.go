@@ -1,8 +1,17 @@
 package sync
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
@@ -39,27 +48,268 @@ type Settings struct {
 type Setting struct {
 	// Name is the name of the attribute.
 	Name string
-	// Value is the value as written in a declaration.
+	// Value is the effective value. Lists are separated by ", ".
 	Value string
 	// Position is the line of the attribute, such as "mirror.hcl:12", or "default".
 	Position string
 }
 
-// Wanted is a provider that a declaration selects.
-type Wanted struct {
-	Address  provider.Address
-	Settings Settings
-	// Requirements lists what selects versions of the provider. The selected versions are the
-	// union of theirs. It is never empty.
-	Requirements []Requirement
+// block is a defaults block or a provider block.
+type block struct {
+	pattern provider.Pattern
+	// position is the line of the block.
+	position string
+	// values has the values of the arguments in positions.
+	values Settings
+	// positions contains the line of each argument.
+	positions map[string]string
 }
 
-// Requirement is a requirement of a declaration.
-type Requirement struct {
-	provider.Requirement
-	// From is where the requirement comes from: a line such as "mirror.hcl:12" or
-	// "providers.txt:3", or the path of a lock file.
-	From string
-	// Locked reports that the requirement is the exact version in a lock file.
-	Locked bool
+// attribute is an argument of defaults blocks and provider blocks.
+type attribute struct {
+	name string
+	// read reads the argument.
+	read func(d *Declaration, a *hcl.Attribute, into *Settings) error
+	// copy sets the argument in settings to its value in others.
+	copy func(into *Settings, from Settings)
+	// format returns the value for [Setting].
+	format func(Settings) string
+}
+
+// attributes contains all arguments of defaults blocks and provider blocks.
+var attributes = []attribute{
+	simple("versions", func(s *Settings) *provider.Constraint { return &s.Versions }, constraint, func(c provider.Constraint) string {
+		return cmp.Or(c.String(), "any")
+	}),
+	{"latest", readLatest, func(into *Settings, from Settings) { into.Latest, into.None = from.Latest, from.None }, formatLatest},
+	simple("per_minor", func(s *Settings) *int { return &s.PerMinor }, readPerMinor, formatNumber),
+	simple("prereleases", func(s *Settings) *bool { return &s.PreReleases }, boolean, strconv.FormatBool),
+	simple("platforms", func(s *Settings) *[]provider.Platform { return &s.Platforms }, readPlatforms, func(ps []provider.Platform) string {
+		return joined(ps, all)
+	}),
+	simple("min_age", func(s *Settings) *time.Duration { return &s.MinAge }, age, formatAge),
+	simple("signatures", func(s *Settings) *trust.Mode { return &s.Signatures }, readMode, func(m trust.Mode) string { return string(m) }),
+	simple("stage", func(s *Settings) *bool { return &s.Stage }, boolean, strconv.FormatBool),
+	{"targets", readTargetNames, func(into *Settings, from Settings) { into.Targets = from.Targets }, func(s Settings) string {
+		return strings.Join(s.Targets, ", ")
+	}},
+	simple("alias", func(s *Settings) *provider.Aliases { return &s.Aliases }, readAliases, func(as provider.Aliases) string {
+		return joined(as, "none")
+	}),
+}
+
+// simple returns an attribute for one field of [Settings].
+func simple[T any](name string, field func(*Settings) *T, read func(*hcl.Attribute) (T, error), format func(T) string) attribute {
+	return attribute{
+		name: name,
+		read: func(_ *Declaration, a *hcl.Attribute, into *Settings) (err error) {
+			*field(into), err = read(a)
+			return err
+		},
+		copy:   func(into *Settings, from Settings) { *field(into) = *field(&from) },
+		format: func(s Settings) string { return format(*field(&s)) },
+	}
+}
+
+func joined[T interface{ String() string }](values []T, otherwise string) string {
+	var words []string
+	for _, v := range values {
+		words = append(words, v.String())
+	}
+	return cmp.Or(strings.Join(words, ", "), otherwise)
+}
+
+func formatNumber(n int) string {
+	if n == 0 {
+		return all
+	}
+	return strconv.Itoa(n)
+}
+
+func formatLatest(s Settings) string {
+	if s.None {
+		return "0"
+	}
+	return formatNumber(s.Latest)
+}
+
+func readLatest(_ *Declaration, a *hcl.Attribute, into *Settings) error {
+	n, isAll, err := numberOrAll(a, 0)
+	into.Latest, into.None = n, n == 0 && !isAll
+	return err
+}
+
+func readPerMinor(a *hcl.Attribute) (int, error) {
+	n, _, err := numberOrAll(a, 1)
+	return n, err
+}
+
+func readMode(a *hcl.Attribute) (trust.Mode, error) {
+	s, err := oneOf(a, string(trust.ModeRequire), string(trust.ModeWarn), string(trust.ModeOff))
+	return trust.Mode(s), err
+}
+
+func readPlatforms(a *hcl.Attribute) ([]provider.Platform, error) {
+	if isText(a.Expr) {
+		if word, err := stricthcl.String(a.Name, a.Expr); err != nil || word != all {
+			return nil, stricthcl.Wrong(a.Expr.Range(), "%s must be a list of strings, or %q", a.Name, all)
+		}
+		return nil, nil
+	}
+	platforms, err := list(a, func(s string) (provider.Platform, error) {
+		p, err := provider.ParsePlatform(s)
+		if system, arch, ok := text.Platform(s); ok && (err != nil || system != p.OS || arch != p.Arch) {
+			err = provider.Errorf(provider.Malformed, "invalid platform %q; did you mean %s_%s?", s, system, arch)
+		}
+		return p, err
+	})
+	return provider.SortPlatforms(platforms), err
+}
+
+func readAliases(a *hcl.Attribute) (provider.Aliases, error) {
+	if empty, diags := hcl.ExprList(a.Expr); !diags.HasErrors() && len(empty) == 0 && !isText(a.Expr) {
+		return nil, nil
+	}
+	return list(a, provider.ParseAlias)
+}
+
+// readTargetNames reads the names of targets. The result is in the order of the targets.
+func readTargetNames(d *Declaration, a *hcl.Attribute, into *Settings) error {
+	var known []string
+	for _, t := range d.Targets {
+		known = append(known, t.Name)
+	}
+	names, err := list(a, func(s string) (string, error) { return s, nil })
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		i := slices.Index(known, name)
+		if i < 0 {
+			return unknown(a.Expr.Range(), fmt.Sprintf("unknown target %q", name), name, known)
+		}
+		if from := d.Targets[i].From; from != "" && !slices.Contains(names, from) {
+			return stricthcl.Wrong(a.Expr.Range(), "targets must also contain %q, because %q is copied from it", from, name)
+		}
+	}
+	into.Targets = slices.DeleteFunc(known, func(name string) bool { return !slices.Contains(names, name) })
+	return nil
+}
+
+// readPattern parses the label of a block.
+func readPattern(b labelled) (provider.Pattern, error) {
+	p, err := provider.ParsePattern(b.Label)
+	switch {
+	case err != nil && strings.Contains(b.Label, "@"):
+		return p, stricthcl.Wrong(b.Range, "invalid provider pattern %q: specify versions with the argument versions", b.Label)
+	case err != nil:
+		return p, stricthcl.Wrong(b.Range, "%v", err)
+	}
+	return p, nil
+}
+
+// readSettings reads the defaults block and the provider blocks.
+func (d *Declaration) readSettings(f file) (err error) {
+	if f.Defaults != nil {
+		if d.defaults, err = d.readBlock("defaults", f.Defaults.Range, f.Defaults.Arguments); err != nil {
+			return err
+		}
+	}
+	seen := map[provider.Pattern]int{}
+	for _, b := range f.Providers {
+		pattern, err := readPattern(b)
+		if err != nil {
+			return err
+		}
+		if line, duplicate := seen[pattern]; duplicate {
+			return stricthcl.Wrong(b.Range, "duplicate provider %q: it is also in line %d", pattern, line)
+		}
+		seen[pattern] = b.Range.Start.Line
+		read, err := d.readBlock("provider", b.Range, b.Arguments)
+		if err != nil {
+			return err
+		}
+		read.pattern = pattern
+		switch fixed := fixedParts(pattern); fixed {
+		case 0:
+			return stricthcl.Wrong(b.Range, "pattern %q matches every provider; use the defaults block instead", pattern)
+		case 3:
+			a, err := provider.ParseAddress(b.Label)
+			if err != nil {
+				return stricthcl.Wrong(b.Range, "%v", err)
+			}
+			d.named[a] = read
+			d.order = append(d.order, a)
+		default:
+			d.patterns = append(d.patterns, read)
+		}
+	}
+	slices.SortStableFunc(d.patterns, func(a, b *block) int { return fixedParts(b.pattern) - fixedParts(a.pattern) })
+	return nil
+}
+
+func fixedParts(p provider.Pattern) (n int) {
+	host, namespace, typ := p.Fixed()
+	for _, fixed := range []bool{host, namespace, typ} {
+		if fixed {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *Declaration) readBlock(kind string, at hcl.Range, arguments hcl.Attributes) (*block, error) {
+	b := &block{position: position(at), positions: map[string]string{}}
+	read := map[string]func(*hcl.Attribute) error{}
+	for _, known := range attributes {
+		read[known.name] = func(a *hcl.Attribute) error {
+			b.positions[known.name] = position(a.NameRange)
+			return known.read(d, a, &b.values)
+		}
+	}
+	return b, parseArguments(kind, arguments, read)
+}
+
+// Settings returns the settings of a provider. For each argument, the most specific block
+// that has it is used: the block with the address, a pattern HOST/NAMESPACE/*, a pattern
+// HOST/*/*, or the defaults block.
+func (d *Declaration) Settings(a provider.Address) Settings {
+	s, _ := d.resolve(a)
+	return s
+}
+
+// Explain returns the settings of a provider, and where each comes from.
+func (d *Declaration) Explain(a provider.Address) []Setting {
+	s, positions := d.resolve(a)
+	var all []Setting
+	for _, known := range attributes {
+		all = append(all, Setting{Name: known.name, Value: known.format(s), Position: cmp.Or(positions[known.name], "default")})
+	}
+	return all
+}
+
+// resolve returns the settings of a provider, and the position of each argument.
+func (d *Declaration) resolve(a provider.Address) (Settings, map[string]string) {
+	s := Settings{Latest: 1, Signatures: trust.ModeWarn}
+	for _, t := range d.Targets {
+		s.Targets = append(s.Targets, t.Name)
+	}
+	layers := []*block{d.named[a]}
+	for _, b := range d.patterns {
+		if b.pattern.Match(a) {
+			layers = append(layers, b)
+		}
+	}
+	layers = append(layers, d.defaults)
+	positions := map[string]string{}
+	for _, known := range attributes {
+		for _, b := range layers {
+			if b != nil && b.positions[known.name] != "" {
+				known.copy(&s, b.values)
+				positions[known.name] = b.positions[known.name]
+				break
+			}
+		}
+	}
+	return s, positions
 }

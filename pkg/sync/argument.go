@@ -1,0 +1,204 @@
+package sync
+
+import (
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/internal/text"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// all is the value that selects everything.
+const all = "all"
+
+// maxNumber is the maximum value of a number.
+const maxNumber = 1_000_000
+
+// position returns "FILE:LINE" for the start of a range.
+func position(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.Filename, r.Start.Line) }
+
+// parseArguments calls the function for each argument of a block, in the order of the
+// file. Arguments without a function are errors.
+func parseArguments(block string, arguments hcl.Attributes, parse map[string]func(*hcl.Attribute) error) error {
+	sorted := slices.SortedFunc(maps.Values(arguments), func(a, b *hcl.Attribute) int { return a.NameRange.Start.Byte - b.NameRange.Start.Byte })
+	for _, a := range sorted {
+		read, ok := parse[a.Name]
+		if !ok {
+			return unknown(a.NameRange, fmt.Sprintf("unknown argument %q in this %s block", a.Name, block), a.Name, slices.Sorted(maps.Keys(parse)))
+		}
+		if block != "target" && hasCall(a.Expr) {
+			return stricthcl.Wrong(a.Expr.Range(), "functions are supported only in target blocks")
+		}
+		if err := read(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasCall reports whether an expression calls a function.
+func hasCall(expr hcl.Expression) (found bool) {
+	if node, ok := expr.(hclsyntax.Node); ok {
+		_ = hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
+			_, call := n.(*hclsyntax.FunctionCallExpr)
+			found = found || call
+			return nil
+		})
+	}
+	return found
+}
+
+// unknown returns the error for an unknown word, with the most similar known word. problem
+// describes the word.
+func unknown(at hcl.Range, problem, word string, known []string) error {
+	if nearest, ok := text.Nearest(word, known); ok {
+		return stricthcl.Wrong(at, "%s; did you mean %q?", problem, nearest)
+	}
+	return stricthcl.Wrong(at, "%s: want one of %s", problem, strings.Join(known, ", "))
+}
+
+// require returns an error if an argument is missing.
+func require(block string, at hcl.Range, arguments hcl.Attributes, names ...string) error {
+	for _, name := range names {
+		if arguments[name] == nil {
+			return stricthcl.Wrong(at, "missing argument %s in this %s block", name, block)
+		}
+	}
+	return nil
+}
+
+// oneOf reads one of several words.
+func oneOf(a *hcl.Attribute, words ...string) (string, error) {
+	word, err := stricthcl.String(a.Name, a.Expr)
+	if err == nil && !slices.Contains(words, word) {
+		err = unknown(a.Expr.Range(), fmt.Sprintf("unknown %s %q", a.Name, word), word, words)
+	}
+	return word, err
+}
+
+// line reads a text on one line that is not empty.
+func line(a *hcl.Attribute) (string, error) {
+	s, err := stricthcl.String(a.Name, a.Expr)
+	if err == nil && (strings.TrimSpace(s) == "" || strings.ContainsFunc(s, unicode.IsControl)) {
+		err = stricthcl.Wrong(a.Expr.Range(), "%s must be one line, and not empty", a.Name)
+	}
+	return s, err
+}
+
+// number reads a whole number of at least a minimum.
+func number(a *hcl.Attribute, least int) (int, error) {
+	value, diags := a.Expr.Value(nil)
+	if !diags.HasErrors() && value.Type() == cty.Number && value.IsKnown() && !value.IsNull() {
+		if n, accuracy := value.AsBigFloat().Int64(); accuracy == big.Exact && n >= int64(least) && n <= maxNumber {
+			return int(n), nil
+		}
+	}
+	return 0, stricthcl.Wrong(a.Expr.Range(), "%s must be a whole number from %d to %d", a.Name, least, maxNumber)
+}
+
+// numberOrAll is like number, but also reads "all" as 0.
+func numberOrAll(a *hcl.Attribute, least int) (n int, isAll bool, err error) {
+	if word, err := stricthcl.String(a.Name, a.Expr); err == nil {
+		if word != all {
+			return 0, false, stricthcl.Wrong(a.Expr.Range(), "%s must be a whole number without quotes, or %q", a.Name, all)
+		}
+		return 0, true, nil
+	}
+	n, err = number(a, least)
+	return n, false, err
+}
+
+func boolean(a *hcl.Attribute) (bool, error) {
+	value, diags := a.Expr.Value(nil)
+	if diags.HasErrors() || value.Type() != cty.Bool || !value.IsKnown() || value.IsNull() {
+		return false, stricthcl.Wrong(a.Expr.Range(), "%s must be true or false", a.Name)
+	}
+	return value.True(), nil
+}
+
+func age(a *hcl.Attribute) (time.Duration, error) {
+	s, err := stricthcl.String(a.Name, a.Expr)
+	if err != nil {
+		return 0, err
+	}
+	d, err := text.ParseAge(s)
+	if err != nil {
+		return 0, stricthcl.Wrong(a.Expr.Range(), "%s: %v", a.Name, err)
+	}
+	return d, nil
+}
+
+// formatAge returns the shortest form that [text.ParseAge] parses.
+func formatAge(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d != 0 && d%day == 0 {
+		return strconv.Itoa(int(d/day)) + "d"
+	}
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+func constraint(a *hcl.Attribute) (provider.Constraint, error) {
+	return parseConstraint(a.Name, a.Expr)
+}
+
+func parseConstraint(name string, expr hcl.Expression) (c provider.Constraint, err error) {
+	s, err := stricthcl.String(name, expr)
+	if err != nil {
+		return c, err
+	}
+	if c, err = provider.ParseConstraint(s); err != nil {
+		return c, stricthcl.Wrong(expr.Range(), "%s: %v", name, err)
+	}
+	return c, nil
+}
+
+// constraints reads a constraint or a list of them.
+func constraints(a *hcl.Attribute) (all []provider.Constraint, err error) {
+	if _, diags := hcl.ExprList(a.Expr); diags.HasErrors() || isText(a.Expr) {
+		c, err := constraint(a)
+		return []provider.Constraint{c}, err
+	}
+	return list(a, func(s string) (provider.Constraint, error) { return provider.ParseConstraint(s) })
+}
+
+func isText(expr hcl.Expression) bool {
+	value, diags := expr.Value(nil)
+	return !diags.HasErrors() && value.Type() == cty.String
+}
+
+// list reads a list of strings, which must not be empty or contain duplicates.
+func list[T any](a *hcl.Attribute, parse func(string) (T, error)) (values []T, err error) {
+	seen := map[string]bool{}
+	err = stricthcl.Strings(a.Name, a.Expr, func(s string, at hcl.Range) error {
+		v, err := parse(s)
+		if err != nil {
+			return stricthcl.Wrong(at, "%s: %v", a.Name, err)
+		}
+		if key := fmt.Sprint(v); seen[key] {
+			return stricthcl.Wrong(at, "duplicate %q in %s", key, a.Name)
+		} else {
+			seen[key] = true
+		}
+		values = append(values, v)
+		return nil
+	})
+	return values, err
+}

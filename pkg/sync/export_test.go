@@ -1,0 +1,4 @@
+package sync
+
+// Parse parses the content of a declaration.
+var Parse = parse

@@ -1,0 +1,237 @@
+package sync
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// envPrefix is the prefix of the variables that a declaration can read. With any other
+// variable, a pull request could send a secret away as a host name.
+const envPrefix = "TOFU_OCI_SYNC_"
+
+// targetName is the form of the names of targets.
+var targetName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// sample is the address that target templates are tried with.
+var sample = provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "null"}
+
+// targets reads target blocks.
+type targets struct {
+	dir       string
+	functions *hcl.EvalContext
+	blocks    map[string]labelled
+	byName    map[string]Target
+	// repositories has the name of the target for each repository.
+	repositories map[template.Reference]string
+	names        []string
+}
+
+// readTargets reads the target blocks. Targets follow the targets that they are copied
+// from.
+func (d *Declaration) readTargets(blocks []labelled, env func(string) (string, bool)) error {
+	r := targets{
+		dir: filepath.Dir(d.Path), functions: functions(env),
+		blocks: map[string]labelled{}, byName: map[string]Target{}, repositories: map[template.Reference]string{},
+	}
+	for _, b := range blocks {
+		if err := r.read(b); err != nil {
+			return err
+		}
+	}
+	added := map[string]bool{}
+	for _, name := range r.names {
+		if err := r.order(name, nil, added, &d.Targets); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *targets) read(b labelled) error {
+	if !targetName.MatchString(b.Label) {
+		return stricthcl.Wrong(b.Range, "invalid name %q: want up to 64 letters, digits, dots, dashes, and underscores", b.Label)
+	}
+	if other, ok := r.blocks[b.Label]; ok {
+		return stricthcl.Wrong(b.Range, "duplicate target %q: it is also in line %d", b.Label, other.Range.Start.Line)
+	}
+	t := Target{Name: b.Label}
+	err := parseArguments("target", b.Arguments, map[string]func(*hcl.Attribute) error{
+		"repository": func(a *hcl.Attribute) (err error) { t.Template, err = r.template(a); return err },
+		"from":       func(a *hcl.Attribute) (err error) { t.From, err = r.evaluate(a); return err },
+	})
+	if err == nil {
+		err = require("target", b.Range, b.Arguments, "repository")
+	}
+	if err != nil {
+		return err
+	}
+	at := b.Arguments["repository"].Expr.Range()
+	ref, err := t.Template.Repository(sample)
+	if err != nil {
+		return stricthcl.Wrong(at, "repository: %v", err)
+	}
+	if other, ok := r.repositories[ref]; ok {
+		return stricthcl.Wrong(at, "targets %q and %q have the same repository", other, t.Name)
+	}
+	r.repositories[ref], r.blocks[t.Name], r.byName[t.Name] = t.Name, b, t
+	r.names = append(r.names, t.Name)
+	return nil
+}
+
+// order adds a target to a list after the targets that it is copied from. path contains
+// the targets that are copied from it.
+func (r *targets) order(name string, path []string, added map[string]bool, into *[]Target) error {
+	if added[name] {
+		return nil
+	}
+	t := r.byName[name]
+	if t.From != "" {
+		at := r.blocks[name].Arguments["from"].Expr.Range()
+		if _, ok := r.byName[t.From]; !ok {
+			return unknown(at, fmt.Sprintf("unknown target %q", t.From), t.From, r.names)
+		}
+		path = append(path, name)
+		for i := range path {
+			if path[i] == t.From {
+				return stricthcl.Wrong(at, "target %q is copied from itself: %s", t.From, strings.Join(append(path[i:], t.From), " from "))
+			}
+		}
+		if err := r.order(t.From, path, added, into); err != nil {
+			return err
+		}
+	}
+	added[name] = true
+	*into = append(*into, t)
+	return nil
+}
+
+// template reads a repository template. Paths of image layouts are relative to the
+// declaration.
+func (r *targets) template(a *hcl.Attribute) (template.Template, error) {
+	s, err := r.evaluate(a)
+	if err != nil {
+		return template.Template{}, err
+	}
+	t, err := template.Parse(s)
+	prefix, path, _ := strings.Cut(s, ":")
+	if err == nil && t.IsLayout() && !filepath.IsAbs(path) && r.dir != "." {
+		t, err = template.Parse(prefix + ":" + filepath.ToSlash(r.dir) + "/" + path)
+	}
+	if err != nil {
+		return t, stricthcl.Wrong(a.Expr.Range(), "repository: %v", err)
+	}
+	return t, nil
+}
+
+// evaluate returns the value of a string that can contain calls of env and join.
+func (r *targets) evaluate(a *hcl.Attribute) (string, error) {
+	expr, err := nativeExpression(a)
+	if err == nil {
+		err = checkExpression(expr)
+	}
+	if err != nil {
+		return "", err
+	}
+	value, diags := expr.Value(r.functions)
+	if diags.HasErrors() {
+		return "", stricthcl.OfDiagnostic(a.Range.Filename, diags[0])
+	}
+	if value.Type() != cty.String || !value.IsKnown() || value.IsNull() {
+		return "", stricthcl.Wrong(a.Expr.Range(), "%s must be a string", a.Name)
+	}
+	s := value.AsString()
+	if strings.Contains(s, "${") || strings.Contains(s, "%{") {
+		return "", stricthcl.Wrong(a.Expr.Range(), "%s cannot contain ${ or %%{: use {namespace} instead of ${namespace}", a.Name)
+	}
+	return s, nil
+}
+
+// nativeExpression returns an expression in the native syntax. In JSON, a string is a
+// template in the native syntax.
+func nativeExpression(a *hcl.Attribute) (hclsyntax.Expression, error) {
+	if expr, ok := a.Expr.(hclsyntax.Expression); ok {
+		return expr, nil
+	}
+	s, err := stricthcl.String(a.Name, a.Expr)
+	if err != nil {
+		return nil, err
+	}
+	at := a.Expr.Range()
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		return nil, stricthcl.Wrong(at, "%s contains a control character", a.Name)
+	}
+	// The parser is recursive. A heredoc has the syntax of a template without quotes.
+	if err := new(stricthcl.Budget).Check(at.Filename, []byte("_ = <<_\n"+s+"\n_\n")); err != nil {
+		return nil, stricthcl.Wrong(at, "%s is too complex", a.Name)
+	}
+	expr, diags := hclsyntax.ParseTemplate([]byte(s), at.Filename, hcl.Pos{Line: at.Start.Line, Column: at.Start.Column + 1, Byte: at.Start.Byte + 1})
+	if diags.HasErrors() {
+		return nil, stricthcl.OfDiagnostic(at.Filename, diags[0])
+	}
+	return expr, nil
+}
+
+// checkExpression accepts only text, lists, and function calls. Loops could take any
+// time.
+func checkExpression(expr hclsyntax.Expression) error {
+	var found error
+	_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
+		switch n := n.(type) {
+		case *hclsyntax.LiteralValueExpr, *hclsyntax.TemplateExpr, *hclsyntax.TemplateWrapExpr, *hclsyntax.FunctionCallExpr, *hclsyntax.TupleConsExpr, *hclsyntax.ParenthesesExpr:
+		case *hclsyntax.ScopeTraversalExpr:
+			if found == nil {
+				found = variableError(n)
+			}
+		default:
+			if found == nil {
+				found = stricthcl.Wrong(n.Range(), "invalid expression: want text, env(NAME), or join(SEPARATOR, LIST)")
+			}
+		}
+		return nil
+	})
+	return found
+}
+
+func variableError(n *hclsyntax.ScopeTraversalExpr) error {
+	switch name := n.Traversal.RootName(); name {
+	case "hostname", "namespace", "type":
+		return stricthcl.Wrong(n.Range(), "use {%s} instead of ${%[1]s} in repository templates", name)
+	default:
+		return stricthcl.Wrong(n.Range(), "variables are not supported: %s", name)
+	}
+}
+
+// functions returns the functions that target blocks can call.
+func functions(env func(string) (string, bool)) *hcl.EvalContext {
+	return &hcl.EvalContext{Functions: map[string]function.Function{
+		"join": stdlib.JoinFunc,
+		"env": function.New(&function.Spec{
+			Params: []function.Parameter{{Name: "name", Type: cty.String}},
+			Type:   function.StaticReturnType(cty.String),
+			Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+				name := args[0].AsString()
+				if !strings.HasPrefix(name, envPrefix) {
+					return cty.NilVal, fmt.Errorf("%s cannot be read: only variables that start with %s are allowed", name, envPrefix)
+				}
+				value, ok := env(name)
+				if !ok || value == "" {
+					return cty.NilVal, fmt.Errorf("the environment variable %s is missing or empty", name)
+				}
+				return cty.StringVal(value), nil
+			},
+		}),
+	}}
+}

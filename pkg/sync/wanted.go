@@ -1,0 +1,121 @@
+package sync
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/internal/catalog"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Wanted is a provider that a declaration selects.
+type Wanted struct {
+	Address  provider.Address
+	Settings Settings
+	// Requirements lists what selects versions of the provider. The selected versions are the
+	// union of theirs. It is never empty.
+	Requirements []Requirement
+}
+
+// Requirement is a requirement of a declaration.
+type Requirement struct {
+	provider.Requirement
+	// From is where the requirement comes from: a line such as "mirror.hcl:12" or
+	// "providers.txt:3", or the path of a lock file.
+	From string
+	// Locked reports that the requirement is the exact version in a lock file.
+	Locked bool
+}
+
+// Wanted returns the selected providers, sorted by address: those of provider blocks with
+// an address, of the files of PROVIDERs, and of the lock files. problems are the errors of
+// files that can't be read, and of patterns that match no lock file; the result is then
+// incomplete.
+func (d *Declaration) Wanted(ctx context.Context) (wanted []Wanted, problems []error) {
+	s := selection{declaration: d, byAddress: map[provider.Address]*Wanted{}}
+	// 1. Provider blocks.
+	for _, a := range d.order {
+		w := s.of(a)
+		w.Requirements = append(w.Requirements, Requirement{
+			Requirement: provider.Requirement{Address: a, Constraint: w.Settings.Versions}, From: d.named[a].position,
+		})
+	}
+	// 2. Files of PROVIDERs.
+	for _, path := range d.Sources {
+		if err := s.addSources(path); err != nil {
+			problems = append(problems, fmt.Errorf("sources: %w", err))
+		}
+	}
+	// 3. Lock files.
+	problems = append(problems, s.addLockFiles(ctx, d.LockFiles)...)
+
+	for _, w := range s.byAddress {
+		wanted = append(wanted, *w)
+	}
+	slices.SortFunc(wanted, func(a, b Wanted) int { return a.Address.Compare(b.Address) })
+	return wanted, problems
+}
+
+// selection collects the wanted providers.
+type selection struct {
+	declaration *Declaration
+	byAddress   map[provider.Address]*Wanted
+}
+
+// of returns the entry of a provider, which it adds if necessary.
+func (s selection) of(a provider.Address) *Wanted {
+	if s.byAddress[a] == nil {
+		s.byAddress[a] = &Wanted{Address: a, Settings: s.declaration.Settings(a)}
+	}
+	return s.byAddress[a]
+}
+
+// addSources adds the lines of a file of PROVIDERs.
+func (s selection) addSources(path string) error {
+	lines, err := catalog.ReadSources(path, nil)
+	if err != nil {
+		return err
+	}
+	for _, line := range lines {
+		w := s.of(line.Requirement.Address)
+		r := Requirement{Requirement: line.Requirement, From: line.Place}
+		// An exact version stays exact, so that it can be recognized.
+		if v, exact := r.Constraint.Exact(); !exact || !includes(w.Settings.Versions, v) {
+			if r.Constraint, err = w.Settings.Versions.And(r.Constraint); err != nil {
+				return fmt.Errorf("%s: %w", line.Place, err)
+			}
+		}
+		w.Requirements = append(w.Requirements, r)
+	}
+	return nil
+}
+
+// addLockFiles adds the selections of lock files.
+func (s selection) addLockFiles(ctx context.Context, patterns []string) (problems []error) {
+	var paths []string
+	for _, pattern := range patterns {
+		found, err := lock.Find(ctx, pattern)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("lock_files: %w", err))
+		}
+		paths = append(paths, found...)
+	}
+	slices.Sort(paths)
+	for _, path := range slices.Compact(paths) {
+		f, err := lockfile.Read(path)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("lock_files: %w", err))
+			continue
+		}
+		for _, selected := range f.Selections() {
+			w := s.of(selected.Address)
+			w.Requirements = append(w.Requirements, Requirement{
+				Requirement: provider.Requirement{Address: selected.Address, Constraint: selected.Version.Constraint()}, From: path, Locked: true,
+			})
+		}
+	}
+	return problems
+}

@@ -1,0 +1,124 @@
+package sync_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/sync"
+)
+
+func TestWanted(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "a [b]") // the directory of a pattern is not a pattern
+	write(t, filepath.Join(dir, "mirror.hcl"), minimal+`
+sources    = ["providers.txt", "more/providers.txt"]
+lock_files = ["live/**/.terraform.lock.hcl", "other"]
+defaults {
+  versions = "< 9.0"
+}
+provider "hashicorp/aws" {
+  versions = ">= 5.0"
+  latest   = 2
+}
+provider "acme/*" {
+  latest = 3
+}
+`)
+	write(t, filepath.Join(dir, "providers.txt"), "# comment\nacme/rocket\nhashicorp/aws@4.67.0\nhashicorp/aws@5.1.0-beta1\nhashicorp/aws@5.1.0\n")
+	write(t, filepath.Join(dir, "more", "providers.txt"), "acme/rocket@~> 1.0\n")
+	const aws = "provider \"registry.opentofu.org/hashicorp/aws\" {\n  version = \"4.1.0\"\n}\n"
+	write(t, filepath.Join(dir, "live", "b", ".terraform.lock.hcl"), aws)
+	write(t, filepath.Join(dir, "live", "a", ".terraform.lock.hcl"), aws+"provider \"registry.opentofu.org/hashicorp/null\" {\n  version = \"3.2.4\"\n}\n")
+	write(t, filepath.Join(dir, "other", ".terraform.lock.hcl"), "")
+	d, err := sync.Read(filepath.Join(dir, "mirror.hcl"), variables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted, problems := d.Wanted(t.Context())
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	want := `registry.opentofu.org/acme/rocket latest 3
+  < 9.0 providers.txt:2
+  < 9.0, ~> 1.0 more/providers.txt:1
+registry.opentofu.org/hashicorp/aws latest 2
+  >= 5.0 mirror.hcl:11
+  >= 5.0, 4.67.0 providers.txt:3
+  5.1.0-beta1 providers.txt:4
+  5.1.0 providers.txt:5
+  4.1.0 live/a/.terraform.lock.hcl locked
+  4.1.0 live/b/.terraform.lock.hcl locked
+registry.opentofu.org/hashicorp/null latest 1
+  3.2.4 live/a/.terraform.lock.hcl locked
+`
+	if diff := cmp.Diff(want, describe(dir, wanted)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestWantedProblems checks that the rest is returned if a file can't be read.
+func TestWantedProblems(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "mirror.hcl"), minimal+`
+sources    = ["none.txt", "wrong.txt", "right.txt"]
+lock_files = ["none/**/.terraform.lock.hcl", "live", "wrong.hcl"]
+provider "hashicorp/aws" {
+}
+`)
+	write(t, filepath.Join(dir, "wrong.txt"), "hashicorp/null\nhashicorp\n")
+	write(t, filepath.Join(dir, "right.txt"), "acme/rocket@2.0.0\n")
+	write(t, filepath.Join(dir, "wrong.hcl"), "provider {")
+	write(t, filepath.Join(dir, "live", ".terraform.lock.hcl"), "provider \"registry.opentofu.org/hashicorp/null\" {\n  version = \"3.2.4\"\n}\n")
+	d, err := sync.Read(filepath.Join(dir, "mirror.hcl"), variables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted, problems := d.Wanted(t.Context())
+	want := `registry.opentofu.org/acme/rocket latest 1
+  2.0.0 right.txt:1
+registry.opentofu.org/hashicorp/aws latest 1
+   mirror.hcl:8
+registry.opentofu.org/hashicorp/null latest 1
+  3.2.4 live/.terraform.lock.hcl locked
+`
+	if diff := cmp.Diff(want, describe(dir, wanted)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if len(problems) != 4 || !errors.Is(problems[0], os.ErrNotExist) || !strings.Contains(problems[1].Error(), "wrong.txt:2") || !errors.Is(problems[2], lock.ErrNoFile) || !strings.Contains(problems[3].Error(), "wrong.hcl:1") {
+		t.Errorf("got %q", problems)
+	}
+}
+
+// describe formats providers with paths relative to dir.
+func describe(dir string, wanted []sync.Wanted) string {
+	var text strings.Builder
+	for _, w := range wanted {
+		fmt.Fprintln(&text, w.Address, "latest", w.Settings.Latest)
+		for _, r := range w.Requirements {
+			from := filepath.ToSlash(strings.TrimPrefix(r.From, dir+string(filepath.Separator)))
+			if r.Locked {
+				from += " locked"
+			}
+			if r.Address != w.Address {
+				from += " of " + r.Address.String()
+			}
+			fmt.Fprintln(&text, " ", r.Constraint, from)
+		}
+	}
+	return text.String()
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
