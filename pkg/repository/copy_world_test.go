@@ -250,6 +250,11 @@ func (e *end) wantSame(t *testing.T, to *end) {
 // verifies each digest.
 func (e *end) content(t *testing.T) map[digest.Digest]string {
 	t.Helper()
+	return e.contentOf(t, tag)
+}
+
+func (e *end) contentOf(t *testing.T, tag string) map[digest.Digest]string {
+	t.Helper()
 	repo, all := e.open(t), map[digest.Digest]string{}
 	d, _, err := repo.Manifest(t.Context(), tag)
 	if err != nil {

@@ -45,7 +45,8 @@ func Prune(ctx context.Context, repo Repository, v provider.Version, was digest.
 // Restore moves the index of a pruned version back to the tag of the version, and returns the
 // digest of the index. If the version has its tag, Restore only deletes the pruned tag. Running
 // Restore again completes an interrupted run. Restore returns a *[DeniedError] for a denied
-// version, and otherwise the same errors as [Prune].
+// version, an error that wraps [ErrNotFound] if content is missing or damaged, so that the version
+// must be mirrored again, and otherwise the same errors as [Prune].
 func Restore(ctx context.Context, repo Repository, v provider.Version) (digest.Digest, error) {
 	err := CheckDeniedNow(ctx, repo, v)
 	var index digest.Digest
@@ -60,11 +61,21 @@ func Restore(ctx context.Context, repo Repository, v provider.Version) (digest.D
 
 func restore(ctx context.Context, repo Repository, v provider.Version) (digest.Digest, error) {
 	now, err := Inspect(ctx, repo, artifact.Tag(v), DepthIndex)
-	if err != nil || !now.Exists() || now.Dangling {
-		return moveTag(ctx, repo, artifact.PrunedTag(v), artifact.Tag(v), "")
+	if err != nil {
+		return "", err
 	}
-	pruned, err := Inspect(ctx, repo, artifact.PrunedTag(v), DepthIndex)
-	if err == nil && pruned.Exists() {
+	pruned, err := Inspect(ctx, repo, artifact.PrunedTag(v), DepthBlobs)
+	switch {
+	case err != nil:
+		return "", err
+	case !now.Exists() || now.Dangling:
+		for _, p := range pruned.Index.Platforms() {
+			if !pruned.At(p).IsIntact() {
+				return "", fmt.Errorf("package for %s is incomplete: %w", p, ErrNotFound)
+			}
+		}
+		return moveTag(ctx, repo, pruned.Tag, now.Tag, pruned.Digest)
+	case pruned.Exists():
 		err = Untag(ctx, repo, pruned.Tag, pruned.Digest, now)
 	}
 	return now.Digest, err
@@ -82,12 +93,14 @@ func moveTag(ctx context.Context, repo Repository, from, to string, was digest.D
 	switch {
 	case err != nil:
 		return "", err
-	case !index.Exists() && target.Exists():
-		return target.Digest, nil
-	case !index.Exists():
+	case !index.Exists() && !target.Exists():
 		return "", fmt.Errorf("%w: neither the tag %s nor the tag %s exists", provider.ErrVersionNotFound, from, to)
 	case index.Dangling:
 		return "", &DanglingTagError{Tag: from, Index: ocispec.Descriptor{Digest: index.Digest}, Err: ErrNotFound}
+	case !index.Exists() && target.Dangling:
+		return "", &DanglingTagError{Tag: to, Index: ocispec.Descriptor{Digest: target.Digest}, Err: ErrNotFound}
+	case !index.Exists():
+		return target.Digest, nil
 	case index.Format != nil:
 		return "", index.Format
 	case was != "" && index.Digest != was:

@@ -1,6 +1,7 @@
 package registrytest
 
 import (
+	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
@@ -46,6 +47,26 @@ func Forget() origintest.Fault {
 		content, _ := io.ReadAll(req.Body)
 		w.Header().Set("Docker-Content-Digest", digest.FromBytes(content).String())
 		w.WriteHeader(http.StatusCreated)
+	}
+}
+
+// EditTags changes the tags in a list, for example to omit some of them.
+func EditTags(edit func(tags []string) []string) origintest.Fault {
+	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
+		recorded := httptest.NewRecorder()
+		honest(recorded, req)
+		var list struct {
+			Name string   `json:"name"`
+			Tags []string `json:"tags"`
+		}
+		text := recorded.Body.Bytes()
+		if json.Unmarshal(text, &list) == nil && list.Tags != nil {
+			list.Tags = edit(list.Tags)
+			text, _ = json.Marshal(list)
+		}
+		maps.Copy(w.Header(), recorded.Header())
+		w.WriteHeader(recorded.Code)
+		_, _ = w.Write(text)
 	}
 }
 

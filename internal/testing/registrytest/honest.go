@@ -34,7 +34,7 @@ func (r *Registry) honest(kind Kind) http.HandlerFunc {
 				"The image tag already exists in the repository and cannot be overwritten because the tag is immutable.")
 		case kind == ManifestDelete && r.options.NoDelete != 0:
 			answer(w, r.options.NoDelete, "UNSUPPORTED", "The operation is unsupported.")
-		case kind == ManifestDelete && r.options.DeletesManifests:
+		case kind == ManifestDelete && (r.options.DeletesManifests || isByDigest(req) && !r.options.KeepsTags):
 			r.deleteManifest(w, req)
 		case kind == ManifestPut && !r.options.Lax && !r.accepted(w, req):
 		case kind == Mount:
@@ -175,19 +175,32 @@ func (r *Registry) refusesTag(req *http.Request) bool {
 	return r.ask(req, http.MethodHead, req.URL.Path).Code == http.StatusOK
 }
 
-// deleteManifest deletes the manifest that a tag points to, and all its tags.
+// isByDigest reports whether a request refers to a manifest by its digest.
+func isByDigest(req *http.Request) bool { return strings.Contains(req.URL.Path, "/manifests/sha256:") }
+
+// deleteManifest deletes the manifest that a tag or digest refers to, and all its tags.
 func (r *Registry) deleteManifest(w http.ResponseWriter, req *http.Request) {
 	repository, _, _ := strings.Cut(req.URL.Path, "/manifests/")
+	found := r.ask(req, http.MethodGet, req.URL.Path)
+	if found.Code != http.StatusOK {
+		answer(w, http.StatusNotFound, "MANIFEST_UNKNOWN", "manifest unknown")
+		return
+	}
 	var list struct {
 		Tags []string `json:"tags"`
 	}
 	_ = json.Unmarshal(r.ask(req, http.MethodGet, repository+"/tags/list").Body.Bytes(), &list)
-	content := r.ask(req, http.MethodGet, req.URL.Path).Body.Bytes()
-	for _, tag := range append(list.Tags, digest.FromBytes(content).String()) {
-		at := repository + "/manifests/" + tag
-		if bytes.Equal(r.ask(req, http.MethodGet, at).Body.Bytes(), content) {
-			r.ask(req, http.MethodDelete, at)
-		}
+	content := found.Body.Bytes()
+	isOther := func(tag string) bool {
+		return !bytes.Equal(r.ask(req, http.MethodGet, repository+"/manifests/"+tag).Body.Bytes(), content)
+	}
+	tags := slices.DeleteFunc(list.Tags, isOther)
+	if r.options.TagsFirst && isByDigest(req) && len(tags) > 0 {
+		answer(w, http.StatusBadRequest, "GOOGLE_MANIFEST_DANGLING_TAG", "Manifest is still referenced by tag: "+tags[0])
+		return
+	}
+	for _, reference := range append(tags, digest.FromBytes(content).String()) {
+		r.ask(req, http.MethodDelete, repository+"/manifests/"+reference)
 	}
 	w.WriteHeader(http.StatusAccepted)
 }

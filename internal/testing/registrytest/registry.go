@@ -83,6 +83,12 @@ type Options struct {
 	// DeletesManifests deletes a manifest, with all its tags, when one of the tags is
 	// deleted.
 	DeletesManifests bool
+	// KeepsTags keeps the tags of a manifest that is deleted by its digest. They still
+	// point to it, so it exists for clients that use the tag.
+	KeepsTags bool
+	// TagsFirst rejects the deletion of a manifest that has tags, like Google's
+	// registries.
+	TagsFirst bool
 	// KeepsBlobs discards the content of an upload if the blob exists, even if the
 	// existing one is corrupt, like distribution.
 	KeepsBlobs bool
