@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/opencontainers/go-digest"
+
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
@@ -23,7 +25,25 @@ var untagHints = map[product]string{
 	other:     "delete the tag TAG of REPOSITORY in the registry's web interface or with its API, or run this command again with credentials that allow deletion; the distribution registry requires storage.delete.enabled: true",
 }
 
-// UntagHint returns how to delete a tag that could not be deleted, or "" for other errors.
+// deleteHints describe how to delete a manifest with the digest DIGEST, and how to let the registry
+// delete pruned versions. See untagHints.
+var deleteHints = map[product]string{
+	ghcr: "delete the package version DIGEST on the package's page at github.com, or, with the ID from gh api '/orgs/PROJECT/packages/container/PACKAGE/versions' (/users/PROJECT for a user account), with " +
+		"gh api --method DELETE '/orgs/PROJECT/packages/container/PACKAGE/versions/ID' and a token with the scope delete:packages",
+	ecr: "delete the image with aws ecr batch-delete-image --repository-name REPOSITORY --image-ids imageDigest=DIGEST and the permission ecr:BatchDeleteImage, " +
+		"or add a lifecycle policy for tags with the prefix pruned-",
+	gitlab: "delete the tag with the prefix pruned- on the project's page Deploy > Container registry, or add a cleanup policy that removes tags matching pruned-.*; " +
+		"a run of this command requires a token that can delete images, and no protection rule that matches the tag",
+	dockerHub: "delete the image DIGEST on the page of REPOSITORY at hub.docker.com, under Image Management",
+	quay:      "delete the tag with the prefix pruned- on the page of REPOSITORY at REGISTRY, under Tags",
+	harbor: "delete the artifact on the project's page, or with DELETE https://REGISTRY/api/v2.0/projects/PROJECT/repositories/NAME/artifacts/DIGEST, " +
+		"or add a tag retention rule for tags matching pruned-*; make sure that no immutability rule matches its tags",
+	azure: "delete the manifest with az acr repository delete --name REGISTRY --image REPOSITORY@DIGEST",
+	other: "delete the manifest DIGEST of REPOSITORY in the registry's web interface or with its API, or run this command again with credentials that allow deletion; the distribution registry requires storage.delete.enabled: true",
+}
+
+// UntagHint returns how to delete a tag or manifest that could not be deleted, or "" for other
+// errors.
 func UntagHint(err error) string {
 	about, ok := errors.AsType[*repository.Error](err)
 	if !ok || !errors.Is(err, repository.ErrTagNotDeleted) {
@@ -35,6 +55,10 @@ func UntagHint(err error) string {
 	if productAt(about.Registry) == harbor { // Harbor's URLs are encoded twice
 		name = strings.ReplaceAll(name, "%", "%25")
 	}
-	return strings.NewReplacer("TAG", about.Reference, "REGISTRY", about.Registry, "REPOSITORY", about.Name, "PROJECT", project, "PACKAGE", encode(inside), "NAME", name).
-		Replace(untagHints[productAt(about.Registry)])
+	hints := untagHints
+	if _, err := digest.Parse(about.Reference); err == nil {
+		hints = deleteHints
+	}
+	return strings.NewReplacer("TAG", about.Reference, "DIGEST", about.Reference, "REGISTRY", about.Registry, "REPOSITORY", about.Name, "PROJECT", project, "PACKAGE", encode(inside), "NAME", name).
+		Replace(hints[productAt(about.Registry)])
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -272,6 +273,87 @@ func (w *world) inspect(t *testing.T, tag string) repository.Inspection {
 		t.Fatal(err)
 	}
 	return i
+}
+
+// TestPromotePruned checks that a pruned version is restored if there is neither a pending nor a
+// released one, and that it isn't pruned again at once.
+func TestPromotePruned(t *testing.T) {
+	t.Parallel()
+	eachWorld(t, func(t *testing.T, w *world) {
+		other := nouns.Version(t, "1.0.0")
+		dates := map[provider.Version]time.Time{w.version: time.Unix(1e9, 0), other: time.Unix(1e9, 0)}
+		err := repository.WriteSyncRecord(t.Context(), w.repo, func(r *artifact.SyncRecord) { r.Unwanted, r.Pruned = dates, dates })
+		if err != nil {
+			t.Fatal(err)
+		}
+		index := w.put(t, version, both)
+		w.put(t, waiting, one)
+		if _, err := repository.Prune(t.Context(), w.repo, w.version, ""); err != nil {
+			t.Fatal(err)
+		}
+		if r := w.promote(t, approval.PromoteOptions{DryRun: true}); r.Digest == index {
+			t.Errorf("the pending release does not come first: %+v", r)
+		}
+		if err := w.repo.Traits().DeleteTag(t.Context(), waiting, w.at(t, waiting)); err != nil {
+			t.Fatal(err)
+		}
+		var got []approval.Decision
+		promote := func(constraint string, dry bool) {
+			t.Helper()
+			got = nil
+			wanted, err := provider.ParseRequirement("acme/thing" + constraint)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = approval.PromoteMany(t.Context(), []provider.Requirement{wanted}, approval.ManyOptions{
+				PromoteOptions: approval.PromoteOptions{DryRun: dry}, Latest: 1,
+				Open: func(provider.Address) (repository.Repository, error) { return w.repo, nil },
+				Done: func(d approval.Decision) { got = append(got, d) },
+			})
+			if err != nil || len(got) != 1 {
+				t.Fatalf("got %+v, %v", got, err)
+			}
+		}
+		for _, constraint := range []string{"", "@~> 1.0", "@1.2.4"} {
+			if promote(constraint, false); !errors.Is(got[0].Err, approval.ErrNotPending) {
+				t.Errorf("%s: got %+v", constraint, got)
+			}
+		}
+		promote("@1.2.3", true)
+		if got[0].Result.Status != publish.Promoted || w.at(t, pruned) != index || w.at(t, version) != "" {
+			t.Errorf("a dry run: %+v", got)
+		}
+		promote("@1.2.3", false)
+		if got[0].Err != nil || got[0].Result.Status != publish.Promoted || got[0].Result.Stays != nil || w.at(t, version) != index || w.at(t, pruned) != "" {
+			t.Errorf("got %+v", got)
+		}
+		record, err := repository.ReadSyncRecord(t.Context(), w.repo)
+		delete(dates, w.version)
+		if want := (artifact.SyncRecord{Unwanted: dates, Pruned: dates}); err != nil || !record.Equal(want) {
+			t.Errorf("got %+v, %v", record, err)
+		}
+	})
+}
+
+// TestDenyPruned checks that a pruned version can be denied, and then not restored.
+func TestDenyPruned(t *testing.T) {
+	t.Parallel()
+	eachWorld(t, func(t *testing.T, w *world) {
+		index := w.put(t, version, both)
+		if _, err := repository.Prune(t.Context(), w.repo, w.version, ""); err != nil {
+			t.Fatal(err)
+		}
+		if r := w.deny(t, because); r.Status != publish.Denied || r.Record.Index != index || w.at(t, pruned) != index {
+			t.Errorf("got %+v", r)
+		}
+		_, promoted := approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{})
+		_, restored := repository.Restore(t.Context(), w.repo, w.version)
+		for _, err := range []error{promoted, restored} {
+			if _, ok := errors.AsType[*repository.DeniedError](err); !ok {
+				t.Errorf("got %v", err)
+			}
+		}
+	})
 }
 
 // TestPromoteKeepsVersion checks that the tag of the version is restored in registries that delete

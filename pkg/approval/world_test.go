@@ -22,6 +22,7 @@ const (
 	version = "1.2.3"
 	waiting = "pending-1.2.3"
 	denied  = "denied-1.2.3"
+	pruned  = "pruned-1.2.3"
 )
 
 // world is a repository with releases to promote or deny.

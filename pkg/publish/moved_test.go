@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
@@ -59,6 +61,43 @@ func TestTagMoved(t *testing.T) {
 			t.Errorf("%d zips were fetched", n)
 		}
 	})
+}
+
+// TestContentDeleted checks that content is sent again if another run deletes the version to which
+// it belonged, with content that this run has found or sent.
+func TestContentDeleted(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]bool{"found": false, "sent": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, origintest.Options{})
+			to := w.layout(t)
+			v := nouns.Version(t, "1.2.3")
+			stored := w.publish(t, to, publish.Created, publish.Options{})
+			if _, err := repository.Prune(t.Context(), to.open(t), v, ""); err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range stored.Packages {
+				if path, _ := to.open(t).Traits().BlobPath(p.Package.Digest); lost {
+					if err := os.Remove(path); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			var once sync.Once
+			repo := &watched{Repository: to.open(t), before: func(op string, _ digest.Digest) (err error) {
+				if op == "tag" {
+					once.Do(func() { err = repository.DeletePruned(t.Context(), to.open(t), v, "") })
+				}
+				return err
+			}}
+			result, err := w.runOver(t.Context(), repo, publish.Options{})
+			if err != nil || result.Moved != 1 || result.Status != publish.Created {
+				t.Errorf("%+v, %v", result, err)
+			}
+			w.wantStored(t, to, all...)
+		})
+	}
 }
 
 // TestTagRefusedForNow checks that the tag is read again after a 503 response, because

@@ -39,7 +39,7 @@ var (
 	ErrTagMoved = provider.Errorf(provider.Transient, "tag was moved by another run")
 	// ErrContentDeleted is returned if content that a tag needs is missing from an image layout,
 	// because another run deleted a version that had it. It wraps [ErrTagMoved].
-	ErrContentDeleted = text.WithText(ErrTagMoved, "content was deleted by another run")
+	ErrContentDeleted = text.WithText(ErrTagMoved, "content is missing, or was deleted by another run")
 )
 
 // DanglingTagError reports that a tag exists but points to missing or damaged content. It wraps

@@ -87,7 +87,7 @@ func (l *layout) checkContent(ctx context.Context, m artifact.Blob) error {
 			return err
 		}
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w: %s is missing", ErrContentDeleted, d)
+			return fmt.Errorf("%w: %s", ErrContentDeleted, d)
 		} else if err != nil {
 			return err
 		}
