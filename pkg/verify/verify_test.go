@@ -423,14 +423,19 @@ func codesInSources(t *testing.T) (codes []string) {
 func TestFindingsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
+	var lost []digest.Digest
 	w.editIndex(t, func(x *ocispec.Index) {
 		entry := x.Manifests[0]
 		for i := range 150 {
 			entry.Platform = &ocispec.Platform{OS: "haiku", Architecture: "cpu" + strings.Repeat("x", i+1)}
 			entry.Digest = digest.FromString(entry.Platform.Architecture)
-			x.Manifests = append(x.Manifests, entry)
+			w.push(t, ocispec.Descriptor{Digest: entry.Digest, Size: int64(len(entry.Platform.Architecture))}, []byte(entry.Platform.Architecture))
+			x.Manifests, lost = append(x.Manifests, entry), append(lost, entry.Digest)
 		}
 	})
+	for _, d := range lost {
+		w.lose(t, d)
+	}
 	r := w.verify(t, verify.Options{})
 	if len(r.Findings) != 100 || r.More != 50 || r.Counts[finding.Error] != 150 {
 		t.Errorf("%d findings and %d more, %v", len(r.Findings), r.More, r.Counts)

@@ -166,9 +166,10 @@ func TestOCIForeign(t *testing.T) {
 				layers[0].title = "thing-" + p.String() + ".zip"
 			}
 		}, 1, 0},
-		"entries of others": {func(_ *mirror, a *artifactOf) {
+		"entries of others": {func(m *mirror, a *artifactOf) {
+			m.pushBlob(t, "{}")
 			a.editIndex = func(x *ocispec.Index) {
-				x.Manifests = append(x.Manifests, ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, ArtifactType: "application/vnd.example", Digest: digest.FromString("x"), Size: 1})
+				x.Manifests = append(x.Manifests, ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, ArtifactType: "application/vnd.example", Digest: digest.FromString("{}"), Size: 2})
 			}
 		}, 1, 0},
 		"layers of others": {func(_ *mirror, a *artifactOf) {
@@ -359,7 +360,9 @@ func TestOCIMissing(t *testing.T) {
 				for i := range x.Manifests {
 					if x.Manifests[i].Platform.OS == "plan9" && layout {
 						// A registry would reject this index.
-						x.Manifests[i].Digest = digest.FromString("never pushed")
+						m.pushBlob(t, "lost")
+						x.Manifests[i].Digest = digest.FromString("lost")
+						a.lost = append(a.lost, x.Manifests[i].Digest)
 					}
 				}
 			}
