@@ -275,6 +275,7 @@ func TestErrors(t *testing.T) {
 		"no repository":          {target + "target \"c\" {\n  from = \"a\"\n}\n", "mirror.hcl:9:8: missing argument repository in this target block"},
 		"from itself":            {"version = 1\ntarget \"a\" {\n  repository = \"ghcr.io/a/{type}\"\n  from = \"a\"\n}\n", `mirror.hcl:4:10: target "a" is copied from itself: a from a`},
 		"from a cycle":           {"version = 1\ntarget \"a\" {\n  repository = \"ghcr.io/a/{type}\"\n  from = \"b\"\n}\ntarget \"b\" {\n  repository = \"ghcr.io/b/{type}\"\n  from = \"a\"\n}\n", `mirror.hcl:8:10: target "a" is copied from itself: a from b from a`},
+		"from empty":             {"version = 1\ntarget \"a\" {\n  repository = \"ghcr.io/a/{type}\"\n  from = \"\"\n}\n", "mirror.hcl:4:10: from must be the name of a target"},
 		"from nothing":           {"version = 1\ntarget \"main\" {\n  repository = \"ghcr.io/a/{type}\"\n  from = \"mian\"\n}\n", `mirror.hcl:4:10: unknown target "mian"; did you mean "main"?`},
 		"same repository":        {target + "target \"c\" {\n  repository = \"ghcr.io/${\"a\"}/{type}\"\n}\n", `mirror.hcl:10:16: targets "a" and "c" have the same repository`},
 		"template of OpenTofu":   {"version = 1\ntarget \"a\" {\n  repository = \"ghcr.io/${namespace}/${type}\"\n}\n", "mirror.hcl:3:27: use {namespace} instead of ${namespace} in repository templates"},

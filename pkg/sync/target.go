@@ -70,7 +70,12 @@ func (r *targets) read(b labelled) error {
 	t := Target{Name: b.Label}
 	err := parseArguments("target", b.Arguments, map[string]func(*hcl.Attribute) error{
 		"repository": func(a *hcl.Attribute) (err error) { t.Template, err = r.template(a); return err },
-		"from":       func(a *hcl.Attribute) (err error) { t.From, err = r.evaluate(a); return err },
+		"from": func(a *hcl.Attribute) (err error) {
+			if t.From, err = r.evaluate(a); err == nil && t.From == "" {
+				err = stricthcl.Wrong(a.Expr.Range(), "from must be the name of a target")
+			}
+			return err
+		},
 	})
 	if err == nil {
 		err = require("target", b.Range, b.Arguments, "repository")

@@ -1,0 +1,257 @@
+package sync_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/pkg/sync"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// object is a JSON object.
+type object = map[string]any
+
+// generator generates declarations.
+type generator struct{ *rand.Rand }
+
+// some returns one of the values.
+func some[T any](g generator, values ...T) T { return values[g.IntN(len(values))] }
+
+// subset returns an object with some of the keys.
+func (g generator) subset(of object, required ...string) object {
+	all := object{}
+	for _, key := range slices.Sorted(maps.Keys(of)) {
+		if slices.Contains(required, key) || g.IntN(2) == 0 {
+			all[key] = of[key]
+		}
+	}
+	return all
+}
+
+// document returns a valid declaration.
+func (g generator) document() object {
+	targets := object{"main": object{"repository": "ghcr.io/acme/{namespace}/{type}"}}
+	if g.IntN(2) == 0 {
+		targets["dr"] = g.subset(object{"repository": `${env("TOFU_OCI_SYNC_DR")}/{type}`, "from": "main"}, "repository")
+	}
+	denial := func() object {
+		return g.subset(object{"versions": some[any](g, "1.0.0", []any{"< 1.0", "2.0.0"}), "reason": "a \"reason\"", "by": "security"}, "versions", "reason")
+	}
+	return g.subset(object{
+		"$schema": "https://schema.example", "//": some[any](g, "a comment", []any{object{}}),
+		"version": 1, "trust": "trust.hcl", "sources": []any{"a.txt", "b.txt"}, "lock_files": []any{"live/**/.terraform.lock.hcl"},
+		"target": targets, "defaults": g.settings(targets),
+		"provider": g.subset(object{"hashicorp/aws": g.settings(targets), "hashicorp/*": g.settings(targets), "registry.terraform.io/*/*": g.settings(targets)}, "hashicorp/aws"),
+		"deny":     g.subset(object{"acme/rocket": denial(), "*/*/*": denial()}, "acme/rocket"),
+		"prune":    g.subset(object{"mode": some(g, "report", "delete"), "keep_previous": g.IntN(3), "keep_for": "30d", "max_delete": 1 + g.IntN(3)}),
+		"notify":   g.subset(object{"url_env": "WEBHOOK", "format": some(g, "slack", "json")}, "url_env"),
+	}, "version", "target")
+}
+
+func (g generator) settings(targets object) object {
+	return g.subset(object{
+		"versions": some(g, "~> 5.0", ">= 1.0, != 1.2.3"), "latest": some[any](g, 0, 1, 10, "all"), "per_minor": some[any](g, 1, 2, "all"),
+		"prereleases": g.IntN(2) == 0, "platforms": some[any](g, "all", []any{"linux_amd64", "darwin_arm64"}), "min_age": some(g, "0s", "7d", "1h30m"),
+		"signatures": some(g, "require", "warn", "off"), "stage": g.IntN(2) == 0, "targets": slices.Collect(func(yield func(any) bool) {
+			for _, name := range slices.Sorted(maps.Keys(targets)) {
+				if !yield(name) {
+					return
+				}
+			}
+		}),
+		"alias": some(g, []any{}, []any{"hashicorp/*=registry.terraform.io/hashicorp/*"}),
+	})
+}
+
+// mutate changes the structure of a part of a document.
+func (g generator) mutate(document object) {
+	key := some(g, slices.Sorted(maps.Keys(document))...)
+	inner, isObject := document[key].(object)
+	if isObject && len(inner) > 0 && g.IntN(3) > 0 {
+		g.mutate(inner)
+		return
+	}
+	switch g.IntN(4) {
+	case 0:
+		delete(document, key)
+	case 1:
+		document[key+"x"] = document[key]
+		delete(document, key)
+	case 2:
+		document["unknown"] = object{}
+	case 3:
+		document[key] = some[any](g, nil, true, -1, 1.5, 2_000_000, "", []any{}, []any{""}, []any{1}, []any{object{}}, object{}, object{"x": 1}, []any{document[key]})
+	}
+}
+
+func mirrorSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	s, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "schema", "v2", "mirror.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func validate(t *testing.T, s *jsonschema.Schema, text string) error {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Validate(value)
+}
+
+// TestSchema checks that the schema and the parser accept the same documents.
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	s := mirrorSchema(t)
+	if err := validate(t, s, completeJSON); err != nil {
+		t.Error(err)
+	}
+	g := generator{rand.New(rand.NewPCG(1, 2))}
+	accepted, rejected := 0, 0
+	for range 4000 {
+		document := g.document()
+		mutations := g.IntN(3)
+		for range mutations {
+			if len(document) > 0 {
+				g.mutate(document)
+			}
+		}
+		text, err := json.Marshal(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bySchema := validate(t, s, string(text))
+		_, byParser := sync.Parse("mirror.hcl.json", text, variables)
+		// A schema can't describe references.
+		if byParser != nil && (strings.Contains(byParser.Error(), "unknown target") || strings.Contains(byParser.Error(), "must also contain")) {
+			continue
+		}
+		if (bySchema == nil) != (byParser == nil) || mutations == 0 && byParser != nil {
+			t.Fatalf("%s\nschema: %v\nparser: %v", text, bySchema, byParser)
+		}
+		if byParser == nil {
+			accepted++
+		} else {
+			rejected++
+		}
+	}
+	if accepted < 1000 || rejected < 1000 {
+		t.Errorf("%d documents are accepted and %d rejected", accepted, rejected)
+	}
+}
+
+// TestSchemaSettings checks that the schema describes the arguments of the parser.
+func TestSchemaSettings(t *testing.T) {
+	t.Parallel()
+	d, err := parse(minimal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := mirrorSchema(t).Properties["defaults"].Ref
+	var documented, known []string
+	for name := range settings.Properties {
+		if name != "//" {
+			documented = append(documented, name)
+		}
+	}
+	for _, s := range d.Explain(nouns.Address(t, "hashicorp/null")) {
+		known = append(known, s.Name)
+	}
+	slices.Sort(documented)
+	slices.Sort(known)
+	if diff := cmp.Diff(known, documented); diff != "" {
+		t.Errorf("-parser +schema:\n%s", diff)
+	}
+}
+
+// TestSyntaxesAreEquivalent checks that a declaration means the same in both syntaxes.
+func TestSyntaxesAreEquivalent(t *testing.T) {
+	t.Parallel()
+	g := generator{rand.New(rand.NewPCG(3, 4))}
+	for range 500 {
+		document := g.document()
+		text, err := json.Marshal(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fromJSON, err := parse(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		native := nativeSyntax(document)
+		fromNative, err := parse(native)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, native)
+		}
+		diff := cmp.Diff(fromJSON, fromNative, cmpopts.IgnoreUnexported(sync.Declaration{}), cmpopts.IgnoreFields(sync.Declaration{}, "Path", "Digest"),
+			cmpopts.IgnoreFields(sync.Denial{}, "Position"), comparePatterns, compareConstraints, cmp.Comparer(func(a, b template.Template) bool { return a == b }))
+		for _, address := range []string{"hashicorp/aws", "hashicorp/null", "registry.terraform.io/a/b", "a/b"} {
+			a := nouns.Address(t, address)
+			diff += cmp.Diff(fromJSON.Settings(a), fromNative.Settings(a), comparePatterns, compareConstraints)
+		}
+		if diff != "" {
+			t.Fatalf("%s\n%s\n-JSON +native:\n%s", text, native, diff)
+		}
+	}
+}
+
+// nativeSyntax returns a declaration in the native syntax.
+func nativeSyntax(document object) string {
+	var text strings.Builder
+	arguments := func(indent string, all object) {
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			if _, isBlock := all[name].(object); isBlock || name == "//" || name == "$schema" {
+				continue
+			}
+			fmt.Fprintf(&text, "%s%s = %s\n", indent, name, literal(all[name]))
+		}
+	}
+	arguments("", document)
+	for _, kind := range slices.Sorted(maps.Keys(document)) {
+		switch inner, _ := document[kind].(object); kind {
+		case "target", "provider", "deny":
+			for _, label := range slices.Sorted(maps.Keys(inner)) {
+				fmt.Fprintf(&text, "%s %q {\n", kind, label)
+				arguments("  ", inner[label].(object))
+				text.WriteString("}\n")
+			}
+		case "defaults", "prune", "notify":
+			text.WriteString(kind + " {\n")
+			arguments("  ", inner)
+			text.WriteString("}\n")
+		}
+	}
+	return text.String()
+}
+
+// literal returns a value in the native syntax.
+func literal(value any) string {
+	switch v := value.(type) {
+	case string:
+		if strings.HasPrefix(v, "${") {
+			return `"` + v + `"`
+		}
+		return fmt.Sprintf("%q", v)
+	case []any:
+		var all []string
+		for _, element := range v {
+			all = append(all, literal(element))
+		}
+		return "[" + strings.Join(all, ", ") + "]"
+	}
+	return fmt.Sprint(value)
+}
