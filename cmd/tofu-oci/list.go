@@ -54,7 +54,7 @@ Examples:
 		Flags: slices.Concat([]cli.Flag{
 			fromFlag("`REPO`: repositories (default: the CLI configuration)"),
 			&cli.StringFlag{Name: "server", Category: commandline.GroupSelection, Usage: "`URL`: list the contents of a tofu-oci server"},
-			&cli.BoolFlag{Name: "pending", Category: commandline.GroupSelection, Usage: "list pending and denied releases"},
+			&cli.BoolFlag{Name: "pending", Category: commandline.GroupSelection, Usage: "list pending, denied, and pruned releases"},
 			sourcesFlag(),
 			providersFlag(),
 			aliasFlag(),

@@ -51,8 +51,10 @@ func listPending(c *cli.Context, out *report.Report, cmd *command, r provider.Re
 		return err
 	}
 	v, exact := r.Constraint.Exact()
-	denied := slices.ContainsFunc(entries, func(e approval.Entry) bool { return e.Version == v && e.State == publish.Denied })
-	if !exact || denied {
+	decided := slices.ContainsFunc(entries, func(e approval.Entry) bool {
+		return e.Version == v && (e.State == publish.Denied || e.State == approval.Pruned)
+	})
+	if !exact || decided {
 		return out.ListPending(report.PendingOf(r.Address, entries, r), nil, false)
 	}
 	for _, e := range entries {

@@ -100,7 +100,7 @@ type PendingItem struct {
 	row string
 }
 
-// ListPending prints pending and denied releases. If all is true, they are those of several
+// ListPending prints pending, denied, and pruned releases. If all is true, they are those of several
 // providers, and the text has a column with the provider.
 func (o *Report) ListPending(items []PendingItem, unknown []string, all bool) error {
 	var rows []string
@@ -111,7 +111,7 @@ func (o *Report) ListPending(items []PendingItem, unknown []string, all bool) er
 		rows = append(rows, i.row)
 	}
 	if len(rows) == 0 && !o.json {
-		o.Note("no pending or denied releases")
+		o.Note("no pending, denied, or pruned releases")
 	}
 	return printItems(o, "list-pending", items, repositorySummary{unknown}, table(rows))
 }
@@ -155,6 +155,8 @@ func pendingItem(a provider.Address, e approval.Entry) PendingItem {
 	switch {
 	case e.State == publish.Promoted:
 		remark = "only the tag " + e.Tag + " is left"
+	case e.State == approval.Pruned:
+		remark = "can be restored with tofu-oci promote"
 	case e.Record != nil && e.State == publish.Pending:
 		remark = "previously denied: " + e.Record.String()
 	case e.Record != nil:

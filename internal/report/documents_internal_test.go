@@ -17,6 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -170,7 +171,7 @@ func enums(in reflect.Type, field string) []string {
 	case "item.staged":
 		return []string{stagedPending, stagedReleased}
 	case "pendingItem.status":
-		return []string{string(publish.Pending), string(publish.Denied), string(publish.Promoted)}
+		return []string{string(publish.Pending), string(publish.Denied), string(approval.Pruned), string(publish.Promoted)}
 	case "versionItem.status", "releaseItem.status":
 		return []string{api.StatusComplete, api.StatusIncomplete, api.StatusBroken, api.StatusUnknown, api.StatusPending}
 	case "packageItem.action":

@@ -20,13 +20,17 @@ const maxConcurrency = 8
 // maxApproval is the maximum size of an approval in bytes.
 const maxApproval = 64 << 10
 
-// Entry is a version that was staged or denied.
+// Pruned is the state of a version that was pruned. [Promote] restores it.
+const Pruned publish.Status = "pruned"
+
+// Entry is a version that was staged, denied, or pruned.
 type Entry struct {
 	Version provider.Version
-	// State is Pending, even if the version was denied before; Denied; or Promoted if the version
-	// is released and only its pending tag still exists.
+	// State is Pending, even if the version was denied before; Denied; Pruned; or Promoted if the
+	// version is released and only its pending tag still exists.
 	State publish.Status
-	// Tag and Digest are the pending tag and its index, or the tag and the manifest of the denial.
+	// Tag and Digest are the pending or the pruned tag and its index, or the tag and the manifest of
+	// the denial.
 	Tag       string
 	Digest    digest.Digest
 	Platforms []provider.Platform
@@ -34,21 +38,26 @@ type Entry struct {
 	Record *repository.DenialRecord
 }
 
-// List returns the pending and the denied versions of a repository, newest first. It returns the
-// errors of the repository.
+// List returns the pending, denied, and pruned versions of a repository, newest first. It returns
+// the errors of the repository.
 func List(ctx context.Context, repo repository.Reader) ([]Entry, error) {
 	tags, err := repo.Tags(ctx)
 	if err != nil {
 		return nil, err
 	}
 	denied := artifact.Tags(tags).Denied()
-	versions := provider.NewestFirst(slices.Concat(artifact.Tags(tags).Pending(), denied))
+	released := func(v provider.Version) bool { return slices.Contains(tags, artifact.Tag(v)) }
+	pruned := slices.DeleteFunc(artifact.Tags(tags).Pruned(), released)
+	versions := provider.NewestFirst(slices.Concat(artifact.Tags(tags).Pending(), denied, pruned))
 	entries := make([]Entry, len(versions))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrency)
 	for n, v := range versions {
 		group.Go(func() (err error) {
-			entries[n], err = entry(ctx, repo, v, slices.Contains(tags, artifact.Tag(v)), slices.Contains(denied, v))
+			entries[n], err = entry(ctx, repo, v, released(v), slices.Contains(denied, v))
+			if err == nil && entries[n].Tag == "" && slices.Contains(pruned, v) {
+				entries[n], err = prunedEntry(ctx, repo, v)
+			}
 			return err
 		})
 	}
@@ -79,6 +88,15 @@ func entry(ctx context.Context, repo repository.Reader, v provider.Version, rele
 		return e, err
 	}
 	return e, nil
+}
+
+// prunedEntry returns the entry of a pruned version, or the zero value if it no longer exists.
+func prunedEntry(ctx context.Context, repo repository.Reader, v provider.Version) (Entry, error) {
+	i, err := repository.Inspect(ctx, repo, artifact.PrunedTag(v), repository.DepthIndex)
+	if err != nil || !i.Exists() {
+		return Entry{}, err
+	}
+	return Entry{Version: v, State: Pruned, Tag: i.Tag, Digest: i.Digest, Platforms: i.Index.Platforms()}, nil
 }
 
 // Approvals returns the approvals in the documents that refer to a release. Other documents

@@ -297,6 +297,10 @@ func TestPromotePruned(t *testing.T) {
 		if err := w.repo.Traits().DeleteTag(t.Context(), waiting, w.at(t, waiting)); err != nil {
 			t.Fatal(err)
 		}
+		entries, err := approval.List(t.Context(), w.repo)
+		if len(entries) != 1 || entries[0].State != approval.Pruned || entries[0].Digest != index || len(entries[0].Platforms) != 2 || err != nil {
+			t.Errorf("got %+v, %v", entries, err)
+		}
 		var got []approval.Decision
 		promote := func(constraint string, dry bool) {
 			t.Helper()
