@@ -37,8 +37,8 @@ func parseArguments(block string, arguments hcl.Attributes, parse map[string]fun
 		if !ok {
 			return unknown(a.NameRange, fmt.Sprintf("unknown argument %q in this %s block", a.Name, block), a.Name, slices.Sorted(maps.Keys(parse)))
 		}
-		if block != "target" && hasCall(a.Expr) {
-			return stricthcl.Wrong(a.Expr.Range(), "functions are supported only in target blocks")
+		if block != "target" && isTemplate(a.Expr) {
+			return stricthcl.Wrong(a.Expr.Range(), "functions and ${ are supported only in target blocks")
 		}
 		if err := read(a); err != nil {
 			return err
@@ -47,17 +47,27 @@ func parseArguments(block string, arguments hcl.Attributes, parse map[string]fun
 	return nil
 }
 
-// hasCall reports whether an expression calls a function.
-func hasCall(expr hcl.Expression) (found bool) {
+// isTemplate reports whether an expression calls a function or, in JSON, contains a string
+// that HCL would evaluate.
+func isTemplate(expr hcl.Expression) (found bool) {
 	if node, ok := expr.(hclsyntax.Node); ok {
 		_ = hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
 			_, call := n.(*hclsyntax.FunctionCallExpr)
 			found = found || call
 			return nil
 		})
+		return found
 	}
+	value, _ := expr.Value(nil)
+	_ = cty.Walk(value, func(_ cty.Path, v cty.Value) (bool, error) {
+		found = found || v.Type() == cty.String && !v.IsNull() && hasTemplate(v.AsString())
+		return true, nil
+	})
 	return found
 }
+
+// hasTemplate reports whether a text contains the start of a template of HCL.
+func hasTemplate(s string) bool { return strings.Contains(s, "${") || strings.Contains(s, "%{") }
 
 // unknown returns the error for an unknown word, with the most similar known word. problem
 // describes the word.

@@ -183,17 +183,18 @@ func readTargetNames(d *Declaration, a *hcl.Attribute, into *Settings) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
+	err = stricthcl.Strings(a.Name, a.Expr, func(name string, at hcl.Range) error {
 		i := slices.Index(known, name)
 		if i < 0 {
-			return unknown(a.Expr.Range(), fmt.Sprintf("unknown target %q", name), name, known)
+			return unknown(at, fmt.Sprintf("unknown target %q", name), name, known)
 		}
 		if from := d.Targets[i].From; from != "" && !slices.Contains(names, from) {
-			return stricthcl.Wrong(a.Expr.Range(), "targets must also contain %q, because %q is copied from it", from, name)
+			return stricthcl.Wrong(at, "targets must also contain %q, because %q is copied from it", from, name)
 		}
-	}
+		return nil
+	})
 	into.Targets = slices.DeleteFunc(known, func(name string) bool { return !slices.Contains(names, name) })
-	return nil
+	return err
 }
 
 // readPattern parses the label of a block.

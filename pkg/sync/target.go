@@ -158,7 +158,7 @@ func (r *targets) evaluate(a *hcl.Attribute) (string, error) {
 		return "", stricthcl.Wrong(a.Expr.Range(), "%s must be a string", a.Name)
 	}
 	s := value.AsString()
-	if strings.Contains(s, "${") || strings.Contains(s, "%{") {
+	if hasTemplate(s) {
 		return "", stricthcl.Wrong(a.Expr.Range(), "%s cannot contain ${ or %%{: use {namespace} instead of ${namespace}", a.Name)
 	}
 	return s, nil
