@@ -79,15 +79,16 @@ func (d decision) isComplete() bool { return len(d.undated) == 0 && len(d.unchec
 // concern several providers.
 func decide(f facts, r rules) decision {
 	d := decider{facts: f, rules: r, failures: map[string]bool{}, decision: decision{unchecked: map[int][]provider.Version{}}}
+	if f.err != nil {
+		d.fail(provider.Version{}, f.err)
+	}
 	for i, t := range f.targets {
-		s := newState(t)
-		d.states = append(d.states, s)
+		d.states = append(d.states, newState(t))
 		switch source := t.from; {
 		case t.err == nil && source >= 0 && f.targets[source].err != nil:
-			s.failed = true
-			d.add(d.action(i, provider.Version{}), Fail, fmt.Sprintf("target %q cannot be read", f.targets[source].name)).Err = f.targets[source].err
+			d.failTarget(i, fmt.Sprintf("target %q cannot be read", f.targets[source].name), f.targets[source].err)
 		case t.err != nil && t.writes:
-			d.add(d.action(i, provider.Version{}), Fail, "").Err = t.err
+			d.failTarget(i, "", t.err)
 		case t.err == nil && t.writes:
 			d.decideTarget(i)
 		}
@@ -153,22 +154,25 @@ func (d *decider) decideTarget(i int) {
 	}
 	// 3. Prune the others.
 	if err := d.targets[i].recordErr; err != nil {
-		d.add(d.action(i, provider.Version{}), Fail, "").Err = err
-		s.failed = true
+		d.failTarget(i, "", err)
 	}
 	if hasDates := len(d.targets[i].record.Unwanted) > 0; !s.failed && d.isComplete() && (d.prune != nil || hasDates) {
 		d.pruneTarget(i, wanted)
 	}
 }
 
-// action returns an action without kind.
+// action returns an action for a version, without kind.
 func (d *decider) action(i int, v provider.Version) Action {
 	t := d.targets[i]
-	a := Action{Target: t.name, Repository: t.repository, Provider: d.wanted.Address, Version: v}
-	if v != (provider.Version{}) {
-		a.Tag = artifact.Tag(v)
-	}
-	return a
+	return Action{Target: t.name, Repository: t.repository, Provider: d.wanted.Address, Version: v, Tag: artifact.Tag(v)}
+}
+
+// failTarget adds a failure that is about all versions in a target.
+func (d *decider) failTarget(i int, reason string, err error) {
+	a := d.action(i, provider.Version{})
+	a.Tag = ""
+	d.add(a, Fail, reason).Err = err
+	d.states[i].failed = true
 }
 
 // add adds an action. The returned pointer is valid until the next call.
@@ -227,18 +231,20 @@ func (d *decider) selectVersions(i int) map[provider.Version]selected {
 	if d.err == nil {
 		versions = d.versions
 	}
-	isStored := func(v provider.Version) bool {
+	exactly := map[provider.Version]bool{}
+	for _, r := range d.wanted.Requirements {
+		if v, exact := r.Constraint.Exact(); exact {
+			exactly[v] = true
+		}
+	}
+	isStored := func(v provider.Version) bool { // or will be, whatever its age
 		source := d.targets[i].from
-		return d.states[i].tagged[v] || source >= 0 && d.states[source].arrives(v)
+		return exactly[v] || d.states[i].tagged[v] || source >= 0 && d.states[source].arrives(v)
 	}
 	all := map[provider.Version]selected{}
 	for _, r := range d.wanted.Requirements {
 		_, exact := r.Constraint.Exact()
-		switch {
-		case !exact && d.wanted.Settings.None:
-			continue
-		case !exact && d.err != nil:
-			d.fail(provider.Version{}, d.err)
+		if !exact && (d.wanted.Settings.None || d.err != nil) {
 			continue
 		}
 		items, undated := d.selectFrom(i, r, versions, isStored)

@@ -125,7 +125,7 @@ func TestDecide(t *testing.T) {
 		"none, but a lock":                     {requirements: []string{"", "lock:1.0.0"}, settings: nothing, origin: "2.0.0 1.0.0", want: "mirror main 1.0.0"},
 		"too young":                            {settings: young, origin: "2.0.0:young 1.0.0", want: "hold main 2.0.0, mirror main 1.0.0"},
 		"too young, but there":                 {settings: young, origin: "2.0.0:young 1.0.0", main: "2.0.0", unchanged: 1},
-		"too young, but locked":                {requirements: []string{"", "lock:2.0.0"}, settings: young, origin: "2.0.0:young 1.0.0", want: "mirror main 2.0.0, mirror main 1.0.0"},
+		"too young, but locked":                {requirements: []string{"", "lock:2.0.0"}, settings: young, origin: "2.0.0:young 1.0.0", want: "mirror main 2.0.0"},
 		"stage":                                {settings: stage, origin: "1.0.0", want: "stage main pending-1.0.0"},
 		"waits for approval":                   {settings: stage, origin: "1.0.0", main: "pending-1.0.0", want: "pending main pending-1.0.0"},
 		"waits for approval, checked":          {settings: stage, origin: "1.0.0", main: "pending-1.0.0", check: index, want: "pending main pending-1.0.0"},

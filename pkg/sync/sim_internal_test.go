@@ -62,9 +62,13 @@ func (t *simTarget) list() artifact.Tags { return slices.Collect(maps.Keys(t.tag
 
 // facts returns the facts about a provider.
 func (w *world) facts(p *simProvider) facts {
-	f := facts{wanted: p.wanted, err: p.err, dates: mirror.Dates{}}
-	if p.err == nil {
-		f.versions = slices.Collect(maps.Keys(p.published))
+	f := facts{wanted: p.wanted, dates: mirror.Dates{}}
+	switch {
+	case !p.wanted.needsVersions():
+	case p.err != nil:
+		f.err = p.err
+	default:
+		f.versions = newestFirst(p.published)
 	}
 	for _, t := range w.declaration.targetsOf(p.wanted.Settings) {
 		at := slices.IndexFunc(w.declaration.Targets, func(o Target) bool { return o.Name == t.Name })
@@ -114,6 +118,8 @@ func (t *simTarget) checked(v provider.Version, stage bool) check {
 	}
 	c := check{plan: publish.Plan{Status: status, Tag: tag, From: digestOf(tag)}}
 	switch {
+	case t.tags[artifact.DeniedTag(v)]:
+		c.plan.Status = publish.Denied
 	case status == "conflict":
 		c.err = &repository.ConflictError{Release: v.String(), Reasons: []string{"other zips"}}
 	case status == "failed":
@@ -168,12 +174,13 @@ func (w *world) apply(actions []Action) {
 			delete(t.statuses, v)
 		case Stage:
 			t.tags[pending] = true
-			if a.From != "" {
+			if a.From != "" || !t.tags[tag] {
 				delete(t.statuses, v)
 			}
 		case Restore:
 			t.tags[tag] = true
 			delete(t.tags, pruned)
+			delete(t.statuses, v) // it is checked by the next run
 		case Deny:
 			t.tags[artifact.DeniedTag(v)] = true
 			delete(t.tags, tag)
