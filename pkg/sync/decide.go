@@ -233,7 +233,7 @@ func (d *decider) selectVersions(i int) map[provider.Version]selected {
 	}
 	exactly := map[provider.Version]bool{}
 	for _, r := range d.wanted.Requirements {
-		if v, exact := r.Constraint.Exact(); exact {
+		if v, exact := d.wanted.exact(r); exact {
 			exactly[v] = true
 		}
 	}
@@ -243,7 +243,7 @@ func (d *decider) selectVersions(i int) map[provider.Version]selected {
 	}
 	all := map[provider.Version]selected{}
 	for _, r := range d.wanted.Requirements {
-		_, exact := r.Constraint.Exact()
+		_, exact := d.wanted.exact(r)
 		if !exact && (d.wanted.Settings.None || d.err != nil) {
 			continue
 		}

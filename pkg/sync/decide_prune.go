@@ -73,7 +73,7 @@ func (d *decider) unwanted(i int, wanted map[provider.Version]selected) func(pro
 	// withdrawn stay selected.
 	available := slices.DeleteFunc(newestFirst(s.tagged), func(v provider.Version) bool { return d.isDenied(i, v) })
 	for _, r := range d.wanted.Requirements {
-		if _, exact := r.Constraint.Exact(); exact || d.wanted.Settings.None {
+		if _, exact := d.wanted.exact(r); exact || d.wanted.Settings.None {
 			continue
 		}
 		items, _ := d.selectFrom(i, r, available, func(provider.Version) bool { return true })

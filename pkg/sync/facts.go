@@ -68,9 +68,16 @@ func (o Options) open(t Target, a provider.Address) (repository.Repository, erro
 // needsVersions reports whether a requirement matches more than one version.
 func (w Wanted) needsVersions() bool {
 	return !w.Settings.None && slices.ContainsFunc(w.Requirements, func(r Requirement) bool {
-		_, exact := r.Constraint.Exact()
+		_, exact := w.exact(r)
 		return !exact
 	})
+}
+
+// exact returns the version that a requirement specifies exactly. It is selected in any case, except
+// by a provider block that selects nothing.
+func (w Wanted) exact(r Requirement) (provider.Version, bool) {
+	v, exact := r.Constraint.Exact()
+	return v, exact && (r.Locked || !w.Settings.None || r.Constraint.String() != w.Settings.Versions.String())
 }
 
 // targetsOf returns the targets in the settings of a provider, and the targets that they copy from.

@@ -126,7 +126,9 @@ func (a *Action) UnmarshalJSON(data []byte) (err error) {
 	type plain Action
 	var parsed struct {
 		*plain
-		Provider, Version, Error string
+		Provider string `json:"provider"`
+		Version  string `json:"version"`
+		Error    string `json:"error"`
 	}
 	parsed.plain = (*plain)(a)
 	if err := json.Unmarshal(data, &parsed); err != nil {
