@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -75,9 +76,9 @@ func (o *Report) Decided(d approval.Decision) {
 	o.done(i, text+detailed(details))
 }
 
-// pendingTagNote explains why a pending tag was not deleted, and the consequence.
+// pendingTagNote explains why a pending or pruned tag was not deleted, and the consequence.
 func pendingTagNote(r approval.Result) string {
-	tag := artifact.PendingTag(r.Version)
+	tag := cmp.Or(r.From, artifact.PendingTag(r.Version))
 	switch {
 	case errors.Is(r.Stays, repository.ErrTagMoved):
 		return fmt.Sprintf("the tag %s was kept because another release was staged; promote it, too", tag)

@@ -42,7 +42,9 @@ type Result struct {
 	Record *repository.DenialRecord
 	// Approval is the approval that Promote recorded, or nil.
 	Approval *artifact.Approval
-	// Stays is the reason why the pending tag still exists, or nil if it doesn't. It wraps
+	// From is the pending or pruned tag of a release that was promoted.
+	From string
+	// Stays is the reason why the pending or pruned tag still exists, or nil if it doesn't. It wraps
 	// [repository.ErrTagNotDeleted] if the registry doesn't delete tags, and
 	// [repository.ErrTagMoved] if another run has staged more packages.
 	Stays error

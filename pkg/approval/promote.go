@@ -106,9 +106,6 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 			return r, err
 		}
 	}
-	if err := p.forgetPruning(ctx, pending); err != nil {
-		return r, err
-	}
 	if err := p.tag(ctx, pending, version); err != nil {
 		return r, err
 	}
@@ -150,7 +147,7 @@ func (p promotion) inspectPending(ctx context.Context, version repository.Inspec
 
 // forgetPruning removes the dates of a pruned version, so that it is not pruned again at once.
 func (p promotion) forgetPruning(ctx context.Context, i repository.Inspection) error {
-	if i.Tag != artifact.PrunedTag(p.version) {
+	if _, pruned := artifact.ParsePruned(i.Tag); !pruned {
 		return nil
 	}
 	return repository.WriteSyncRecord(ctx, p.repo, func(r *artifact.SyncRecord) {
@@ -206,6 +203,9 @@ func (p promotion) decide(ctx context.Context, pending, version repository.Inspe
 
 // tag writes the tag of the version, and reads it back.
 func (p promotion) tag(ctx context.Context, pending, version repository.Inspection) error {
+	if err := p.forgetPruning(ctx, pending); err != nil {
+		return err
+	}
 	if err := p.repo.PushTag(ctx, indexOf(pending), artifact.Tag(p.version), version.Digest); err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (p promotion) deleteTags(ctx context.Context, r Result, pending, version re
 	if p.options.DryRun || !pending.Exists() && r.Record == nil {
 		return r, nil
 	}
-	version.Tag = r.Tag
+	version.Tag, r.From = r.Tag, pending.Tag
 	var err error
 	if r.Stays, err = p.deleteTag(ctx, pending, version); err != nil || r.Record == nil {
 		return r, err
