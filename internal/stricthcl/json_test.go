@@ -14,21 +14,21 @@ import (
 
 // document is a file with all forms of blocks.
 type document struct {
-	Name     *hcl.Attribute `hcl:"name,optional"`
-	Plain    *plain         `hcl:"plain,block"`
-	Labelled []labelled     `hcl:"labelled,block"`
+	Name    *hcl.Attribute `hcl:"name,optional"`
+	Plain   *plain         `hcl:"plain,block"`
+	Labeled []labeled      `hcl:"labeled,block"`
 }
 
 type plain struct {
 	Arguments hcl.Attributes `hcl:",remain"`
 }
 
-type labelled struct {
+type labeled struct {
 	Label     string         `hcl:"label,label"`
 	Arguments hcl.Attributes `hcl:",remain"`
 }
 
-var blocks = map[string]int{"plain": 0, "labelled": 1}
+var blocks = map[string]int{"plain": 0, "labeled": 1}
 
 func readJSON(text string) (d document, err error) {
 	body, err := stricthcl.ParseJSON("f", []byte(text), blocks)
@@ -40,7 +40,7 @@ func readJSON(text string) (d document, err error) {
 
 func TestParseJSON(t *testing.T) {
 	t.Parallel()
-	d, err := readJSON("{\n\t\"//\": [\"a comment\"], \"name\": \"${x}\", \"plain\": {\"a\": [{}, 1]},\n\"labelled\": {\"x\": {\"b\": null}, \"y\": {}}}\n")
+	d, err := readJSON("{\n\t\"//\": [\"a comment\"], \"name\": \"${x}\", \"plain\": {\"a\": [{}, 1]},\n\"labeled\": {\"x\": {\"b\": null}, \"y\": {}}}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +48,11 @@ func TestParseJSON(t *testing.T) {
 	if name != "${x}" || err != nil || stricthcl.PositionOf(d.Name.NameRange).String() != "f:2:24" {
 		t.Errorf("got %q at %v, %v", name, d.Name.NameRange, err)
 	}
-	if len(d.Plain.Arguments) != 1 || len(d.Labelled) != 2 || d.Labelled[0].Label != "x" || len(d.Labelled[0].Arguments) != 1 {
+	if len(d.Plain.Arguments) != 1 || len(d.Labeled) != 2 || d.Labeled[0].Label != "x" || len(d.Labeled[0].Arguments) != 1 {
 		t.Errorf("got %+v", d)
 	}
-	for _, text := range []string{"{}", `{"labelled":{}}`} {
-		if d, err := readJSON(text); d.Labelled != nil || err != nil && !strings.Contains(err.Error(), "Missing block label") {
+	for _, text := range []string{"{}", `{"labeled":{}}`} {
+		if d, err := readJSON(text); d.Labeled != nil || err != nil && !strings.Contains(err.Error(), "Missing block label") {
 			t.Errorf("%s: got %+v, %v", text, d, err)
 		}
 	}
@@ -68,10 +68,10 @@ func TestJSONErrorPositions(t *testing.T) {
 		`{"name": [{"a": 1, "a": 2}]}`:          `f:1:20: duplicate key "a"`,
 		`{"plain": [{}]}`:                       "f:1:11: plain must be an object",
 		`{"plain": null}`:                       "f:1:11: plain must be an object",
-		`{"labelled": []}`:                      "f:1:14: labelled must be an object",
-		`{"labelled": [{"x": {}}]}`:             "f:1:14: labelled must be an object",
-		`{"labelled": {"x": []}}`:               "f:1:20: labelled x must be an object",
-		`{"labelled": {"x": {}, "x": {}}}`:      `f:1:24: duplicate key "x"`,
+		`{"labeled": []}`:                       "f:1:13: labeled must be an object",
+		`{"labeled": [{"x": {}}]}`:              "f:1:13: labeled must be an object",
+		`{"labeled": {"x": []}}`:                "f:1:19: labeled x must be an object",
+		`{"labeled": {"x": {}, "x": {}}}`:       `f:1:23: duplicate key "x"`,
 		`[{"name": 1}]`:                         "f:1:1: the text must be an object",
 		`{"name": }`:                            "f:1:10: ",
 		`{"name": 1} {}`:                        "f:1:13: Extraneous data after value",
@@ -90,7 +90,7 @@ func TestJSONErrorPositions(t *testing.T) {
 // FuzzParseJSON checks that accepted texts are JSON objects that another parser interprets in
 // the same way.
 func FuzzParseJSON(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"name":"a","plain":{"a":1.5e3},"labelled":{"x":{"y":[true,null]}}}`, `{"a":1,"a":2}`, `{"plain":[]}`, "\xef\xbb\xbf{}", `{"\ud800":1}`} {
+	for _, seed := range []string{`{}`, `{"name":"a","plain":{"a":1.5e3},"labeled":{"x":{"y":[true,null]}}}`, `{"a":1,"a":2}`, `{"plain":[]}`, "\xef\xbb\xbf{}", `{"\ud800":1}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

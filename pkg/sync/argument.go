@@ -165,28 +165,25 @@ func formatAge(d time.Duration) string {
 	return s
 }
 
-func constraint(a *hcl.Attribute) (provider.Constraint, error) {
-	return parseConstraint(a.Name, a.Expr)
-}
-
-func parseConstraint(name string, expr hcl.Expression) (c provider.Constraint, err error) {
-	s, err := stricthcl.String(name, expr)
+// constraint reads a version constraint.
+func constraint(a *hcl.Attribute) (c provider.Constraint, err error) {
+	s, err := stricthcl.String(a.Name, a.Expr)
 	if err != nil {
 		return c, err
 	}
 	if c, err = provider.ParseConstraint(s); err != nil {
-		return c, stricthcl.Wrong(expr.Range(), "%s: %v", name, err)
+		return c, stricthcl.Wrong(a.Expr.Range(), "%s: %v", a.Name, err)
 	}
 	return c, nil
 }
 
 // constraints reads a constraint or a list of them.
-func constraints(a *hcl.Attribute) (all []provider.Constraint, err error) {
+func constraints(a *hcl.Attribute) ([]provider.Constraint, error) {
 	if _, diags := hcl.ExprList(a.Expr); diags.HasErrors() || isText(a.Expr) {
 		c, err := constraint(a)
 		return []provider.Constraint{c}, err
 	}
-	return list(a, func(s string) (provider.Constraint, error) { return provider.ParseConstraint(s) })
+	return list(a, provider.ParseConstraint)
 }
 
 func isText(expr hcl.Expression) bool {
@@ -202,11 +199,11 @@ func list[T any](a *hcl.Attribute, parse func(string) (T, error)) (values []T, e
 		if err != nil {
 			return stricthcl.Wrong(at, "%s: %v", a.Name, err)
 		}
-		if key := fmt.Sprint(v); seen[key] {
+		key := fmt.Sprint(v)
+		if seen[key] {
 			return stricthcl.Wrong(at, "duplicate %q in %s", key, a.Name)
-		} else {
-			seen[key] = true
 		}
+		seen[key] = true
 		values = append(values, v)
 		return nil
 	})

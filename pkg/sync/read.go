@@ -36,10 +36,10 @@ type file struct {
 	Trust     *hcl.Attribute `hcl:"trust,optional"`
 	Sources   *hcl.Attribute `hcl:"sources,optional"`
 	LockFiles *hcl.Attribute `hcl:"lock_files,optional"`
-	Targets   []labelled     `hcl:"target,block"`
+	Targets   []labeled      `hcl:"target,block"`
 	Defaults  *plain         `hcl:"defaults,block"`
-	Providers []labelled     `hcl:"provider,block"`
-	Denials   []labelled     `hcl:"deny,block"`
+	Providers []labeled      `hcl:"provider,block"`
+	Denials   []labeled      `hcl:"deny,block"`
 	Prune     *plain         `hcl:"prune,block"`
 	Notify    *plain         `hcl:"notify,block"`
 }
@@ -47,8 +47,8 @@ type file struct {
 // labels is the number of labels of each type of block.
 var labels = map[string]int{"target": 1, "defaults": 0, "provider": 1, "deny": 1, "prune": 0, "notify": 0}
 
-// labelled is a block with a label, and plain a block without.
-type labelled struct {
+// labeled is a block with a label, and plain a block without.
+type labeled struct {
 	Label     string         `hcl:"label,label"`
 	Range     hcl.Range      `hcl:"label,label_range"`
 	Arguments hcl.Attributes `hcl:",remain"`
@@ -176,7 +176,7 @@ func (d *Declaration) paths(a *hcl.Attribute) (paths []string, err error) {
 	return paths, nil
 }
 
-func (d *Declaration) readDenials(blocks []labelled) error {
+func (d *Declaration) readDenials(blocks []labeled) error {
 	seen := map[string]string{}
 	for _, b := range blocks {
 		denial := Denial{Position: position(b.Range)}

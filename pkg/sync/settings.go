@@ -198,7 +198,7 @@ func readTargetNames(d *Declaration, a *hcl.Attribute, into *Settings) error {
 }
 
 // readPattern parses the label of a block.
-func readPattern(b labelled) (provider.Pattern, error) {
+func readPattern(b labeled) (provider.Pattern, error) {
 	p, err := provider.ParsePattern(b.Label)
 	switch {
 	case err != nil && strings.Contains(b.Label, "@"):

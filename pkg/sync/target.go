@@ -32,7 +32,7 @@ var sample = provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp"
 type targets struct {
 	dir       string
 	functions *hcl.EvalContext
-	blocks    map[string]labelled
+	blocks    map[string]labeled
 	byName    map[string]Target
 	// repositories has the name of the target for each repository.
 	repositories map[template.Reference]string
@@ -41,10 +41,10 @@ type targets struct {
 
 // readTargets reads the target blocks. Targets follow the targets that they are copied
 // from.
-func (d *Declaration) readTargets(blocks []labelled, env func(string) (string, bool)) error {
+func (d *Declaration) readTargets(blocks []labeled, env func(string) (string, bool)) error {
 	r := targets{
 		dir: filepath.Dir(d.Path), functions: functions(env),
-		blocks: map[string]labelled{}, byName: map[string]Target{}, repositories: map[template.Reference]string{},
+		blocks: map[string]labeled{}, byName: map[string]Target{}, repositories: map[template.Reference]string{},
 	}
 	for _, b := range blocks {
 		if err := r.read(b); err != nil {
@@ -60,7 +60,7 @@ func (d *Declaration) readTargets(blocks []labelled, env func(string) (string, b
 	return nil
 }
 
-func (r *targets) read(b labelled) error {
+func (r *targets) read(b labeled) error {
 	if !targetName.MatchString(b.Label) {
 		return stricthcl.Wrong(b.Range, "invalid name %q: want up to 64 letters, digits, dots, dashes, and underscores", b.Label)
 	}
