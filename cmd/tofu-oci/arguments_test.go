@@ -92,8 +92,8 @@ func TestInterspersedRefuses(t *testing.T) {
 		{"mirror a/b --concurrency many", `invalid --concurrency "many": want an integer, such as 4`},
 		{"mirror a/b --dry-run=maybe", `invalid --dry-run "maybe": want true or false`},
 		{"list a/b --timeout 5", `invalid --timeout "5": missing unit; did you mean 5s?`},
-		{"list a/b --timeout 1.5min", `invalid --timeout "1.5min": want a unit of ms, s, m, or h; did you mean 1.5m?`},
-		{"list a/b --timeout 3days", `invalid --timeout "3days": want a unit of ms, s, m, or h, such as 30s or 2m`},
+		{"list a/b --timeout 1.5min", `invalid --timeout "1.5min": the unit must be ms, s, m, or h; did you mean 1.5m?`},
+		{"list a/b --timeout 3days", `invalid --timeout "3days": the unit must be ms, s, m, or h, such as 30s or 2m`},
 		{"list a/b --timeout long", `invalid --timeout "long": want a duration, such as 30s or 2m`},
 	} {
 		_, _, err := commandline.Read(main.NewApp(io.Discard, io.Discard), fields("tofu-oci "+test.args), noVariables)

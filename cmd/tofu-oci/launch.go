@@ -27,7 +27,7 @@ func launcher(out *report.Report, src provider.Source) func(context.Context, pro
 				return "", err
 			}
 			if slices.Contains(denied, p.Version) {
-				out.Warn("%s %s is denied and not started", p.Address, p.Version)
+				out.Warn("%s %s is denied, so it was not started", p.Address, p.Version)
 				return "", nil
 			}
 		}

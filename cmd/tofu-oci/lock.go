@@ -53,7 +53,7 @@ Examples:
 			lockFileFlag("`FILE`: lock file, directory, or pattern, with --check (repeatable; default: in the module directories)"),
 			platformFlag("`OS_ARCH`: platform to lock or check (repeatable; default: all, with --check the current one)"),
 			aliasFlag(),
-			&cli.BoolFlag{Name: "check", Category: commandline.GroupOperation, Usage: "check whether lock files can be installed"},
+			&cli.BoolFlag{Name: "check", Category: commandline.GroupOperation, Usage: "check whether the locked providers can be installed"},
 			&cli.BoolFlag{Name: "upgrade", Category: commandline.GroupOperation, Usage: "select the newest allowed versions"},
 			dryRunFlag("write nothing, and print the changes"),
 			&cli.BoolFlag{Name: "terraform", Category: commandline.GroupOperation, Usage: "read configurations like Terraform"},

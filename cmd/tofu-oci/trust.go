@@ -24,7 +24,7 @@ func trustCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "trust",
 		Usage:     "pin providers to their signing keys, or check releases against the pins",
-		ArgsUsage: "init|check PROVIDER... [--from REPO] [--trust FILE] [FLAG...]",
+		ArgsUsage: "init|check PROVIDER... [--from REPO] [FLAG...]",
 		Description: strings.TrimSpace(`
 init writes the keys that signed the current releases to a new trust file, the FILE of
 --trust; compare their fingerprints with the ones that the authors publish. check exits

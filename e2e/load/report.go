@@ -47,7 +47,7 @@ func (r report) text(ctx context.Context, w *world) (string, error) {
 	for _, m := range r.archives {
 		b.WriteString(m.line() + "\n")
 	}
-	_, _ = fmt.Fprintf(&b, "\n| lists of %d versions, %.0f per second with %d open connections | measured | target |\n|---|---|---|\n", listed, r.lists.Rate, connections)
+	_, _ = fmt.Fprintf(&b, "\n| listing %d versions: %.0f requests per second over %d open connections | measured | target |\n|---|---|---|\n", listed, r.lists.Rate, connections)
 	l := r.lists.Latencies
 	_, _ = fmt.Fprintf(&b, "| 50th percentile | %s ms | – |\n", inMilliseconds(l.Median))
 	_, _ = fmt.Fprintf(&b, "| 99th percentile | %s | < %d ms |\n", mark(inMilliseconds(l.P99)+" ms", l.P99 >= wantedP99), wantedP99.Milliseconds())

@@ -55,7 +55,7 @@ func ReadSources(name string, stdin io.Reader) ([]Source, error) {
 	var all []Source
 	err = eachLine(name, data, func(place, line string) error {
 		if flag := flagIn(line); flag != "" {
-			return fmt.Errorf("a line is one PROVIDER without flags; use %s on the command line, where it applies to every PROVIDER", flag)
+			return fmt.Errorf("each line must contain one PROVIDER without flags; use %s on the command line, where it applies to every PROVIDER", flag)
 		}
 		r, err := provider.ParseRequirement(line)
 		all = append(all, Source{place, r})

@@ -128,9 +128,9 @@ func checkDuration(value string) string {
 	case unit == "":
 		return fmt.Sprintf("missing unit; did you mean %ss?", number)
 	case abbreviates("seconds"):
-		return fmt.Sprintf("want a unit of ms, s, m, or h; did you mean %ss?", number)
+		return fmt.Sprintf("the unit must be ms, s, m, or h; did you mean %ss?", number)
 	case abbreviates("minutes") || unit == "mins":
-		return fmt.Sprintf("want a unit of ms, s, m, or h; did you mean %sm?", number)
+		return fmt.Sprintf("the unit must be ms, s, m, or h; did you mean %sm?", number)
 	}
-	return "want a unit of ms, s, m, or h, such as 30s or 2m"
+	return "the unit must be ms, s, m, or h, such as 30s or 2m"
 }

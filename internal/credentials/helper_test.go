@@ -33,9 +33,9 @@ func TestHelpers(t *testing.T) {
 		{"plain", "plain.example", basic("plain", canary), "plain.example", "for which it has no credentials"},
 		{"plain", "plain.example:5000", basic("plain", canary), "plain.example:5000", "for which it has no credentials"},
 		{"url", "url.example", basic("url", canary), "https://url.example", ""},
-		{"twofaced", "twofaced.example", basic("for twofaced.example", canary), "twofaced.example", "other credentials"},
-		{"stale", "stale.example", basic("stale", canary+" for stale.example"), "stale.example", "another password"},
-		{"stale", "registry-1.docker.io", basic("stale", canary+" for https://index.docker.io/v1/"), "https://index.docker.io/v1/", "another password"},
+		{"twofaced", "twofaced.example", basic("for twofaced.example", canary), "twofaced.example", "different credentials"},
+		{"stale", "stale.example", basic("stale", canary+" for stale.example"), "stale.example", "a different password"},
+		{"stale", "registry-1.docker.io", basic("stale", canary+" for https://index.docker.io/v1/"), "https://index.docker.io/v1/", "a different password"},
 		{"fresh", "registry-1.docker.io", credentials.Credential{}, "https://index.docker.io/v1/", ""},
 		{"it's", "quoted.example", basic("quoted", canary), "quoted.example", ""},
 		{"token", "token.example", credentials.Credential{IdentityToken: text.NewSecret(canary)}, "token.example", "does not support identity tokens"},
@@ -142,8 +142,8 @@ func TestFailingHelpers(t *testing.T) {
 		is           func(error) bool
 	}{
 		{"failing", "exit status 1: the keychain is locked", failed(extprog.Exited)},
-		{"broken", "something else than a JSON object", failed(extprog.WrongOutput)},
-		{"cut", "something else than one JSON object", failed(extprog.WrongOutput)},
+		{"broken", "output is not a JSON object", failed(extprog.WrongOutput)},
+		{"cut", "output is not a single JSON object", failed(extprog.WrongOutput)},
 		{"flood", "more than 262144 bytes", failed(extprog.OverLimit)},
 		{"number", "Username or Secret in the output is not a string", nil},
 		{"not-installed", "program not found in PATH", nil},

@@ -160,7 +160,7 @@ func TestKeepElsewhere(t *testing.T) {
 		},
 		"another login of Podman": {
 			files: map[string]string{"run/containers/auth.json": podman}, want: "home/.docker/config.json", finds: []string{"docker", "oras"},
-			why: "tofu-oci and tofu use other credentials for host.example from auths of ",
+			why: "tofu-oci and tofu use different credentials for host.example from auths of ",
 		},
 		"a block": {
 			config: cliconfig.Config{Logins: []cliconfig.Login{{Registry: "host.example", Username: "joe", Password: text.NewSecret("other")}}},

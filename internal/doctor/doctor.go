@@ -31,7 +31,7 @@ type Report struct {
 	Digest string `json:"digest,omitempty"`
 	Zip    string `json:"zip,omitempty"`
 	Login  *Login `json:"credentials,omitempty"`
-	// Response is the response of the registry.
+	// Response is the registry's response.
 	Response string `json:"response,omitempty"`
 	// Push is the result of the check for push access, or empty if it was not requested.
 	Push string `json:"push,omitempty"`

@@ -71,16 +71,16 @@ func object(out []byte, call Call) ([]byte, error) {
 	case len(trimmed) == 0 && call.MayBeSilent:
 		return nil, nil
 	case len(trimmed) == 0:
-		return nil, &Error{Failure: WrongOutput, Problem: "it printed nothing and not a JSON object"}
+		return nil, &Error{Failure: WrongOutput, Problem: "it printed nothing; expected a JSON object"}
 	case trimmed[0] != '{':
-		problem = "it printed something else than a JSON object"
+		problem = "its output is not a JSON object"
 	default:
 		var one json.RawMessage
 		err := json.Unmarshal(out, &one)
 		if err == nil {
 			return out, nil
 		}
-		problem = fmt.Sprintf("it printed something else than one JSON object (%v)", bounded.JSONError(err))
+		problem = fmt.Sprintf("its output is not a single JSON object (%v)", bounded.JSONError(err))
 	}
 	if !call.Private {
 		problem += fmt.Sprintf("; its output begins with %q", OneLine(trimmed[:min(len(trimmed), maxBeginning)]))

@@ -41,9 +41,9 @@ func Parse(commandLine string, placeholders ...string) (Program, error) {
 		if slices.Contains(placeholders, name) {
 			continue
 		}
-		problem := fmt.Sprintf("nothing is called {%s}; there are {%s}", name, strings.Join(placeholders, "}, {"))
+		problem := fmt.Sprintf("unknown placeholder {%s}; the placeholders are {%s}", name, strings.Join(placeholders, "}, {"))
 		if meant, found := text.Nearest(name, placeholders); found {
-			problem = fmt.Sprintf("nothing is called {%s}; did you mean {%s}?", name, meant)
+			problem = fmt.Sprintf("unknown placeholder {%s}; did you mean {%s}?", name, meant)
 		}
 		return Program{}, &provider.SyntaxError{What: "command line", Input: commandLine, Offset: at[0], Problem: problem}
 	}

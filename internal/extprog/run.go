@@ -79,7 +79,7 @@ func ended(cause error, call Call, stderr string) error {
 // command finds the program and replaces the placeholders.
 func (p Program) command(ctx context.Context, call Call) (*exec.Cmd, error) {
 	if len(p.words) == 0 {
-		return nil, errors.New("there is no program to run")
+		return nil, errors.New("no program to run")
 	}
 	words := call.fill(p.words)
 	path, err := exec.LookPath(words[0])

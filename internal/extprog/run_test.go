@@ -112,7 +112,7 @@ func TestParsePlaceholders(t *testing.T) {
 		"scan '{0}' {} {\"a\":1} {}": "",
 		"scan {zap}":                 "did you mean {zip}?",
 		"scan file:{bin}":            "did you mean {binary}?",
-		"scan {sbom}":                "nothing is called {sbom}; there are {zip}, {binary}",
+		"scan {sbom}":                "unknown placeholder {sbom}; the placeholders are {zip}, {binary}",
 		"scan '":                     "not closed",
 	} {
 		_, err := extprog.Parse(line, "zip", "binary")
@@ -137,15 +137,15 @@ func TestRunChecksTheAnswer(t *testing.T) {
 		{output: " \n", silent: true},
 		{output: "", problem: "printed nothing"},
 		{output: " \n", problem: "printed nothing"},
-		{output: "[{}]", problem: "something else than a JSON object", beginning: "[{}]"},
-		{output: "null", problem: "something else than a JSON object", beginning: "null"},
-		{output: `"a"`, silent: true, problem: "something else than a JSON object", beginning: `"a"`},
-		{output: "done\x1b[0m\n{}", problem: "something else than a JSON object", beginning: "done [0m {}"},
-		{output: "{}\n{}", problem: "one JSON object (unexpected '{'", beginning: "{} {}"},
-		{output: "{} done", problem: "one JSON object (unexpected 'd'", beginning: "{} done"},
-		{output: `{"a":`, problem: "one JSON object (unexpected end of JSON", beginning: `{"a":`},
-		{output: "{'a'}", problem: "one JSON object (unexpected '\\''", beginning: "{'a'}"},
-		{output: strings.Repeat("long", 100), problem: "something else", beginning: strings.Repeat("long", 50)},
+		{output: "[{}]", problem: "output is not a JSON object", beginning: "[{}]"},
+		{output: "null", problem: "output is not a JSON object", beginning: "null"},
+		{output: `"a"`, silent: true, problem: "output is not a JSON object", beginning: `"a"`},
+		{output: "done\x1b[0m\n{}", problem: "output is not a JSON object", beginning: "done [0m {}"},
+		{output: "{}\n{}", problem: "single JSON object (unexpected '{'", beginning: "{} {}"},
+		{output: "{} done", problem: "single JSON object (unexpected 'd'", beginning: "{} done"},
+		{output: `{"a":`, problem: "single JSON object (unexpected end of JSON", beginning: `{"a":`},
+		{output: "{'a'}", problem: "single JSON object (unexpected '\\''", beginning: "{'a'}"},
+		{output: strings.Repeat("long", 100), problem: "output is not a JSON object", beginning: strings.Repeat("long", 50)},
 	}
 	for _, test := range tests {
 		got, err := run(t, "print", extprog.Call{MayBeSilent: test.silent}, test.output)

@@ -24,7 +24,7 @@ func split(line string) ([]string, error) {
 	}
 	// Arguments cannot contain NUL.
 	if i := strings.IndexByte(line, 0); i >= 0 {
-		return fail(i, "has a NUL byte, which no argument can hold")
+		return fail(i, "contains a NUL byte, which arguments cannot contain")
 	}
 	var words []string
 	var word []byte
@@ -52,7 +52,7 @@ func split(line string) ([]string, error) {
 			word = append(word, quoted...)
 			i += length
 		case c == '\\' && i+1 == len(line):
-			return fail(i, "ends in a backslash, which quotes nothing")
+			return fail(i, "ends with a backslash that escapes nothing")
 		case c == '\\' && line[i+1] == '\n': // line continuation
 			i++
 			continue
@@ -60,9 +60,9 @@ func split(line string) ([]string, error) {
 			i++
 			word = append(word, line[i])
 		case strings.IndexByte(operators, c) >= 0:
-			return fail(i, fmt.Sprintf("%q means something to a shell, and no shell is run: quote it, or name a script that holds the commands", c))
+			return fail(i, fmt.Sprintf("%q has a special meaning only in a shell, and no shell is run: quote it, or specify a script that contains the commands", c))
 		case c == '#' && !inWord:
-			return fail(i, `"#" begins a comment for a shell, and no shell is run: quote it, or leave the comment out`)
+			return fail(i, `"#" starts a comment only in a shell, and no shell is run: quote it, or remove the comment`)
 		default:
 			word = append(word, c)
 		}

@@ -45,7 +45,7 @@ func reportText(r doctor.Report) string {
 		}
 	}
 	if r.Referrers != nil {
-		referrers = map[bool]string{true: "the registry supports the referrers API", false: "the registry does not support the referrers API; a tag replaces it"}[*r.Referrers]
+		referrers = map[bool]string{true: "the registry supports the referrers API", false: "the registry does not support the referrers API; a tag is used instead"}[*r.Referrers]
 	}
 	return fields(11, append(rows, [][]string{
 		{"platform", r.Platform}, {"registry", r.Registry}, {"repository", r.Repository}, {"login", login}, {"response", r.Response},

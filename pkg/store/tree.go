@@ -143,7 +143,7 @@ func readRecord(path string) (r treeRecord, err error) {
 func (t *Tree) hash(now []atomicfile.Entry) error {
 	form := func(a, b atomicfile.Entry) bool { return a.Name == b.Name && a.Executable == b.Executable }
 	if !slices.EqualFunc(now, t.record.Files, form) {
-		return errors.New("a file is missing, was added, or has another mode")
+		return errors.New("a file is missing, was added, or has a different mode")
 	}
 	h1, err := sums.H1Dir(filepath.Join(t.dir, nameFiles))
 	if err != nil {

@@ -154,7 +154,7 @@ func (w evaluation) untrusted() string {
 	case !w.policy.Keyring.IsZero():
 		return "the key is not in the keyring"
 	}
-	return "the origin registry offers other keys"
+	return "the origin registry lists different keys"
 }
 
 const notValid = "the key or the signature is no longer valid"

@@ -163,7 +163,7 @@ func (r *reader) constraint(text string, at stricthcl.Position) provider.Constra
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		if !constraintForm.MatchString(part) {
-			r.add(at, "version constraint %q: %q is none", text, strings.TrimSpace(part))
+			r.add(at, "invalid version constraint %q: %q is not a constraint", text, strings.TrimSpace(part))
 			return provider.Constraint{}
 		}
 	}
