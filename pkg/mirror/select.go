@@ -85,9 +85,11 @@ func Select(r provider.Requirement, rules Rules, c Candidates) (items []Item, un
 			items = append(items, item)
 			continue
 		}
-		minor := minorOf(v)
-		if rules.PerMinor > 0 && perMinor[minor] >= rules.PerMinor {
-			continue
+		minor := ""
+		if rules.PerMinor > 0 {
+			if minor = minorOf(v); perMinor[minor] >= rules.PerMinor {
+				continue
+			}
 		}
 		if !c.checkAge(&item, rules.Cooldown) {
 			undated = append(undated, v)

@@ -432,6 +432,68 @@ func TestApplyPrunesNothingAfterFailures(t *testing.T) {
 	}
 }
 
+// TestApplyWithoutDeletion checks that a registry that deletes nothing is reported by every run, and
+// that nothing is lost.
+func TestApplyWithoutDeletion(t *testing.T) {
+	t.Parallel()
+	m := newMirrored(t, main)
+	m.publish(t, "rocket", "1.0.0", "1.1.0")
+	m.want(t, "rocket", sync.Settings{})
+	m.apply(t)
+	m.declaration.Prune = &sync.Prune{Delete: true, KeepFor: day, MaxDelete: 20}
+	m.want(t, "rocket", sync.Settings{Latest: 1})
+	m.expect(t, "mark main 1.0.0")
+	m.registry.Misbehave(registrytest.ManifestDelete, origintest.Status(http.StatusMethodNotAllowed), -1)
+	m.now = m.now.Add(day)
+	for range 2 {
+		if got, results := m.apply(t); got != "prune main 1.0.0 failed" || !errors.Is(results[0].Err, repository.ErrTagNotDeleted) {
+			t.Errorf("got %q, %v", got, results)
+		}
+	}
+	m.registry.Behave()
+	m.expect(t, "prune main 1.0.0")
+	m.registry.Misbehave(registrytest.ManifestDelete, origintest.Status(http.StatusMethodNotAllowed), -1)
+	m.now = m.now.Add(day)
+	if got, results := m.apply(t); got != "delete main pruned-1.0.0 failed" || !errors.Is(results[0].Err, repository.ErrTagNotDeleted) {
+		t.Errorf("got %q, %v", got, results)
+	}
+	m.want(t, "rocket", sync.Settings{})
+	m.registry.Behave()
+	m.expect(t, "restore main pruned-1.0.0, unmark main 1.0.0")
+}
+
+// TestApplyLayouts checks pruning in an image layout.
+func TestApplyLayouts(t *testing.T) {
+	t.Parallel()
+	m := newMirrored(t, main)
+	dir := filepath.ToSlash(t.TempDir())
+	var err error
+	if m.declaration.Targets[0].Template, err = template.Parse("oci-layout:" + dir + "/{type}"); err != nil {
+		t.Fatal(err)
+	}
+	m.publish(t, "rocket", "1.0.0", "1.1.0")
+	m.want(t, "rocket", sync.Settings{})
+	m.expect(t, "mirror main 1.1.0, mirror main 1.0.0")
+	m.declaration.Prune = &sync.Prune{Delete: true, KeepFor: day, MaxDelete: 20}
+	m.want(t, "rocket", sync.Settings{Latest: 1})
+	m.expect(t, "mark main 1.0.0")
+	blobs := func() int {
+		files, err := os.ReadDir(filepath.Join(dir, "rocket", "blobs", "sha256"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(files)
+	}
+	before := blobs()
+	for _, want := range []string{"prune main 1.0.0", "delete main pruned-1.0.0"} {
+		m.now = m.now.Add(day)
+		m.expect(t, want)
+	}
+	if after := blobs(); after >= before {
+		t.Errorf("%d blobs before the deletion, %d after it", before, after)
+	}
+}
+
 // TestApplyContinues checks that a run that was canceled is continued, and that a failed provider
 // does not stop others.
 func TestApplyContinues(t *testing.T) {
@@ -536,7 +598,7 @@ func TestPlanFile(t *testing.T) {
 	if p, _ = m.plan(t); p.Restrict(read) != nil || p.HasChanges() {
 		t.Errorf("%+v", p.Actions)
 	}
-	// 3. A forged plan adds nothing.
+	// 3. The actions of a forged plan are ignored.
 	forged := *read
 	forged.Actions = slices.Clone(read.Actions)
 	for _, k := range []sync.Kind{sync.PruneTag, sync.Delete, sync.Deny, sync.Mirror} {

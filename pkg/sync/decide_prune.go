@@ -43,7 +43,7 @@ func (d *decider) pruneTarget(i int, wanted map[provider.Version]selected) {
 	}
 }
 
-// remove adds an action that removes a release whose state began at a time.
+// remove adds an action that removes a release since a time.
 func (d *decider) remove(a Action, k Kind, was string, since time.Time) {
 	eligible := since.Add(d.prune.KeepFor)
 	reason := was + " since " + date(since)

@@ -388,7 +388,7 @@ func (p *pool) target(r *rand.Rand) *simTarget {
 	return t
 }
 
-// TestPlansAreEqual checks that equal facts give equal plans, with all fields of the actions.
+// TestPlansAreEqual checks that equal facts result in equal plans, with all fields of the actions.
 func TestPlansAreEqual(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t)

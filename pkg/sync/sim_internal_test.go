@@ -180,7 +180,7 @@ func (w *world) apply(actions []Action) {
 		case Restore:
 			t.tags[tag] = true
 			delete(t.tags, pruned)
-			delete(t.statuses, v) // it is checked by the next run
+			delete(t.statuses, v) // the next run checks it
 		case Deny:
 			t.tags[artifact.DeniedTag(v)] = true
 			delete(t.tags, tag)
