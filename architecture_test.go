@@ -28,16 +28,16 @@ type listed struct {
 // Each package must have a row. Dependencies point down.
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
-		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source", "pkg/source/builddir", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/commandline", "internal/doctor", "internal/explain", "internal/httpclient", "internal/launch", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/report", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/stricthcl", "internal/text", "internal/transfer",
+		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source", "pkg/source/builddir", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sync", "pkg/template", "pkg/trust", "pkg/verify",
+		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/commandline", "internal/doctor", "internal/explain", "internal/httpclient", "internal/launch", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/outcome", "internal/report", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/stricthcl", "internal/text", "internal/transfer",
 	},
 	"internal/explain": {
-		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/trust",
+		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/sync", "pkg/trust",
 		"internal/catalog", "internal/httpclient", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/packagezip", "internal/serve/api", "internal/stricthcl",
 	},
 	"internal/report": {
-		"pkg/approval", "pkg/artifact", "pkg/finding", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/store", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/atomicfile", "internal/catalog", "internal/doctor", "internal/explain", "internal/extprog", "internal/httpclient", "internal/credentials", "internal/metrics", "internal/opentofu/cliconfig", "internal/serve/api", "internal/serve/pullthrough", "internal/text",
+		"pkg/approval", "pkg/artifact", "pkg/finding", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/store", "pkg/sync", "pkg/template", "pkg/trust", "pkg/verify",
+		"internal/atomicfile", "internal/catalog", "internal/doctor", "internal/explain", "internal/extprog", "internal/httpclient", "internal/credentials", "internal/metrics", "internal/opentofu/cliconfig", "internal/outcome", "internal/serve/api", "internal/serve/pullthrough", "internal/text",
 	},
 	"internal/doctor": {
 		"pkg/approval", "pkg/artifact", "pkg/finding", "pkg/lockfile", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/sums", "pkg/template",
@@ -117,7 +117,8 @@ var rows = map[string][]string{
 	"internal/memo":        {},
 	"internal/schedule":    {},
 	"internal/stricthcl":   {"pkg/provider"},
-	"internal/metrics":     {"pkg/provider", "pkg/serve", "internal/serve/pullthrough"},
+	"internal/metrics":     {"pkg/provider", "pkg/serve", "internal/bounded", "internal/serve/pullthrough"},
+	"internal/outcome":     {"pkg/provider", "pkg/sync", "internal/atomicfile", "internal/bounded", "internal/httpclient", "internal/text"},
 	"internal/commandline": {
 		"pkg/provider",
 		"internal/text",

@@ -87,10 +87,10 @@ the values of a repeatable flag by commas.
 
 Exit codes: 0 success, 1 failure, 2 invalid usage or configuration, 3 some items failed
 and some succeeded, 4 verification failed or conflict, 5 not found, 6 access denied,
-130 interrupted.
+10 changes pending, 130 interrupted.
 
 Details: ` + docs + `cli.md`),
-		Commands:                  []*cli.Command{mirrorCommand(), publishCommand(), pullCommand(), copyCommand(), listCommand(), promoteCommand(), denyCommand(), lockCommand(), execCommand(), verifyCommand(), serveCommand(), trustCommand(), tofurcCommand(), doctorCommand(), loginCommand(), logoutCommand(), cacheCommand(), completionCommand(), manCommand(), versionCommand()},
+		Commands:                  []*cli.Command{mirrorCommand(), publishCommand(), pullCommand(), copyCommand(), listCommand(), promoteCommand(), denyCommand(), lockCommand(), execCommand(), verifyCommand(), syncCommand(), serveCommand(), trustCommand(), tofurcCommand(), doctorCommand(), loginCommand(), logoutCommand(), cacheCommand(), completionCommand(), manCommand(), versionCommand()},
 		Metadata:                  map[string]any{stateKey: &state{}},
 		Writer:                    stdout,
 		ErrWriter:                 stderr,

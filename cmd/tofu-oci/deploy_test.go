@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -43,6 +44,10 @@ func TestDeployParses(t *testing.T) {
 			for _, object := range objectsIn(t, text) {
 				commands = append(commands, containersIn(object)...)
 			}
+		case ".yml":
+			for _, object := range objectsIn(t, text) {
+				commands = append(commands, scriptsIn(object)...)
+			}
 		case ".json":
 			var document map[string]any
 			if err := json.Unmarshal([]byte(text), &document); err != nil {
@@ -59,8 +64,8 @@ func TestDeployParses(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || started != 3 {
-		t.Errorf("%d commands, want 3: two for Kubernetes, one for systemd; %v", started, err)
+	if err != nil || started != 11 {
+		t.Errorf("%d commands, want 11: four for Kubernetes, three for GitHub, three for GitLab, one for systemd; %v", started, err)
 	}
 }
 
@@ -101,7 +106,27 @@ func execStart(t *testing.T, unit string) string {
 	return ""
 }
 
-// checkFlags checks that the command in a line exists and has the flags in the line.
+// scriptsIn returns the sync commands in the scripts of a CI job.
+func scriptsIn(node any) (commands []string) {
+	switch value := node.(type) {
+	case []any:
+		for _, one := range value {
+			commands = append(commands, scriptsIn(one)...)
+		}
+	case map[string]any:
+		for _, one := range value {
+			commands = append(commands, scriptsIn(one)...)
+		}
+	case string:
+		if line, _, _ := strings.Cut(value, " >> "); strings.HasPrefix(line, "tofu-oci sync ") {
+			commands = append(commands, line)
+		}
+	}
+	return commands
+}
+
+// checkFlags checks that the command in a line exists and has the flags in the line. A command
+// can have a subcommand, and subcommands of sync can have files as arguments.
 func checkFlags(t *testing.T, path, line string) {
 	t.Helper()
 	words := strings.Fields(line)
@@ -109,14 +134,19 @@ func checkFlags(t *testing.T, path, line string) {
 		t.Fatalf("%s starts %q", path, line)
 	}
 	known := map[string]bool{}
-	for _, command := range main.NewApp(io.Discard, io.Discard).Commands {
-		if command.Name == words[1] {
+	name, rest := words[1], words[2:]
+	if name == "sync" {
+		name, rest = name+" "+rest[0], rest[1:]
+		rest = slices.DeleteFunc(rest, func(word string) bool { return regexp.MustCompile(`\.(hcl|json)$`).MatchString(word) && word[0] != '-' })
+	}
+	for _, command := range commandsOf(main.NewApp(io.Discard, io.Discard).Commands) {
+		if strings.TrimPrefix(command.HelpName, "tofu-oci ") == name {
 			for _, flag := range command.Flags {
 				known[flag.Names()[0]] = true
 			}
 		}
 	}
-	for _, word := range words[2:] {
+	for _, word := range rest {
 		name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
 		if !strings.HasPrefix(word, "--") || !known[name] {
 			t.Errorf("%s: %s has no %s", path, words[1], word)
@@ -186,6 +216,55 @@ func TestDeployIsHeldTogether(t *testing.T) {
 	}
 	if end := time.Duration(pod.TerminationGracePeriodSeconds) * time.Second; end <= grace {
 		t.Errorf("pods are killed after %s, and downloads go on for %s", end, grace)
+	}
+}
+
+// TestSyncJobs checks that deploy/kubernetes/sync.yaml reports the results of all shards, and that
+// references between its objects are valid.
+func TestSyncJobs(t *testing.T) {
+	t.Parallel()
+	objects := objectsIn(t, readPage(t, filepath.Join(deploy, "kubernetes", "sync.yaml")))
+	var jobs [2]struct {
+		Spec struct {
+			JobTemplate struct {
+				Spec struct {
+					Completions, Parallelism int
+					CompletionMode           string `yaml:"completionMode"`
+					Template                 struct{ Spec podSpec }
+				}
+			} `yaml:"jobTemplate"`
+		}
+	}
+	for i := range jobs {
+		text, err := yaml.Marshal(objects[i])
+		if err == nil {
+			err = yaml.Unmarshal(text, &jobs[i])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		pod := jobs[i].Spec.JobTemplate.Spec.Template.Spec
+		for _, m := range pod.Containers[0].VolumeMounts {
+			if !slices.ContainsFunc(pod.Volumes, func(v named) bool { return v.Name == m.Name }) {
+				t.Errorf("there is no volume %s", m.Name)
+			}
+		}
+		if s := pod.Containers[0].SecurityContext; !pod.SecurityContext.RunAsNonRoot || !s.ReadOnlyRootFilesystem {
+			t.Errorf("the pods are allowed more than they need: %+v", s)
+		}
+	}
+	apply, merge := jobs[0].Spec.JobTemplate.Spec, jobs[1].Spec.JobTemplate.Spec
+	args := apply.Template.Spec.Containers[0].Args
+	if n := apply.Completions; apply.CompletionMode != "Indexed" || n != apply.Parallelism || !slices.Contains(args, fmt.Sprintf("--shard=auto/%d", n)) {
+		t.Errorf("%d shards of %d at once: %q", n, apply.Parallelism, args)
+	}
+	for i := range apply.Completions {
+		if path := fmt.Sprintf("/results/shard-%d.json", i); !slices.Contains(merge.Template.Spec.Containers[0].Args, path) {
+			t.Errorf("%s is not reported", path)
+		}
+	}
+	if !slices.Contains(args, "--out=/results/shard-$(JOB_COMPLETION_INDEX).json") {
+		t.Errorf("the results are elsewhere: %q", args)
 	}
 }
 
@@ -281,64 +360,112 @@ var (
 	byLabels   = regexp.MustCompile(`by \(([^)]*)\)`)
 )
 
-// TestDashboard checks that the queries of the dashboard and of docs/cli.md contain only existing
-// metrics and labels, and that both contain all metrics of the program.
-func TestDashboard(t *testing.T) {
+// TestDashboards checks that the queries of dashboards, of alert rules, and of docs/cli.md contain
+// only existing metrics and labels, and that the dashboards and docs/cli.md contain all metrics of
+// the program.
+func TestDashboards(t *testing.T) {
 	t.Parallel()
-	scraped := scrapeAll(t)
-	metricsThere, labels := map[string]bool{}, map[string]bool{"job": true, "instance": true, "le": true}
-	if runtime.GOOS != "linux" { // what is known of a process differs
-		metricsThere["process_resident_memory_bytes"], metricsThere["process_open_fds"] = true, true
-	}
-	for line := range strings.Lines(scraped) {
-		if !strings.HasPrefix(line, "#") {
-			name := metricName.FindString(line)
-			metricsThere[name] = true
-			for _, match := range labelName.FindAllStringSubmatch(line, -1) {
-				labels[match[1]] = true
+	page := readPage(t, filepath.Join("..", "..", "docs", "cli.md"))
+	all := map[string]bool{}
+	for name, scraped := range map[string]string{"serve": scrapeAll(t), "sync": textfile(t)} {
+		there, labels := map[string]bool{}, map[string]bool{"job": true, "instance": true, "le": true}
+		for line := range strings.Lines(scraped) {
+			if !strings.HasPrefix(line, "#") {
+				name := metricName.FindString(line)
+				there[name], all[name] = true, true
+				for _, match := range labelName.FindAllStringSubmatch(line, -1) {
+					labels[match[1]] = true
+				}
+			}
+		}
+		if runtime.GOOS != "linux" { // what is known of a process differs
+			there["process_resident_memory_bytes"], there["process_open_fds"] = true, true
+		}
+		text := readPage(t, filepath.Join(deploy, "grafana", name+".json"))
+		for _, query := range queriesIn(t, text) {
+			checkQuery(t, query, there, labels)
+		}
+		for name := range there {
+			base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count")
+			if strings.HasPrefix(base, "tofu_oci_") && (!strings.Contains(text, base) || !strings.Contains(page, base)) {
+				t.Errorf("%s is not in both the dashboard and docs/cli.md", base)
+			}
+		}
+		if name == "sync" {
+			for _, query := range alertsIn(t) {
+				checkQuery(t, query, there, labels)
 			}
 		}
 	}
-	text := readPage(t, filepath.Join(deploy, "grafana", "serve.json"))
-	var dashboard struct {
-		Panels []struct {
-			Title   string
-			Targets []struct{ Expr string }
+	for _, name := range metricName.FindAllString(page, -1) {
+		if !all[name] && !all[name+"_count"] {
+			t.Errorf("docs/cli.md names %s, which is not there", name)
 		}
+	}
+}
+
+// queriesIn returns the queries of a dashboard.
+func queriesIn(t *testing.T, text string) (queries []string) {
+	t.Helper()
+	var dashboard struct {
+		Panels []struct{ Targets []struct{ Expr string } }
 	}
 	if err := json.Unmarshal([]byte(text), &dashboard); err != nil || len(dashboard.Panels) == 0 {
 		t.Fatalf("%d panels, %v", len(dashboard.Panels), err)
 	}
 	for _, panel := range dashboard.Panels {
 		for _, target := range panel.Targets {
-			names := metricName.FindAllString(target.Expr, -1)
-			var used []string
-			for _, match := range labelName.FindAllStringSubmatch(target.Expr, -1) {
-				used = append(used, match[1])
-			}
-			for _, match := range byLabels.FindAllStringSubmatch(target.Expr, -1) {
-				used = append(used, strings.Split(match[1], ", ")...)
-			}
-			if len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return !metricsThere[n] }) {
-				t.Errorf("%s: there are not all metrics of %s", panel.Title, target.Expr)
-			}
-			if at := slices.IndexFunc(used, func(l string) bool { return !labels[l] }); at >= 0 {
-				t.Errorf("%s: there is no label %s", panel.Title, used[at])
-			}
+			queries = append(queries, target.Expr)
 		}
 	}
-	page := readPage(t, filepath.Join("..", "..", "docs", "cli.md"))
-	for _, name := range metricName.FindAllString(page, -1) {
-		if !metricsThere[name] && !metricsThere[name+"_count"] {
-			t.Errorf("docs/cli.md names %s, which is not there", name)
+	return queries
+}
+
+// alertsIn returns the queries of the alert rules.
+func alertsIn(t *testing.T) (queries []string) {
+	t.Helper()
+	var rules struct {
+		Groups []struct {
+			Rules []struct{ Alert, Expr string }
 		}
 	}
-	for name := range metricsThere {
-		base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count")
-		if strings.HasPrefix(base, "tofu_oci_") && (!strings.Contains(text, base) || !strings.Contains(page, base)) {
-			t.Errorf("%s is not in both the dashboard and docs/cli.md", base)
-		}
+	if err := yaml.Unmarshal([]byte(readPage(t, filepath.Join(deploy, "prometheus", "sync.yaml"))), &rules); err != nil || len(rules.Groups) != 1 {
+		t.Fatalf("%d groups, %v", len(rules.Groups), err)
 	}
+	for _, rule := range rules.Groups[0].Rules {
+		queries = append(queries, rule.Expr)
+	}
+	return queries
+}
+
+// checkQuery checks that the metrics and labels of a query exist.
+func checkQuery(t *testing.T, query string, there, labels map[string]bool) {
+	t.Helper()
+	names := metricName.FindAllString(query, -1)
+	var used []string
+	for _, match := range labelName.FindAllStringSubmatch(query, -1) {
+		used = append(used, match[1])
+	}
+	for _, match := range byLabels.FindAllStringSubmatch(query, -1) {
+		used = append(used, strings.Split(match[1], ", ")...)
+	}
+	if len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return !there[n] }) {
+		t.Errorf("there are not all metrics of %s", query)
+	}
+	if at := slices.IndexFunc(used, func(l string) bool { return !labels[l] }); at >= 0 {
+		t.Errorf("%s: there is no label %s", query, used[at])
+	}
+}
+
+// textfile returns a textfile in which each metric of sync has a value.
+func textfile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sync.prom")
+	m := metrics.Sync{Finished: time.Now(), Actions: map[string]int{"mirror": 1}, Newest: map[string]time.Time{"a": time.Now()}}
+	if err := m.WriteTextfile(path); err != nil {
+		t.Fatal(err)
+	}
+	return readPage(t, path)
 }
 
 // scrapeAll returns a scrape in which each metric has a value.

@@ -39,6 +39,10 @@ func TestChoicesOfFlags(t *testing.T) {
 			want = "tags index manifests blobs deep"
 		case flag == "pull --layout":
 			want = "zip packed unpacked network"
+		case flag == "sync plan --check-level", flag == "sync apply --check-level":
+			want = "tags index manifests blobs deep"
+		case flag == "sync plan --output", flag == "sync apply --output", flag == "sync report --output":
+			want = "text json markdown"
 		case flag == "verify --output":
 			want = "text json sarif"
 		case flag == "lock --output":
@@ -79,7 +83,7 @@ func TestArguments(t *testing.T) {
 		}
 	}
 	want := map[commandline.Kind][]string{
-		commandline.Files:    {"publish"},
+		commandline.Files:    {"publish", "sync validate", "sync plan", "sync apply", "sync init", "sync report"},
 		commandline.OneOf:    {"trust", "completion"},
 		commandline.Nothing:  {"serve", "cache info", "cache prune", "version"},
 		commandline.Programs: {"exec"},

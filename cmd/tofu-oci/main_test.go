@@ -142,7 +142,7 @@ func newWorld(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	registryAt, err := serve(env, ca, withSigned(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.registry.Load().ServeHTTP(rw, r) })))
+	registryAt, err := serve(env, ca, withWebhook(env.WorkDir, withSigned(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.registry.Load().ServeHTTP(rw, r) }))))
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func newWorld(env *testscript.Env) error {
 		"DOCKER_CONFIG="+filepath.Join(env.WorkDir, "docker"),
 		noSleep,
 		"ORIGIN="+at, "REGISTRY="+registryAt, "HERE="+provider.CurrentPlatform().String(),
-		"CONTROL="+control.URL, "PLAIN="+strings.TrimPrefix(control.URL, "http://"),
+		"CONTROL="+control.URL, "PLAIN="+strings.TrimPrefix(control.URL, "http://"), "WEBHOOK=https://"+registryAt+webhookPath,
 		"TOFU_OCI_EVENTS="+filepath.Join(env.WorkDir, eventsFile), "GITHUB_STEP_SUMMARY="+filepath.Join(env.WorkDir, summaryFile),
 	)
 	if err := os.WriteFile(filepath.Join(env.WorkDir, "ca.pem"), ca.PEM(), 0o600); err != nil {

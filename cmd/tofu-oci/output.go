@@ -62,7 +62,7 @@ func newReport(c *cli.Context) (*report.Report, error) {
 		return nil, err
 	}
 	o := report.Options{
-		Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Command: c.Command.Name, Version: thisBuild().Version, Format: format,
+		Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Command: strings.TrimPrefix(c.Command.HelpName, "tofu-oci "), Version: thisBuild().Version, Format: format,
 		Quiet: c.Bool("quiet"), Verbose: c.Bool("verbose"), DryRun: c.Bool("dry-run"), Events: c.String("events"), DigestFile: c.String("digest-file"),
 		Debug: stateOf(c.App).debug,
 	}

@@ -243,7 +243,7 @@ func containersIn(document any) []string {
 
 // flagSpan matches a flag in a page, commandSpan a command.
 var (
-	flagSpan    = regexp.MustCompile("`(?:tofu-oci [a-z]+ )?--([a-z0-9-]+)")
+	flagSpan    = regexp.MustCompile("`(?:tofu-oci (?:sync )?[a-z]+ )?--([a-z0-9-]+)")
 	commandSpan = regexp.MustCompile("`tofu-oci ([a-z]+)")
 )
 
@@ -253,6 +253,8 @@ func TestPagesNameWhatIsThere(t *testing.T) {
 	flags, commands := map[string]bool{"help": true, "version": true, "attestation": true /* of install.sh */}, map[string]bool{}
 	for _, command := range main.NewApp(io.Discard, io.Discard).Commands {
 		commands[command.Name] = true
+	}
+	for _, command := range commandsOf(main.NewApp(io.Discard, io.Discard).Commands) {
 		for _, flag := range command.Flags {
 			for _, name := range flag.Names() {
 				flags[name] = true

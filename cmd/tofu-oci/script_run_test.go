@@ -106,7 +106,10 @@ func secretIn(output string) string {
 // networked adds --config and --ca-file to commands that use the network, unless one of them is
 // present, so that they use the servers of the script.
 func networked(ts *testscript.TestScript, args []string) []string {
-	if len(args) == 0 || !slices.Contains([]string{"mirror", "publish", "pull", "copy", "list", "doctor", "trust", "verify", "promote", "deny", "serve", "lock", "exec", "login"}, args[0]) ||
+	if len(args) > 1 && args[0] == "sync" && slices.Contains([]string{"plan", "apply", "init"}, args[1]) {
+		return slices.Concat(args[:1], networked(ts, args[1:]))
+	}
+	if len(args) == 0 || !slices.Contains([]string{"mirror", "publish", "pull", "copy", "list", "doctor", "trust", "verify", "promote", "deny", "serve", "lock", "exec", "login", "plan", "apply", "init"}, args[0]) ||
 		slices.ContainsFunc(args, func(a string) bool {
 			return strings.HasPrefix(a, "--config") || strings.HasPrefix(a, "--ca-file")
 		}) {

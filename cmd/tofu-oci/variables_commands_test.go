@@ -71,6 +71,12 @@ var simplest = []struct {
 	{"mirror --lock-file live/.terraform.lock.hcl --to oci-layout:repo/{type}", 0},
 	{"mirror hashicorp/null --to oci-layout:repo/{type} --all --check-level tags", 0},
 	{"pull hashicorp/null --from oci-layout:repo/{type} --dir unpacked --layout unpacked", 0},
+	{"sync validate mirror.hcl", 0},
+	{"sync plan mirror.hcl", 0},
+	{"sync apply mirror.hcl", 0},
+	{"sync init new-{n}.hcl", 0},
+	{"sync apply mirror.hcl --shard 1/1 --out result.json", 0},
+	{"sync report result.json", 0},
 }
 
 // plausible maps variables to values that a job might set, for flags that take neither a number nor
@@ -80,7 +86,7 @@ var plausible = map[string]string{
 	"CA_FILE": "ca.pem", "CHDIR": "live", "CHECK_LEVEL": "tags", "CONFIG": "tofurc", "DIGEST_FILE": "digests", "DOCTOR_LOCK_FILE": "live/.terraform.lock.hcl",
 	"DOCTOR_PLATFORM": "plan9_sparc", "EVENTS": "events.jsonl", "FROM": "oci-layout:repo/{type}", "KEYRING": "secret.asc", "LAYOUT": "unpacked",
 	"LISTEN": "127.0.0.1:0", "LOCK_FILE": "live,live/.terraform.lock.hcl", "MAN_DIR": "pages", "MAX_AGE": "30d", "MAX_SIZE": "20GB", "MEMORY": "64MiB", "METRICS_LISTEN": "127.0.0.1:0",
-	"MIN_AGE": "3d", "MODULE_DIR": "live", "ON_MISSING_REPOSITORY": "make-repository {repository}", "OUTPUT": "sarif", "PLAIN_HTTP": "registry.example.com,localhost:5000",
+	"MIN_AGE": "3d", "MODULE_DIR": "live", "DECLARATION": "mirror.hcl", "SHARD": "1/1", "TEXTFILE": "sync.prom", "SYNC_REPORT_MAX_AGE": "8h", "ON_MISSING_REPOSITORY": "make-repository {repository}", "OUTPUT": "sarif", "PLAIN_HTTP": "registry.example.com,localhost:5000",
 	"PLATFORM": "plan9_sparc,hurd_ia64", "PROVIDER": "acme/widget", "PROVIDERS": "providers.txt", "PULL_DIR": "pulled", "PULL_THROUGH": "hashicorp/*", "REASON": "old",
 	"SBOM_PROGRAM": "make-sbom {zip}", "SERVER": "https://tofu.example.com", "SERVE_BASE_URL": "https://tofu.example.com", "SERVE_CONFIG": "rules.hcl",
 	"SERVE_FROM": "oci-layout:repo/{type},oci-layout:copied/{type}", "SIGNATURES": "off", "SIGN_KEY": "secret.asc", "SIGN_PASSPHRASE_FILE": "passphrase",
@@ -260,6 +266,7 @@ func newJob(t *testing.T) *job {
 		"rules.hcl":   []byte("token \"ci\" {\n  sha256 = \"82b25fbe59c370087a0d874150f0ff4c162ac703a1eb759a66c101ba45d2b145\"\n  allow  = [\"hashicorp/*\"]\n}\n"),
 		"trust.hcl":   []byte("trust \"*/*\" {\n  unsigned = \"accept\"\n}\n"), "providers.txt": []byte("hashicorp/null\n"),
 		"live/main.tf": []byte("terraform {\n  required_providers {\n    null = {\n      source = \"hashicorp/null\"\n    }\n  }\n}\n"),
+		"mirror.hcl":   []byte("version = 1\ntarget \"main\" {\n  repository = \"oci-layout:synced/{type}\"\n}\nprovider \"hashicorp/null\" {\n}\n"),
 		"tofurc":       []byte("host \"registry.opentofu.org\" {\n  services = { \"providers.v1\" = \"" + server.URL + "/v1/providers/\" }\n}\n"),
 	} {
 		writeFile(t, name, content)

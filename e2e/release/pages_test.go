@@ -58,7 +58,7 @@ func TestPages(t *testing.T) {
 			}
 		}
 	}
-	for _, example := range files(t, 4, "action/*/example.yml") {
+	for _, example := range files(t, 5, "action/*/example.yml", "deploy/github/*.yml") {
 		bringsWhatItRuns(t, example, read(t, programs.root, example))
 	}
 	if workflows < 3 || configurations != 1 {

@@ -22,7 +22,7 @@ func TestWorkflows(t *testing.T) {
 	if _, err := exec.LookPath("shellcheck"); err != nil {
 		t.Error("shellcheck is not installed, but actionlint requires it for scripts")
 	}
-	cmd := exec.CommandContext(t.Context(), programs.actionlint, workflows(t)...)
+	cmd := exec.CommandContext(t.Context(), programs.actionlint, append(workflows(t), files(t, 1, "deploy/github/*.yml")...)...)
 	cmd.Dir = programs.root
 	if stdout, stderr, err := run(cmd); err != nil {
 		t.Errorf("actionlint: %v\n%s%s", err, stdout, stderr)
@@ -45,7 +45,7 @@ func TestScripts(t *testing.T) {
 func TestScriptsHaveNoExpressions(t *testing.T) {
 	t.Parallel()
 	scripts := 0
-	for _, path := range append(workflows(t), files(t, 8, "action/*/*.yml")...) {
+	for _, path := range append(workflows(t), files(t, 9, "action/*/*.yml", "deploy/github/*.yml")...) {
 		var workflow any
 		if err := yaml.Unmarshal([]byte(read(t, programs.root, path)), &workflow); err != nil {
 			t.Fatal(err)
@@ -95,9 +95,9 @@ var (
 func TestActionsArePinned(t *testing.T) {
 	t.Parallel()
 	commits := map[string]string{}
-	for _, path := range append(workflows(t), files(t, 8, "action/*/*.yml")...) {
+	for _, path := range append(workflows(t), files(t, 9, "action/*/*.yml", "deploy/github/*.yml")...) {
 		for _, match := range used.FindAllStringSubmatch(read(t, programs.root, path), -1) {
-			if local.MatchString(match[1]) || filepath.Base(path) == "example.yml" && ours.FindString(match[1]) == match[1] {
+			if local.MatchString(match[1]) || (filepath.Base(path) == "example.yml" || strings.HasPrefix(path, "deploy/")) && ours.FindString(match[1]) == match[1] {
 				continue
 			}
 			if !pinned.MatchString(match[1]) {

@@ -13,7 +13,7 @@ import (
 var choices = map[string][]string{
 	"check-level": {"tags", "index", "manifests", "blobs", "deep"},
 	"layout":      {"zip", "packed", "unpacked", "network"},
-	"output":      {"text", "json", "sarif", "github"},
+	"output":      {"text", "json", "markdown", "sarif", "github"},
 	"signatures":  {"require", "warn", "off"},
 }
 
@@ -142,7 +142,7 @@ func arguments(c *cli.Command) Values {
 		return Values{Kind: Programs}
 	case strings.Contains(word, "|"):
 		return Values{Kind: OneOf, Choices: strings.Split(word, "|")}
-	case strings.HasPrefix(word, "PATH"):
+	case strings.HasPrefix(word, "PATH"), strings.HasPrefix(word, "FILE"), strings.HasPrefix(word, "DECLARATION"):
 		return Values{Kind: Files}
 	case word == "" || strings.HasPrefix(word, "FLAG") || strings.HasPrefix(word, "--"):
 		return Values{Kind: Nothing}

@@ -28,12 +28,15 @@ var WithoutVariable = map[string]string{
 	"version output":   "programs such as install.sh expect text unless they request another format",
 	"tofurc validate":  "it turns tofurc into a command that prints no block",
 	"tofurc write":     "changing a file must be requested each time",
+	"plan":             "an approved plan is for one run",
+	"out":              "it names a file of one run",
+	"explain":          "it is about one provider",
 }
 
 // PrefixedVariables lists the flags whose variables are prefixed with the name of their
 // command. They have different meanings or types in different commands, except base-url,
 // whose variable would otherwise be a variable of install.sh.
-var PrefixedVariables = []string{"base-url", "dir", "doctor lock-file", "doctor platform", "serve from"}
+var PrefixedVariables = []string{"base-url", "dir", "doctor lock-file", "doctor platform", "serve from", "sync report max-age"}
 
 // VariableOf returns the environment variable that sets a command's flag, or "" if there is
 // none.
@@ -97,6 +100,9 @@ func isForOtherCommand(flag cli.Flag, value string) bool {
 // installerVariables are variables of install.sh, which can be set in the same environment.
 var installerVariables = []string{"VERSION", "BASE_URL", "INSTALL_DIR"}
 
+// declarationPrefix is the prefix, after the program's, of variables that declarations read.
+const declarationPrefix = "SYNC_"
+
 // UnknownVariables returns a warning for each variable with the program's prefix that sets
 // no flag of any command, because its name might be misspelled. known lists variables with
 // another use.
@@ -109,7 +115,7 @@ func UnknownVariables(commands []*cli.Command, environ []string, known ...string
 	for _, variable := range environ {
 		name, value, _ := strings.Cut(variable, "=")
 		rest, hasPrefix := strings.CutPrefix(name, variablePrefix)
-		if !hasPrefix || value == "" || slices.Contains(names, rest) {
+		if !hasPrefix || value == "" || slices.Contains(names, rest) || strings.HasPrefix(rest, declarationPrefix) {
 			continue
 		}
 		warning := "unknown environment variable " + name

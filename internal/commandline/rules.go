@@ -66,6 +66,7 @@ var Rules = []FlagRule{
 	{Command: "tofurc", Flags: []string{"output"}, Requires: []string{"validate"}},
 	{Command: "tofurc", Flags: []string{"dry-run"}, Requires: []string{"write"}},
 	{Command: "serve", Flags: []string{"min-age", "signatures", "keyring", "trust"}, Requires: []string{"pull-through"}},
+	{Command: "sync apply", Flags: []string{"textfile"}, Conflicts: []string{"shard"}, Hint: "use --textfile with sync report, which merges the results of --out"},
 	{Command: "man", Flags: []string{"dir"}, Conflicts: []string{Argument}},
 }
 

@@ -20,6 +20,7 @@ const (
 	ExitUnverified  = 4
 	ExitNotFound    = 5
 	ExitDenied      = 6
+	ExitChanges     = 10 // sync plan --detailed-exitcode
 	ExitInterrupted = 130
 )
 

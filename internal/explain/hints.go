@@ -36,6 +36,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/pkg/sync"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
@@ -106,6 +107,7 @@ var hints = []struct {
 	{isA[*repository.DeniedError], "choose another version; to undo the denial, specify the version exactly and run tofu-oci mirror --stage --force, then tofu-oci promote --force"},
 	{errorIs(approval.ErrNotPending), "list pending versions with tofu-oci list PROVIDER --pending, or stage a version with tofu-oci mirror --stage"},
 	{errorIs(approval.ErrIncomplete), "run tofu-oci mirror again, with --stage for a pending release, to send the missing content"},
+	{isA[*sync.StaleError], "run tofu-oci sync plan --out again, and have the new plan approved"},
 	{isA[*repository.ConflictError], "compare both sides with tofu-oci list; a published version should never change, so use --force only if the content of the repository is wrong"},
 	{isRefused(provider.TrustBad, provider.TrustRevoked), "don't use this release; report the problem to the provider's publisher"},
 	{isRefused(provider.TrustUntrusted), "don't use the release unless the author confirms the new key; then add its fingerprint to the trust file, or the key to the keyring"},

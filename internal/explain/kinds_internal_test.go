@@ -41,6 +41,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/pkg/sync"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
@@ -126,6 +127,7 @@ var exported = map[string]struct {
 	"stricthcl.Error":                  {&stricthcl.Error{}, provider.Malformed},
 	"store.ErrNotCached":               {store.ErrNotCached, provider.NotFound},
 	"store.ErrNotCache":                {store.ErrNotCache, provider.Misuse},
+	"sync.StaleError":                  {&sync.StaleError{}, provider.Conflict},
 	"sums.MismatchError":               {&sums.MismatchError{}, provider.Unverified},
 	"sums.FileError":                   {&sums.FileError{}, provider.Unverified},
 	"sums.SizeError":                   {&sums.SizeError{}, provider.Unverified},

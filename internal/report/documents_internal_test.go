@@ -16,6 +16,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
@@ -41,6 +42,8 @@ var documents = map[string]struct {
 	"tofurc":         {document[configurationItem, findingCounts]{}, "tofurc --validate"},
 	"cache":          {document[cacheDescription, none]{}, "cache info"},
 	"cache-prune":    {document[cachedItem, pruneSummary]{}, "cache prune"},
+	"sync":           {document[syncItem, outcome.Summary]{}, "sync plan, sync apply, and sync report"},
+	"sync-validate":  {document[declaredItem, declaredSummary]{}, "sync validate"},
 	"version":        {document[Build, none]{}, "version"},
 	"login":          {document[LoggedIn, none]{}, "login"},
 	"logout":         {document[loggedOut, none]{}, "logout"},
@@ -49,7 +52,7 @@ var documents = map[string]struct {
 // patterns has the patterns of strings by the name of their field.
 var patterns = map[string]string{
 	"digest": "^sha256:[0-9a-f]{64}$", "source_digest": "^sha256:[0-9a-f]{64}$", "zip": "^sha256:[0-9a-f]{64}$", "h1": "^h1:",
-	"published": datePattern, "eligible": datePattern, "date": datePattern, "last_used": datePattern, "oldest_use": datePattern, "newest_use": datePattern,
+	"published": datePattern, "eligible": datePattern, "date": datePattern, "from": "^sha256:[0-9a-f]{64}$", "trust": "^sha256:[0-9a-f]{64}$", "last_used": datePattern, "oldest_use": datePattern, "newest_use": datePattern,
 }
 
 const datePattern = `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`
@@ -168,7 +171,15 @@ func enums(in reflect.Type, field string) []string {
 	switch strings.ToLower(in.Name()[:1]) + in.Name()[1:] + "." + field {
 	case "item.status":
 		return append(slices.Clone(statuses), statusChecked)
-	case "item.staged":
+	case "syncItem.status":
+		return append(slices.Clone(statuses), statusPlanned)
+	case "syncItem.action":
+		var actions []string
+		for _, w := range planWords {
+			actions = append(actions, string(w.kind))
+		}
+		return actions
+	case "item.staged", "syncItem.staged":
 		return []string{stagedPending, stagedReleased}
 	case "pendingItem.status":
 		return []string{string(publish.Pending), string(publish.Denied), string(approval.Pruned), string(publish.Promoted)}
@@ -180,7 +191,7 @@ func enums(in reflect.Type, field string) []string {
 		return []string{string(finding.Error), string(finding.Warning), string(finding.Note)}
 	case "lockedFile.status":
 		return []string{"written", "planned", "unchanged", "failed"}
-	case "errorItem.class":
+	case "errorItem.class", "problem.class":
 		return kinds
 	}
 	return nil

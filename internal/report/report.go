@@ -29,6 +29,8 @@ const (
 	JSON = "json"
 	// SARIF is a format of findings for code-scanning pages.
 	SARIF = "sarif"
+	// Markdown is a format of plans for comments on pull requests.
+	Markdown = "markdown"
 	// GitHub is a format of findings for jobs on GitHub, which show them in the changed
 	// files.
 	GitHub = "github"
@@ -81,6 +83,8 @@ type Report struct {
 	// lockCheck is the result of lock --check so far.
 	lockCheck lockCheck
 	lockFiles []lockedFile
+	// sync is nil except for sync.
+	sync *syncRun
 }
 
 // New returns the report of a command. Its errors are about the file for events.

@@ -15,12 +15,21 @@ const (
 	statusChecked = "checked" // by trust, which transfers nothing
 	statusFailed  = "failed"
 	statusHeld    = "held"
+
+	// Statuses of sync.
+	statusPlanned  = "planned" // by sync plan, which changes nothing
+	statusRestored = "restored"
+	statusPruned   = "pruned"
+	statusDeleted  = "deleted"
+	statusMarked   = "marked"
+	statusUnmarked = "unmarked"
+	statusPending  = string(publish.Pending)
 )
 
 // statuses lists all statuses of releases, in the order of the summary line.
 var statuses = []string{
 	string(publish.Created), string(publish.Extended), string(publish.Repaired), string(publish.Replaced), string(publish.Promoted), statusPulled,
-	string(publish.Denied), string(publish.Unchanged), statusHeld, statusFailed,
+	statusRestored, statusPruned, statusDeleted, statusMarked, statusUnmarked, string(publish.Denied), string(publish.Unchanged), statusPending, statusHeld, statusFailed,
 }
 
 // counts returns the number of results by status.
@@ -32,16 +41,22 @@ func counts(results []Item) map[string]int {
 	return of
 }
 
-// line returns the summary of a run: "5 created, 12 unchanged, 1 failed · 212.0 MB sent ·
-// 41 s".
-func line(results []Item, moved int64, took time.Duration) string {
-	of, parts := counts(results), []string{}
+// countsLine returns "5 created, 12 unchanged, 1 failed".
+func countsLine(of map[string]int) string {
+	var parts []string
 	for _, status := range append(slices.Clone(statuses), statusChecked) {
 		if of[status] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", of[status], status))
 		}
 	}
-	text := strings.Join(parts, ", ")
+	return strings.Join(parts, ", ")
+}
+
+// line returns the summary of a run: "5 created, 12 unchanged, 1 failed · 212.0 MB sent ·
+// 41 s".
+func line(results []Item, moved int64, took time.Duration) string {
+	of := counts(results)
+	text := countsLine(of)
 	if slices.ContainsFunc(results, func(i Item) bool { return i.DryRun }) {
 		text = "dry run: " + text
 	}

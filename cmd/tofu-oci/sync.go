@@ -1,0 +1,279 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/outcome"
+	"github.com/tofu-oci/tofu-oci/internal/report"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/sync"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+const (
+	// defaultDeclaration is the declaration of sync commands without an argument.
+	defaultDeclaration = "mirror.hcl"
+	// maxTrustFile is the maximum size of a trust file in bytes.
+	maxTrustFile = 1 << 20
+)
+
+func syncCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "sync",
+		Usage:     "mirror and prune providers as declared in a file",
+		ArgsUsage: "validate | plan | apply | init | report [FLAG...]",
+		Description: strings.TrimSpace(`
+A declaration is a file that lists providers, version policies, and target repositories.
+sync plan shows what differs from the repositories, and sync apply changes them. The
+default DECLARATION is mirror.hcl.
+
+Details: ` + docs + `sync.md`),
+		Subcommands: []*cli.Command{syncValidateCommand(), syncPlanCommand(), syncApplyCommand(), syncInitCommand(), syncReportCommand()},
+	}
+}
+
+func syncPlanCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "plan",
+		Usage:     "show the actions that make repositories match a declaration",
+		ArgsUsage: "[DECLARATION] [FLAG...]",
+		Description: strings.TrimSpace(`
+It changes nothing, runs no programs except credential helpers, and sends no
+notifications.
+
+Examples:
+   tofu-oci sync plan
+
+   # a comment for a pull request
+   tofu-oci sync plan mirror.hcl --output markdown > comment.md
+
+   # a plan to approve; the exit code is 10 if there are changes
+   tofu-oci sync plan --out plan.json --detailed-exitcode`),
+		Flags: slices.Concat(syncFlags(), []cli.Flag{
+			&cli.StringFlag{Name: "out", Category: commandline.GroupOutput, Usage: "write the plan to `FILE`, for sync apply --plan"},
+			&cli.BoolFlag{Name: "detailed-exitcode", Category: commandline.GroupOutput, Usage: "exit with code 10 if there are changes"},
+		}, networkFlags(), syncOutputFlags()),
+		Action: withReport(syncPlan),
+	}
+}
+
+func syncApplyCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "apply",
+		Usage:     "make repositories match a declaration",
+		ArgsUsage: "[DECLARATION] [--plan FILE] [FLAG...]",
+		Description: strings.TrimSpace(`
+Rerunning it completes any unfinished work. With --plan, it performs only actions that
+are in the plan, and none if the declaration, the trust file, or a digest in the plan has
+changed (exit code 4).
+
+Examples:
+   tofu-oci sync apply
+
+   # an approved plan
+   tofu-oci sync apply --plan plan.json
+
+   # one of four parallel jobs; sync report merges their results
+   tofu-oci sync apply --shard 2/4 --out result-2.json`),
+		Flags: slices.Concat(syncFlags(), []cli.Flag{
+			&cli.StringFlag{Name: "plan", Category: commandline.GroupOperation, Usage: "perform only the actions in `FILE`, of sync plan --out"},
+			missingRepositoryFlag(),
+			&cli.StringFlag{Name: "out", Category: commandline.GroupOutput, Usage: "write the result to `FILE`, for sync report"},
+			textfileFlag(),
+		}, transferFlags(), networkFlags(), syncOutputFlags()),
+		Action: withReport(syncApply),
+	}
+}
+
+// syncFlags returns the flags of sync plan and sync apply.
+func syncFlags() []cli.Flag {
+	level := checkLevelFlag("tags, index, manifests, blobs, or deep").(*cli.StringFlag)
+	level.Value = repository.DepthIndex.String()
+	return []cli.Flag{
+		&cli.StringFlag{Name: "shard", Category: commandline.GroupSelection, Usage: "only the providers in shard `I/N`; auto/N (Kubernetes Indexed Job), or auto (GitLab parallel)"},
+		level,
+	}
+}
+
+func syncOutputFlags() []cli.Flag {
+	return []cli.Flag{outputFlag("`FORMAT`: text, json, or markdown"), quietFlag()}
+}
+
+func textfileFlag() cli.Flag {
+	return &cli.StringFlag{Name: "textfile", Category: commandline.GroupOutput, Usage: "write metrics to `FILE` for Prometheus' node exporter"}
+}
+
+// readDeclaration reads the declaration that the argument names.
+func readDeclaration(c *cli.Context) (*sync.Declaration, error) {
+	if c.NArg() > 1 {
+		return nil, usagef("got %d arguments: want one DECLARATION", c.NArg())
+	}
+	return readDeclarationFrom(cmp.Or(c.Args().First(), defaultDeclaration))
+}
+
+func readDeclarationFrom(path string) (*sync.Declaration, error) {
+	d, err := sync.Read(path, os.LookupEnv)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, explain.WithHint(usagef("reading the declaration: %w", err), "create a declaration with tofu-oci sync init")
+	case err != nil:
+		return nil, usagef("reading the declaration: %w", err)
+	}
+	return d, nil
+}
+
+// trustOf returns the policy that the trust file of a declaration describes, and the digest of
+// the file.
+func trustOf(d *sync.Declaration) (p trust.Policy, of digest.Digest, err error) {
+	if d.Trust != "" {
+		data, err := bounded.ReadFileOrPipe(d.Trust, maxTrustFile)
+		if err == nil {
+			p.Rules, err = trust.ParseRules(d.Trust, data)
+		}
+		if err != nil {
+			return p, "", usagef("reading the trust file: %w", err)
+		}
+		of = digest.FromBytes(data)
+	}
+	return p.WithEnvironment(os.Getenv), of, nil
+}
+
+// syncOptions returns the options of sync plan and sync apply.
+func syncOptions(c *cli.Context, out *report.Report) (o sync.Options, err error) {
+	if o.Declaration, err = readDeclaration(c); err != nil {
+		return o, err
+	}
+	if o.Policy, o.Trust, err = trustOf(o.Declaration); err != nil {
+		return o, err
+	}
+	if o.Shard, err = sync.ParseShard(c.String("shard"), os.Getenv); err != nil {
+		return o, usagef("--shard: %w", err)
+	}
+	if o.Check, err = repository.ParseDepth(c.String("check-level")); err != nil {
+		return o, usagef("--check-level: %w", err)
+	}
+	cmd, err := newCommand(c, out)
+	if err != nil {
+		return o, err
+	}
+	o.Source = source.NewMemo(cmd.origin(), 0)
+	o.Open = func(ref template.Reference) (repository.Repository, error) {
+		repo, _, err := cmd.openTarget(publish.Options{}, ref)
+		return repo, err
+	}
+	o.Publisher = &publish.Publisher{Concurrency: cmd.concurrency, Progress: out.Progress()}
+	o.Wanted, o.Problems = o.Declaration.Wanted(c.Context)
+	return o, nil
+}
+
+func syncPlan(c *cli.Context, out *report.Report) error {
+	o, err := syncOptions(c, out)
+	if err != nil {
+		return err
+	}
+	done := out.Step("planning %s", report.Counted(len(o.Wanted), "provider"))
+	plan, err := sync.NewPlan(c.Context, o)
+	done()
+	if err != nil {
+		return err
+	}
+	if file := c.String("out"); file != "" {
+		if err := plan.Write(file); err != nil {
+			return usagef("--out: %w", err)
+		}
+	}
+	err = out.SyncPlanned(plan, o.Problems)
+	if err == nil && c.Bool("detailed-exitcode") && plan.HasChanges() {
+		return &explain.ExitError{Code: explain.ExitChanges}
+	}
+	return err
+}
+
+func syncApply(c *cli.Context, out *report.Report) error {
+	o, err := syncOptions(c, out)
+	if err != nil {
+		return err
+	}
+	watch := watcher{c: c, out: out}
+	if o.Shard.Count > 0 {
+		out.Summary = "" // sync report watches all shards
+	} else if err := watch.open(o.Declaration); err != nil {
+		return err
+	}
+	return watch.finish(applyPlan(c, out, o))
+}
+
+// applyPlan plans and applies.
+func applyPlan(c *cli.Context, out *report.Report, o sync.Options) error {
+	out.StartSync(o.Declaration)
+	plan, err := sync.NewPlan(c.Context, o)
+	if file := c.String("plan"); file != "" && err == nil {
+		var approved *sync.Plan
+		if approved, err = sync.ReadPlan(file); err != nil {
+			return usagef("--plan: %w", err)
+		}
+		err = plan.Restrict(approved)
+	}
+	if err != nil {
+		return err
+	}
+	err = plan.Apply(c.Context, out.WatchSync(o, plan))
+	if c.IsSet("textfile") || c.IsSet("out") {
+		out.SetNewest(sync.Newest(c.Context, o))
+	}
+	err = out.FinishSync(o.Problems, err)
+	if file := c.String("out"); file != "" {
+		if failed := out.WriteSync(file); failed != nil {
+			return errors.Join(err, usagef("--out: %w", failed))
+		}
+	}
+	return err
+}
+
+// watcher sends the notification of a run and writes its metrics.
+type watcher struct {
+	c   *cli.Context
+	out *report.Report
+	// hook is nil if no notifications are sent.
+	hook *outcome.Webhook
+}
+
+// open reads the URL of the declaration's webhook.
+func (w *watcher) open(d *sync.Declaration) error {
+	if d.Notify == nil {
+		return nil
+	}
+	hook, err := outcome.NewWebhook(d.Notify.URLEnv, os.Getenv(d.Notify.URLEnv), d.Notify.Format)
+	w.hook = &hook
+	return err
+}
+
+// finish reports the end of a run with an error, and returns the error.
+func (w *watcher) finish(err error) error {
+	code := explain.ExitCode(w.c.Context, err)
+	if file := w.c.String("textfile"); file != "" {
+		if failed := w.out.SyncMetrics(code).WriteTextfile(file); failed != nil {
+			err = errors.Join(err, usagef("--textfile: %w", failed))
+		}
+	}
+	if text, summary := w.out.SyncMessage(code, err); w.hook != nil && text != "" && w.c.Context.Err() == nil {
+		o := outcome.SendOptions{CAFile: w.c.String("ca-file"), UserAgent: "tofu-oci/" + thisBuild().Version}
+		if failed := w.hook.Send(w.c.Context, text, summary, o); failed != nil {
+			w.out.Warn("%v", failed)
+		}
+	}
+	return err
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"cmp"
+	_ "embed" // for declarationText
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/report"
+	"github.com/tofu-oci/tofu-oci/internal/text"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sync"
+)
+
+func syncValidateCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "validate",
+		Usage:     "check a declaration and the files that it names",
+		ArgsUsage: "[DECLARATION] [--explain PROVIDER] [FLAG...]",
+		Description: strings.TrimSpace(`
+It sends no requests.
+
+Examples:
+   tofu-oci sync validate
+
+   # the settings of a provider, and the line that each setting comes from
+   tofu-oci sync validate mirror.hcl --explain hashicorp/aws`),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "explain", Category: commandline.GroupSelection, Usage: "show the settings of `PROVIDER`"},
+			outputFlag("`FORMAT`: text or json"),
+			quietFlag(),
+		},
+		Action: withReport(syncValidate),
+	}
+}
+
+func syncValidate(c *cli.Context, out *report.Report) error {
+	d, err := readDeclaration(c)
+	if err != nil {
+		return err
+	}
+	if _, _, err := trustOf(d); err != nil {
+		return err
+	}
+	wanted, problems := d.Wanted(c.Context)
+	if !c.IsSet("explain") {
+		return out.Declared(d, wanted, nil, problems)
+	}
+	a, err := provider.ParseAddress(c.String("explain"))
+	if err != nil {
+		return usagef("--explain: %w", err)
+	}
+	if wanted = slices.DeleteFunc(wanted, func(w sync.Wanted) bool { return w.Address != a }); len(wanted) == 0 {
+		wanted = []sync.Wanted{{Address: a}} // nothing selects it
+	}
+	return out.Declared(d, wanted, d.Explain(a), problems)
+}
+
+func syncInitCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "init",
+		Usage:     "write a declaration to start with",
+		ArgsUsage: "[DECLARATION] [--from REPO] [FLAG...]",
+		Description: strings.TrimSpace(`
+The file has comments that explain it. Existing files are not overwritten.
+
+Examples:
+   tofu-oci sync init
+
+   # the providers of an existing mirror
+   tofu-oci sync init --from ghcr.io/acme/providers/{namespace}/{type}
+
+   # the providers in lock files
+   tofu-oci sync init --lock-file 'live/**/.terraform.lock.hcl'`),
+		Flags: append([]cli.Flag{
+			fromFlag("`REPO`: declare the providers in these repositories"),
+			lockFileFlag("`FILE`: lock file, directory, or pattern to declare (repeatable)"),
+		}, append(networkFlags(), quietFlag())...),
+		Action: withReport(syncInit),
+	}
+}
+
+func syncInit(c *cli.Context, out *report.Report) error {
+	path := cmp.Or(c.Args().First(), defaultDeclaration)
+	file, err := atomicfile.Create(path, 0o644)
+	if err != nil {
+		return usagef("%w", err)
+	}
+	defer file.Discard()
+	text, err := newDeclaration(c, out)
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(file, text); err != nil {
+		return err
+	}
+	if err := file.CommitNew(); errors.Is(err, fs.ErrExist) {
+		return usagef("%s already exists and is not overwritten", path)
+	} else if err != nil {
+		return err
+	}
+	out.Note("wrote %s; edit it, then run tofu-oci sync plan", path)
+	return nil
+}
+
+// newDeclaration returns the text of a new declaration.
+func newDeclaration(c *cli.Context, out *report.Report) (string, error) {
+	repository, lockFiles, providers := "ghcr.io/acme/providers/{namespace}/{type}", "# lock_files = [\"live/**/.terraform.lock.hcl\"]", ""
+	if names := c.StringSlice("lock-file"); len(names) > 0 {
+		if _, err := lock.Find(c.Context, names...); err != nil {
+			return "", usagef("--lock-file: %w", err)
+		}
+		var quoted []string
+		for _, name := range names {
+			quoted = append(quoted, strconv.Quote(filepath.ToSlash(name)))
+		}
+		lockFiles = "lock_files = [" + strings.Join(quoted, ", ") + "]"
+	}
+	if c.IsSet("from") {
+		cmd, err := connect(c, out)
+		if err != nil {
+			return "", err
+		}
+		listing, err := cmd.catalogListing()
+		if err != nil {
+			return "", err
+		}
+		repository = strings.ReplaceAll(cmd.from.String(), "${", "{")
+		for _, e := range listing.Entries {
+			providers += fmt.Sprintf("provider %q {\n}\n", strings.TrimPrefix(e.Address.String(), provider.DefaultHost.String()+"/"))
+		}
+	}
+	if providers == "" && !c.IsSet("lock-file") {
+		providers = "provider \"hashicorp/null\" {\n  # versions = \"~> 3.0\"\n}\n"
+	}
+	return fmt.Sprintf(declarationText, lockFiles, strconv.Quote(repository), providers), nil
+}
+
+// declarationText is the template of a new declaration. Its arguments are the lock files, the
+// repository, and the provider blocks.
+//
+//go:embed mirror.hcl
+var declarationText string
+
+func syncReportCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "report",
+		Usage:     "merge the results of all shards, and send one notification",
+		ArgsUsage: "FILE... [--declaration FILE] [FLAG...]",
+		Description: strings.TrimSpace(`
+Each FILE is the result of sync apply --shard I/N --out FILE. The exit code is the one of
+a single run. If the result of a shard is missing, it is 3.
+
+Examples:
+   tofu-oci sync report result-*.json
+
+   # a summary for a pull request
+   tofu-oci sync report result-*.json --output markdown`),
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "declaration", Category: commandline.GroupSelection, Usage: "`FILE`: the declaration (default: its path in the results)"},
+			&cli.StringFlag{Name: "ca-file", Category: commandline.GroupNetwork, Usage: "also trust the CA certificates in `FILE` (PEM)"},
+			&cli.StringFlag{Name: "max-age", Category: commandline.GroupSelection, Usage: "ignore results older than `DURATION`, such as 8h"},
+			textfileFlag(),
+		}, syncOutputFlags()...),
+		Action: withReport(syncReport),
+	}
+}
+
+func syncReport(c *cli.Context, out *report.Report) error {
+	if !c.Args().Present() {
+		return usagef("missing FILE: specify the results of sync apply --out")
+	}
+	oldest := time.Time{}
+	if c.IsSet("max-age") {
+		age, err := text.ParseAge(c.String("max-age"))
+		if err != nil {
+			return usagef("--max-age: %w", err)
+		}
+		oldest = time.Now().Add(-age)
+	}
+	applied, problems, err := out.MergeSync(c.Args().Slice(), oldest)
+	if err != nil {
+		return err
+	}
+	d, err := readDeclarationFrom(cmp.Or(c.String("declaration"), applied.Path))
+	if err != nil {
+		return err
+	}
+	if d.Digest != applied.Digest {
+		return provider.Errorf(provider.Conflict, "%s differs from the declaration of the results", d.Path)
+	}
+	out.Summary = os.Getenv("GITHUB_STEP_SUMMARY")
+	watch := watcher{c: c, out: out}
+	if err := watch.open(d); err != nil {
+		return err
+	}
+	return watch.finish(out.FinishSync(problems, nil))
+}

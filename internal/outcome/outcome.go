@@ -1,0 +1,133 @@
+// Package outcome stores and merges the results of runs of sync apply, and sends them to
+// webhooks.
+package outcome
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sync"
+)
+
+// maxFile is the maximum size of a result in bytes, and maxValues the maximum number of its
+// JSON values. 4,000 providers with 50 changes each take about 200 MB.
+const maxFile, maxValues = 512 << 20, 32 << 20
+
+// Summary is the summary of a plan, of its result, or of the results of several shards.
+type Summary struct {
+	Declaration sync.PlannedFile `json:"declaration"`
+	// Trust is the digest of the trust file.
+	Trust      string `json:"trust,omitempty"`
+	Shard      string `json:"shard,omitempty"`
+	CheckLevel string `json:"check_level"`
+	// Unchanged is the number of releases without an item.
+	Unchanged int `json:"unchanged"`
+	// Actions is the number of items by action, and Statuses by status.
+	Actions  map[string]int `json:"actions"`
+	Statuses map[string]int `json:"statuses"`
+	Bytes    int64          `json:"bytes"`
+	// Finished is when apply ended. For several shards, it is when the first one ended.
+	Finished time.Time `json:"finished,omitzero"`
+	// Newest maps providers to the publication date of their newest version in a target.
+	Newest map[string]time.Time `json:"newest_versions,omitempty"`
+	// Problems are errors that are not about an action, such as unreadable files.
+	Problems []Problem `json:"problems,omitempty"`
+}
+
+// Problem is an error, like in all documents.
+type Problem struct {
+	Message  string             `json:"message"`
+	Hint     string             `json:"hint,omitempty"`
+	Class    provider.ErrorKind `json:"class"`
+	ExitCode int                `json:"exit_code"`
+}
+
+// Document is the result of a run. I is the type of its items.
+type Document[I any] struct {
+	Schema  string  `json:"$schema"`
+	Items   []I     `json:"items"`
+	Summary Summary `json:"summary"`
+}
+
+// Write writes a document to a file.
+func Write[I any](path string, d Document[I]) error {
+	return atomicfile.Write(path, 0o644, func(w io.Writer) error { return json.NewEncoder(w).Encode(d) })
+}
+
+// Merge reads the results of all shards of a run. schema is their schema. problems has an
+// error for each file that can't be read or that is from before oldest, and for each missing
+// shard. Merge returns an error of kind [provider.Misuse] if no file can be read or a shard
+// is duplicate, and of kind [provider.Conflict] if the results have different declarations.
+func Merge[I any](paths []string, schema string, oldest time.Time) (all Document[I], problems []error, err error) {
+	places, count := map[int]string{}, 0
+	for _, path := range paths {
+		one, shard, err := read[I](path, schema, oldest)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		if s := one.Summary; len(places) == 0 {
+			all.Summary = Summary{Declaration: s.Declaration, Trust: s.Trust, CheckLevel: s.CheckLevel, Finished: s.Finished, Newest: map[string]time.Time{}}
+			count = shard.Count
+		}
+		switch before := places[shard.Index]; {
+		case one.Summary.Declaration.Digest != all.Summary.Declaration.Digest, one.Summary.Trust != all.Summary.Trust:
+			return all, nil, provider.Errorf(provider.Conflict, "%s: the declaration or the trust file differs from the other results", path)
+		case before != "" || shard.Count != count:
+			return all, nil, provider.Errorf(provider.Misuse, "%s is not another shard of the same run as %s", path, cmp.Or(before, paths[0]))
+		}
+		places[shard.Index] = path
+		all.add(one)
+	}
+	if len(places) == 0 {
+		return all, nil, provider.Errorf(provider.Misuse, "reading the results: %w", errors.Join(problems...))
+	}
+	for i := 1; i <= count; i++ {
+		if places[i] == "" {
+			problems = append(problems, provider.Errorf(provider.NotFound, "the result of shard %d/%d is missing", i, count))
+		}
+	}
+	return all, problems, nil
+}
+
+// read reads the result of a shard.
+func read[I any](path, schema string, oldest time.Time) (d Document[I], shard sync.Shard, err error) {
+	data, err := bounded.ReadFile(path, maxFile)
+	if err == nil {
+		err = bounded.DecodeJSON(data, &d, maxValues)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return d, shard, err // contains the path
+	case err == nil && (d.Schema != schema || d.Summary.Finished.IsZero()):
+		err = errors.New("not a result of sync apply --out of this version")
+	case err == nil && d.Summary.Finished.Before(oldest):
+		err = fmt.Errorf("the result is too old: it is from %s", d.Summary.Finished.Format(time.RFC3339))
+	case err == nil:
+		shard, err = sync.ParseShard(d.Summary.Shard, func(string) string { return "" })
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return d, shard, err
+}
+
+// add adds the result of a shard.
+func (d *Document[I]) add(one Document[I]) {
+	d.Items = append(d.Items, one.Items...)
+	d.Summary.Unchanged += one.Summary.Unchanged
+	d.Summary.Problems = append(d.Summary.Problems, one.Summary.Problems...)
+	maps.Copy(d.Summary.Newest, one.Summary.Newest)
+	if one.Summary.Finished.Before(d.Summary.Finished) {
+		d.Summary.Finished = one.Summary.Finished
+	}
+}

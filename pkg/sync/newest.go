@@ -1,0 +1,66 @@
+package sync
+
+import (
+	"context"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// Newest returns the publication date of the newest released version of each provider of
+// the shard, in its first target. It sends two requests for each provider. Providers
+// whose date is unknown are omitted.
+func Newest(ctx context.Context, o Options) map[provider.Address]time.Time {
+	type dated struct {
+		address   provider.Address
+		published time.Time
+	}
+	found := map[provider.Address]time.Time{}
+	schedule.Each(ctx, len(o.Wanted), func(ctx context.Context, i int) (dated, bool) {
+		d := dated{address: o.Wanted[i].Address}
+		if o.Shard.Has(d.address) {
+			d.published, _ = o.newest(ctx, o.Wanted[i])
+		}
+		return d, true
+	}, func(d dated) {
+		if !d.published.IsZero() {
+			found[d.address] = d.published
+		}
+	})
+	return found
+}
+
+// newest returns the publication date of the newest version of a provider in its first
+// target, or the zero time if it is unknown.
+func (o Options) newest(ctx context.Context, w Wanted) (time.Time, error) {
+	for _, t := range o.Declaration.Targets {
+		if t.Name != w.Settings.Targets[0] {
+			continue
+		}
+		ref, err := t.Template.Repository(w.Address)
+		if err != nil {
+			return time.Time{}, err
+		}
+		repo, err := o.Open(ref)
+		if err != nil {
+			return time.Time{}, err
+		}
+		tags, err := repo.Tags(ctx)
+		if err != nil {
+			return time.Time{}, err
+		}
+		versions := artifact.Tags(tags).Released()
+		if len(versions) == 0 {
+			break
+		}
+		i, err := repository.Inspect(ctx, repo, artifact.Tag(versions[0]), repository.DepthIndex)
+		if err != nil {
+			return time.Time{}, err
+		}
+		return i.Index.Published(), nil
+	}
+	return time.Time{}, nil
+}
