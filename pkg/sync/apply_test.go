@@ -122,7 +122,7 @@ func (m *mirrored) want(t *testing.T, typ string, s sync.Settings, constraints .
 
 func (m *mirrored) open(ref template.Reference) (repository.Repository, error) {
 	repo, err := repository.Open(ref, repository.Options{
-		HTTP: m.client, ConfirmDelay: time.Millisecond,
+		HTTP: m.client, ConfirmDelay: time.Millisecond, Backoff: func(int) time.Duration { return 0 },
 		Credential: func(context.Context, string) (repository.Credential, error) {
 			return repository.Credential{Username: "user", Password: "password"}, nil
 		},
