@@ -14,9 +14,9 @@ import (
 // Opener opens an archive for reading from its start. It can be called several times.
 type Opener func(ctx context.Context) (io.ReadCloser, error)
 
-// HashAny hashes an archive of size bytes, or of unknown size if size is -1, as a
-// stream. If the archive cannot be streamed, HashAny opens it again, copies it to a
-// temporary file in spool, and hashes that. It returns the errors of open,
+// HashAny hashes an archive of size bytes as a stream. If the size is unknown, size is
+// -1. If the archive cannot be streamed, HashAny opens the archive again, copies it to
+// a temporary file in spool, and hashes the file. HashAny returns the errors of open,
 // [HashStream], and [Open].
 func HashAny(ctx context.Context, open Opener, size int64, spool string) (Contents, error) {
 	contents, err := streamed(ctx, open, func(body io.Reader) (Contents, error) { return HashStream(ctx, body) })
@@ -26,13 +26,13 @@ func HashAny(ctx context.Context, open Opener, size int64, spool string) (Conten
 	return HashSpooled(ctx, open, size, spool)
 }
 
-// HashSpooled copies an archive to a temporary file in spool and hashes it.
+// HashSpooled copies an archive to a temporary file in spool and hashes the file.
 func HashSpooled(ctx context.Context, open Opener, size int64, spool string) (Contents, error) {
 	return spooled(ctx, open, size, spool, func(archive *Reader) (Contents, error) { return archive.Contents(ctx) })
 }
 
-// UnpackAny unpacks an archive to dir, an existing empty directory. It reads the
-// archive like [HashAny].
+// UnpackAny unpacks an archive to dir, an existing empty directory. UnpackAny reads the
+// archive in the same way as [HashAny].
 func UnpackAny(ctx context.Context, open Opener, size int64, dir, spool string) (Contents, error) {
 	contents, err := streamed(ctx, open, func(body io.Reader) (Contents, error) { return UnpackStream(ctx, body, dir) })
 	if _, again := errors.AsType[*NotStreamableError](err); !again {
@@ -78,7 +78,7 @@ func spooled(ctx context.Context, open Opener, size int64, dir string, read func
 	return read(archive)
 }
 
-// Empty removes the content of a directory.
+// Empty removes the contents of a directory.
 func Empty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -98,8 +98,7 @@ func mustOpenAt(t *testing.T, src io.ReaderAt, size int64) *packagezip.Reader {
 	return r
 }
 
-// contents maps every file below dir to its content. The names of directories end in a
-// slash.
+// contents maps every file below dir to its content. Directory names end in a slash.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}

@@ -17,8 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// realistic returns a package of about 100 MB that unpacks to about 2.5 times its size,
-// with a large executable and some documents, like a typical Go program.
+// realistic returns a package of about 100 MB that unpacks to about 250 MB. Like a
+// typical Go program, it contains a large executable and some documents.
 func realistic(b *testing.B) []byte {
 	b.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -31,7 +31,7 @@ func realistic(b *testing.B) []byte {
 	}
 	program := make([]byte, 0, 240<<20)
 	for len(program) < 240<<20 {
-		// A small part of the words is frequent, and most are rare.
+		// A few words are frequent, and most words are rare.
 		at := int(r.ExpFloat64()*600) % len(words)
 		program = append(program, words[at]...)
 		program = append(program, byte(r.UintN(64)))
@@ -43,14 +43,14 @@ func realistic(b *testing.B) []byte {
 	return deflated(b, entries...)
 }
 
-// verified returns a reader of the archive that verifies its digest, as for downloads.
+// verified returns a reader of the archive that verifies the digest, as downloads do.
 func verified(data []byte, d digest.Digest) io.Reader {
 	return sums.NewReader(bytes.NewReader(data), "x.zip", int64(len(data)), d)
 }
 
-// BenchmarkPackage compares reading an archive in one pass with the alternative:
-// copying it to a file and decompressing it once for each result. Throughput is in
-// bytes of the archive.
+// BenchmarkPackage compares two ways of reading an archive: in one pass, and by copying
+// the archive to a file that is decompressed for each result. Throughput is in bytes of
+// the archive.
 func BenchmarkPackage(b *testing.B) {
 	data := realistic(b)
 	d := digest.FromBytes(data)

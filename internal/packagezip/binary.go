@@ -18,7 +18,7 @@ const (
 
 const windows = "windows"
 
-// formats maps GOOS to the binary format of the operating system.
+// formats maps each GOOS value to the binary format of the operating system.
 var formats = map[string]format{
 	"android": elfFormat, "dragonfly": elfFormat, "freebsd": elfFormat, "illumos": elfFormat, "linux": elfFormat,
 	"netbsd": elfFormat, "openbsd": elfFormat, "solaris": elfFormat,
@@ -26,18 +26,20 @@ var formats = map[string]format{
 	windows: peFormat,
 }
 
-// program is the content of a binary's header. Only constants of the debug packages in
-// the standard library are used, because these packages require the complete file: ELF
-// section headers are at its end.
+// program is the content of a binary's header. The code uses only constants of the
+// standard library's debug packages, because these packages require the complete file:
+// ELF section headers are at the end of the file.
 type program struct {
 	format format
-	// archs are the architectures as GOARCH or, if Go does not support them, by their
-	// names in the format. A universal binary has several.
+	// archs contains the architectures as GOARCH values. An architecture that Go does
+	// not support has its name in the binary format. A universal binary has several
+	// architectures.
 	archs []string
-	// systems are the operating systems as GOOS. It is empty if the binary does not
-	// specify any.
+	// systems contains the operating systems as GOOS values. It is empty if the binary
+	// does not specify a system.
 	systems []string
-	// defect is the reason why no operating system can start the binary, or empty.
+	// defect explains why no operating system can start the binary. It is empty if the
+	// binary has no defect.
 	defect string
 }
 
@@ -75,7 +77,7 @@ func knownArchs(f format) []string {
 	return known
 }
 
-// part returns length bytes of start from offset, or nil if they exceed start.
+// part returns length bytes of start from offset, or nil if start is too short.
 func part(start []byte, offset, length uint64) []byte {
 	if size := uint64(len(start)); offset > size || length > size-offset {
 		return nil

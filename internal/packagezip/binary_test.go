@@ -61,8 +61,8 @@ func named(t *testing.T, content string) []byte {
 	return packageOf(t, file{name: "terraform-provider-x.exe", content: content})
 }
 
-// TestBinaryOfEachPlatform checks that each binary for the architectures of one
-// system is accepted for exactly one of them, and for no other format.
+// TestBinaryOfEachPlatform checks that a binary is accepted for its own architecture,
+// and rejected for all other architectures and formats.
 func TestBinaryOfEachPlatform(t *testing.T) {
 	t.Parallel()
 	all := natives()
@@ -94,7 +94,7 @@ func format(os string) string {
 	return "ELF"
 }
 
-// family returns the systems whose binaries cannot be distinguished from those of os.
+// family returns all systems whose binaries look the same as binaries for os.
 func family(os string) []string {
 	for _, related := range [][]string{{"darwin", "ios"}, {"freebsd", "dragonfly"}, {"solaris", "illumos"}} {
 		if slices.Contains(related, os) {

@@ -10,7 +10,7 @@ import (
 // Report is the result of checking a package.
 type Report struct {
 	// Executable is the file that OpenTofu would start. It is empty if the package has
-	// none.
+	// no executable.
 	Executable string
 	// Warnings are potential problems, each without a final period.
 	Warnings []string
@@ -20,13 +20,14 @@ func (r *Report) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// Check checks a provider package for a provider type and a platform: whether the
-// archive follows the rules, contains an executable that OpenTofu recognizes, and the
-// executable is built for the platform.
+// Check checks a provider package for a provider type and a platform. The archive must
+// follow the rules and contain an executable that OpenTofu recognizes. The executable
+// must be built for the platform.
 //
-// zip has size bytes. Only the start of the executable is read, so contents are not
-// compared with their CRC-32. Check returns an *[CheckError] with all problems,
-// together with a valid report, or an error of reading zip.
+// zip has size bytes. Check reads only the start of the executable and does not compare
+// contents with their CRC-32. If the package has problems, Check returns a
+// *[CheckError] with all problems, together with a valid report. If reading zip fails,
+// Check returns the read error.
 func Check(zip io.ReaderAt, size int64, typ string, p provider.Platform) (Report, error) {
 	src := &source{ReaderAt: zip}
 	// Offsets in an archive can be out of range.

@@ -10,11 +10,11 @@ import (
 
 // maxStart is the number of bytes that are read from an executable. ELF and Mach-O
 // headers are within the first few kB. The header of a Windows program follows its DOS
-// stub, for which linkers use less than 1 kB.
+// stub, which is usually shorter than 1 kB.
 const maxStart = 64 << 10
 
-// list returns the files of an archive that [Open] has accepted, so its entries and
-// sizes are within the limits and all names are safe.
+// list returns the files of an archive that [Open] has accepted. All entries and sizes
+// are therefore within the limits, and all names are safe.
 func list(src io.ReaderAt, size int64) ([]*zip.File, error) {
 	z, err := zip.NewReader(src, size)
 	if err != nil {
@@ -23,7 +23,7 @@ func list(src io.ReaderAt, size int64) ([]*zip.File, error) {
 	return slices.DeleteFunc(z.File, func(f *zip.File) bool { return strings.HasSuffix(f.Name, "/") }), nil
 }
 
-// find returns the file with an existing name.
+// find returns the file with the given name, which must exist.
 func find(files []*zip.File, name string) *zip.File {
 	return files[slices.IndexFunc(files, func(f *zip.File) bool { return f.Name == name })]
 }

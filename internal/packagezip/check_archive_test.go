@@ -43,7 +43,7 @@ func packageOf(tb testing.TB, files ...file) []byte {
 	return buf.Bytes()
 }
 
-// made sets the header fields as an archiver on another system does.
+// made sets the same header fields as an archiver on the given system.
 func made(system uint16, attrs uint32) func(*zip.FileHeader) {
 	return func(h *zip.FileHeader) {
 		h.CreatorVersion = system<<8 | 20

@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// CheckError lists the reasons why a package must not be published.
+// CheckError lists the problems that prevent a package from being published.
 type CheckError struct {
-	// Problems has at least one problem, each without a final period.
+	// Problems contains at least one problem. Problems have no final period.
 	Problems []string
 }
 
 func (e *CheckError) Error() string { return strings.Join(e.Problems, "\n") }
 
-// source records read errors, to distinguish a broken disk from a broken archive.
+// source records read errors, so that a broken disk can be distinguished from a broken
+// archive.
 type source struct {
 	io.ReaderAt
 	err error
@@ -29,8 +30,8 @@ func (s *source) ReadAt(p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// attribute returns the read error of the source, if any, or err as a problem of the
-// package.
+// attribute returns the source's read error, if any. Otherwise, it returns err as a
+// problem of the package.
 func (s *source) attribute(err error) error {
 	if s.err != nil {
 		return err
@@ -38,7 +39,7 @@ func (s *source) attribute(err error) error {
 	return &CheckError{Problems: lines(err)}
 }
 
-// lines returns the text of each joined error.
+// lines returns the message of each joined error.
 func lines(err error) []string {
 	var joined interface {
 		error
@@ -57,7 +58,7 @@ func lines(err error) []string {
 // maxEnumerated is the maximum number of names in a message.
 const maxEnumerated = 5
 
-// enumerate quotes and joins names, up to maxEnumerated.
+// enumerate quotes and joins up to maxEnumerated names.
 func enumerate(names []string) string {
 	shown := make([]string, 0, maxEnumerated+1)
 	for _, name := range names[:min(len(names), maxEnumerated)] {

@@ -29,12 +29,13 @@ func (e *candidate) warn(format string, args ...any) {
 	e.report.warn("%q "+format, slices.Insert(args, 0, any(e.name))...)
 }
 
-// checkMode checks that the file's mode is executable. OpenTofu sets the mode in the
-// archive or, if the archive has none, the default 0666 of the zip library.
+// checkMode checks that the file's mode is executable. OpenTofu sets the mode that the
+// archive specifies. If the archive specifies no mode, OpenTofu uses the zip library's
+// default, 0666.
 func (e *candidate) checkMode(file *zip.File) {
 	switch {
 	case e.platform.OS == windows:
-		// Without a Unix mode, the name decides.
+		// Without a Unix mode, OpenTofu uses the file's name.
 	case !hasUnixMode(file.CreatorVersion, file.ExternalAttrs):
 		e.warn("has no Unix mode, because the archive was probably created on Windows; OpenTofu installs it as a file that is not executable")
 	case file.Mode()&0o111 == 0:
@@ -44,7 +45,7 @@ func (e *candidate) checkMode(file *zip.File) {
 
 // checkContent checks the first bytes of the file.
 func (e *candidate) checkContent(start []byte) {
-	// On Unix, both kinds of scripts can be started. On Windows, the extension matters.
+	// Unix can start scripts of both kinds. On Windows, the extension matters.
 	isBatch := e.platform.OS == windows && slices.Contains([]string{".bat", ".cmd"}, strings.ToLower(path.Ext(e.name)))
 	if e.platform.OS == windows && !isBatch && !strings.EqualFold(path.Ext(e.name), ".exe") {
 		e.warn("does not end in .exe, which Windows requires for programs")

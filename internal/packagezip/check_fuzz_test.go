@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// FuzzCheck checks that Check never panics, and either returns an executable or an
+// FuzzCheck checks that Check never panics and returns either an executable or an
 // error.
 func FuzzCheck(f *testing.F) {
 	for p, header := range natives() {
@@ -34,7 +34,7 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// FuzzCheckExecutable varies the content of the executable, whose checksum is not
+// FuzzCheckExecutable varies the executable's content. The executable's checksum is not
 // verified.
 func FuzzCheckExecutable(f *testing.F) {
 	for p, header := range natives() {

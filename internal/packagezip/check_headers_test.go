@@ -68,7 +68,7 @@ func fatFile(count uint32, cpus ...macho.Cpu) string {
 	return text
 }
 
-// peFile returns a file with its PE header at an offset.
+// peFile returns a file with its PE header at the given offset.
 func peFile(machine, flags uint16, offset int) string {
 	dos := make([]byte, max(64, offset))
 	copy(dos, "MZ")

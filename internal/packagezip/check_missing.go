@@ -8,8 +8,8 @@ import (
 	"github.com/klauspost/compress/zip"
 )
 
-// missing returns the problem that OpenTofu finds no executable, with the files that
-// have similar names.
+// missing describes the problem that OpenTofu finds no executable, and lists files with
+// similar names.
 func missing(typ string, files []*zip.File) string {
 	var near []string
 	for _, file := range files {
@@ -22,13 +22,13 @@ func missing(typ string, files []*zip.File) string {
 		strings.Join(near, "")
 }
 
-// nearMiss returns the reason why a file is not recognized as the executable, or an
-// empty string.
+// nearMiss explains why a file is not recognized as the executable, or returns an empty
+// string.
 func nearMiss(typ, name string) string {
 	base := path.Base(name)
 	switch {
 	case isNamed(typ, base):
-		// At the top level, it would be recognized.
+		// The file would be recognized at the top level.
 		return "is in a directory"
 	case isNamed(strings.ToLower(typ), strings.ToLower(base)):
 		return "differs in case"

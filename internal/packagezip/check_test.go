@@ -16,8 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// compare checks that got has exactly one sentence for each string in want, and
-// contains it.
+// compare checks that got contains exactly one sentence for each string in want, and
+// that each sentence contains its string.
 func compare(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -103,7 +103,7 @@ func TestCheckFindsNoExecutable(t *testing.T) {
 	tests := []struct {
 		test  string
 		names []string
-		near  string // follows the rule
+		near  string // matches the naming rule
 	}{
 		{"unrelated files", []string{"README.md", "x", "terraform-provider/x"}, ""},
 		{"in a directory", []string{"bin/terraform-provider-x_v1"}, `; "bin/terraform-provider-x_v1" is in a directory`},
@@ -134,8 +134,8 @@ func TestCheckFindsNoExecutable(t *testing.T) {
 	}
 }
 
-// TestCheckAcceptsRealBinary checks the test binary, which is available on every
-// system.
+// TestCheckAcceptsRealBinary checks a package that contains the running test binary,
+// which exists on every system.
 func TestCheckAcceptsRealBinary(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

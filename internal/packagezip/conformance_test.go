@@ -19,13 +19,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// verdict is the result of reading an archive in both ways.
+// verdict describes the results of streaming an archive and of reading it with random
+// access.
 type verdict string
 
 const (
-	// both ways succeed with the same result.
+	// both means that both ways of reading succeed with the same result.
 	both verdict = "both accept it"
-	// neither way succeeds, and both report an error.
+	// neither means that both ways of reading report an error.
 	neither verdict = "both refuse it"
 	// randomOnly means that the archive cannot be streamed, but random access accepts
 	// it.
@@ -42,8 +43,8 @@ type outcome struct {
 	Modes    map[string]fs.FileMode
 }
 
-// judge hashes and unpacks an archive in all ways, and fails the test if the results
-// are inconsistent.
+// judge hashes and unpacks an archive in all supported ways. It fails the test if the
+// results are inconsistent.
 func judge(t *testing.T, data []byte) (verdict, error) {
 	t.Helper()
 	got, err := agree(t, data)
@@ -63,7 +64,7 @@ func judge(t *testing.T, data []byte) (verdict, error) {
 	return got, err
 }
 
-// agree hashes an archive in all ways, without writing files.
+// agree hashes an archive in all supported ways without writing files.
 func agree(t *testing.T, data []byte) (verdict, error) {
 	t.Helper()
 	random, randomErr := hashRandom(t.Context(), data)
@@ -133,8 +134,9 @@ func unpackStream(t *testing.T, data []byte) outcome {
 	return look(t, dir, c)
 }
 
-// checkUnfinished checks that an archive that cannot be streamed leaves no files
-// outside the directory, and only files that are not executable in it.
+// checkUnfinished tries to stream an archive that cannot be streamed. It checks that no
+// files are created outside the target directory, and that no file in the directory is
+// executable.
 func checkUnfinished(t *testing.T, data []byte) {
 	t.Helper()
 	parent := t.TempDir()
@@ -163,8 +165,8 @@ func checkUnfinished(t *testing.T, data []byte) {
 	}
 }
 
-// trickle returns data in reads of varying size, and records whether it was read after
-// its end.
+// trickle returns data in reads of varying size. It records whether it was read again
+// after the end of the data.
 type trickle struct {
 	data  []byte
 	n     int
@@ -199,7 +201,7 @@ func look(t *testing.T, dir string, c packagezip.Contents) outcome {
 }
 
 // checkStandard checks that the standard library, which OpenTofu uses, reads the same
-// files and hash.
+// files and computes the same hash.
 func checkStandard(t *testing.T, data []byte, got outcome) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "x.zip")

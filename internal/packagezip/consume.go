@@ -8,17 +8,18 @@ import (
 const (
 	// chunkSize is large enough to make the overhead per chunk negligible.
 	chunkSize = 256 << 10
-	// chunks is the number of chunks between decompression and the sink.
+	// chunks is the number of chunks that are buffered between decompression and the
+	// sink.
 	chunks = 4
 )
 
-// sink receives the contents of an archive, entry by entry. All methods except finish
-// are called from a separate goroutine.
+// sink receives an archive's contents, entry by entry. All methods except finish are
+// called from a separate goroutine.
 type sink interface {
 	begin(name string) error
 	write(p []byte) error
 	end(name string) error
-	// finish is called after the archive was verified.
+	// finish is called after the archive is verified.
 	finish(ctx context.Context, entries []entry) error
 	contents() Contents
 }
@@ -50,8 +51,7 @@ type chunk struct {
 type pipeline struct {
 	free chan []byte
 	full chan chunk
-	// ended is closed when the sink is no longer called. Then err is the error of the
-	// sink.
+	// ended is closed when the sink has stopped. Then err contains the sink's error.
 	ended chan struct{}
 	err   error
 }
@@ -90,8 +90,8 @@ func deliver(to sink, p chunk) error {
 	return nil
 }
 
-// visit is a [visitor]. It returns errors of reading the content, and errors of the
-// sink, possibly for an earlier chunk.
+// visit is a [visitor]. It returns read errors and sink errors. A sink error can
+// concern an earlier chunk.
 func (b *pipeline) visit(name string, content io.Reader) error {
 	for first := true; ; first = false {
 		buffer, err := b.freeBuffer()
@@ -102,7 +102,7 @@ func (b *pipeline) visit(name string, content io.Reader) error {
 		if err != nil && err != io.EOF {
 			return err
 		}
-		// The channel has space for each buffer, so this never blocks.
+		// The channel has space for every buffer, so the send never blocks.
 		b.full <- chunk{name: name, data: buffer[:n], first: first, last: err == io.EOF}
 		if err == io.EOF {
 			return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
-// inputBuffer is the size of the read buffer of the decompressor.
+// inputBuffer is the size of the decompressor's read buffer.
 const inputBuffer = 64 << 10
 
 // input reads the bytes of an archive. It tracks the offset, and stores errors of the
@@ -20,8 +20,8 @@ const inputBuffer = 64 << 10
 type input struct {
 	src    io.Reader
 	limits limits
-	// buffer is a *bufio.Reader, because the decompressor then consumes no bytes after
-	// the end of its stream.
+	// buffer is a *bufio.Reader, which lets the decompressor stop exactly at the end of
+	// its stream.
 	buffer  *bufio.Reader
 	inflate io.Reader
 	read    int64
@@ -34,13 +34,13 @@ func newInput(limits limits) *input {
 	return in
 }
 
-// reset starts reading another source.
+// reset starts reading a different source.
 func (in *input) reset(ctx context.Context, src io.Reader) {
 	in.src, in.read, in.err = bounded.Reader(ctx, src), 0, nil
 	in.buffer.Reset(in)
 }
 
-// Read reads from the source into the buffer.
+// Read implements [io.Reader] for the buffer.
 func (in *input) Read(p []byte) (int, error) {
 	if in.err != nil {
 		return 0, in.err
@@ -56,8 +56,7 @@ func (in *input) Read(p []byte) (int, error) {
 // offset returns the offset of the next unused byte.
 func (in *input) offset() int64 { return in.read - int64(in.buffer.Buffered()) }
 
-// failure returns the error of the source, which takes precedence over errors in the
-// data.
+// failure returns the source's error, which takes precedence over errors in the data.
 func (in *input) failure() error {
 	if in.err == io.EOF {
 		return nil
@@ -65,7 +64,7 @@ func (in *input) failure() error {
 	return in.err
 }
 
-// short returns the error for missing bytes.
+// short returns an error about missing bytes.
 func (in *input) short(name string) error {
 	if err := in.failure(); err != nil {
 		return err
@@ -73,13 +72,13 @@ func (in *input) short(name string) error {
 	return entryError(name, "is truncated")
 }
 
-// content reads the content of an entry. It returns an error if the content exceeds the
-// limit. After the end, problem compares the content with the header.
+// content reads an entry's content. It returns an error if the content exceeds the
+// limit. After the content's end, problem compares the content with the header.
 type content struct {
 	in   *input
 	name string
 	body io.Reader
-	// limit is the maximum size, and tooLong the error if it is exceeded.
+	// limit is the maximum size. If the content exceeds it, reading fails with tooLong.
 	limit   uint64
 	tooLong error
 
@@ -88,7 +87,7 @@ type content struct {
 	size  uint64
 }
 
-// open starts reading the next content.
+// open starts reading the next entry's content.
 func (in *input) open(h header, limit uint64, tooLong error) *content {
 	c := &content{in: in, name: h.name, limit: limit, tooLong: tooLong, start: in.offset()}
 	if h.method == zip.Store {
@@ -128,7 +127,8 @@ func (c *content) packed() uint64 {
 	return uint64(c.in.offset() - c.start) //nolint:gosec // offsets only grow
 }
 
-// problem compares the content with the declared values. It returns nil if they match.
+// problem compares the content with the values in the header. It returns nil if they
+// match.
 func (c *content) problem(want header) error {
 	if failure := c.in.failure(); failure != nil {
 		return failure

@@ -36,7 +36,7 @@ func TestH1(t *testing.T) {
 	}
 }
 
-// checkH1Dir compares H1Unpacked with the hash of the directory.
+// checkH1Dir compares H1Unpacked with the directory's hash.
 func checkH1Dir(t *testing.T, dir, foretold string, err error) {
 	t.Helper()
 	if err != nil {

@@ -15,21 +15,21 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Contents has the hashes and the file names of an archive.
+// Contents contains an archive's hashes and file names.
 type Contents struct {
 	// H1 is the "h1:…" hash of the archive, as in lock files.
 	H1 string
 	// H1Unpacked is the h1 hash of the unpacked directory. It differs from H1 if the
-	// archive has entries for directories, which are hashed as files in an archive, but
-	// not in a directory.
+	// archive has entries for directories. An archive's h1 hash includes such entries,
+	// but a directory's h1 hash includes only files.
 	H1Unpacked string
-	// Files are the names of the files, sorted.
+	// Files contains the sorted names of the files.
 	Files []string
 }
 
-// VerifyH1 compares an unsigned h1 hash with the hash of the archive. If stated is
-// empty, it returns nil. If the hashes differ, it returns a *[sums.MismatchError] with
-// the given name.
+// VerifyH1 compares an unsigned h1 hash with the archive's hash. If stated is empty,
+// VerifyH1 returns nil. If the hashes differ, it returns a *[sums.MismatchError] that
+// contains name.
 func (c Contents) VerifyH1(name, stated string) error {
 	if stated != "" && stated != c.H1 {
 		return &sums.MismatchError{Name: name, Got: c.H1, Want: stated}
@@ -38,13 +38,13 @@ func (c Contents) VerifyH1(name, stated string) error {
 }
 
 // HashStream hashes an archive in one pass. It reads src to its end in a separate
-// goroutine, which has exited when HashStream returns, so Read calls on src must return
-// when ctx is canceled.
+// goroutine, which has exited when HashStream returns. Therefore, Read calls on src
+// must return when ctx is canceled.
 //
 // The contents are trustworthy only after src has returned io.EOF, so src should verify
-// a digest. HashStream returns errors of src unchanged. Otherwise, it returns errors
-// that wrap [ErrArchive], or a *[NotStreamableError], after which the archive must be
-// read with [Open].
+// a digest. HashStream returns errors of src unchanged. Errors about the archive wrap
+// [ErrArchive]. A *[NotStreamableError] means that the archive must be read with
+// [Open].
 func HashStream(ctx context.Context, src io.Reader) (Contents, error) {
 	ahead := transfer.ReadAhead(src)
 	defer ahead.Close()
@@ -57,7 +57,7 @@ func hashStream(ctx context.Context, src io.Reader, limits limits) (Contents, er
 	})
 }
 
-// hasher is a sink that stores the hash of each entry.
+// hasher is a sink that stores each entry's hash.
 type hasher struct {
 	hash   hash.Hash
 	hashed []hashed
@@ -90,13 +90,14 @@ func (h *hasher) end(name string) error {
 
 func (h *hasher) finish(context.Context, []entry) error { return nil }
 
-// contents computes the hashes of the archive from those of its entries.
+// contents computes the archive's hashes from the entries' hashes.
 func (h *hasher) contents() Contents {
 	slices.SortFunc(h.hashed, func(a, b hashed) int { return cmp.Compare(a.name, b.name) })
 	archive, directory := sha256.New(), sha256.New()
 	var c Contents
 	for _, done := range h.hashed {
-		// This is the format of dirhash.Hash1, which requires access to the files.
+		// The line has the format of dirhash.Hash1, a function that requires access to
+		// the files.
 		line := fmt.Appendf(nil, "%x  %s\n", done.sum, done.name)
 		archive.Write(line)
 		if !strings.HasSuffix(done.name, "/") {

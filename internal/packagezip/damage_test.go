@@ -9,7 +9,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
-// samples returns archives with every kind of record.
+// samples returns archives that together contain every kind of record.
 func samples() map[string]*forge {
 	described, wide, prefixed := plain(), plain(), plain()
 	for i := range described.entries {
@@ -28,7 +28,7 @@ func samples() map[string]*forge {
 	return map[string]*forge{"plain": plain(), "described": described, "wide": wide, "prefixed": prefixed}
 }
 
-// TestTruncatedArchives truncates archives at and around the start of each record.
+// TestTruncatedArchives truncates archives at and near the start of each record.
 func TestTruncatedArchives(t *testing.T) {
 	t.Parallel()
 	for name, f := range samples() {
@@ -49,8 +49,8 @@ func TestTruncatedArchives(t *testing.T) {
 	}
 }
 
-// TestDamagedArchives changes each byte outside the contents. No change may alter the
-// contents.
+// TestDamagedArchives changes each byte outside the contents, and checks that no change
+// alters the contents.
 func TestDamagedArchives(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

@@ -9,33 +9,35 @@ import (
 )
 
 const (
-	// maxDirectory limits the central directory in bytes, and so the memory for names.
-	// It is enough for the maximum number of entries with names of more than 100 bytes.
+	// maxDirectory limits the central directory's size in bytes, and thereby the memory
+	// for names. The limit allows the maximum number of entries with names of more than
+	// 100 bytes.
 	maxDirectory = 16 << 20
-	// endWindow is the size of the part at the end of an archive that is searched for
-	// the end record. It includes the zip64 records and has the same size as in other
-	// readers.
+	// endWindow is the size of the archive's last part, which is searched for the end
+	// record. This part includes the zip64 records and has the same size as in other
+	// zip readers.
 	endWindow = 65<<10 + lengthEnd64 + lengthLocator
 )
 
 // errDirectory is the error for a central directory that is too large.
 var errDirectory = archiveError("has a central directory that exceeds %d bytes", maxDirectory)
 
-// ending is the content of the records after the central directory.
+// ending contains the values of the records after the central directory.
 type ending struct {
 	// start and end are the offsets of the central directory.
 	start, end int64
 	// base is added to the offsets in the archive. It is nonzero if bytes were inserted
-	// in front of the archive.
+	// at the start of the archive.
 	base    int64
 	records uint64
-	// modulo is set if the number of records has only 16 bits.
+	// modulo is set if the number of entries is stored in only 16 bits.
 	modulo bool
 }
 
 // locate finds the central directory from the last bytes of an archive of the given
-// size. The end record that other readers use must be at the end, directly after the
-// central directory, so that no data is hidden between or after them.
+// size. The end record that other readers use must be at the archive's end, directly
+// after the central directory. Therefore, no data can be hidden between or after the
+// records.
 func locate(window []byte, size int64) (ending, error) {
 	le := binary.LittleEndian
 	at := findEnd(window)
@@ -83,8 +85,8 @@ func findEnd(window []byte) int {
 	return -1
 }
 
-// wideEnd reports whether b ends with the zip64 end record and a locator that refers to
-// it at offset at.
+// wideEnd reports whether b ends with a zip64 end record and its locator. at is the end
+// record's expected offset.
 func wideEnd(b []byte, at int64) bool {
 	le := binary.LittleEndian
 	if len(b) < lengthEnd64+lengthLocator {
@@ -97,13 +99,13 @@ func wideEnd(b []byte, at int64) bool {
 		le.Uint64(locator[8:]) == uint64(at) //nolint:gosec // b is a part of the archive
 }
 
-// fits reports whether a narrow field is consistent with its zip64 field.
+// fits reports whether a narrow field is consistent with the zip64 field.
 func fits(narrow, all, wide uint64) bool {
 	return narrow == all || narrow == wide
 }
 
-// parseDirectory returns the entries of a central directory, which must not contain
-// other data.
+// parseDirectory returns the entries of a central directory. The central directory must
+// not contain other data.
 func parseDirectory(b []byte, end ending, limits limits) ([]entry, error) {
 	var entries []entry
 	for len(b) > 0 {

@@ -8,13 +8,14 @@ import (
 
 const (
 	elfMagic = elf.ELFMAG
-	// elfType and elfMachine are the offsets of these two-byte fields, which are the
+	// elfType and elfMachine are the offsets of two-byte fields. The offsets are the
 	// same for 32 and 64 bits.
 	elfType    = 16
 	elfMachine = 18
 )
 
-// elfTarget identifies an architecture. Some architectures have the same machine.
+// elfTarget identifies an architecture. Several architectures can share a machine
+// value.
 type elfTarget struct {
 	machine elf.Machine
 	class   elf.Class
@@ -37,9 +38,9 @@ var elfArchs = map[elfTarget]string{
 	{elf.EM_S390, elf.ELFCLASS64, elf.ELFDATA2MSB}:      "s390x",
 }
 
-// elfSystems maps the ABI to operating systems. ELFOSABI_NONE is used by all systems,
-// and ELFOSABI_LINUX by compilers for several systems. DragonFly is derived from
-// FreeBSD, and illumos from Solaris.
+// elfSystems maps each ABI to operating systems. All systems use ELFOSABI_NONE, and
+// compilers for several systems use ELFOSABI_LINUX. DragonFly is derived from FreeBSD,
+// and illumos from Solaris.
 var elfSystems = map[elf.OSABI][]string{
 	elf.ELFOSABI_FREEBSD: {"freebsd", "dragonfly"},
 	elf.ELFOSABI_NETBSD:  {"netbsd"},
@@ -47,8 +48,8 @@ var elfSystems = map[elf.OSABI][]string{
 	elf.ELFOSABI_SOLARIS: {"solaris", "illumos"},
 }
 
-// readELF parses the first 20 bytes of an ELF header.
-// https://gabi.xinuos.com/elf/02-eheader.html
+// readELF parses the first 20 bytes of an ELF header, see
+// https://gabi.xinuos.com/elf/02-eheader.html.
 func readELF(start []byte) program {
 	found := program{format: elfFormat}
 	header := part(start, 0, elfMachine+2)
@@ -68,7 +69,7 @@ func readELF(start []byte) program {
 	}
 	found.archs = []string{arch}
 	found.systems = elfSystems[elf.OSABI(header[elf.EI_OSABI])]
-	// Position-independent executables have the type of shared objects.
+	// Position-independent executables and shared objects have the same type.
 	if kind := elf.Type(order.Uint16(header[elfType:])); kind != elf.ET_EXEC && kind != elf.ET_DYN {
 		found.defect = fmt.Sprintf("is an ELF file of type %v, not an executable", kind)
 	}

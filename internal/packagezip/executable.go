@@ -9,11 +9,11 @@ import (
 // executablePrefix is the prefix of all files that OpenTofu can start.
 const executablePrefix = "terraform-provider-"
 
-// Executable returns the file that OpenTofu starts for a provider type: of the files at
-// the top level, the first one in lexical order whose name is terraform-provider-TYPE,
-// optionally followed by "_" or "." and more characters. Modes are ignored. others,
-// sorted, are further files with such names, which are never started. If the archive
-// has none, name is empty.
+// Executable returns the file that OpenTofu starts for a provider type. OpenTofu
+// considers files at the top level with the name terraform-provider-TYPE, optionally
+// followed by "_" or "." and more characters. It ignores modes and starts the first
+// file in lexical order. others contains the remaining candidates, sorted. If the
+// archive has no candidates, name is empty.
 //
 // The rule is the same as in CachedProvider.ExecutableFile in OpenTofu's
 // internal/providercache.
@@ -21,8 +21,7 @@ func (c Contents) Executable(typ string) (name string, others []string) {
 	return executable(c.Files, typ)
 }
 
-// Executable is like [Contents.Executable], but does not read the contents of the
-// archive.
+// Executable is like [Contents.Executable], but does not read the archive's contents.
 func (r *Reader) Executable(typ string) (name string, others []string) {
 	var files []string
 	for _, e := range r.entries {
@@ -33,7 +32,8 @@ func (r *Reader) Executable(typ string) (name string, others []string) {
 	return executable(files, typ)
 }
 
-// ExecutableIn is like [Contents.Executable], for the directory of an unpacked package.
+// ExecutableIn is like [Contents.Executable], but reads the directory of an unpacked
+// package.
 func ExecutableIn(dir, typ string) (name string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -18,7 +18,7 @@ func OpenFile(ctx context.Context, path string) (*os.File, int64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
 	}
-	// Stat comes first, because opening a named pipe blocks.
+	// Stat is called before Open, because opening a named pipe blocks.
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, 0, err
@@ -33,14 +33,14 @@ func OpenFile(ctx context.Context, path string) (*os.File, int64, error) {
 	return f, info.Size(), err
 }
 
-// Measured has the results of reading a zip in one pass.
+// Measured contains the results of reading a zip in one pass.
 type Measured struct {
 	Digest digest.Digest
 	// Size is the size in bytes.
 	Size int64
 }
 
-// MeasureFile reads a zip.
+// MeasureFile reads a zip in one pass.
 func MeasureFile(ctx context.Context, path string) (Measured, error) {
 	f, size, err := OpenFile(ctx, path)
 	if err != nil {

@@ -9,7 +9,7 @@ type ending struct {
 	// commentLength is the declared length of the comment.
 	commentLength int
 	// wide adds zip64 records. maxed sets the fields of the normal end record to their
-	// maximum.
+	// maximum values.
 	wide, maxed bool
 	// change64, if not nil, changes the zip64 records of 56 and 20 bytes.
 	change64 func([]byte)

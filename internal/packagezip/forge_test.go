@@ -10,14 +10,15 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// record is the content of a header, correct or not.
+// record contains the values of a header. They can be invalid.
 type record struct {
 	name, comment string
 	flags, method uint16
 	crc           uint32
 	packed, size  uint64
 	extra         []byte
-	// wide moves the sizes and, in the central directory, the offset to a zip64 field.
+	// wide moves the sizes to a zip64 field. In the central directory, it also moves
+	// the offset.
 	wide bool
 
 	madeBy     uint16
@@ -31,19 +32,22 @@ type descriptor struct {
 	change func(*record)
 }
 
-// forged is an entry of a forged archive. Unset fields result in a correct entry.
+// forged is an entry of a forged archive. If only required fields are set, the entry is
+// valid.
 type forged struct {
 	name, content string
 	stored        bool
 	mode          uint32 // the Unix mode; if 0, the mode of a normal file or directory
 	descriptor    descriptor
-	// both, local, and central, if not nil, change the records, in this order.
+	// both, local, and central are called in this order to change the records. Each can
+	// be nil.
 	both, local, central func(*record)
 	// raw, if not nil, replaces the compressed bytes.
 	raw func(packed []byte) []byte
 	// before and behind are bytes before the local header and after the descriptor.
 	before, behind string
-	// unlisted omits the entry from the central directory, and twice adds it twice.
+	// unlisted omits the entry from the central directory, and twice lists the entry
+	// twice.
 	unlisted, twice bool
 }
 
@@ -55,7 +59,8 @@ type forge struct {
 	shift uint64
 	// reversed reverses the order of the central directory.
 	reversed bool
-	// between and gap are bytes before and after the central directory.
+	// between contains the bytes before the central directory, and gap the bytes after
+	// it.
 	between, gap string
 	end          func(*ending)
 	trailing     string
@@ -170,7 +175,7 @@ func deflateBytes(content []byte) []byte {
 	return b.Bytes()
 }
 
-// put writes numbers in the size of their types.
+// put writes numbers with the sizes of their types.
 func (f *forge) put(values ...any) {
 	b, le := f.out.AvailableBuffer(), binary.LittleEndian
 	for _, value := range values {

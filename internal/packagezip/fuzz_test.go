@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 )
 
-// FuzzUnpack checks that no archive creates a file outside the directory or a link in
-// it, and that an unpacked archive has the expected hash.
+// FuzzUnpack checks that no archive creates a link or a file outside the directory, and
+// that each unpacked archive has the expected hash.
 func FuzzUnpack(f *testing.F) {
 	f.Add([]byte("PK\x05\x06"))
 	f.Add(deflated(f, entry{name: "docs/"}, entry{name: "docs/a", content: "hello"}, entry{name: "terraform-provider-x", header: mode(0o755)}))
@@ -71,9 +71,9 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// FuzzStream checks that streaming an archive has the same result as random access, or
-// fails with a NotStreamableError, and that the standard library, which OpenTofu uses,
-// reads the same files.
+// FuzzStream checks that streaming an archive either has the same result as random
+// access or fails with a NotStreamableError. It also checks that the standard library,
+// which OpenTofu uses, reads the same files.
 func FuzzStream(f *testing.F) {
 	for _, sample := range samples() {
 		f.Add(sample.zip())

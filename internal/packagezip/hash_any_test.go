@@ -14,14 +14,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 )
 
-// TestHashAny checks that an archive is streamed, and read a second time only if it
-// cannot be streamed. No temporary file remains.
+// TestHashAny checks that an archive is read a second time only if it cannot be
+// streamed, and that no temporary file remains.
 func TestHashAny(t *testing.T) {
 	t.Parallel()
 	streamable := deflated(t, entry{name: "docs/"}, entry{name: "terraform-provider-x", content: "x"})
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
-	if _, err := w.CreateHeader(&zip.FileHeader{Name: "terraform-provider-x", Method: zip.Store}); err != nil { // followed by a data descriptor
+	if _, err := w.CreateHeader(&zip.FileHeader{Name: "terraform-provider-x", Method: zip.Store}); err != nil { // a data descriptor follows
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
@@ -55,7 +55,7 @@ func TestHashAny(t *testing.T) {
 	}
 }
 
-// TestHashAnyFails checks that all errors are returned, and that the archive is closed.
+// TestHashAnyFails checks that HashAny returns all errors and closes the archive.
 func TestHashAnyFails(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken on purpose")
@@ -95,7 +95,7 @@ func TestHashAnyFails(t *testing.T) {
 	}
 }
 
-// opener opens an archive, and fails for some calls, which are counted from 1.
+// opener opens an archive. It fails for some calls, which are counted from 1.
 type opener struct {
 	data                  []byte
 	tries, opened, closed int

@@ -60,9 +60,9 @@ func addHostileEnds(s suite) {
 	s.add(fallbackRefuses, "offsets of a missing script", f)
 }
 
-// twoDirectories returns an archive after a script. The last file is as long as the
-// script and is also a central directory, at the offset where the central directory
-// would be without the script.
+// twoDirectories returns an archive that follows a script. The last file is as long as
+// the script and contains a second central directory. That directory is at the offset
+// where the real one would be without the script.
 func twoDirectories() *forge {
 	other := &forge{}
 	other.central(record{name: "evil", attributes: unixFile << 16})

@@ -14,8 +14,8 @@ func packedOf(content string) uint64 {
 	return uint64(len(deflateBytes([]byte(content))))
 }
 
-// TestHostileArchives covers archives that readers can interpret differently, or that
-// are dangerous to unpack.
+// TestHostileArchives covers archives that readers can interpret differently, and
+// archives that are dangerous to unpack.
 func TestHostileArchives(t *testing.T) {
 	t.Parallel()
 	s := suite{}
@@ -60,7 +60,7 @@ func addLies(s suite) {
 			case length > 0 && (name == "CRC-32 of 0" || name == "packed 0" || name == "nothing" || name == "zip64 absent"):
 				local = both
 			case length > 0 && (name == "method" || name == "described"):
-				// It would be stored with a descriptor, or has a descriptor that
+				// The entry would be stored with a descriptor, or its descriptor
 				// belongs to no entry.
 				local = fallbackRefuses
 			}
@@ -82,7 +82,7 @@ func addLies(s suite) {
 	} {
 		for _, length := range []int{12, 16, 20, 24} {
 			if name == "huge" && length < 20 {
-				continue // exceeds 32 bits
+				continue // the value exceeds 32 bits
 			}
 			s.add(neither, fmt.Sprintf("descriptor %d is wrong: %s", length, name), with(0, func(e *forged) {
 				e.descriptor = descriptor{length, change}
@@ -97,8 +97,8 @@ func addLies(s suite) {
 	}
 }
 
-// addHostileNames adds names that are outside the directory, or equal on some file
-// systems.
+// addHostileNames adds names that refer to files outside the directory, and names that
+// are equal on some file systems.
 func addHostileNames(s suite) {
 	for _, name := range []string{
 		"", "/", "/etc/passwd", "../x", "a/../../x", "..", ".", "./x", "a//b", "a/./b", `a\b`, `..\x`, "C:/x", "C:x", "a:b", "NUL", "aux.txt", "d/con/x",

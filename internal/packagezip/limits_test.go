@@ -10,8 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
-// TestLimits checks that both readers have the same limits, however an archive exceeds
-// them.
+// TestLimits checks that both readers enforce the same limits, regardless of how an
+// archive exceeds them.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	const entries, contents, archive = 10, 10_000, 20_000
@@ -37,7 +37,7 @@ func TestLimits(t *testing.T) {
 	endless.entries[0].raw = func([]byte) []byte { return emptyBlocks(10_000, nil) }
 	tests := map[string]struct {
 		forge *forge
-		want  string // empty: no problem
+		want  string // empty if there is no problem
 	}{
 		"files":                             {files(entries, "%d"), ""},
 		"too many files":                    {files(entries+1, "%d"), "more than 10 entries"},
@@ -67,7 +67,7 @@ func TestLimits(t *testing.T) {
 			for way, err := range map[string]error{"stream": streamErr, "random access": openErr} {
 				switch {
 				case len(data) > archive && test.want == "":
-					checkRule(t, way, err, "", "") // the size of the archive is checked first
+					checkRule(t, way, err, "", "") // the archive's size is checked first
 				case test.want != "":
 					checkRule(t, way, err, "", test.want)
 				case err != nil:
@@ -104,8 +104,8 @@ func TestTooManyStreamedEntries(t *testing.T) {
 	checkRule(t, "100,001 entries", err, "", "more than 100000 entries")
 }
 
-// TestLongNames checks that the total length of names is limited before the central
-// directory repeats them.
+// TestLongNames checks that the total length of names is limited. A stream is rejected
+// before its central directory repeats the names.
 func TestLongNames(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -122,8 +122,8 @@ func TestLongNames(t *testing.T) {
 	checkRule(t, "half of a stream", err, "", "central directory that exceeds")
 }
 
-// TestManyEntries covers more entries than 16 bits can represent. Old archivers store
-// their number modulo 65,536.
+// TestManyEntries covers archives with more entries than 16 bits can represent. Old
+// archivers store the number of entries modulo 65,536.
 func TestManyEntries(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

@@ -11,8 +11,9 @@ const (
 	machoHeader = 28
 	fatHeader   = 8
 	fatArch     = 20
-	// maxFatArchs distinguishes a universal binary from a Java class file, which starts
-	// with the same four bytes, followed by a version of at least 45.
+	// maxFatArchs distinguishes universal binaries from Java class files, which start
+	// with the same four bytes. In class files, the next field is a version of at least
+	// 45.
 	maxFatArchs = 44
 )
 

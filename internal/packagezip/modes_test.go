@@ -66,8 +66,8 @@ func TestExecutableBits(t *testing.T) {
 }
 
 // TestUmask checks that the umask applies to modes. The umask is a property of the
-// process, so the test runs itself in another process, with a directory in its
-// environment.
+// process, so the test starts itself in a separate process. An environment variable
+// specifies the directory.
 func TestUmask(t *testing.T) {
 	t.Parallel()
 	const variable = "PACKAGEZIP_TEST_UMASK"

@@ -14,13 +14,13 @@ const (
 	maxElement = 255
 	// maxName is PATH_MAX on Linux.
 	maxName = 4096
-	// maxDepth limits the directories in a name. The deepest known trees, of bundled
-	// language runtimes, have less than half of it.
+	// maxDepth limits the number of directories in a name. The deepest known trees
+	// belong to bundled language runtimes and have less than half this depth.
 	maxDepth = 64
 )
 
 // checkName returns the problem of an entry's name, or an empty string. It applies the
-// rules of all systems, so that the result does not depend on the current one.
+// rules of all systems, so that the result is the same on every system.
 func checkName(name string) string {
 	switch {
 	case name == "":
@@ -46,8 +46,8 @@ func checkName(name string) string {
 	return ""
 }
 
-// splitName returns the elements of a name. The slash at the end of a directory's name
-// adds no element.
+// splitName returns the elements of a name. The trailing slash of a directory name adds
+// no element.
 func splitName(name string) []string {
 	return strings.Split(strings.TrimSuffix(name, "/"), "/")
 }

@@ -57,7 +57,7 @@ func with(i int, change func(*forged)) *forge {
 	return f
 }
 
-// TestOrdinaryArchives covers archives of real archivers, and other valid ones.
+// TestOrdinaryArchives covers archives from real archivers, and other valid archives.
 func TestOrdinaryArchives(t *testing.T) {
 	t.Parallel()
 	s := suite{}
@@ -132,7 +132,7 @@ func addForms(s suite) {
 						e.central = func(r *record) {
 							r.wide = wide == "central" || wide == "both"
 							if extras {
-								r.extra = slices.Concat(extra, []byte{0x55, 0x54, 9}) // and bytes that are not a field
+								r.extra = slices.Concat(extra, []byte{0x55, 0x54, 9}) // with trailing bytes that are not a field
 							}
 						}
 					}

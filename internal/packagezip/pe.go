@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// https://learn.microsoft.com/windows/win32/debug/pe-format
+// The format is described at https://learn.microsoft.com/windows/win32/debug/pe-format.
 const (
 	dosMagic = "MZ"
-	// dosHeader is the size of the DOS header. Its last four bytes are the offset of
-	// the PE header.
+	// dosHeader is the size of the DOS header. The header's last four bytes contain the
+	// PE header's offset.
 	dosHeader = 64
 	peMagic   = "PE\x00\x00"
 	// peHeader is the size of the signature and the COFF header.

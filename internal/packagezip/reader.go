@@ -1,10 +1,10 @@
 // Package packagezip validates, hashes, and unpacks the zip archives of provider
-// packages. An archive that passes the validation unpacks to the same files on every
-// system, however it is read.
+// packages. A valid archive unpacks to the same files on every system, regardless of
+// how it is read.
 //
-// Archives can be read in two ways with the same result: [HashStream] and
-// [UnpackStream] read an archive in one pass, and [Open] requires random access, which
-// some archives need.
+// Archives can be read in two ways with the same result. [HashStream] and
+// [UnpackStream] read an archive in one pass. [Open] requires random access, which some
+// archives need.
 package packagezip
 
 import (
@@ -20,7 +20,7 @@ import (
 type Reader struct {
 	src    io.ReaderAt
 	limits limits
-	// entries are in the order of their offsets.
+	// entries are sorted by offset.
 	entries []stored
 }
 
@@ -31,8 +31,8 @@ type stored struct {
 }
 
 // Open reads the central directory and the headers of an archive of size bytes, and
-// validates every entry. It returns joined errors that wrap [ErrArchive], up to
-// maxProblems of them. If src is not a zip archive, it returns [zip.ErrFormat].
+// validates every entry. It returns up to maxProblems joined errors that wrap
+// [ErrArchive]. If src is not a zip archive, it returns [zip.ErrFormat].
 //
 // Contents are verified when they are read.
 func Open(src io.ReaderAt, size int64) (*Reader, error) {
@@ -55,7 +55,7 @@ func openLimited(src io.ReaderAt, size int64, limits limits) (*Reader, error) {
 	if err := checkBase(src, end); err != nil {
 		return nil, err
 	}
-	// 2. Parse it.
+	// 2. Parse the central directory.
 	directory := make([]byte, end.end-end.start)
 	if err := readAt(src, directory, end.start); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func openLimited(src io.ReaderAt, size int64, limits limits) (*Reader, error) {
 	if err := check(entries, limits); err != nil {
 		return nil, err
 	}
-	// 3. Compare it with the rest of the archive.
+	// 3. Compare the central directory with the rest of the archive.
 	placed, err := layOut(src, entries, end.start)
 	if err != nil {
 		return nil, err
@@ -75,9 +75,9 @@ func openLimited(src io.ReaderAt, size int64, limits limits) (*Reader, error) {
 	return &Reader{src: src, limits: limits, entries: placed}, nil
 }
 
-// checkBase rejects an archive with bytes in front of it if central directories exist
-// both at the declared offset and at the offset without those bytes, because readers
-// differ in which one they use.
+// checkBase rejects an ambiguous archive with bytes before its start. Such an archive
+// contains central directories both at the declared offset and at the offset without
+// those bytes. Readers differ in which of the two they use.
 func checkBase(src io.ReaderAt, end ending) error {
 	if end.base == 0 {
 		return nil
@@ -92,13 +92,13 @@ func checkBase(src io.ReaderAt, end ending) error {
 	return nil
 }
 
-// Contents hashes the archive, like [HashStream].
+// Contents hashes the archive in the same way as [HashStream].
 func (r *Reader) Contents(ctx context.Context) (Contents, error) {
 	return consume(ctx, &hasher{}, func(visit visitor) ([]entry, error) { return r.walk(ctx, visit) })
 }
 
-// visitor is called with each entry and must read its content to the end. An entry
-// whose name ends in a slash has no content.
+// visitor is called with each entry and must read the entry's content to its end. An
+// entry whose name ends in a slash has no content.
 type visitor func(name string, content io.Reader) error
 
 // walk visits all entries and verifies their contents.
@@ -107,7 +107,7 @@ func (r *Reader) walk(ctx context.Context, visit visitor) ([]entry, error) {
 	entries := make([]entry, len(r.entries))
 	for i, e := range r.entries {
 		entries[i] = e.entry
-		in.reset(ctx, io.NewSectionReader(r.src, e.content, int64(e.packed))) //nolint:gosec // layOut has checked that it is inside the archive
+		in.reset(ctx, io.NewSectionReader(r.src, e.content, int64(e.packed))) //nolint:gosec // layOut has checked that the content is inside the archive
 		tooLong := entryError(e.name, "exceeds its declared size")
 		content := in.open(e.header, e.size, tooLong)
 		if err := visit(e.name, content); err != nil {
@@ -120,14 +120,15 @@ func (r *Reader) walk(ctx context.Context, visit visitor) ([]entry, error) {
 	return entries, nil
 }
 
-// byOffset returns the entries in the order of their offsets.
+// byOffset returns the entries sorted by offset.
 func byOffset(entries []entry) []entry {
 	sorted := slices.Clone(entries)
 	slices.SortFunc(sorted, func(a, b entry) int { return cmp.Compare(a.offset, b.offset) })
 	return sorted
 }
 
-// readAt fills b. Missing bytes are an error, because all sizes are known.
+// readAt fills b. If bytes are missing, readAt returns an error, because all sizes are
+// known.
 func readAt(src io.ReaderAt, b []byte, offset int64) error {
 	n, err := src.ReadAt(b, offset)
 	switch {
@@ -139,9 +140,10 @@ func readAt(src io.ReaderAt, b []byte, offset int64) error {
 	return err
 }
 
-// layOut compares the archive with its central directory: local headers have the same
-// values, and entries neither overlap nor have gaps between them. Readers that stream
-// the archive therefore get the same result as others.
+// layOut compares the archive with its central directory. Local headers must have the
+// same values as the central directory, and entries must neither overlap nor leave
+// gaps. Therefore, readers that stream the archive get the same result as readers that
+// use the central directory.
 func layOut(src io.ReaderAt, entries []entry, end int64) ([]stored, error) {
 	sorted := byOffset(entries)
 	if err := checkPrefix(src, sorted[0].offset); err != nil {
@@ -166,7 +168,7 @@ func layOut(src io.ReaderAt, entries []entry, end int64) ([]stored, error) {
 }
 
 // checkPrefix checks the bytes before the first entry. A self-extracting program is
-// harmless, but another archive is not, because readers differ in which of the two they
+// harmless. A second archive is rejected, because readers differ in which archive they
 // use.
 func checkPrefix(src io.ReaderAt, length int64) error {
 	b := make([]byte, min(length, 2))
@@ -180,7 +182,7 @@ func checkPrefix(src io.ReaderAt, length int64) error {
 }
 
 // checkLocal compares an entry's local header with the central directory and returns
-// the offset of the content. next is the offset of the next record.
+// the content's offset. next is the offset of the next record.
 func checkLocal(src io.ReaderAt, e entry, next int64) (begin int64, err error) {
 	fault := func(problem string) (int64, error) {
 		return 0, entryError(e.name, "%s", problem)
@@ -214,8 +216,8 @@ func checkLocal(src io.ReaderAt, e entry, next int64) (begin int64, err error) {
 	return begin, nil
 }
 
-// checkRest checks that an entry's content and its descriptor fill the space up to the
-// next record.
+// checkRest checks that an entry's content and descriptor fill the space up to the next
+// record.
 func checkRest(src io.ReaderAt, e entry, begin, next int64) error {
 	room := next - begin
 	if e.packed > uint64(room) { //nolint:gosec // checkLocal has compared next and begin

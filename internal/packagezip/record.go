@@ -31,7 +31,8 @@ const (
 // extra64 is the ID of the extra field for zip64 values (4.5.3).
 const extra64 = 1
 
-// header has the values that are in both the local header and the central directory.
+// header contains the values that are in both the local header and the central
+// directory.
 type header struct {
 	name          string
 	flags, method uint16
@@ -39,8 +40,8 @@ type header struct {
 	packed, size  uint64
 }
 
-// entry is an entry in the central directory. Only the central directory contains its
-// mode and type.
+// entry is an entry in the central directory, which also specifies the entry's mode and
+// type.
 type entry struct {
 	header
 	madeBy     uint16
@@ -50,12 +51,11 @@ type entry struct {
 
 func (h *header) isDirectory() bool { return strings.HasSuffix(h.name, "/") }
 
-// described reports whether a data descriptor with CRC-32 and sizes follows the
+// described reports whether a data descriptor with the CRC-32 and the sizes follows the
 // content.
 func (h *header) described() bool { return h.flags&flagDescribed != 0 }
 
-// mode returns the entry's mode, as the zip package of the standard library interprets
-// it.
+// mode returns the entry's mode as interpreted by the standard library's zip package.
 func (e entry) mode() fs.FileMode {
 	file := zip.FileHeader{Name: e.name, CreatorVersion: e.madeBy, ExternalAttrs: e.attributes}
 	return file.Mode()
@@ -113,8 +113,8 @@ func parseCentral(b []byte) (e entry, length int, problem string) {
 	return e, length, problem
 }
 
-// widen replaces values that exceed 32 bits by those of the zip64 extra field. A local
-// header has no offset.
+// widen replaces values that exceed 32 bits with values from the zip64 extra field. A
+// local header has no offset.
 func (h *header) widen(extra []byte, offset *uint64) (problem string) {
 	field, problem := find64(extra)
 	if problem != "" || field == nil {
@@ -133,8 +133,8 @@ func (h *header) widen(extra []byte, offset *uint64) (problem string) {
 	return ""
 }
 
-// find64 returns the zip64 field among the extra fields, or nil. Like other readers, it
-// skips bytes that are not a field.
+// find64 returns the zip64 field from the extra fields, or nil. Like other zip readers,
+// it skips bytes that are not a field.
 func find64(extra []byte) (field []byte, problem string) {
 	for len(extra) >= 4 {
 		kind, size := binary.LittleEndian.Uint16(extra), int(binary.LittleEndian.Uint16(extra[2:]))
@@ -152,9 +152,9 @@ func find64(extra []byte) (field []byte, problem string) {
 	return field, ""
 }
 
-// disagreement returns the difference between a local header and the central directory,
-// or an empty string. Readers that use the one would see a different archive than
-// readers that use the other.
+// disagreement describes the difference between a local header and the central
+// directory, or returns an empty string. If they differ, readers that use the local
+// headers see a different archive than readers that use the central directory.
 func disagreement(local, central header) string {
 	const compared = flagEncrypted | flagDescribed | flagStrongEncrypted | flagMasked
 	switch {
@@ -178,12 +178,13 @@ func disagreement(local, central header) string {
 	return ""
 }
 
-// descriptorLengths are the possible lengths of a data descriptor (4.3.9): with sizes
-// of 32 or 64 bits, and with or without a signature. All lengths differ.
+// descriptorLengths contains the possible lengths of a data descriptor (4.3.9). Sizes
+// have 32 or 64 bits, and the signature is optional. Each combination has a different
+// length.
 var descriptorLengths = [...]int{12, 16, 20, 24}
 
-// isDescriptor reports whether b, which has one of these lengths, is the data
-// descriptor of an entry.
+// isDescriptor reports whether b is the entry's data descriptor. b must have one of the
+// lengths in descriptorLengths.
 func isDescriptor(b []byte, h header) bool {
 	le := binary.LittleEndian
 	if len(b) == 16 || len(b) == 24 {

@@ -12,16 +12,16 @@ import (
 
 const (
 	// maxProblems is the maximum number of reported problems. A broken archive can have
-	// a problem in each entry.
+	// a problem in every entry.
 	maxProblems = 20
-	// maxArchive limits the size of the archive. A deflate stream can be endless
-	// without producing output, so the limit of contents is not sufficient.
+	// maxArchive limits the archive's size in bytes. A deflate stream can be endless
+	// without producing output, so maxContents is not sufficient.
 	maxArchive = 2 * maxContents
 	// maxContents limits the total size of the contents in bytes. The largest known
-	// provider has less than 1 GiB. A zip bomb can reach terabytes.
+	// provider is smaller than 1 GiB, but zip bombs can unpack to terabytes.
 	maxContents = 4 << 30
 	// maxEntries limits the number of files. Most providers have fewer than ten files,
-	// but some contain a language runtime with thousands.
+	// but some contain a language runtime with thousands of files.
 	maxEntries = 100_000
 )
 
@@ -33,12 +33,12 @@ const (
 	flagMasked          = 1 << 13
 )
 
-// limits are the limits of an archive. Only tests change them.
+// limits contains the limits for an archive. Only tests change them.
 type limits struct {
-	// entries limits the number of files and directories, including directories that
-	// exist only in the names of entries.
+	// entries limits the number of files and directories. It includes directories
+	// without entries.
 	entries int
-	// contents and archive are in bytes.
+	// contents and archive limit sizes in bytes.
 	contents uint64
 	archive  int64
 }
@@ -59,17 +59,17 @@ func (l limits) tooLarge() error {
 	return archiveError("exceeds %d bytes", l.archive)
 }
 
-// ErrArchive is wrapped by all errors about an archive that is damaged or violates a
-// rule for safe and portable unpacking.
+// All errors about an archive that is damaged or unsafe to unpack wrap ErrArchive.
 var ErrArchive = provider.Errorf(provider.Unverified, "the zip archive")
 
-// archiveError returns an error about the complete archive. The format is the predicate of
-// a sentence about the archive.
+// archiveError returns an error about the complete archive. The format is the predicate
+// of a sentence whose subject is the archive.
 func archiveError(format string, args ...any) error {
 	return fmt.Errorf("%w %s", ErrArchive, fmt.Sprintf(format, args...))
 }
 
-// entryError is like archiveError, but about an entry, unless name is empty.
+// entryError is like archiveError, but if name is not empty, the error is about an
+// entry.
 func entryError(name, format string, args ...any) error {
 	if name == "" {
 		return archiveError(format, args...)
@@ -109,7 +109,8 @@ func check(entries []entry, limits limits) error {
 	return errors.Join(problems...)
 }
 
-// checkForm returns the problem of an entry other than its name, or an empty string.
+// checkForm returns a problem with anything except the entry's name, or an empty
+// string.
 func checkForm(e entry) string {
 	kind := e.mode().Type()
 	switch {
@@ -125,7 +126,7 @@ func checkForm(e entry) string {
 	return checkPacking(e.header)
 }
 
-// checkPacking returns the problem of an entry's compression, or an empty string.
+// checkPacking returns a problem with the entry's compression, or an empty string.
 func checkPacking(h header) string {
 	switch {
 	case h.flags&(flagEncrypted|flagStrongEncrypted|flagMasked) != 0:

@@ -125,7 +125,7 @@ func TestCollisions(t *testing.T) {
 	tests := []struct {
 		test  string
 		names []string
-		at    string // the invalid entry; empty: no problem
+		at    string // the invalid entry; empty if there is no problem
 		want  string
 	}{
 		{"siblings", []string{"a", "b", "c/a", "c/b"}, "", ""},
@@ -196,7 +196,7 @@ func TestCompleteArchive(t *testing.T) {
 	tests := []struct {
 		test    string
 		entries []entry
-		want    string // empty: no problem
+		want    string // empty if there is no problem
 	}{
 		{"without entries", nil, "is empty"},
 		{"4 GiB", []entry{{name: "a", header: declare(2 << 30)}, {name: "b", header: declare(2 << 30)}}, ""},

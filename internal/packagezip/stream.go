@@ -10,12 +10,12 @@ import (
 	"github.com/klauspost/compress/zip"
 )
 
-// NotStreamableError means that an archive cannot be read in one pass without
-// ambiguity. The archive can still be valid: [Open] decides.
+// NotStreamableError means that an archive is ambiguous if it is read in one pass.
+// [Open] determines whether the archive is valid.
 type NotStreamableError struct {
-	// Offset is the offset in the archive at which reading stopped.
+	// Offset is the archive offset at which reading stopped.
 	Offset int64
-	// Reason is the reason, without a final period.
+	// Reason explains why reading stopped. It has no final period.
 	Reason string
 }
 
@@ -30,22 +30,22 @@ type stream struct {
 	tree   *tree
 	// seen maps offsets to the entries read so far.
 	seen map[int64]arrived
-	// left is the remaining limit for contents.
+	// left is the number of bytes that contents can still use.
 	left uint64
 	// listing is the minimum size of the central directory.
 	listing int
 }
 
-// arrived has the local header of an entry and its actual values.
+// arrived contains an entry's local header and the entry's actual values.
 type arrived struct {
 	local, actual header
 }
 
-// walkStream visits the entries of an archive while reading src to its end. The caller
-// must not use the visited contents until walkStream has returned without an error.
+// walkStream visits the entries of an archive and reads src to its end. The caller must
+// not use the visited contents before walkStream has returned without an error.
 //
-// Errors of src take precedence over errors of the archive, because the bytes might not
-// be the expected ones. Therefore, the rest of src is read even if the archive is
+// Errors of src take precedence over errors of the archive, because the received bytes
+// might be wrong. Therefore, walkStream reads the rest of src even if the archive is
 // invalid.
 func walkStream(ctx context.Context, src io.Reader, limits limits, visit visitor) ([]entry, error) {
 	s := &stream{in: newInput(limits), limits: limits, tree: newTree(), seen: map[int64]arrived{}, left: limits.contents}
@@ -160,15 +160,16 @@ func (s *stream) accept(h header) error {
 	if s.listing += lengthCentral + len(h.name); s.listing > maxDirectory {
 		return errDirectory
 	}
-	// A directory has no content, even if its size is in a data descriptor.
+	// A directory has no content, even if a data descriptor contains its size.
 	if h.described() && h.method == zip.Store && (!h.isDirectory() || h.packed != 0) {
 		return s.guess("a stored entry whose size is in a data descriptor")
 	}
 	return nil
 }
 
-// descriptor reads the data descriptor of an entry. Its length is not declared, so the
-// values and the following bytes must match one of the lengths.
+// descriptor reads an entry's data descriptor. The descriptor does not declare its
+// length, so descriptor compares its values and the following bytes for each possible
+// length.
 func (s *stream) descriptor(h header) error {
 	const following = 4
 	b, _ := s.in.buffer.Peek(descriptorLengths[len(descriptorLengths)-1] + following)
@@ -182,7 +183,8 @@ func (s *stream) descriptor(h header) error {
 		}
 		switch binary.LittleEndian.Uint32(b[length:]) {
 		case signatureLocal, signatureCentral:
-			// This happens only if CRC-32 and size look like the start of a descriptor.
+			// Two lengths can match only if the CRC-32 and the size look like the start
+			// of a descriptor.
 			if found != 0 {
 				return s.guess("a data descriptor with two possible lengths")
 			}

@@ -17,7 +17,7 @@ func (s *stream) directory() ([]entry, error) {
 	case len(tail) > most:
 		return nil, s.guess("the central directory exceeds the limit")
 	}
-	// 2. Parse the central directory, which must start here.
+	// 2. Parse the central directory, which must start at this offset.
 	window := tail[max(0, len(tail)-endWindow):]
 	end, err := locate(window, s.in.offset())
 	switch {
@@ -33,11 +33,11 @@ func (s *stream) directory() ([]entry, error) {
 	if err := check(entries, s.limits); err != nil {
 		return nil, err
 	}
-	// 3. Compare it with the entries.
+	// 3. Compare the central directory with the entries.
 	return entries, s.compare(entries)
 }
 
-// compare matches the entries of the central directory with those read.
+// compare matches the central directory's entries with the entries that were read.
 func (s *stream) compare(entries []entry) error {
 	for _, e := range entries {
 		came, found := s.seen[e.offset]

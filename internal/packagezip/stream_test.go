@@ -72,7 +72,7 @@ func is(want error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, want) && !isBroken(err) }
 }
 
-// checkModes checks that no file in dir was finished.
+// checkModes checks that all files in dir still have the mode of unfinished files.
 func checkModes(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -8,15 +8,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// tree finds names that are equal on file systems that ignore case (Windows, macOS) or
-// the encoding of accents (macOS), and names that are both files and directories.
+// tree detects names of both a file and a directory, and names that are equal on some
+// file systems. Windows and macOS ignore case, and macOS ignores the encoding of
+// accents.
 type tree struct {
 	fold  cases.Caser
 	nodes map[nodeKey]*node
 }
 
 // nodeKey is the key of a node. It contains a pointer to the parent, so that memory use
-// is proportional to the length of the names.
+// is proportional to the total length of the names.
 type nodeKey struct {
 	parent *node
 	key    string
@@ -26,8 +27,8 @@ type node struct {
 	// element is the first spelling of the name.
 	element   string
 	directory bool
-	// listed is set if the archive has an entry for the node, and not only for its
-	// descendants.
+	// listed is set if the archive has an entry for the node itself, and not only for
+	// its descendants.
 	listed bool
 }
 
@@ -35,8 +36,8 @@ func newTree() *tree {
 	return &tree{fold: cases.Fold(), nodes: map[nodeKey]*node{}}
 }
 
-// check returns the problem of an entry's name, by itself or in combination with
-// earlier names, or an empty string.
+// check returns a problem with an entry's name, or an empty string. Names can be
+// invalid by themselves or collide with earlier names.
 func (t *tree) check(name string) (problem string) {
 	if problem := checkName(name); problem != "" {
 		return problem
@@ -44,7 +45,8 @@ func (t *tree) check(name string) (problem string) {
 	return t.add(name)
 }
 
-// add adds an entry's name and returns a collision, or an empty string.
+// add adds an entry's name. It returns a description of a collision, or an empty
+// string.
 func (t *tree) add(name string) (problem string) {
 	elements := splitName(name)
 	var at *node
@@ -66,10 +68,10 @@ func (t *tree) add(name string) (problem string) {
 	return ""
 }
 
-// child returns the node below parent that a file system could consider equal to
-// element.
+// child returns the parent's child that some file systems consider equal to element.
 func (t *tree) child(parent *node, element string, directory bool) *node {
-	// Folding can produce text that is not normalized, so it is normalized again.
+	// Folding can produce strings that are not normalized, so the result is normalized
+	// again.
 	key := nodeKey{parent, norm.NFC.String(t.fold.String(norm.NFC.String(element)))}
 	found, ok := t.nodes[key]
 	if !ok {

@@ -21,17 +21,17 @@ const (
 	modeExecutable = 0o755
 	// modeUnfinished is the mode of a file until the archive is verified.
 	modeUnfinished = 0o600
-	// syncs is the number of files that are synced concurrently, which is faster for
-	// small files.
+	// syncs is the number of files that are synced concurrently. Concurrency speeds up
+	// syncing small files.
 	syncs = 8
 )
 
 // UnpackStream unpacks an archive to dir, an existing empty directory, in one pass. It
-// returns the same errors as [HashStream], and sets the same file modes as
+// returns the same errors as [HashStream] and sets the same file modes as
 // [Reader.Unpack].
 //
 // Until the complete archive is verified, each file has mode 0600, and its content is
-// not trustworthy. After an error, the caller must remove the content of dir.
+// not trustworthy. After an error, the caller must remove the contents of dir.
 func UnpackStream(ctx context.Context, src io.Reader, dir string) (Contents, error) {
 	return unpack(ctx, dir, func(visit visitor) ([]entry, error) {
 		ahead := transfer.ReadAhead(src)
@@ -46,12 +46,12 @@ func (r *Reader) Extract(ctx context.Context, dir string) (Contents, error) {
 }
 
 // Unpack writes the archive's files to dir, an existing empty directory, and syncs them
-// to the disk. It never writes outside dir, even if the archive or another process
-// tries to cause that. After an error, dir contains a part of the package, and the
+// to the disk. Unpack never writes outside dir, even if the archive or another process
+// tries to redirect it. After an error, dir can contain a part of the package, and the
 // caller must remove it.
 //
-// A file is executable if its mode in the archive is. If the archive has no Unix modes,
-// files that OpenTofu could start are executable.
+// A file is executable if its mode in the archive is executable. If the archive has no
+// Unix modes, Unpack makes the files that OpenTofu could start executable.
 func (r *Reader) Unpack(ctx context.Context, dir string) error {
 	_, err := r.Extract(ctx, dir)
 	return err
@@ -79,8 +79,8 @@ func unpack(ctx context.Context, dir string, walk func(visitor) ([]entry, error)
 	return consume(ctx, u, walk)
 }
 
-// allowedMode returns the bits of a mode that the umask allows. It creates a file to
-// find out, because reading the umask requires setting it for the whole process.
+// allowedMode returns the mode bits that the umask allows. It creates a file to
+// determine them, because reading the umask requires setting it for the whole process.
 func allowedMode(root *os.Root) (fs.FileMode, error) {
 	const probe = "mode"
 	f, err := root.OpenFile(probe, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.ModePerm)
@@ -103,7 +103,7 @@ type unpacker struct {
 	hasher
 	root    *os.Root
 	allowed fs.FileMode
-	// made has the directories that exist.
+	// made contains the existing directories.
 	made map[string]bool
 	// file is the current file, or nil for a directory.
 	file      *os.File
@@ -131,7 +131,7 @@ func (u *unpacker) begin(name string) error {
 	if err := u.mkdir(path.Dir(name)); err != nil {
 		return err
 	}
-	// O_EXCL fails for two names that are equal on this file system.
+	// O_EXCL causes an error if two names are equal on this file system.
 	f, err := u.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, modeUnfinished)
 	if err != nil {
 		return fmt.Errorf("unpacking %s: %w", name, err)
@@ -168,8 +168,8 @@ func (u *unpacker) abandon() {
 	}
 }
 
-// finish sets the modes of all files and syncs them. This happens after the
-// verification, so that invalid archives are not synced.
+// finish sets the modes of all files and syncs the files. It is called after the
+// verification, so that files of invalid archives are not synced.
 func (u *unpacker) finish(ctx context.Context, entries []entry) error {
 	var group errgroup.Group
 	group.SetLimit(syncs)
@@ -202,7 +202,7 @@ func (u *unpacker) settle(e entry) error {
 	return f.Close()
 }
 
-// modeOf returns the mode of a file. Only the executable bits are preserved, and the
+// modeOf returns the mode of a file. It preserves only the executable bits, and the
 // umask applies.
 func modeOf(e entry) fs.FileMode {
 	executable := e.mode()&0o111 != 0
@@ -217,7 +217,7 @@ func modeOf(e entry) fs.FileMode {
 
 // hasUnixMode checks the upper byte of "version made by" and the upper half of the
 // external attributes (APPNOTE.TXT 4.4.2 and 4.4.15). Archivers without support for
-// modes leave the latter zero on Unix as well.
+// modes set the external attributes to zero, even on Unix.
 func hasUnixMode(madeBy uint16, attributes uint32) bool {
 	const unix, darwin = 3, 19
 	system := madeBy >> 8

@@ -13,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 )
 
-// TestUnpackAny checks that an archive that cannot be streamed is read again, with the
-// same result.
+// TestUnpackAny checks that an archive that cannot be streamed is unpacked correctly
+// with random access.
 func TestUnpackAny(t *testing.T) {
 	t.Parallel()
 	for method, opened := range map[uint16]int{zip.Deflate: 1, zip.Store: 2} {

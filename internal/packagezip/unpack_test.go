@@ -40,7 +40,7 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
-// TestInconsistentArchives covers headers that contradict the content.
+// TestInconsistentArchives covers archives whose headers contradict the content.
 func TestInconsistentArchives(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("0", 1<<20)
@@ -74,7 +74,7 @@ func TestInconsistentArchives(t *testing.T) {
 	}
 }
 
-// patched compresses content and then changes the header.
+// patched compresses content and then modifies the header.
 func patched(t *testing.T, content string, lie func(*zip.FileHeader)) []byte {
 	t.Helper()
 	return repacked(t, content, func(h *zip.FileHeader, packed []byte) []byte {
@@ -83,7 +83,7 @@ func patched(t *testing.T, content string, lie func(*zip.FileHeader)) []byte {
 	})
 }
 
-// patchedContent compresses content and then changes the compressed bytes.
+// patchedContent compresses content and then modifies the compressed bytes.
 func patchedContent(t *testing.T, content string, change func([]byte) []byte) []byte {
 	t.Helper()
 	return repacked(t, content, func(h *zip.FileHeader, packed []byte) []byte {

@@ -6,10 +6,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 )
 
-// HashWriter hashes the archive that is written to it, like [HashStream], in a separate
-// goroutine. Use it with an [io.MultiWriter] or [io.TeeReader] to hash a copy. Write
-// blocks if hashing is more than 1 MiB behind. It never returns an error, because an
-// archive that cannot be hashed can still be copied.
+// HashWriter hashes the archive that is written to it. Like [HashStream], it uses a
+// separate goroutine. Use HashWriter with an [io.MultiWriter] or [io.TeeReader] to hash
+// data that is being copied. Write blocks if hashing is more than 1 MiB behind. It
+// never returns an error, because even an archive that cannot be hashed can be copied.
 type HashWriter struct {
 	pipe     *transfer.Pipe
 	done     chan struct{}
@@ -28,22 +28,23 @@ func NewHashWriter(ctx context.Context) *HashWriter {
 	return w
 }
 
-// Write hashes the next bytes of the archive. After the archive was found to be
-// invalid, or after Close, it discards them.
+// Write hashes the next bytes of the archive. It discards the bytes if the archive is
+// invalid or Close was called.
 func (w *HashWriter) Write(p []byte) (int, error) {
 	_, _ = w.pipe.Write(p) // fails only if hashing has stopped
 	return len(p), nil
 }
 
-// Contents returns the hashes after all bytes of the archive were written and verified
-// by the caller. It returns the errors of [HashStream], except those of a source.
+// Contents returns the hashes. Before Contents is called, the caller must have written
+// and verified all bytes of the archive. Contents returns the same errors as
+// [HashStream], except source errors.
 func (w *HashWriter) Contents() (Contents, error) {
 	w.pipe.CloseWrite(nil)
 	<-w.done
 	return w.contents, w.err
 }
 
-// Close stops the hashing and waits for its goroutine. A blocked Write returns. Close
+// Close stops hashing and waits for its goroutine. A blocked Write returns. Close
 // always returns nil.
 func (w *HashWriter) Close() error {
 	w.pipe.CloseRead()

@@ -11,8 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 )
 
-// TestHashWriterDoesNotStopCopies checks that a copy succeeds whether or not hashing
-// succeeds.
+// TestHashWriterDoesNotStopCopies checks that copying succeeds even if hashing fails.
 func TestHashWriterDoesNotStopCopies(t *testing.T) {
 	t.Parallel()
 	large := with(0, func(e *forged) { e.stored, e.content = true, strings.Repeat(text, 1500) })
