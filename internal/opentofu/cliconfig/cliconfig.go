@@ -1,11 +1,11 @@
 // Package cliconfig reads and writes OpenTofu's CLI configuration. [Locate] finds the
-// files of the configuration, and [Read] parses them in either syntax, by OpenTofu's
-// rules. Only settings that affect the installation of providers are read. The package
-// accesses files, but not the network.
+// files of the configuration. [Read] parses the files in native or JSON syntax and
+// follows OpenTofu's rules. It reads only settings that affect the installation of
+// providers. The package accesses files, but not the network.
 //
-// [MirrorBlock] generates a provider_installation block, and [Merge] adds it to an
-// existing file. [Rewrite] generates a configuration for a program that doesn't support
-// OCI registries. Package installation applies a configuration.
+// [MirrorBlock] generates a provider_installation block, and [Merge] adds the block to
+// an existing file. [Rewrite] generates a configuration for a program that doesn't
+// support OCI registries. Package installation applies a configuration.
 //
 // See https://opentofu.org/docs/cli/config/config-file/.
 package cliconfig
@@ -25,21 +25,21 @@ import (
 // Config is a CLI configuration, merged from all of its files. The zero value is an empty
 // configuration.
 type Config struct {
-	// Services maps each host with a host block to the services of that block, such as
-	// "providers.v1" → URL. They replace service discovery.
+	// Services maps the host of each host block to the block's services, for example
+	// "providers.v1" to a URL. These services replace service discovery.
 	Services map[svchost.Hostname]map[string]string
-	// Tokens has the tokens of credentials blocks. The token of a block without one is
-	// empty.
+	// Tokens maps the host of each credentials block to its token. The token is empty
+	// if the block has no token.
 	Tokens map[svchost.Hostname]text.Secret
 	// CredentialsHelper is the credentials_helper block, or nil. It is not used for hosts
 	// in Tokens.
 	CredentialsHelper *CredentialsHelper
 	// PluginCacheDir is the directory of OpenTofu's plugin cache, or empty.
 	PluginCacheDir string
-	// Installation is the provider_installation block, or nil. An empty block is
-	// different: with it, nothing can be installed.
+	// Installation is the provider_installation block, or nil. If the block is empty,
+	// nothing can be installed.
 	Installation *Installation
-	// Logins lists the oci_credentials blocks in order.
+	// Logins contains the oci_credentials blocks in order.
 	Logins []Login
 	// DefaultLogins is the oci_default_credentials block.
 	DefaultLogins DefaultLogins
@@ -47,7 +47,7 @@ type Config struct {
 	Notes []Note
 }
 
-// DevOverride returns the dev_overrides entry of a provider, if there is one.
+// DevOverride returns a provider's dev_overrides entry, if any.
 func (c Config) DevOverride(a provider.Address) (override DevOverride, found bool) {
 	if c.Installation != nil {
 		override, found = c.Installation.DevOverrides[a]
@@ -59,13 +59,13 @@ func emptyConfig() Config {
 	return Config{Services: map[svchost.Hostname]map[string]string{}, Tokens: map[svchost.Hostname]text.Secret{}}
 }
 
-// Load reads a single file in native or JSON syntax. It returns errors of the file system
-// and *[stricthcl.Error].
+// Load reads a single file in native or JSON syntax. It returns file system errors and
+// *[stricthcl.Error].
 func Load(path string) (Config, error) { return single(readFile(path)) }
 
-// Parse parses a single file. name is the file name for error messages, and paths in
-// oci_default_credentials are relative to its directory. The error joins a
-// *[stricthcl.Error] for each problem.
+// Parse parses a single file. name is the file name for error messages. Paths in
+// oci_default_credentials are relative to the file's directory. The returned error
+// joins a *[stricthcl.Error] for each problem.
 func Parse(name string, data []byte) (Config, error) { return single(parseFile(name, data)) }
 
 func single(f file, err error) (Config, error) {
@@ -77,9 +77,10 @@ func single(f file, err error) (Config, error) {
 	return r.result()
 }
 
-// Read reads and merges the files that [Locate] chose. Like OpenTofu, it skips files that
-// can't be opened and missing files that the environment specifies, and adds a note. The
-// error joins errors of the file system and *[stricthcl.Error].
+// Read reads and merges the files that [Locate] selected. Like OpenTofu, it skips files
+// that can't be opened, and missing files that the environment specifies. Read adds a
+// note for each skipped file. The returned error joins file system errors and
+// *[stricthcl.Error].
 func Read(e Environment, files Files) (Config, error) {
 	r := newReader(func(text string) string { return os.Expand(text, e.getenv) })
 	for _, p := range files {

@@ -8,8 +8,8 @@ import (
 )
 
 // Environment determines the locations of configuration files and plugins. It can
-// describe a different operating system, but paths always have this machine's separators.
-// With the zero value, there are no locations.
+// describe a different operating system, but its paths always use this machine's
+// separators. The zero value has no locations.
 type Environment struct {
 	// OS is the operating system as named by Go: linux, darwin, windows.
 	OS string
@@ -42,9 +42,9 @@ func (e Environment) getenv(name string) string {
 	return e.Getenv(name)
 }
 
-// PluginDirs returns the directories that OpenTofu installs providers from if there is no
-// provider_installation block, in order of precedence. The directories have the structure
-// of a filesystem_mirror, and might not exist.
+// PluginDirs returns the directories that OpenTofu uses if the configuration has no
+// provider_installation block, in order of precedence. The directories have the
+// structure of a filesystem_mirror. They might not exist.
 func (e Environment) PluginDirs() []string {
 	var dirs []string
 	add := func(elements ...string) { dirs = append(dirs, filepath.Join(append(elements, "plugins")...)) }
@@ -68,7 +68,8 @@ func (e Environment) PluginDirs() []string {
 	if data != "" && !e.Terraform {
 		add(data, "opentofu")
 	}
-	// The following directories have Terraform's name in OpenTofu too.
+	// OpenTofu also uses the following directories, although their names contain
+	// "terraform".
 	if e.OS == "darwin" {
 		const support, bundle = "Application Support", "io.terraform"
 		if e.Home != "" {
@@ -96,8 +97,8 @@ func (e Environment) PluginDirs() []string {
 	return dirs
 }
 
-// HelperDirs returns the directories in which OpenTofu looks up the program of a
-// credentials_helper block, in order of precedence. PATH is not used.
+// HelperDirs returns the directories that OpenTofu searches for the program of a
+// credentials_helper block, in order of precedence. OpenTofu does not search PATH.
 func (e Environment) HelperDirs() []string {
 	var dirs []string
 	add := func(elements ...string) {

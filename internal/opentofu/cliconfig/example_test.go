@@ -36,7 +36,7 @@ provider_installation {
 	// direct (tofurc:7:3)
 }
 
-// Configuration files are located and read like in OpenTofu.
+// ExampleRead locates and reads configuration files in the same way as OpenTofu.
 func ExampleRead() {
 	home, err := os.MkdirTemp("", "home")
 	if err != nil {
@@ -71,7 +71,7 @@ func ExampleRead() {
 	// map[registry.example.com:***] 6
 }
 
-// Each error has a position.
+// Each error contains a position.
 func ExampleParse_error() {
 	_, err := cliconfig.Parse("tofurc", []byte(`
 provider_installation {
@@ -118,8 +118,8 @@ func ExampleMirrorBlock() {
 	// }
 }
 
-// Rewrite generates a configuration with which a program installs one provider from a
-// directory, and all others as the user configured.
+// Rewrite generates a configuration that installs one provider from a directory, and
+// all other providers as the user configured.
 func ExampleRewrite() {
 	dir, err := os.MkdirTemp("", "config")
 	if err != nil {

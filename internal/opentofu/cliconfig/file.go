@@ -18,13 +18,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// maxFile is the maximum size of a configuration file in bytes. Typical files have
-// hundreds of bytes.
+// maxFile is the maximum size of a configuration file in bytes. Typical files have a
+// few hundred bytes.
 const maxFile = 256 << 10
 
-// file is the syntax tree of a file, from the same parser as in OpenTofu: HCL 1. In JSON
-// syntax, this parser merges objects into their parents, whose names become labels, and
-// keeps only the positions of colons.
+// file is a file's syntax tree from HCL 1, the parser that OpenTofu uses. In JSON
+// syntax, HCL 1 merges nested objects, so that member names become labels. It preserves
+// only the positions of colons.
 type file struct {
 	name  string
 	json  bool
@@ -63,15 +63,16 @@ func parseFile(name string, data []byte) (f file, err error) {
 	return f, nil
 }
 
-// recoverPanic sets err after a panic of HCL 1, which is caused by an invalid escape
-// sequence in a string. The panic message contains the string, which can be a secret.
+// recoverPanic sets err after HCL 1 panics because of an invalid escape sequence in a
+// string. The panic message contains the string, which can be a secret.
 func recoverPanic(name string, err *error) {
 	if recover() != nil {
 		*err = &stricthcl.Error{Position: stricthcl.Position{File: name}, Problem: "OpenTofu's parser crashes on this file, because a string has an invalid escape sequence"}
 	}
 }
 
-// position returns the position of a token or, if unknown, of the item that contains it.
+// position returns the position of a token. If the position is unknown, it returns the
+// position of the item that contains the token.
 func (f file) position(p token.Pos, in *ast.ObjectItem) stricthcl.Position {
 	if !p.IsValid() {
 		p = in.Assign
@@ -81,8 +82,8 @@ func (f file) position(p token.Pos, in *ast.ObjectItem) stricthcl.Position {
 
 func (f file) at(i *ast.ObjectItem) stricthcl.Position { return f.position(i.Pos(), i) }
 
-// labeled returns the blocks with a name and a label. Like HCL 1's decoder, it also
-// accepts a nested block as the label: name { label { … } }.
+// labeled returns the blocks that have the given name and a label. Like HCL 1's
+// decoder, it treats the name of a nested block as a label: name { label { … } }.
 func (f file) labeled(name string) []*ast.ObjectItem {
 	var all []*ast.ObjectItem
 	for _, i := range f.items {
@@ -101,13 +102,13 @@ func (f file) labeled(name string) []*ast.ObjectItem {
 }
 
 // isBlock reports whether OpenTofu reads an item as a block with the given number of
-// labels. In JSON syntax, additional labels are ignored.
+// labels. JSON syntax allows additional labels, which are ignored.
 func (f file) isBlock(i *ast.ObjectItem, labels int) (body *ast.ObjectType, ok bool) {
 	body, ok = i.Val.(*ast.ObjectType)
 	return body, ok && (f.json && len(i.Keys) > labels || len(i.Keys) == labels+1 && !i.Assign.IsValid())
 }
 
-// keyOf returns the name (0) or a label of an item.
+// keyOf returns an item's name if n is 0. Otherwise, it returns the item's nth label.
 func keyOf(i *ast.ObjectItem, n int) string {
 	if n >= len(i.Keys) {
 		return ""
@@ -125,7 +126,8 @@ func textOf(t token.Token) string {
 	}
 }
 
-// literals returns the values of an argument that is a literal or a list of literals.
+// literals returns the values of an argument, which can be a literal or a list of
+// literals.
 func literals(body *ast.ObjectType, name string) []*ast.LiteralType {
 	var all []*ast.LiteralType
 	for _, i := range body.List.Filter(name).Items {
@@ -146,7 +148,7 @@ type reader struct {
 	problems []error
 	// expand replaces environment variables in plugin_cache_dir.
 	expand func(string) string
-	// labels maps labels to the positions of their oci_credentials blocks.
+	// labels maps each label to the position of its oci_credentials block.
 	labels map[string]stricthcl.Position
 }
 
@@ -154,7 +156,7 @@ func newReader(expand func(string) string) *reader {
 	return &reader{config: emptyConfig(), expand: expand, labels: map[string]stricthcl.Position{}}
 }
 
-// result returns the configuration, or the problems if there are any.
+// result returns the configuration, or an error if there are problems.
 func (r *reader) result() (Config, error) {
 	if len(r.problems) > 0 {
 		return Config{}, errors.Join(r.problems...)
@@ -162,7 +164,7 @@ func (r *reader) result() (Config, error) {
 	return r.config, nil
 }
 
-// add reads a file. Files must be added in OpenTofu's order.
+// add reads a file. The caller must add files in OpenTofu's order.
 func (r *reader) add(f file) {
 	var err error
 	defer func() {
@@ -186,7 +188,7 @@ func (r *reader) fail(at stricthcl.Position, format string, args ...any) {
 	r.problems = append(r.problems, &stricthcl.Error{Position: at, Problem: message(format, args)})
 }
 
-// failOnce reports the second one of blocks that must not be repeated.
+// failOnce reports a repeated block. first is the position of the first block.
 func (r *reader) failOnce(at, first stricthcl.Position, what string) {
 	r.fail(at, "a second %s; the first is at %v", what, first)
 }
@@ -213,8 +215,8 @@ func message(format string, args []any) string {
 	return fmt.Sprintf(format, shown...)
 }
 
-// decodeBlock decodes the arguments of a block separately, so that each problem has its
-// position. name is the name of the top-level item.
+// decodeBlock decodes a block's arguments separately, so that each problem has a
+// precise position. name is the name of the top-level item.
 func (r *reader) decodeBlock(name string, body *ast.ObjectType, block *ast.ObjectItem, into any) bool {
 	ok := true
 	for _, i := range body.List.Items {
@@ -224,8 +226,8 @@ func (r *reader) decodeBlock(name string, body *ast.ObjectType, block *ast.Objec
 	return ok
 }
 
-// decode decodes items like OpenTofu, into a type like OpenTofu's. at is the position of
-// errors without a position.
+// decode decodes items in the same way as OpenTofu, into types like OpenTofu's. at is
+// the position for errors that have no position.
 func (r *reader) decode(name string, node ast.Node, at stricthcl.Position, into any) bool {
 	err := hcl.DecodeObject(into, node)
 	if err == nil {
@@ -238,7 +240,7 @@ func (r *reader) decode(name string, node ast.Node, at stricthcl.Position, into 
 	return false
 }
 
-// decodeTop decodes all top-level items with a name.
+// decodeTop decodes all top-level items that have the given name.
 func (r *reader) decodeTop(name string, into any) bool {
 	at := stricthcl.Position{File: r.name}
 	if i := slices.IndexFunc(r.items, func(i *ast.ObjectItem) bool { return strings.EqualFold(keyOf(i, 0), name) }); i >= 0 {
@@ -247,8 +249,8 @@ func (r *reader) decodeTop(name string, into any) bool {
 	return r.decode(name, &ast.ObjectList{Items: r.items}, at, into)
 }
 
-// refuse reports an item with a form that OpenTofu rejects. The decoder's own message is
-// not used, because it can contain secrets.
+// refuse reports an item whose form OpenTofu rejects. The decoder's message is not
+// used, because it can contain secrets.
 func (r *reader) refuse(name string, at stricthcl.Position) {
 	form := forms[name][0]
 	if r.json {
@@ -257,7 +259,7 @@ func (r *reader) refuse(name string, at stricthcl.Position) {
 	r.fail(at, "OpenTofu rejects this form of %s; want %v", name, form)
 }
 
-// forms are the forms of items in native and JSON syntax.
+// forms contains the expected forms of items in native and JSON syntax.
 var forms = map[string][2]string{
 	"host":               {`host "registry.example.com" { services = { … } }`, `"host": {"registry.example.com": {"services": {…}}}`},
 	"credentials":        {`credentials "registry.example.com" { token = "…" }`, `"credentials": {"registry.example.com": {"token": "…"}}`},

@@ -38,8 +38,8 @@ func TestCredentialsHelper(t *testing.T) {
 	}
 }
 
-// TestBlocksWithoutToken checks that the helper is not used for hosts with a
-// credentials block, even without a token.
+// TestBlocksWithoutToken checks that the helper is not used for hosts that have a
+// credentials block, even if the block contains no token.
 func TestBlocksWithoutToken(t *testing.T) {
 	t.Parallel()
 	tokens := parse(t, "credentials \"a.example\" {\n  username = \"u\"\n}\n").Tokens

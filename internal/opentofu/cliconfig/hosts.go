@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// CredentialsHelper is a credentials_helper block. The program terraform-credentials-NAME
-// provides the tokens of hosts.
+// CredentialsHelper is a credentials_helper block. The program
+// terraform-credentials-NAME returns the tokens of hosts.
 type CredentialsHelper struct {
 	Position stricthcl.Position
 	Name     string
@@ -21,8 +21,9 @@ type CredentialsHelper struct {
 	Args []string
 }
 
-// hosts reads blocks of the form: host "NAME" { services = { "providers.v1" = "URL" } }.
-// If multiple files have blocks for a host, the last file takes precedence.
+// hosts reads host blocks. If several files have blocks for a host, the last file takes
+// precedence. A block has the form: host "NAME" { services = { "providers.v1" = "URL" }
+// }.
 func (r *reader) hosts() {
 	var decoded struct {
 		Hosts map[string]*struct {
@@ -38,8 +39,8 @@ func (r *reader) hosts() {
 		if !ok {
 			continue
 		}
-		// OpenTofu compares names as written. If a host is written in two forms, it uses
-		// one of them at random.
+		// OpenTofu compares names as written. If a host is written in two forms,
+		// OpenTofu picks one of the blocks at random.
 		name := keyOf(b, 1)
 		if other := first[host]; other != nil && keyOf(other, 1) != name {
 			r.fail(r.label(b), "%q and %q, at %v, are the same host: use the same spelling in all blocks", name, keyOf(other, 1), r.label(other))
@@ -72,8 +73,9 @@ func (r *reader) checkHostArguments(host *ast.ObjectItem) {
 	}
 }
 
-// tokens reads blocks of the form: credentials "NAME" { token = "…" }. Even without a
-// token, a block disables the credentials helper for its host.
+// tokens reads credentials blocks. Even without a token, a block disables the
+// credentials helper for its host. A block has the form: credentials "NAME" { token =
+// "…" }.
 func (r *reader) tokens() {
 	var decoded struct {
 		Hosts map[string]map[string]any `hcl:"credentials"`
@@ -98,8 +100,8 @@ func (r *reader) tokens() {
 	}
 }
 
-// credentialsHelper reads a block of the form: credentials_helper "NAME" { args = ["…"]
-// }.
+// credentialsHelper reads a credentials_helper block. The block has the form:
+// credentials_helper "NAME" { args = ["…"] }.
 func (r *reader) credentialsHelper() {
 	var decoded struct {
 		Helpers map[string]*struct {
@@ -136,8 +138,9 @@ func (r *reader) pluginCache() {
 	}{})
 }
 
-// protocols checks blocks of the form: registry_protocols { retry_count = 1 }. Their
-// values only affect OpenTofu's own requests. Each file can have one block.
+// protocols checks registry_protocols blocks. Their values affect only OpenTofu's
+// requests, and each file can contain only one block. A block has the form:
+// registry_protocols { retry_count = 1 }.
 func (r *reader) protocols() {
 	const name = "registry_protocols"
 	found := false
@@ -161,7 +164,7 @@ func (r *reader) protocols() {
 	}
 }
 
-// hostname returns the host in the label of a block.
+// hostname returns the host in a block's label.
 func (r *reader) hostname(b *ast.ObjectItem) (svchost.Hostname, bool) {
 	host, err := provider.ParseHost(keyOf(b, 1))
 	if err != nil {
@@ -175,7 +178,7 @@ func (r *reader) label(b *ast.ObjectItem) stricthcl.Position {
 	return r.position(b.Keys[1].Pos(), b)
 }
 
-// isKnown reports whether a list contains a name. Case is ignored.
+// isKnown reports whether a list contains a name. It ignores case.
 func isKnown(name string, known []string) bool {
 	return slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
 }

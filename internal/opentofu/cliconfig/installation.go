@@ -15,10 +15,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Kind is the kind of an installation method, which is the name of its block.
+// Kind is the kind of an installation method. It is the name of the method's block.
 type Kind string
 
-// The kinds of methods. A dev_overrides block is not a method; its kind is only used in
+// The kinds of methods. A dev_overrides block is not a method. Its kind is used only in
 // messages.
 const (
 	Direct           Kind = "direct"
@@ -31,33 +31,34 @@ const (
 // Installation is a provider_installation block.
 type Installation struct {
 	Position stricthcl.Position
-	// Methods lists the installation methods in order of precedence.
+	// Methods contains the installation methods in order of precedence.
 	Methods []Method
-	// DevOverrides maps providers under development to their directories. OpenTofu uses
-	// these providers regardless of versions.
+	// DevOverrides maps providers in development to their directories. OpenTofu uses
+	// these providers regardless of version constraints.
 	DevOverrides map[provider.Address]DevOverride
 }
 
 // DevOverride is an entry of a dev_overrides block.
 type DevOverride struct {
 	Position stricthcl.Position
-	// Path is the directory of the provider's executable.
+	// Path is the directory that contains the provider's executable.
 	Path string
 }
 
-// Method is an installation method: a block in provider_installation.
+// Method is an installation method, which is a block in provider_installation.
 type Method struct {
-	// Position is the zero value for a method that applies without a block.
+	// Position is the position of the block. It is the zero value if the method has no
+	// block.
 	Position stricthcl.Position
 	Kind     Kind
-	// Include lists the patterns of providers that the method is used for. If empty, it
-	// is used for all. Exclude lists exceptions.
+	// Include contains the patterns of providers for which the method is used. If
+	// empty, it is used for all providers. Exclude contains exceptions.
 	Include, Exclude []provider.Pattern
 	// Template is the repository template of an oci_mirror.
 	Template template.Template
 	// Path is the path of a filesystem_mirror as written.
 	Path string
-	// URL is the URL of a network_mirror.
+	// URL is the address of a network_mirror.
 	URL string
 }
 
@@ -74,8 +75,7 @@ func (m Method) Match(a provider.Address) (bool, provider.Pattern) {
 	return len(m.Include) == 0, provider.Pattern{}
 }
 
-// String returns the kind of the method, what it refers to, and its position. Passwords
-// in URLs are hidden.
+// String returns the method's kind, target, and position. It hides passwords in URLs.
 func (m Method) String() string {
 	name := string(m.Kind)
 	if what := m.Template.Redacted() + m.Path + text.RedactUserinfo(m.URL); what != "" {
@@ -87,17 +87,17 @@ func (m Method) String() string {
 	return name
 }
 
-// installation is a provider_installation block of a file.
+// installation is a provider_installation block in a file.
 type installation struct {
 	at      stricthcl.Position
 	methods []*ast.ObjectItem
-	// misread reports that OpenTofu does not see the methods.
+	// misread is set if OpenTofu does not recognize the methods.
 	misread bool
 }
 
-// installationsIn returns the provider_installation blocks of a file, and the items with
-// this name that are not blocks. In JSON syntax, HCL 1 merges a block whose members are
-// all objects into its parent.
+// installationsIn returns a file's provider_installation blocks, and the items with
+// this name that are not blocks. In JSON syntax, if all members of a block are objects,
+// HCL 1 merges the block into its parent.
 func (f file) installationsIn() (all []installation, wrong []*ast.ObjectItem) {
 	for _, i := range f.items {
 		if keyOf(i, 0) != "provider_installation" {
@@ -143,8 +143,8 @@ func (r *reader) installations() {
 // supports it.
 const draftMirror = "oci"
 
-// arguments lists the arguments of each method. OpenTofu ignores others, so they are not
-// errors.
+// arguments maps each method to its arguments. OpenTofu ignores unknown arguments, so
+// they are not errors.
 var arguments = map[Kind][]string{
 	Direct:           {"include", "exclude", "download_retry_count"},
 	FilesystemMirror: {"include", "exclude", "path"},
@@ -153,7 +153,7 @@ var arguments = map[Kind][]string{
 	draftMirror:      {"include", "exclude", "registry_template", "repository_template"},
 }
 
-// method reads a block in provider_installation.
+// method reads a method's block in provider_installation.
 func (r *reader) method(i *ast.ObjectItem) {
 	kind, at := Kind(keyOf(i, 0)), r.at(i)
 	body, ok := r.isBlock(i, 0)
@@ -212,7 +212,8 @@ func (r *reader) method(i *ast.ObjectItem) {
 	}
 }
 
-// knownArguments returns the arguments that OpenTofu knows, and adds notes about others.
+// knownArguments returns the arguments that OpenTofu knows, and adds notes about
+// unknown arguments.
 func (r *reader) knownArguments(kind Kind, body *ast.ObjectType) *ast.ObjectType {
 	of := &ast.ObjectType{List: &ast.ObjectList{}}
 	for _, argument := range body.List.Items {
@@ -239,7 +240,7 @@ func (r *reader) devOverrides(body *ast.ObjectType, i *ast.ObjectItem) {
 		written, at := keyOf(entry, 0), r.position(entry.Pos(), entry)
 		name := written
 		if !strings.Contains(name, "/") {
-			name = "hashicorp/" + name // like OpenTofu
+			name = "hashicorp/" + name // as in OpenTofu
 		}
 		a, err := provider.ParseAddress(name)
 		if err != nil {
@@ -250,7 +251,7 @@ func (r *reader) devOverrides(body *ast.ObjectType, i *ast.ObjectItem) {
 	}
 }
 
-// patterns parses the patterns in an argument of a method.
+// patterns parses the patterns in a method's argument.
 func (r *reader) patterns(body *ast.ObjectType, name string, texts []string, method stricthcl.Position) []provider.Pattern {
 	var patterns []provider.Pattern
 	values := literals(body, name)
@@ -268,12 +269,12 @@ func (r *reader) patterns(body *ast.ObjectType, name string, texts []string, met
 // value is the position of a value in a file.
 type value struct {
 	at stricthcl.Position
-	// text is the text of the value if it is quoted without escapes.
+	// text is the value if it is quoted and contains no escapes.
 	text string
 }
 
-// value returns the position of values[n]. In JSON syntax, only the position of the
-// method is known.
+// value returns the position of values[n]. In JSON syntax, it returns the method's
+// position, because no other position is known.
 func (r *reader) value(values []*ast.LiteralType, n int, method stricthcl.Position) value {
 	if n < 0 || n >= len(values) || !values[n].Token.Pos.IsValid() {
 		return value{at: method}
@@ -293,7 +294,8 @@ func (r *reader) valueAt(body *ast.ObjectType, name string, method stricthcl.Pos
 	return r.value(values, len(values)-1, method)
 }
 
-// syntax reports a problem in a value, at its position in the value if that is known.
+// syntax reports a problem in a value. If possible, it reports the problem's position
+// inside the value.
 func (r *reader) syntax(v value, err error) {
 	var e *provider.SyntaxError
 	if !errors.As(err, &e) {
@@ -306,7 +308,7 @@ func (r *reader) syntax(v value, err error) {
 	r.fail(v.at, "invalid %s %q: %s", e.What, e.Input, e.Problem)
 }
 
-// problemOf returns the problem of a syntax error without the input.
+// problemOf describes a syntax error without quoting the input.
 func problemOf(err error) string {
 	var e *provider.SyntaxError
 	if errors.As(err, &e) {

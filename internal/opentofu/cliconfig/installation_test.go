@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// methods returns an installation block as text, one line per method.
+// methods formats an installation block with one line per method.
 func methods(i *cliconfig.Installation) []string {
 	if i == nil {
 		return []string{"no block"}
@@ -209,7 +209,7 @@ func TestChecksOfInstallation(t *testing.T) {
 	}
 }
 
-// mirror returns a block with the template in line 3, column 27.
+// mirror returns a block whose template is in line 3, column 27.
 func mirror(template string, include ...string) string {
 	list := ""
 	if len(include) > 0 {

@@ -9,8 +9,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
-// checkJSON rejects JSON in which OpenTofu's parser silently drops content: the rest of
-// the file after a syntax error or a list in a list, and true and false in lists.
+// checkJSON rejects JSON in which OpenTofu's parser silently drops content. After a
+// syntax error or a nested list, the parser drops the rest of the file. In lists, it
+// drops true and false.
 func checkJSON(name string, data []byte) error {
 	root, err := hujson.Parse(data)
 	if err != nil {
@@ -36,6 +37,6 @@ func checkJSON(name string, data []byte) error {
 	return nil
 }
 
-// placeInJSON matches the position in an error of hujson. The rest of the text can
+// placeInJSON matches the position in an error from hujson. The rest of the message can
 // contain secrets.
 var placeInJSON = regexp.MustCompile(`^hujson: line (\d+), column (\d+):`)

@@ -12,22 +12,23 @@ import (
 // Place is a potential location of the configuration.
 type Place struct {
 	Path string
-	// Why explains which rule the location comes from.
+	// Why describes the rule that defines the location.
 	Why string
 	// Found reports whether the file or directory exists.
 	Found bool
 	// Chosen reports whether to read the file. A file that the environment specifies is
 	// chosen even if it doesn't exist.
 	Chosen bool
-	// Ignored reports that an environment variable specifies another file instead.
+	// Ignored reports whether an environment variable specifies a different file
+	// instead.
 	Ignored bool
-	// Err is the error of checking the location. It is nil if the file exists or is
+	// Err is the error from checking the location. It is nil if the file exists or is
 	// missing.
 	Err error
 }
 
-// Files lists the locations of a configuration in order of precedence, including those
-// that are not read.
+// Files contains the locations of a configuration in order of precedence. It includes
+// locations that are not read.
 type Files []Place
 
 // Read reports whether the file is part of the configuration.
@@ -62,10 +63,10 @@ func (f Files) read() ([]file, error) {
 	return files, errors.Join(problems...)
 }
 
-// Locate finds the files of the configuration. If explicit is not empty, it is the only
-// file, and must exist. Otherwise, a file in TF_CLI_CONFIG_FILE is the only one, and an
-// existing main file is ignored. Otherwise, the files are the main file, and the *.tfrc and
-// *.tfrc.json files in the configuration directory.
+// Locate finds the configuration files. If explicit is not empty, it is the only file
+// and must exist. Otherwise, if TF_CLI_CONFIG_FILE specifies a file, that file is the
+// only file, and an existing main file is ignored. In all other cases, the files are
+// the main file and the *.tfrc and *.tfrc.json files in the configuration directory.
 func Locate(e Environment, explicit string) (Files, error) {
 	if explicit != "" {
 		p := look(explicit, "named explicitly")
@@ -107,8 +108,8 @@ func Locate(e Environment, explicit string) (Files, error) {
 	return files, nil
 }
 
-// mainFiles returns the possible main files and chooses the first existing one. Terraform
-// only supports the old name.
+// mainFiles returns the possible main files and selects the first existing file.
+// Terraform supports only the old name.
 func (e Environment) mainFiles() Files {
 	var files Files
 	if e.OS == "windows" {
@@ -140,7 +141,7 @@ func (e Environment) mainFiles() Files {
 }
 
 // directory returns the possible configuration directories. If found is true, the last
-// one is the configuration directory.
+// of these directories is the configuration directory.
 func (e Environment) directory() (looked Files, found bool) {
 	add := func(why string, elements ...string) bool {
 		p := look(filepath.Join(elements...), why)
@@ -159,7 +160,7 @@ func (e Environment) directory() (looked Files, found bool) {
 	if e.Home == "" {
 		return nil, false
 	}
-	// Even if this is a file, the other location is not used.
+	// If the path exists but is a file, the second location is still not used.
 	if add(why, e.Home, ".terraform.d") {
 		return looked, isDir()
 	}

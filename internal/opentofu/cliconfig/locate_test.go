@@ -15,15 +15,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
-// machine is a directory with a user's files, and an environment that refers to it. In
-// expected values, "~" is that directory.
+// machine is a directory with a user's files, and an environment that refers to the
+// directory. In expected values, "~" represents the directory.
 type machine struct {
 	root string
 	env  cliconfig.Environment
 }
 
 // newMachine creates files in a new directory. Paths with a trailing slash are
-// directories. In the variables, "~" is that directory.
+// directories. In the variables, "~" represents the new directory.
 func newMachine(t *testing.T, system string, variables map[string]string, paths ...string) *machine {
 	t.Helper()
 	m := &machine{root: t.TempDir()}
@@ -60,7 +60,7 @@ func (m *machine) write(t *testing.T, path, data string) {
 	}
 }
 
-// short returns paths relative to the directory, starting with "~".
+// short returns paths relative to the machine's directory, with the prefix "~".
 func (m *machine) short(paths ...string) []string {
 	var short []string
 	for _, path := range paths {
@@ -79,7 +79,7 @@ func TestLocate(t *testing.T) {
 		systems   []string
 		variables map[string]string
 		files     []string
-		// chosen lists the files to read, and absent the missing ones.
+		// chosen contains the files to read, and absent the missing files.
 		chosen, absent []string
 	}{
 		{"no files", unixes, nil, nil, nil, []string{"~/.tofurc", "~/.terraformrc", "~/.terraform.d"}},
@@ -181,7 +181,7 @@ func TestLocateSkipsUnreadablePaths(t *testing.T) {
 	m := newMachine(t, "linux", nil, "file")
 	m.env.Home = m.path("~/file")
 	if _, err := os.Stat(m.path("~/file/.tofurc")); errors.Is(err, fs.ErrNotExist) {
-		return // Windows reports that the file doesn't exist
+		return // On Windows, the error means that the file doesn't exist.
 	}
 	config := m.read(t)
 	if len(config.Notes) != 3 || !strings.Contains(config.Notes[0].Text, "OpenTofu ignores this file, because it cannot be opened") {

@@ -14,18 +14,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Login is an oci_credentials block: credentials for all repositories whose names start
-// with Path. Logins are comparable by ==.
+// Login is an oci_credentials block. It contains credentials for all repositories whose
+// names start with Path. Logins can be compared with ==.
 type Login struct {
 	Position stricthcl.Position
-	// Registry is "host" or "host:port".
+	// Registry has the form "host" or "host:port".
 	Registry string
-	// Path is a prefix of repository names that consists of complete components. If
-	// empty, the credentials are used for all repositories of the registry. It is always
-	// empty with a helper.
+	// Path is a prefix of repository names. It consists of complete path components and
+	// is always empty if Helper is set. If empty, the credentials apply to all
+	// repositories of the registry.
 	Path string
 
-	// The credentials are a user name and a password, two tokens, or a helper.
+	// The block contains a user name and a password, two tokens, or a helper.
 	Username                  string
 	Password                  text.Secret
 	AccessToken, RefreshToken text.Secret
@@ -33,7 +33,7 @@ type Login struct {
 	Helper string
 }
 
-// Prefix returns "registry" or "registry/path", the form of the block's label.
+// Prefix returns "registry" or "registry/path", which is the form of the block's label.
 func (l Login) Prefix() string {
 	if l.Path == "" {
 		return l.Registry
@@ -41,22 +41,24 @@ func (l Login) Prefix() string {
 	return l.Registry + "/" + l.Path
 }
 
-// DefaultLogins is the oci_default_credentials block, which configures other sources of
-// credentials. The zero value represents the defaults.
+// DefaultLogins is the oci_default_credentials block, which configures additional
+// sources of credentials. The zero value represents the defaults.
 type DefaultLogins struct {
-	// Position is the zero value without a block.
+	// Position is the position of the block, or the zero value if the configuration has
+	// no block.
 	Position stricthcl.Position
-	// NoAmbient disables all credentials outside of the CLI configuration.
+	// NoAmbient disables all credentials outside the CLI configuration.
 	NoAmbient bool
-	// DockerFiles lists the Docker-style files to read. If nil, the default locations are
-	// used. If empty but not nil, none are read.
+	// DockerFiles contains the paths of the Docker-style files to read. If nil, the
+	// default locations are used. If empty but not nil, no files are read.
 	DockerFiles []string
-	// Helper is the credential helper for registries without their own. It can be empty.
+	// Helper is the credential helper for registries that have no specific helper. It
+	// can be empty.
 	Helper string
 }
 
-// logins reads blocks of the form: oci_credentials "REGISTRY/PATH" { username = "…"
-// password = "…" }.
+// logins reads oci_credentials blocks. A block has the form: oci_credentials
+// "REGISTRY/PATH" { username = "…" password = "…" }.
 func (r *reader) logins() {
 	const name = "oci_credentials"
 	for _, i := range r.items {
@@ -129,7 +131,7 @@ func (r *reader) login(i *ast.ObjectItem, body *ast.ObjectType) (l Login, ok boo
 	return l, !unusable
 }
 
-// defaultLogins reads a block of the form: oci_default_credentials { … }.
+// defaultLogins reads a block with the form: oci_default_credentials { … }.
 func (r *reader) defaultLogins() {
 	const name = "oci_default_credentials"
 	for _, i := range r.items {
@@ -171,7 +173,7 @@ func (r *reader) defaultLogins() {
 	}
 }
 
-// helper checks the name of a credential helper, which is a part of a file name.
+// helper checks the name of a credential helper, which becomes part of a file name.
 func (r *reader) helper(name string, at stricthcl.Position) string {
 	if name == "" || strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, unicode.IsControl) {
 		r.fail(at, "invalid docker_credentials_helper %q: want a part of a program name, such as osxkeychain", name)
@@ -179,7 +181,7 @@ func (r *reader) helper(name string, at stricthcl.Position) string {
 	return name
 }
 
-// resolveRelativeTo resolves a path relative to the directory of a file.
+// resolveRelativeTo resolves a path relative to a file's directory.
 func resolveRelativeTo(file, path string) string {
 	path = ResolvePath(filepath.Dir(file), path)
 	if absolute, err := filepath.Abs(path); err == nil {
@@ -190,7 +192,7 @@ func resolveRelativeTo(file, path string) string {
 
 // parsePrefix parses "registry" or "registry/path".
 func parsePrefix(label string) (registry, path, problem string) {
-	// References must have a name.
+	// A reference requires a repository name.
 	const anything = "/x"
 	hasPath := strings.Contains(label, "/")
 	given := label
@@ -209,8 +211,8 @@ func parsePrefix(label string) (registry, path, problem string) {
 	return ref.Registry, "", ""
 }
 
-// openTofuAccepts reports whether OpenTofu accepts a label that is not a valid registry. It
-// accepts any host that is valid in a URL, such as *.example.com.
+// openTofuAccepts reports whether OpenTofu accepts a label that is not a valid
+// registry. OpenTofu accepts any host that is valid in a URL, such as *.example.com.
 func openTofuAccepts(label string) bool {
 	host, path, hasPath := strings.Cut(label, "/")
 	if u, err := url.ParseRequestURI("dummy://" + host); err != nil || u.Host == "" || u.Host != host {

@@ -169,7 +169,7 @@ func TestUnusableLoginLabel(t *testing.T) {
 	}
 }
 
-// TestMessagesHideSecrets checks that messages hide misplaced secrets.
+// TestMessagesHideSecrets checks that messages do not reveal misplaced secrets.
 func TestMessagesHideSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = "canary-x"

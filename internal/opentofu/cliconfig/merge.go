@@ -14,13 +14,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// MergeError reports that a provider_installation block must be merged manually.
+// MergeError means that the user must merge a provider_installation block manually.
 type MergeError struct {
 	stricthcl.Position
-	// Problem describes the problem, without a period.
+	// Problem describes the problem. It has no final period.
 	Problem string
-	// Block is a proposal for the provider_installation block, in the file's syntax. The
-	// user must decide whether other methods in it need more exclusions.
+	// Block is a proposed provider_installation block in the file's syntax. The user
+	// must decide whether the block's existing methods require more exclusions.
 	Block string
 }
 
@@ -29,10 +29,11 @@ func (e *MergeError) Error() string { return e.Position.String() + ": " + e.Prob
 // Kind returns [provider.Conflict].
 func (e *MergeError) Kind() provider.ErrorKind { return provider.Conflict }
 
-// Merge adds the block of [MirrorBlock] to the text of a file. All other text is kept
-// byte for byte. An equal block is kept. A different block is replaced only if
-// MirrorBlock wrote it and it was not modified since; otherwise, the error is a
-// *[MergeError]. Merge also returns the errors of [Parse] and MirrorBlock.
+// Merge adds the block of [MirrorBlock] to a file's text and keeps all other text byte
+// for byte. If the file already contains an equal block, Merge keeps it. Merge replaces
+// a different block only if MirrorBlock wrote that block and the block is unmodified.
+// Otherwise, Merge returns a *[MergeError]. Merge also returns the errors of [Parse]
+// and MirrorBlock.
 func Merge(name string, data []byte, t template.Template, patterns []provider.Pattern) ([]byte, error) {
 	ours, err := MirrorBlock(t, patterns)
 	if err != nil {
@@ -73,12 +74,12 @@ func Merge(name string, data []byte, t template.Template, patterns []provider.Pa
 	return []byte(merged), nil
 }
 
-// splice inserts the block ours, whose method is mirror, into the text of a file.
+// splice inserts the block ours, which contains the method mirror, into a file's text.
 func splice(f file, text string, there *Installation, ours string, mirror Method) (string, error) {
 	if there == nil {
 		return appended(text, ours), nil
 	}
-	if strings.Contains(text, "\r\n") { // the parser's offsets are wrong in this case
+	if strings.Contains(text, "\r\n") { // the parser's offsets are wrong for text with CRLF
 		return "", &MergeError{there.Position, "a provider_installation block exists already, and the file has mixed line endings", ours}
 	}
 	block := f.items[slices.IndexFunc(f.items, func(i *ast.ObjectItem) bool { return keyOf(i, 0) == "provider_installation" })]
@@ -90,8 +91,9 @@ func splice(f file, text string, there *Installation, ours string, mirror Method
 	return text[:begin] + strings.TrimSuffix(ours, "\n") + text[end:], nil
 }
 
-// withoutCR returns a text with line feeds only, and its line ending. A text with mixed
-// line endings is returned unchanged.
+// withoutCR converts line endings to line feeds, and returns the text and its original
+// line ending. If the text has mixed line endings, withoutCR returns the text
+// unchanged.
 func withoutCR(data []byte) (text, newline string) {
 	if n := bytes.Count(data, []byte("\r\n")); n > 0 && n == bytes.Count(data, []byte("\n")) {
 		return strings.ReplaceAll(string(data), "\r\n", "\n"), "\r\n"
@@ -99,7 +101,7 @@ func withoutCR(data []byte) (text, newline string) {
 	return string(data), "\n"
 }
 
-// appended appends a block after a blank line.
+// appended returns the text followed by a blank line and the block.
 func appended(text, block string) string {
 	switch {
 	case text == "", strings.HasSuffix(text, "\n\n"):
@@ -110,7 +112,7 @@ func appended(text, block string) string {
 	return text + "\n\n" + block
 }
 
-// isWritten reports whether MirrorBlock wrote the text of a block.
+// isWritten reports whether the text is a block that MirrorBlock wrote.
 func isWritten(i Installation, text string) bool {
 	if len(i.Methods) == 0 {
 		return false
@@ -126,20 +128,22 @@ func sameMethods(a, b []Method) bool {
 	})
 }
 
-// manualMerge returns the error for a block that a user wrote. The proposal is the user's
-// block with our method, which replaces methods that it supersedes, or comes first.
+// manualMerge returns the error for a block that a user wrote. The error proposes the
+// user's block with our method. Our method comes first or replaces the methods that it
+// supersedes.
 func manualMerge(text string, begin int, body *ast.ObjectType, there Installation, ours string, mirror Method) *MergeError {
 	problem := "a provider_installation block exists already that tofu-oci did not write, or that was changed"
 	end := body.Rbrace.Offset + 1
-	// 1. The block can have the method already, perhaps for more providers.
+	// 1. Check whether the block already contains the method, perhaps for more
+	// providers.
 	for _, m := range there.Methods {
 		if m.Kind == OCIMirror && m.Template.HCL() == mirror.Template.HCL() && len(m.Exclude) == 0 && areAmong(mirror.Include, m.Include) {
 			its := fmt.Sprintf("; its oci_mirror block in line %d already installs these providers from this repository", m.Position.Line)
 			return &MergeError{there.Position, problem + its, text[begin:end] + "\n"}
 		}
 	}
-	// 2. Remove methods that are only used for these providers, starting with the last
-	// one.
+	// 2. Remove methods that are used only for these providers, starting with the last
+	// method.
 	at := firstMethod(text, body)
 	for _, i := range slices.Backward(body.List.Items) {
 		superseded := slices.ContainsFunc(there.Methods, func(m Method) bool {
@@ -169,8 +173,9 @@ func areAmong(patterns, others []provider.Pattern) bool {
 	return !slices.ContainsFunc(patterns, func(p provider.Pattern) bool { return !slices.Contains(others, p) })
 }
 
-// firstMethod returns the offset of the first method including its comment, or of the end
-// of an empty block. A dev_overrides block precedes all methods.
+// firstMethod returns the offset of the first method, including its comment. If the
+// block is empty, firstMethod returns the offset of the block's end. A dev_overrides
+// block precedes all methods.
 func firstMethod(text string, body *ast.ObjectType) int {
 	at := body.Rbrace.Offset
 	if i := slices.IndexFunc(body.List.Items, func(i *ast.ObjectItem) bool { return keyOf(i, 0) != string(DevOverrides) }); i >= 0 {
@@ -182,8 +187,8 @@ func firstMethod(text string, body *ast.ObjectType) int {
 	return lineStart(text, at)
 }
 
-// lineStart returns the start of the line if only spaces precede the offset, and
-// otherwise the offset.
+// lineStart returns the offset of the line's start if only spaces precede the given
+// offset. Otherwise, it returns the given offset.
 func lineStart(text string, at int) int {
 	if line := strings.TrimRight(text[:at], " \t"); strings.HasSuffix(line, "\n") {
 		return len(line)
@@ -191,8 +196,8 @@ func lineStart(text string, at int) int {
 	return at
 }
 
-// jsonMember returns methods of MirrorBlock as a member of a JSON object. Each method is
-// a list of one object, because OpenTofu misreads an object of objects.
+// jsonMember formats the methods of MirrorBlock as a member of a JSON object. Each
+// method is a list with one object, because OpenTofu misreads nested objects.
 func jsonMember(methods []Method) string {
 	var b strings.Builder
 	b.WriteString("\"provider_installation\": {\n")
@@ -204,7 +209,7 @@ func jsonMember(methods []Method) string {
 		var value strings.Builder
 		encoder := json.NewEncoder(&value)
 		encoder.SetEscapeHTML(false)
-		_ = encoder.Encode([]any{body}) // can't fail for strings
+		_ = encoder.Encode([]any{body}) // encoding strings can't fail
 		comma := ","
 		if i == len(methods)-1 {
 			comma = ""

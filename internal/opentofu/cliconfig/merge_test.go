@@ -10,7 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 )
 
-// ourBlock is the result of MirrorBlock for the template and the patterns of these tests.
+// ourBlock is the block that MirrorBlock returns for the template and patterns of these
+// tests.
 const ourBlock = `provider_installation {
   oci_mirror {
     repository_template = "ghcr.io/acme/${namespace}/${type}"
@@ -22,7 +23,8 @@ const ourBlock = `provider_installation {
 }
 `
 
-// otherBlock is a result for a different template and patterns.
+// otherBlock is the block that MirrorBlock returns for a different template and
+// different patterns.
 const otherBlock = `provider_installation {
   oci_mirror {
     repository_template = "registry.example.com/${type}"
@@ -121,7 +123,7 @@ func TestMergeByHand(t *testing.T) {
 	}
 }
 
-// TestMergeByHandOnce checks that proposals contain no method twice.
+// TestMergeByHandOnce checks that a proposal never contains the same method twice.
 func TestMergeByHandOnce(t *testing.T) {
 	t.Parallel()
 	const begin, rest = "provider_installation {\n", "  # the others\n  oci_mirror {\n    repository_template = \"ghcr.io/other/${namespace}/${type}\"\n    include             = [\"acme/*\"]\n  }\n  direct {}\n}\n"
@@ -165,8 +167,8 @@ func TestMergeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzMerge checks that only our block is replaced, and that the result has the intended
-// meaning.
+// FuzzMerge checks that Merge replaces only our block, and that the result has the
+// intended meaning.
 func FuzzMerge(f *testing.F) {
 	for _, text := range []string{"", "x = 1", "# c\r\n", ourBlock, "a\n" + otherBlock + "b {}\n", "provider_installation {}", "{}", "x = <<E\nprovider_installation {\nE\n", "/*", "\xef\xbb\xbfx = 1\n"} {
 		f.Add(text)

@@ -25,14 +25,14 @@ const (
 type Note struct {
 	stricthcl.Position
 	Kind NoteKind
-	// Text is a sentence without a period.
+	// Text is a sentence without a final period.
 	Text string
 }
 
 // String returns the note with its position.
 func (n Note) String() string { return n.Position.String() + ": " + n.Text }
 
-// after returns the position after a text that starts at p.
+// after returns the position after the given text, which starts at p.
 func after(p stricthcl.Position, text string) stricthcl.Position {
 	p.Line += strings.Count(text, "\n")
 	if i := strings.LastIndexByte(text, '\n'); i >= 0 {

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// ResolvePath resolves a path relative to dir. On Windows, a path that starts with a
-// separator but has no drive, such as `\path`, is on the drive of dir.
+// ResolvePath resolves a path relative to dir. On Windows, a path without a drive that
+// starts with a separator, such as `\path`, refers to the drive of dir.
 func ResolvePath(dir, path string) string {
 	switch {
 	case filepath.IsAbs(path):

@@ -12,24 +12,24 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
-// printer prints syntax trees in native syntax, which can represent every value of either
-// syntax.
+// printer prints syntax trees in native syntax. Native syntax can represent every value
+// of JSON syntax.
 type printer struct {
 	strings.Builder
-	// file is the name of the file for errors.
+	// file is the file name for error messages.
 	file     string
 	depth    int
 	problems []error
 }
 
-// bare matches names that need no quotes.
+// bare matches names that don't need quotes.
 var bare = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 func (p *printer) line(format string, args ...any) {
 	p.WriteString(strings.Repeat("  ", p.depth) + fmt.Sprintf(format, args...) + "\n")
 }
 
-// block prints a block. The header consists of the name and labels.
+// block prints a block. The header consists of the block's name and labels.
 func (p *printer) block(header string, body func()) {
 	p.line("%s {", header)
 	p.depth++
@@ -68,7 +68,8 @@ func (p *printer) name(name string) string {
 	return p.text(name, token.Pos{})
 }
 
-// text returns a quoted string. It must be one that HCL 1 can parse.
+// text returns a quoted string. It reports an error if HCL 1 can't parse the quoted
+// string.
 func (p *printer) text(text string, at token.Pos) string {
 	if !quotable(text) {
 		p.problems = append(p.problems, &stricthcl.Error{
@@ -93,7 +94,7 @@ func (p *printer) value(n ast.Node) string {
 		if n.Token.Type == token.STRING || n.Token.Type == token.HEREDOC {
 			return p.text(textOf(n.Token), n.Token.Pos)
 		}
-		return n.Token.Text // numbers and Booleans are kept as written
+		return n.Token.Text // keep numbers and Booleans as written
 	case *ast.ListType:
 		elements := make([]string, len(n.List))
 		for i, element := range n.List {

@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/hcl/hcl/parser"
 )
 
-// parserProblem describes an error of HCL 1. It never quotes text from the file, which can
-// be a secret, for example if quotes are missing.
+// parserProblem describes an error from HCL 1. It never quotes text from the file,
+// because the text can be a secret if quotes are missing.
 func parserProblem(message string) string {
 	for _, known := range parserProblems {
 		if known.message.MatchString(message) {
@@ -24,7 +24,7 @@ func parserProblem(message string) string {
 	return "invalid HCL syntax"
 }
 
-// parserProblems maps messages of HCL 1's parsers to descriptions.
+// parserProblems maps messages from HCL 1's parsers to descriptions.
 var parserProblems = []struct {
 	message *regexp.Regexp
 	problem string
@@ -40,17 +40,17 @@ var parserProblems = []struct {
 	{regexp.MustCompile(`^EOF token found$`), "unexpected end of the file"},
 }
 
-// lexicalProblem matches messages of HCL 1's scanners that can be shown unchanged.
+// lexicalProblem matches messages from HCL 1's scanners that can be shown unchanged.
 var lexicalProblem = regexp.MustCompile(`^((literal|comment|heredoc) not terminated|illegal UTF-8 encoding|illegal char escape|illegal char|illegal hexadecimal number|illegal octal number|zero-length heredoc anchor|invalid characters in heredoc anchor|numbers cannot start with 0|unexpected null character)`)
 
-// setTwice matches the error for a repeated argument, the only error of the parser whose
-// position is in the text.
+// setTwice matches the error for a repeated argument. This error is the only parser
+// error whose message contains the position.
 var setTwice = regexp.MustCompile(`^The argument "(?s:(.*))" at (?:.*:)?([0-9]+):([0-9]+) was already set`)
 
-// scannerPlace matches an error of HCL 1's scanner for JSON with its position.
+// scannerPlace matches an error and its position from HCL 1's JSON scanner.
 var scannerPlace = regexp.MustCompile(`^([0-9]+):([0-9]+): ((?s:.*))$`)
 
-// parserError converts an error of HCL 1's parsers to one with a position.
+// parserError converts an error from HCL 1's parsers to an error with a position.
 func parserError(file string, err error) *stricthcl.Error {
 	if at, ok := errors.AsType[*parser.PosError](err); ok {
 		return &stricthcl.Error{Position: stricthcl.Position{File: file, Line: at.Pos.Line, Column: at.Pos.Column}, Problem: parserProblem(at.Err.Error())}
@@ -74,7 +74,7 @@ func parserError(file string, err error) *stricthcl.Error {
 	return &stricthcl.Error{Position: at, Problem: name + " is already set: an argument must not be repeated"}
 }
 
-// argumentNames lists the names that messages can contain.
+// argumentNames contains the names that are allowed in messages.
 var argumentNames = map[string]bool{
 	"include": true, "exclude": true, "path": true, "url": true, "repository_template": true, "download_retry_count": true, "trust_all_hashes": true,
 	"services": true, "token": true, "args": true, "plugin_cache_dir": true, "username": true, "password": true, "access_token": true,

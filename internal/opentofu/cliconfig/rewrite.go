@@ -14,28 +14,28 @@ import (
 type Mirrored struct {
 	// Dir is the absolute path of a filesystem_mirror.
 	Dir string
-	// Providers lists the providers that are only installed from Dir.
+	// Providers contains the providers that are installed only from Dir.
 	Providers []provider.Address
-	// PluginCacheDir replaces the user's plugin cache. If empty, no plugin cache is used,
-	// because links to Dir in the user's cache would break later.
+	// PluginCacheDir replaces the user's plugin cache. If empty, no plugin cache is
+	// used, because links from the user's cache to Dir would eventually break.
 	PluginCacheDir string
-	// WorkDir is the absolute working directory of the program.
+	// WorkDir is the absolute path of the program's working directory.
 	WorkDir string
-	// OCI keeps oci_mirror blocks and credentials for OCI registries. The program must be
-	// OpenTofu 1.10 or later, because others reject these blocks.
+	// OCI keeps oci_mirror blocks and credentials for OCI registries. It must be set
+	// only for OpenTofu 1.10 or later, because all other programs reject these blocks.
 	OCI bool
 }
 
-// Rewrite returns a single configuration file for a program that installs some providers
-// from a directory. It has the contents of the user's files, except that these providers
-// are excluded from all other methods, and relative paths become absolute. Blocks for OCI
-// registries are omitted unless [Mirrored] OCI is set. Unknown settings are kept.
+// Rewrite returns a single configuration file for a program that installs some
+// providers from a directory. The file combines the user's files, but all other methods
+// exclude these providers, and relative paths become absolute. Rewrite omits blocks for
+// OCI registries unless [Mirrored] OCI is set. It keeps unknown settings.
 //
 // The file can contain tokens. Rewrite returns the errors of [Read].
 func Rewrite(e Environment, files Files, m Mirrored) (text []byte, err error) {
 	defer recoverPanic("", &err)
 	w := rewriter{Mirrored: m, blocks: map[string][]placed{}}
-	// 1. Merge all files like OpenTofu.
+	// 1. Merge all files in the same way as OpenTofu.
 	read, err := files.read()
 	if err != nil {
 		return nil, err
@@ -63,29 +63,30 @@ func Rewrite(e Environment, files Files, m Mirrored) (text []byte, err error) {
 // rewriter collects the contents of files.
 type rewriter struct {
 	Mirrored
-	// settings and protocols can be set once each. The arguments of registry_protocols
-	// are merged separately.
+	// settings contains arguments that can be set only once. protocols contains the
+	// arguments of registry_protocols, which are merged separately.
 	settings, protocols settings
-	// rest lists unknown blocks, which can be repeated.
+	// rest contains unknown blocks, which can be repeated.
 	rest []*ast.ObjectItem
-	// blocks has the blocks with a label and the default credentials, by name.
+	// blocks maps block names to labeled blocks and to the default credentials.
 	blocks          map[string][]placed
 	hasInstallation bool
 	methods         []*ast.ObjectItem
 	implied         []impliedMethod
 }
 
-// placed is an item with the name of its file.
+// placed is an item together with its file name.
 type placed struct {
 	*ast.ObjectItem
 	file string
 }
 
-// settings lists arguments in order.
+// settings contains arguments in order.
 type settings []placed
 
-// set adds an argument. Within a file, the last value takes precedence, and otherwise the
-// first file. A Boolean is true if any file sets it to true.
+// set adds an argument. Within a file, the last value takes precedence. Among several
+// files, the first file takes precedence. A Boolean is true if any file sets it to
+// true.
 func (s *settings) set(file string, i *ast.ObjectItem) {
 	n := slices.IndexFunc(*s, func(p placed) bool { return keyOf(p.ObjectItem, 0) == keyOf(i, 0) })
 	if n < 0 {
@@ -106,7 +107,7 @@ func (s *settings) write(p *printer) {
 	}
 }
 
-// add adds the contents of a file. If multiple files have host or credentials blocks for
+// add adds the contents of a file. If several files have host or credentials blocks for
 // a host, the last file takes precedence.
 func (w *rewriter) add(f file) error {
 	if _, err := single(f, nil); err != nil {
@@ -176,8 +177,8 @@ func (w *rewriter) write(p *printer) {
 	p.block("provider_installation", func() { w.printInstallation(p) })
 }
 
-// printLogins prints the credentials for OCI registries. Relative paths are resolved
-// against the directory of their file.
+// printLogins prints the credentials for OCI registries. It resolves relative paths
+// against the directory of the file that contains them.
 func (w *rewriter) printLogins(p *printer) {
 	for _, b := range w.blocks["oci_default_credentials"] {
 		body := b.Val.(*ast.ObjectType)
@@ -200,7 +201,7 @@ func (w *rewriter) printLogins(p *printer) {
 	}
 }
 
-// absolute returns the absolute form of a path in a method.
+// absolute returns the absolute form of a method's path.
 func (w *rewriter) absolute(n ast.Node) string {
 	literal, ok := n.(*ast.LiteralType)
 	if !ok {

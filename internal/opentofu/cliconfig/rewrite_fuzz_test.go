@@ -11,8 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 )
 
-// FuzzRewrite checks that the result can be parsed, and that hosts, tokens, and providers
-// under development are unchanged.
+// FuzzRewrite checks that the result can be parsed. Hosts, tokens, and providers in
+// development must be unchanged.
 func FuzzRewrite(f *testing.F) {
 	for _, text := range []string{
 		"", "{}", "disable_checkpoint = true\n", `{"credentials": {"a.example": {"token": "t"}}}`,
@@ -40,7 +40,7 @@ func FuzzRewrite(f *testing.F) {
 		}
 		written, err := cliconfig.Rewrite(env, files, cliconfig.Mirrored{WorkDir: "/"})
 		if err != nil {
-			return // a text that can't be written
+			return // the text can't be written
 		}
 		after, err := cliconfig.Parse("written", written)
 		if err != nil {

@@ -13,9 +13,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// impliedMethod is a method that applies without a provider_installation block.
+// impliedMethod is a method that applies if the configuration has no
+// provider_installation block.
 type impliedMethod struct {
-	// path is the path of a filesystem_mirror, or empty for direct installation.
+	// path is the path of a filesystem_mirror. It is empty for direct installation.
 	path    string
 	exclude []string
 }
@@ -90,9 +91,9 @@ func printMethod(p *printer, kind Kind, path, argument string, providers []strin
 	})
 }
 
-// impliedBy returns the methods that apply without a provider_installation block:
-// existing plugin directories, and direct installation of providers that are not in these
-// directories.
+// impliedBy returns the methods that apply if the configuration has no
+// provider_installation block. These methods are the existing plugin directories, and
+// direct installation for providers that are not in these directories.
 func impliedBy(dirs []string) []impliedMethod {
 	var methods []impliedMethod
 	var local []string
@@ -110,7 +111,7 @@ func impliedBy(dirs []string) []impliedMethod {
 	return append(methods, impliedMethod{exclude: local})
 }
 
-// providersIn returns the providers with packages in a filesystem_mirror.
+// providersIn returns the providers that have packages in a filesystem_mirror.
 func providersIn(dir string) []provider.Address {
 	var all []provider.Address
 	files := os.DirFS(dir)

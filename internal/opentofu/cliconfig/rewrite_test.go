@@ -17,7 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// rewrite rewrites a configuration whose files are in a home directory.
+// rewrite rewrites a configuration whose files are in a new home directory.
 func rewrite(t *testing.T, files map[string]string, m cliconfig.Mirrored, providers ...string) (string, error) {
 	t.Helper()
 	home := t.TempDir()
@@ -43,7 +43,7 @@ func rewrite(t *testing.T, files map[string]string, m cliconfig.Mirrored, provid
 	}
 	m.WorkDir = filepath.Join(home, m.WorkDir)
 	text, err := cliconfig.Rewrite(env, located, m)
-	// On Windows, paths have a drive and backslashes, which strings contain twice.
+	// Windows paths have a drive and backslashes, which are doubled in strings.
 	portable := onDrive.ReplaceAllStringFunc(string(text), func(path string) string { return strings.ReplaceAll(path, `\\`, "/") })
 	return strings.NewReplacer(filepath.ToSlash(home), "~", filepath.VolumeName(home)+"/", "/").Replace(portable), err
 }
@@ -245,7 +245,8 @@ provider_installation {
 	}
 }
 
-// TestRewriteIsEquivalent checks that OpenTofu reads the same settings from the new file.
+// TestRewriteIsEquivalent checks that OpenTofu reads the same settings from the
+// rewritten file.
 func TestRewriteIsEquivalent(t *testing.T) {
 	t.Parallel()
 	const text = `{
@@ -275,14 +276,14 @@ func TestRewriteIsEquivalent(t *testing.T) {
 	if after.PluginCacheDir != "" {
 		t.Errorf("got plugin cache %s, want none", after.PluginCacheDir)
 	}
-	// Without mirrored providers, the mirror is omitted.
+	// If no providers are mirrored, the mirror is omitted.
 	if methods := after.Installation.Methods; len(methods) != 1 || methods[0].Kind != cliconfig.Direct || len(methods[0].Exclude) > 0 {
 		t.Errorf("got methods %v", methods)
 	}
 }
 
-// TestRewriteForOCI checks that blocks for OCI registries are kept for OpenTofu 1.10 and
-// later, and that the mirrored provider is still only installed from the directory.
+// TestRewriteForOCI checks that blocks for OCI registries are kept for OpenTofu 1.10
+// and later. The mirrored provider must still be installed only from the directory.
 func TestRewriteForOCI(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

@@ -7,8 +7,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// template parses the repository template of an oci_mirror block. Like OpenTofu, it
-// checks the template before any provider is looked up.
+// template parses an oci_mirror block's repository template. Like OpenTofu, it checks
+// the template before any provider is looked up.
 func (r *reader) template(m Method, text string, v value) template.Template {
 	if text == "" {
 		return template.Template{}
@@ -48,9 +48,10 @@ func checkExample(t template.Template) error {
 	return err
 }
 
-// uncovered returns the parts of addresses that a template must use but doesn't, because
-// include doesn't fix them to one value. Parts that one pattern fixes and another one
-// leaves open are ambiguous; OpenTofu accepts these.
+// uncovered returns the address parts that a template must use but doesn't. The
+// template must use each part that include does not limit to one value. A part is
+// ambiguous if one pattern limits the part and a different pattern doesn't. OpenTofu
+// accepts templates that omit ambiguous parts.
 func uncovered(t template.Template, include []provider.Pattern) (missing, ambiguous []string) {
 	usesHost, usesNamespace, usesType := t.Uses()
 	for i, part := range []struct {
@@ -62,7 +63,7 @@ func uncovered(t template.Template, include []provider.Pattern) (missing, ambigu
 		}
 		fixed, open := map[string]bool{}, false
 		for _, p := range include {
-			// The parts of a pattern are separated by slashes.
+			// Slashes separate the parts of a pattern.
 			if text := strings.Split(p.String(), "/")[i]; text != "*" {
 				fixed[text] = true
 			} else {

@@ -10,9 +10,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// MirrorBlock returns a provider_installation block that installs matching providers from
-// the repositories of a template, and all others directly. Without patterns, it matches
-// every provider that the template distinguishes.
+// MirrorBlock returns a provider_installation block. The block installs matching
+// providers from a template's repositories, and all other providers directly. Without
+// patterns, it matches every provider that the template distinguishes.
 func MirrorBlock(t template.Template, patterns []provider.Pattern) (string, error) {
 	if t.IsLayout() {
 		return "", fmt.Errorf("OpenTofu installs from registries only, not from %s: push the layout to a registry, or pull it into a filesystem_mirror", t.Redacted())
@@ -46,7 +46,7 @@ func MirrorBlock(t template.Template, patterns []provider.Pattern) (string, erro
 `, MirrorMethod(Method{Template: t, Include: patterns}), listOf(patterns)), nil
 }
 
-// MirrorMethod returns the oci_mirror block of a method, indented for a
+// MirrorMethod returns a method's oci_mirror block, indented for use in a
 // provider_installation block.
 func MirrorMethod(m Method) string {
 	block := "  oci_mirror {\n    repository_template = " + quote(m.Template.HCL()) + "\n"
@@ -59,7 +59,7 @@ func MirrorMethod(m Method) string {
 	return block + "  }\n"
 }
 
-// listOf returns a list of patterns.
+// listOf formats patterns as a list.
 func listOf(patterns []provider.Pattern) string {
 	var names []string
 	for _, p := range patterns {
@@ -68,9 +68,9 @@ func listOf(patterns []provider.Pattern) string {
 	return "[" + strings.Join(names, ", ") + "]"
 }
 
-// CheckTemplate returns an error if the template doesn't use a part of the address that
-// the pattern leaves open, because different providers would have the same repository.
-// OpenTofu rejects such templates, too.
+// CheckTemplate returns an error if the template omits a part of the address that the
+// pattern leaves open. With such a template, different providers would have the same
+// repository. OpenTofu rejects it, too.
 func CheckTemplate(t template.Template, p provider.Pattern) error {
 	if missing, _ := uncovered(t, []provider.Pattern{p}); len(missing) > 0 {
 		return fmt.Errorf("the template %s does not contain ${%s}, but the pattern %s has a wildcard for it: add it, or use patterns without wildcards, such as hashicorp/aws", t.Redacted(), missing[0], p)
@@ -78,7 +78,7 @@ func CheckTemplate(t template.Template, p provider.Pattern) error {
 	return nil
 }
 
-// widest returns the pattern of all providers that a template distinguishes.
+// widest returns the pattern that matches all providers that a template distinguishes.
 func widest(t template.Template) (provider.Pattern, error) {
 	host, namespace, typ := t.Uses()
 	switch {
@@ -90,8 +90,8 @@ func widest(t template.Template) (provider.Pattern, error) {
 	return provider.Pattern{}, fmt.Errorf("the template %s does not distinguish namespaces and types: specify the providers in patterns, such as hashicorp/aws", t.Redacted())
 }
 
-// quote returns a quoted string of HCL 1. The content of ${…} is copied, including
-// quotes, because it is evaluated later as HCL 2.
+// quote returns a string in HCL 1 syntax with quotes. It copies the contents of ${…}
+// unchanged, including quotes, because OpenTofu later evaluates them with HCL 2.
 func quote(s string) string {
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 	var b strings.Builder
@@ -107,7 +107,7 @@ func quote(s string) string {
 	}
 }
 
-// closing returns the end of an interpolation. Like HCL 1, it counts braces.
+// closing returns the offset of an interpolation's end. Like HCL 1, it counts braces.
 func closing(s string) int {
 	open := 1
 	for i, r := range s {
@@ -124,8 +124,8 @@ func closing(s string) int {
 	return len(s)
 }
 
-// quotable reports whether HCL 1 can parse the result of quote. HCL 1 counts braces in
-// quotes like others.
+// quotable reports whether HCL 1 can parse the result of quote. HCL 1 also counts
+// braces inside quotes.
 func quotable(s string) bool {
 	var file struct {
 		Text string `hcl:"text"`
@@ -133,9 +133,10 @@ func quotable(s string) bool {
 	return hcl.Decode(&file, "text = "+quote(s)) == nil && file.Text == s
 }
 
-// NetworkMirrorBlock returns a provider_installation block that installs providers that
-// match a pattern from a network mirror, and all others directly. OpenTofu requires an
-// HTTPS URL with a trailing slash, but any URL is written.
+// NetworkMirrorBlock returns a provider_installation block. The block installs
+// providers that match a pattern from a network mirror, and all other providers
+// directly. OpenTofu requires an HTTPS URL with a trailing slash, but
+// NetworkMirrorBlock accepts any URL.
 func NetworkMirrorBlock(url string, p provider.Pattern) string {
 	list := quote(p.String())
 	return fmt.Sprintf(`provider_installation {

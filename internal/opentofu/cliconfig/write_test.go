@@ -17,7 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// attributes parses a block like OpenTofu's parser: "oci_mirror.include" → value.
+// attributes parses a block in the same way as OpenTofu. It maps names such as
+// "oci_mirror.include" to values.
 func attributes(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var file map[string]any
@@ -42,7 +43,7 @@ func TestMirrorBlock(t *testing.T) {
 	for _, test := range []struct {
 		name, template string
 		patterns       []string
-		// hcl and include are the values that OpenTofu reads.
+		// hcl and include are the values that OpenTofu should read.
 		hcl     string
 		include []string
 	}{
@@ -90,9 +91,8 @@ func TestMirrorBlock(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden(t, strings.ReplaceAll(test.name, " ", "_")+".tofurc", got)
-			// Providers of the mirror must be excluded from direct installation.
-			// Otherwise, versions that only the origin registry has would break the
-			// installation.
+			// Direct installation must exclude the mirror's providers. Otherwise, a
+			// version that only the origin registry has would break the installation.
 			want := map[string]any{
 				"oci_mirror.repository_template": test.hcl, "oci_mirror.include": anys(test.include), "direct.exclude": anys(test.include),
 			}

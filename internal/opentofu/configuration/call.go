@@ -14,13 +14,13 @@ import (
 // call is a module block.
 type call struct {
 	at stricthcl.Position
-	// sourceExpr and versionExpr are the expressions of the arguments, or nil.
+	// sourceExpr and versionExpr are the arguments' expressions, or nil.
 	sourceExpr, versionExpr hcl.Expression
 	// arguments maps the module's variables to their values.
 	arguments map[string]hcl.Expression
 
 	// source and version are the values of the expressions in a scope. If the source
-	// cannot be resolved, it is empty, and unresolved is the reason.
+	// cannot be resolved, source is empty, and unresolved explains why.
 	source, version string
 	unresolved      error
 }
@@ -47,7 +47,7 @@ func (r *reader) call(b *hcl.Block, override bool) (call, bool) {
 	if version, given := content.Attributes["version"]; given {
 		c.versionExpr = version.Expr
 	}
-	all, _ := b.Body.JustAttributes() // blocks are ignored
+	all, _ := b.Body.JustAttributes() // nested blocks are ignored
 	c.arguments = r.kept(all)
 	for _, escaping := range r.inner(b, hcl.BlockHeaderSchema{Type: "_"}) {
 		all, _ = escaping.Body.JustAttributes()
@@ -56,7 +56,7 @@ func (r *reader) call(b *hcl.Block, override bool) (call, bool) {
 	return c, true
 }
 
-// overrides applies a call in an override file to the existing call.
+// overrides applies the call, which is from an override file, to an existing call.
 func (c call) overrides(calls map[string]call, name string) {
 	there, exists := calls[name]
 	if !exists {
@@ -81,8 +81,9 @@ func (r *reader) resolve(c call, s *scope) call {
 	return c
 }
 
-// local returns the directory of a local source, relative to the calling module, with
-// slashes. Like in OpenTofu, the prefix of a source determines whether it is local.
+// local returns the directory of a local source. The directory is relative to the
+// calling module and has forward slashes. As in OpenTofu, the prefix of a source
+// determines whether it is local.
 func local(source string) (dir string, ok bool) {
 	for _, start := range []string{"./", "../", `.\`, `..\`} {
 		if strings.HasPrefix(source, start) {

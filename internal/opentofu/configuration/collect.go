@@ -17,7 +17,7 @@ type constraint struct {
 	at stricthcl.Position
 }
 
-// collect adds the requirements of a module, once per directory.
+// collect adds the requirements of a module. It collects each directory only once.
 func (w *walker) collect(m *module, dir string) {
 	if w.collected[dir] {
 		return
@@ -43,19 +43,19 @@ func (w *walker) collect(m *module, dir string) {
 	}
 }
 
-// meaning returns the provider for a local name in a module.
+// meaning returns the provider that a local name refers to in a module.
 func (w *walker) meaning(m *module, u use) provider.Address {
 	if e, ok := m.required[u.name]; ok {
 		return e.address
 	}
-	if u.name == "" { // its problem was already reported
+	if u.name == "" { // the problem was already reported
 		return provider.Address{}
 	}
 	return w.implied(u.name, u.at)
 }
 
-// require adds a requirement, possibly with a constraint. Built-in providers have no
-// address and are skipped.
+// require adds a requirement with an optional constraint. It skips built-in providers,
+// which have no address.
 func (w *walker) require(a provider.Address, c constraint) {
 	if a == (provider.Address{}) {
 		return

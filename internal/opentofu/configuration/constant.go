@@ -18,15 +18,16 @@ const (
 	maxConstant = 4096
 	// maxReferences is the maximum number of nested references.
 	maxReferences = 64
-	// maxSteps is the maximum number of expressions and elements to visit for all sources
-	// of a configuration.
+	// maxSteps is the maximum number of expressions and elements that can be visited
+	// for all sources of a configuration.
 	maxSteps = 1 << 20
 )
 
-// evaluation resolves the expressions that OpenTofu evaluates before it installs modules:
-// literals, templates, conditions, and references to locals and variables. Functions and
-// all other references are errors. It visits only the targets of references and creates
-// no objects, so the number of steps limits the cost of an expression.
+// evaluation resolves the expressions that OpenTofu evaluates before it installs
+// modules. These expressions are literals, templates, conditions, and references to
+// locals and variables. Functions and all other references are errors. evaluation
+// visits only the targets of references and creates no objects, so the number of steps
+// limits an expression's cost.
 type evaluation struct {
 	reader *reader
 	// scope resolves references. If nil, references are errors.
@@ -34,7 +35,7 @@ type evaluation struct {
 	depth int
 }
 
-// constant returns the text of an expression.
+// constant returns the value of an expression as text.
 func (r *reader) constant(e hcl.Expression, s *scope) (string, error) {
 	return evaluation{reader: r, scope: s}.text(e)
 }
@@ -82,8 +83,8 @@ func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	return cty.NilVal, errors.New("the source has an unsupported form")
 }
 
-// text returns the value of an expression as text. The value must be a string, number, or
-// Boolean.
+// text returns the value of an expression as text. The value must be a string, a
+// number, or a Boolean.
 func (v evaluation) text(e hcl.Expression) (string, error) {
 	found, err := v.value(e, nil)
 	if err != nil {
@@ -136,7 +137,7 @@ func (v evaluation) operation(e *hclsyntax.BinaryOpExpr) (cty.Value, error) {
 	return e.Op.Impl.Call(operands)
 }
 
-// element follows a path into an object or a list.
+// element follows a path into an object or list.
 func (v evaluation) element(e hcl.Expression, path []string) (cty.Value, error) {
 	var found hcl.Expression
 	if pairs, wrong := hcl.ExprMap(e); !wrong.HasErrors() {
@@ -189,7 +190,7 @@ func (v evaluation) json(e hcl.Expression) (cty.Value, error) {
 	return v.value(parsed, nil)
 }
 
-// reference follows a reference to a local or a variable.
+// reference resolves a reference to a local or a variable.
 func (v evaluation) reference(root string, path []string) (cty.Value, error) {
 	switch name := strings.Join(slices.Concat([]string{root}, path), "."); {
 	case v.scope == nil:

@@ -15,7 +15,7 @@ import (
 // ErrNoConfiguration means that a directory has no configuration files.
 var ErrNoConfiguration = provider.Errorf(provider.Misuse, "no configuration found")
 
-// maxProblems is the maximum number of problems that are reported.
+// maxProblems is the maximum number of reported problems.
 const maxProblems = 20
 
 // problems collects errors in a configuration.
@@ -26,7 +26,8 @@ func (p *problems) add(at stricthcl.Position, format string, args ...any) {
 	p.all = append(p.all, &stricthcl.Error{Position: at, Problem: err.Error(), Err: errors.Unwrap(err)})
 }
 
-// diagnostics adds the errors in diagnostics, and reports whether it found one.
+// diagnostics adds the errors in the given diagnostics, and reports whether there are
+// any.
 func (p *problems) diagnostics(file string, found hcl.Diagnostics) bool {
 	for _, d := range found {
 		if d.Severity == hcl.DiagError {
@@ -36,8 +37,8 @@ func (p *problems) diagnostics(file string, found hcl.Diagnostics) bool {
 	return found.HasErrors()
 }
 
-// error returns all problems as one error, or nil. If ctx is canceled, it returns the
-// cause.
+// error joins all problems into one error, or returns nil. If ctx is canceled, it
+// returns the cause.
 func (p *problems) error(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err

@@ -13,25 +13,25 @@ import (
 )
 
 const (
-	// maxFile limits the size of a file in bytes. Generated files have a few hundred
+	// maxFile limits a file's size in bytes. Generated files have a few hundred
 	// kilobytes.
 	maxFile = 4 << 20
-	// maxTotal limits the total size of all files in bytes.
+	// maxTotal limits the files' total size in bytes.
 	maxTotal = 32 << 20
-	// maxKept is the maximum size of all expressions that sources of modules can refer
-	// to, in bytes. The parsed expressions take up to 260 times as much memory.
+	// maxKept limits the total size in bytes of all expressions that module sources can
+	// refer to. Parsed expressions require up to 260 times as much memory.
 	maxKept = 512 << 10
 	// maxFiles limits the number of files.
 	maxFiles = 5_000
 )
 
-// names are the configuration files of a directory, sorted.
+// names contains the configuration files of a directory, sorted.
 type names struct {
 	primary, override, tests []string
 }
 
-// list returns the configuration files of a directory. Like OpenTofu, it treats links
-// as files. Reading them detects other types.
+// list returns the configuration files in a directory. Like OpenTofu, it treats links
+// as files. If a link's target is not a file, reading it fails later.
 func list(dir string, terraform bool) (names, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -65,7 +65,7 @@ func list(dir string, terraform bool) (names, error) {
 	return n, nil
 }
 
-// extension returns the extension of a configuration file, or "" for other files.
+// extension returns a configuration file's extension, or "" for other files.
 func extension(name string, terraform bool) string {
 	for _, tail := range []string{"test.hcl", "test.json", ".json", ""} {
 		for _, program := range []string{".tf", ".tofu"} {
@@ -77,13 +77,12 @@ func extension(name string, terraform bool) string {
 	return ""
 }
 
-// ignored reports whether a file is hidden or a backup of an editor.
+// ignored reports whether a file is hidden or an editor's backup.
 func ignored(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")
 }
 
-// read returns the content of a file within the limits. Errors are added to the
-// problems.
+// read returns a file's content within the limits. It adds errors to the problems.
 func (r *reader) read(ctx context.Context, path string) (data []byte, ok bool) {
 	if ctx.Err() != nil {
 		return nil, false
@@ -108,11 +107,11 @@ func (r *reader) read(ctx context.Context, path string) (data []byte, ok bool) {
 	return data, err == nil
 }
 
-// tooComplex reports whether a text exceeds the limits of the parser.
+// tooComplex reports whether a text exceeds the parser's limits.
 func tooComplex(text string) bool { return new(stricthcl.Budget).Check("", []byte(text)) != nil }
 
-// bare removes the path from an error of the file system, because the position contains
-// it.
+// bare removes the path from a file system error, because the position already contains
+// the path.
 func bare(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err

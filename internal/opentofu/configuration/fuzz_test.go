@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// FuzzLoad reads arbitrary files, and checks that Load returns and that its result is
+// FuzzLoad reads arbitrary files. It checks that Load returns, and that the result is
 // consistent.
 func FuzzLoad(f *testing.F) {
 	paths, err := filepath.Glob("testdata/*.txtar")

@@ -19,7 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
-// TestHostile checks that configurations that exceed the limits are rejected in time.
+// TestHostile checks that configurations that exceed the limits are rejected quickly.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -96,8 +96,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestHostileSources checks that sources of modules with references are resolved within
-// the limits.
+// TestHostileSources checks that module sources that contain references are resolved
+// within the limits.
 func TestHostileSources(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -144,8 +144,8 @@ func numbered(n int, extension, text string) map[string]string {
 	return files
 }
 
-// TestCanceledWhileParsing checks that Load returns when ctx is canceled, although the
-// parser cannot be stopped.
+// TestCanceledWhileParsing checks that Load returns when ctx is canceled, even though
+// the parser cannot be stopped.
 func TestCanceledWhileParsing(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -203,15 +203,15 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	write(t, filepath.Join(dir, "main.tf"), "module \"m\" {\n source = \"./link\"\n}\n")
-	// Like in OpenTofu, the path of a linked module is the target of the link.
+	// As in OpenTofu, the path of a linked module is the link's target.
 	c, err := configuration.Load(t.Context(), dir, configuration.Options{})
 	if err != nil || len(c.Required) != 1 || c.Required[0].Address.Type != "aws" {
 		t.Errorf("got %v, %v", c, err)
 	}
 }
 
-// TestLinkedRoot checks that paths in errors are as given if the directory itself is a
-// link, like all temporary directories on macOS.
+// TestLinkedRoot checks that errors contain the path as given, even if the directory is
+// a link. On macOS, all temporary directories are links.
 func TestLinkedRoot(t *testing.T) {
 	t.Parallel()
 	above := t.TempDir()
@@ -232,8 +232,8 @@ func TestLinkedRoot(t *testing.T) {
 	}
 }
 
-// TestLinksOutsideOfPackages checks that installed modules cannot refer to files outside
-// their package with links.
+// TestLinksOutsideOfPackages checks that links in installed modules cannot refer to
+// files outside the module's package.
 func TestLinksOutsideOfPackages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

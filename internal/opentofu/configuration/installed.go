@@ -14,9 +14,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// record is a module in modules.json, the list of modules that init installed.
+// record is an entry in modules.json, the list of modules that init installed.
 type record struct {
-	// Key is the path of the call, such as "network.dns".
+	// Key is the call's path, such as "network.dns".
 	Key     string
 	Source  string
 	Version string
@@ -24,7 +24,7 @@ type record struct {
 	Dir string
 }
 
-// installed is the content of the data directory.
+// installed contains the modules in the data directory.
 type installed struct {
 	root string
 	// modules is the directory of the installed modules.
@@ -32,7 +32,7 @@ type installed struct {
 	records map[string]record
 }
 
-// readInstalled reads modules.json, which does not exist before the first init.
+// readInstalled reads modules.json. The file does not exist before the first init.
 func (r *reader) readInstalled(root string) installed {
 	data := r.options.DataDir
 	if data == "" {
@@ -58,7 +58,7 @@ func (r *reader) readInstalled(root string) installed {
 	return in
 }
 
-// find returns the record of a call, or the reason why no record matches.
+// find returns a call's record, or explains why no record matches.
 func (in installed) find(key string, c call) (record, string) {
 	found, ok := in.records[key]
 	if !ok {
@@ -74,8 +74,8 @@ func (in installed) find(key string, c call) (record, string) {
 }
 
 // sameSource reports whether a module was installed from a source. init writes sources
-// in a canonical form: registry sources with their host, and others as URLs, which are
-// assumed to be equal.
+// in a canonical form. Registry sources contain the host. Other sources are written as
+// URLs, which are assumed to be equal.
 func sameSource(source, written string) bool {
 	address, _, _ := strings.Cut(source, "//")
 	parts := strings.Split(address, "/")
@@ -88,14 +88,14 @@ func sameSource(source, written string) bool {
 func allows(constraint, version string) bool {
 	c, err := provider.ParseConstraint(constraint)
 	if err != nil {
-		return true // verified by the client
+		return true // the client verifies these sources
 	}
 	v, err := provider.ParseVersion(version)
 	return err == nil && c.Allows(v)
 }
 
-// dir returns the directory of a record, and the directory of the package that contains
-// the module. The module and its local modules must be inside the package.
+// dir returns the module's directory and the directory of its package. The module and
+// its local modules must be inside the package.
 func (in installed) dir(rec record) (dir, packageDir string, ok bool) {
 	dir = cliconfig.ResolvePath(in.root, filepath.FromSlash(rec.Dir))
 	below, ok := relative(in.modules, dir)
@@ -106,8 +106,8 @@ func (in installed) dir(rec record) (dir, packageDir string, ok bool) {
 	return dir, filepath.Join(in.modules, first), true
 }
 
-// relative returns a path relative to a directory, and whether it is inside the
-// directory.
+// relative returns a path relative to a directory, and reports whether the path is
+// inside the directory.
 func relative(dir, path string) (string, bool) {
 	from, err := filepath.Abs(dir)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// maxExponent limits the numbers that are formatted: 1e600000000 would have 600
-// megabytes.
+// maxExponent limits the exponents of formatted numbers. Without the limit, 1e600000000
+// would be formatted as 600 megabytes of digits.
 const maxExponent = 256
 
-// literal returns the value of an expression that is a literal string.
+// literal returns the value of a literal string.
 func literal(e hcl.Expression) (string, bool) {
 	v, ok := value(e)
 	if !ok || v.IsNull() || v.Type() != cty.String {
@@ -56,9 +56,9 @@ func isNull(e hcl.Expression) bool {
 	return ok && v.IsNull()
 }
 
-// value returns the value of a literal. Other expressions are not evaluated, even
-// without references, because nested loops and formatted numbers can require unlimited
-// time and memory.
+// value returns the value of a literal. It evaluates no other expressions, because even
+// expressions without references can require unlimited time and memory. Examples are
+// nested loops and formatted numbers.
 func value(e hcl.Expression) (cty.Value, bool) {
 	switch native := e.(type) {
 	case *hclsyntax.ParenthesesExpr:

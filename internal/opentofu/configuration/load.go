@@ -17,21 +17,21 @@ import (
 const (
 	// maxDepth limits the depth of module calls.
 	maxDepth = 64
-	// maxCalls limits the total number of module calls: two calls in each of twenty
-	// nested modules would be a million.
+	// maxCalls limits the total number of module calls. If each module contains two
+	// calls, twenty levels of modules contain a million calls.
 	maxCalls = 20_000
 )
 
-// Load reads the requirements of the module in a directory, and of all modules that it
-// calls and that are available. It returns joined errors of type *[stricthcl.Error],
-// [ErrNoConfiguration], or errors of the file system. When ctx is canceled, Load
-// returns immediately, even while it parses a file.
+// Load reads the requirements of the module in a directory, and of all available
+// modules that it calls. It returns joined errors of type *[stricthcl.Error],
+// [ErrNoConfiguration], or file system errors. If ctx is canceled, Load returns
+// immediately, even while it parses a file.
 func Load(ctx context.Context, dir string, o Options) (Configuration, error) {
 	return await(ctx, func() (Configuration, error) { return load(ctx, dir, o) })
 }
 
-// await returns the results of f, or the cause of ctx if that is canceled first. In this
-// case, f keeps running in the background.
+// await returns the results of f. If ctx is canceled first, await returns the cause,
+// and f continues in the background.
 func await[T any](ctx context.Context, f func() (T, error)) (value T, err error) {
 	done := make(chan struct{})
 	var result T
@@ -65,7 +65,7 @@ func load(ctx context.Context, dir string, o Options) (Configuration, error) {
 	root.tests = w.tests(ctx, dir, found.tests)
 	w.modules[dir] = root
 
-	// 2. Read the modules that these call.
+	// 2. Read the modules that the root module and its tests call.
 	w.visit(ctx, root, place{dir: dir, above: []string{dir}, scope: w.rootScope(ctx, dir, root)})
 
 	// 3. Collect the requirements.
@@ -82,7 +82,7 @@ type walker struct {
 	installed installed
 	// modules maps directories to the modules read so far.
 	modules map[string]*module
-	// required maps providers to their constraints. collected is the set of directories
+	// required maps providers to their constraints. collected contains the directories
 	// whose requirements were added.
 	required  map[provider.Address][]constraint
 	collected map[string]bool
@@ -90,15 +90,15 @@ type walker struct {
 	calls     int
 }
 
-// place is the position of a module in the tree of calls.
+// place is the position of a module in the call tree.
 type place struct {
 	dir string
-	// packageDir is the directory of the package that contains the module. It is empty for
-	// modules of the root.
+	// packageDir is the directory of the package that contains the module. It is empty
+	// for the root module and its local modules.
 	packageDir string
-	// key is the path of calls, and address its form for messages.
+	// key is the path of calls, and address is the path's form in messages.
 	key, address string
-	// above lists the directories of all callers and of the module itself.
+	// above contains the directories of all callers and of the module itself.
 	above []string
 	// scope resolves references in the module's expressions.
 	scope *scope
@@ -112,7 +112,7 @@ func (w *walker) visit(ctx context.Context, m *module, at place) {
 	}
 	for _, t := range m.tests {
 		for _, run := range slices.Sorted(maps.Keys(t.runs)) {
-			// Test files also set variables in other ways.
+			// Test files can also set variables in other ways.
 			to := place{key: t.key + "." + run, address: "run." + run, scope: &scope{unknown: true}}
 			w.follow(ctx, at, t.runs[run], to)
 		}
@@ -208,9 +208,9 @@ func (w *walker) locateLocal(from place, c call, to place, path string) (place, 
 	return to, inside
 }
 
-// followed returns the directory at a path with symbolic links resolved, because the
-// sources of local modules are relative to it. If the directory is inside base, the
-// result starts with base, which can itself be a link, and inside is true.
+// followed resolves the symbolic links in a path to a directory, because the sources of
+// local modules are relative to the links' targets. If the directory is inside base,
+// inside is true, and the result starts with base, even if base itself is a link.
 func followed(base, dir string) (path string, inside bool, err error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return "", false, err

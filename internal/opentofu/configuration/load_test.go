@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "update the golden files in testdata")
 
-// TestLoad reads the directories of testdata. The file "want" in each of them has the
-// expected requirements or errors.
+// TestLoad reads the directories in testdata. In each directory, the file "want"
+// contains the expected requirements or errors.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/*.txtar")
@@ -50,7 +50,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// describe returns the requirements of a directory as text, without its path.
+// describe formats the requirements of a directory without the directory's path.
 func describe(dir string, o configuration.Options) string {
 	var b strings.Builder
 	c, err := configuration.Load(context.Background(), dir, o)

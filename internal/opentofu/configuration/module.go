@@ -14,18 +14,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// module is the content of a directory.
+// module contains the settings of a directory's files.
 type module struct {
 	required   map[string]entry
 	requiredAt stricthcl.Position
-	// providers has the provider blocks by name and alias.
+	// providers maps names and aliases to provider blocks.
 	providers map[string]block
-	// resources has the resources by kind, type, and name.
+	// resources maps kinds, types, and names to resources.
 	resources map[string]use
 	imports   []use
 	calls     map[string]call
 	tests     []test
-	// locals and variables can be referred to in the sources of modules.
+	// Module sources can refer to locals and variables.
 	locals    map[string]hcl.Expression
 	variables map[string]variable
 }
@@ -46,17 +46,17 @@ type use struct {
 type reader struct {
 	*problems
 	options Options
-	// count and bytes are the number and the total size of the files read so far.
+	// count is the number of files read so far, and bytes is their total size.
 	count int
 	bytes int64
-	// parsing limits the effort of the parser, which depends more on the number of tokens
-	// than on the size of the files.
+	// parsing limits the parser's work, which depends more on the number of tokens than
+	// on the files' size.
 	parsing stricthcl.Budget
-	// steps and keptBytes are limited by maxSteps and maxKept.
+	// maxSteps limits steps, and maxKept limits keptBytes.
 	steps, keptBytes int
 }
 
-// module reads the files of a directory, except for tests.
+// module reads the files in a directory, except for tests.
 func (r *reader) module(ctx context.Context, dir string, found names) *module {
 	m := &module{
 		required: map[string]entry{}, providers: map[string]block{}, resources: map[string]use{}, calls: map[string]call{},
@@ -83,7 +83,8 @@ func (r *reader) blocks(ctx context.Context, path string, schema *hcl.BodySchema
 	return content.Blocks
 }
 
-// addBlock adds a block to a module. Blocks of override files change existing blocks.
+// addBlock adds a block to a module. A block in an override file changes an existing
+// block.
 func (r *reader) addBlock(m *module, b *hcl.Block, override bool) {
 	switch b.Type {
 	case "terraform":
@@ -107,7 +108,7 @@ func (r *reader) addBlock(m *module, b *hcl.Block, override bool) {
 		r.named(m, b)
 	case "check":
 		if override {
-			return // ignored, like import blocks
+			return // ignored, as are import blocks
 		}
 		for _, data := range r.inner(b, hcl.BlockHeaderSchema{Type: "data", LabelNames: []string{"type", "name"}}) {
 			r.addResource(m, data, false)
@@ -147,7 +148,7 @@ func (r *reader) addResource(m *module, b *hcl.Block, override bool) {
 	}
 }
 
-// inner returns the nested blocks of one kind.
+// inner returns a block's nested blocks of one kind.
 func (r *reader) inner(b *hcl.Block, header hcl.BlockHeaderSchema) hcl.Blocks {
 	content, ok := r.arguments(b, &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{header}})
 	if !ok {

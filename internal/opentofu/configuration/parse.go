@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
-// topLevel has the blocks of a file that concern providers.
+// topLevel lists the kinds of blocks that concern providers.
 var topLevel = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "terraform"},
 	{Type: "required_providers"},
@@ -27,7 +27,7 @@ var topLevel = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "variable", LabelNames: []string{"name"}},
 }}
 
-// body reads and parses a file. Errors are added to the problems.
+// body reads and parses a file. It adds errors to the problems.
 func (r *reader) body(ctx context.Context, path string) (hcl.Body, bool) {
 	data, ok := r.read(ctx, path)
 	if !ok {
@@ -52,7 +52,7 @@ func parseNative(data []byte, path string) (*hcl.File, hcl.Diagnostics) {
 	return hclsyntax.ParseConfig(data, path, hcl.InitialPos)
 }
 
-// arguments reads the arguments and blocks in a schema, and ignores others.
+// arguments reads the arguments and blocks that a schema lists, and ignores all others.
 func (p *problems) arguments(block *hcl.Block, schema *hcl.BodySchema) (content *hcl.BodyContent, ok bool) {
 	content, _, found := block.Body.PartialContent(schema)
 	return content, !p.diagnostics(block.DefRange.Filename, found)

@@ -11,9 +11,10 @@ import (
 // maxReference limits the length of a reference in a string.
 const maxReference = 1024
 
-// reference returns the names in a reference, without indexes: aws.west["a"] is "aws",
-// "west". If the expression is not a reference, it returns nil. In JSON, references are
-// strings. OpenTofu accepts such strings in native syntax as well.
+// reference returns the names in a reference, without indexes. For example, it returns
+// "aws" and "west" for aws.west["a"]. If the expression is not a reference, it returns
+// nil. In JSON, references are strings. OpenTofu also accepts string references in
+// native syntax.
 func reference(e hcl.Expression) []string {
 	if text, ok := literal(e); ok {
 		if len(text) > maxReference || tooComplex(text) {
@@ -38,7 +39,7 @@ func referenceNames(e hcl.Expression) []string {
 	case *hclsyntax.RelativeTraversalExpr:
 		return append(referenceNames(e.Source), steps(e.Traversal)...)
 	}
-	t, _ := hcl.AbsTraversalForExpr(e) // null can be the name of a provider
+	t, _ := hcl.AbsTraversalForExpr(e) // a provider can have the name null
 	return steps(t)
 }
 
@@ -55,8 +56,8 @@ func steps(t hcl.Traversal) []string {
 	return all
 }
 
-// importedType returns the resource type in the "to" of an import block: for
-// module.a["x"].aws_instance.b[0], it is "aws_instance".
+// importedType returns the resource type in an import block's "to" argument. For
+// module.a["x"].aws_instance.b[0], it returns "aws_instance".
 func importedType(to []string) (string, bool) {
 	for len(to) > 2 && to[0] == "module" {
 		to = to[2:]

@@ -11,11 +11,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxConstraint limits the length of a version constraint, because each part is
-// evaluated for each version.
+// maxConstraint limits the length of a version constraint, because each of its parts is
+// evaluated for every version.
 const maxConstraint = 1024
 
-// entry is a provider in required_providers.
+// entry is a provider's entry in required_providers.
 type entry struct {
 	// address is the zero value for a built-in provider.
 	address    provider.Address
@@ -23,8 +23,7 @@ type entry struct {
 	at         stricthcl.Position
 }
 
-// requirements reads a required_providers block. Invalid entries are reported and
-// skipped.
+// requirements reads a required_providers block. It reports and skips invalid entries.
 func (r *reader) requirements(block *hcl.Block) map[string]entry {
 	attrs, found := block.Body.JustAttributes()
 	if r.diagnostics(block.DefRange.Filename, found) {
@@ -40,8 +39,8 @@ func (r *reader) requirements(block *hcl.Block) map[string]entry {
 	return entries
 }
 
-// entry reads an entry. A string or a number is the version, as in old configurations.
-// Other values must be objects.
+// entry reads a provider's entry. As in old configurations, a string or number is the
+// version. All other values must be objects.
 func (r *reader) entry(name string, attr *hcl.Attribute) entry {
 	e := entry{at: stricthcl.PositionOf(attr.NameRange)}
 	if text, ok := primitive(attr.Expr); ok {
@@ -82,7 +81,7 @@ func (r *reader) entry(name string, attr *hcl.Attribute) entry {
 	return e
 }
 
-// aliases validates configuration_aliases, which are otherwise ignored.
+// aliases validates configuration_aliases. The aliases are otherwise ignored.
 func (r *reader) aliases(name string, value hcl.Expression) {
 	list, found := hcl.ExprList(value)
 	if r.diagnostics("", found) {
@@ -114,7 +113,7 @@ func (r *reader) source(text string, at stricthcl.Position) provider.Address {
 	return r.address(at, text)
 }
 
-// implied returns the provider for a local name without an entry.
+// implied returns the provider for a local name that has no entry.
 func (r *reader) implied(name string, at stricthcl.Position) provider.Address {
 	if name == "terraform" {
 		return provider.Address{}
@@ -130,7 +129,7 @@ func (r *reader) address(at stricthcl.Position, parts ...string) provider.Addres
 	return a
 }
 
-// host returns the default host of addresses.
+// host returns the default host of provider addresses.
 func (r *reader) host() string {
 	if r.options.Terraform {
 		return tfaddr.DefaultProviderRegistryHost.String()
@@ -170,11 +169,12 @@ func (r *reader) constraint(text string, at stricthcl.Position) provider.Constra
 	return c
 }
 
-// constraintForm is the syntax of the first of two parsers with which OpenTofu parses
-// each constraint. [provider.ParseConstraint] implements the second.
+// constraintForm matches the syntax of the first parser that OpenTofu uses for
+// constraints. OpenTofu uses two parsers, and [provider.ParseConstraint] implements the
+// second parser.
 var constraintForm = regexp.MustCompile(`^\s*(=|!=|>|<|>=|<=|~>)?\s*[0-9]+(\.[0-9]+)*(-[0-9A-Za-z.~-]*)?(\+[0-9A-Za-z.~-]+)?\s*$`)
 
-// text returns the value of an expression that must be a string without references.
+// text returns the value of an expression, which must be a string without references.
 func (r *reader) text(e hcl.Expression, name string) (string, bool) {
 	text, ok := literal(e)
 	if !ok {

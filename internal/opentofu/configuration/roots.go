@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// maxRoots limits the number of directories with configuration files in a tree.
+// maxRoots limits the number of directories that contain configuration files.
 const maxRoots = 10_000
 
-// Roots returns the root modules in directories and everything below them: modules that
-// no other module in them calls, and modules with a lock file. It skips directories
-// whose name starts with a dot or is the name of the data directory, and does not
-// follow links. The result is sorted and without duplicates. Errors in configurations
-// are ignored; [Load] reports them.
+// Roots returns the root modules in directories and their subdirectories. A root module
+// either has a lock file or is not called by any other module in these directories.
+// Roots skips hidden directories and data directories, and does not follow links. The
+// result is sorted and contains no duplicates. Roots ignores errors in configurations.
+// [Load] reports these errors.
 func Roots(ctx context.Context, o Options, dirs ...string) ([]string, error) {
 	return await(ctx, func() ([]string, error) { return roots(ctx, o, dirs) })
 }
@@ -26,7 +26,7 @@ func Roots(ctx context.Context, o Options, dirs ...string) ([]string, error) {
 func roots(ctx context.Context, o Options, dirs []string) ([]string, error) {
 	found, called := map[string]bool{}, map[string]bool{}
 	for _, top := range dirs {
-		top += string(filepath.Separator) // follows a link at the directory itself
+		top += string(filepath.Separator) // follow a link if dir is a link
 		err := filepath.WalkDir(top, func(dir string, entry fs.DirEntry, err error) error {
 			switch {
 			case ctx.Err() != nil:
@@ -54,8 +54,8 @@ func roots(ctx context.Context, o Options, dirs []string) ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// look records a directory with configuration files, and the local modules that it
-// calls.
+// look records a directory that contains configuration files, and the local modules
+// that it calls.
 func (o Options) look(ctx context.Context, dir string, found, called map[string]bool) error {
 	there, err := list(dir, o.Terraform)
 	if err != nil || len(there.primary)+len(there.override) == 0 {

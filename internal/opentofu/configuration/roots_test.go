@@ -38,7 +38,7 @@ func TestRoots(t *testing.T) {
 	} {
 		write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
 	}
-	if runtime.GOOS != "windows" { // creating links requires a privilege on Windows
+	if runtime.GOOS != "windows" { // creating a link requires a privilege on Windows
 		if err := os.Symlink("live", filepath.Join(dir, "linked")); err != nil {
 			t.Fatal(err)
 		}

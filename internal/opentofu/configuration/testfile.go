@@ -12,26 +12,26 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// testDir is the directory with further test files.
+// testDir is the directory for additional test files.
 const testDir = "tests"
 
-// test is the content of a test file.
+// test contains the settings of a test file.
 type test struct {
-	// key is the prefix of its runs in modules.json.
+	// key is the prefix of the test's runs in modules.json.
 	key       string
 	providers map[string]block
-	// runs has the runs that call a module.
+	// runs maps names of runs to the modules that they call.
 	runs map[string]call
 }
 
-// testBlocks has the blocks of a test file that concern providers.
+// testBlocks lists the kinds of blocks in a test file that concern providers.
 var testBlocks = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "provider", LabelNames: []string{"name"}},
 	{Type: "run", LabelNames: []string{"name"}},
 }}
 
-// tests reads the test files of the root module, because init installs modules for them
-// as well.
+// tests reads the root module's test files, because init also installs modules for
+// tests.
 func (r *reader) tests(ctx context.Context, dir string, found []string) []test {
 	var all []test
 	for _, name := range found {
@@ -66,8 +66,8 @@ func (r *reader) test(ctx context.Context, dir, name string) test {
 	return t
 }
 
-// testKey returns the prefix for the runs of a test file: "tests/a.tftest.hcl" has
-// "test.tests.a.RUN".
+// testKey returns the prefix for the runs of a test file. For "tests/a.tftest.hcl", it
+// returns "test.tests.a".
 func testKey(name string) string {
 	return "test." + strings.ReplaceAll(strings.TrimSuffix(name, ".tftest.hcl"), "/", ".")
 }

@@ -21,14 +21,14 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// scope resolves the references in the expressions of a module.
+// scope resolves references in a module's expressions.
 type scope struct {
 	module *module
-	// arguments are the values of the variables, which refer to the caller's scope.
+	// arguments contains the variables' values, which refer to the caller's scope.
 	arguments map[string]hcl.Expression
 	caller    *scope
-	// files returns the values of the root module's variables from .tfvars files.
-	// environment has the values of TF_VAR_NAME.
+	// files returns the root module's variables from .tfvars files. environment
+	// contains the values of TF_VAR_NAME.
 	files       func() map[string]hcl.Expression
 	environment map[string]string
 	// unknown reports whether variables can have unknown values.
@@ -43,7 +43,7 @@ type variable struct {
 	kind hcl.Expression
 }
 
-// constraint returns the type of the variable.
+// constraint returns the variable's type.
 func (b variable) constraint() (cty.Type, error) {
 	if b.kind == nil {
 		return cty.DynamicPseudoType, nil
@@ -61,7 +61,8 @@ func (b variable) constraint() (cty.Type, error) {
 	return t, nil
 }
 
-// variable returns the value at a path in a variable, converted to its type.
+// variable returns the value at a path in a variable. It converts the value to the
+// variable's type.
 func (v evaluation) variable(name string, path []string) (cty.Value, error) {
 	s := v.scope
 	declared, ok := s.module.variables[name]
@@ -93,7 +94,7 @@ func (v evaluation) variable(name string, path []string) (cty.Value, error) {
 	return convert.Convert(found, t)
 }
 
-// argument returns the expression of a variable's value, and the scope of the expression.
+// argument returns the expression of a variable's value and the expression's scope.
 func (s *scope) argument(name string, declared variable, t cty.Type) (hcl.Expression, *scope, error) {
 	if e, given := s.arguments[name]; given {
 		return e, s.caller, nil
@@ -147,8 +148,8 @@ func (r *reader) rootScope(ctx context.Context, dir string, m *module) *scope {
 	}
 }
 
-// variableFiles reads the .tfvars files that are loaded automatically. Later files take
-// precedence.
+// variableFiles reads the .tfvars files that OpenTofu loads automatically. Later files
+// take precedence.
 func (r *reader) variableFiles(ctx context.Context, dir string) map[string]hcl.Expression {
 	found := []string{"terraform.tfvars", "terraform.tfvars.json"}
 	entries, err := os.ReadDir(dir)
@@ -177,7 +178,7 @@ func (r *reader) variableFiles(ctx context.Context, dir string) map[string]hcl.E
 	return values
 }
 
-// named reads locals and variables. Blocks of override files take precedence.
+// named reads locals and variables. Blocks in override files take precedence.
 func (r *reader) named(m *module, b *hcl.Block) {
 	all, _ := b.Body.JustAttributes() // validation blocks are ignored
 	if b.Type == "locals" {
@@ -194,8 +195,8 @@ func (r *reader) named(m *module, b *hcl.Block) {
 	m.variables[b.Labels[0]] = v
 }
 
-// kept returns the expressions of attributes. If they exceed maxKept, it drops them,
-// and references are no longer resolved.
+// kept returns the expressions of attributes. If the expressions exceed maxKept, kept
+// drops them, and references can no longer be resolved.
 func (r *reader) kept(all hcl.Attributes) map[string]hcl.Expression {
 	kept := map[string]hcl.Expression{}
 	for name, a := range all {

@@ -11,28 +11,29 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ErrNotSupported is returned for settings that OpenTofu uses and this package doesn't
-// support.
+// ErrNotSupported is returned for settings that OpenTofu supports but this package
+// doesn't.
 var ErrNotSupported = provider.Errorf(provider.Misuse, "not supported yet")
 
 func notSupported(a provider.Address, m cliconfig.Method) error {
 	return fmt.Errorf("OpenTofu would install %s with %s, which is %w", a, m, ErrNotSupported)
 }
 
-// UnresolvedError reports that no installation method has a version or package. It wraps
-// the errors of the methods or, if no method matches the provider,
+// UnresolvedError means that no installation method has a version or package. It wraps
+// the methods' errors. If no method matches the provider, it wraps
 // [provider.ErrProviderNotFound].
 type UnresolvedError struct {
 	Address provider.Address
-	// Version is the zero value if versions were requested.
+	// Version is the requested version. It is the zero value if the request was for a
+	// list of versions.
 	Version provider.Version
-	// attempts lists the attempts in the order of the methods.
+	// attempts contains the failed attempts in the order of the methods.
 	attempts []attempt
 	// missing is set if versions or packages exist, but not for the platform.
 	missing *provider.PlatformError
 }
 
-// attempt is the error of a method.
+// attempt is a method's error.
 type attempt struct {
 	method cliconfig.Method
 	err    error
@@ -52,7 +53,7 @@ func (e *UnresolvedError) Error() string {
 // Kind returns [provider.Refused].
 func (e *UnresolvedError) Kind() provider.ErrorKind { return provider.Refused }
 
-// Within returns the text for a message that already contains the release.
+// Within returns the text for a message that already contains the provider and version.
 func (e *UnresolvedError) Within(a provider.Address, v provider.Version) string {
 	switch {
 	case e.Address != a || e.Version != v:
@@ -64,7 +65,7 @@ func (e *UnresolvedError) Within(a provider.Address, v provider.Version) string 
 }
 
 // text returns the message about the requested object. If missing is not empty, it
-// describes what no method has.
+// describes the object that no method has.
 func (e *UnresolvedError) text(object, missing string) string {
 	if len(e.attempts) == 0 {
 		return fmt.Sprintf("%v: no installation method of the CLI configuration matches %s", provider.ErrProviderNotFound, object)
@@ -79,7 +80,7 @@ func (e *UnresolvedError) text(object, missing string) string {
 	return fmt.Sprintf("no installation method has %s: %s", object, strings.Join(failures, "; "))
 }
 
-// Unwrap returns the errors of the methods, with the most specific ones first.
+// Unwrap returns the methods' errors, with the most specific errors first.
 func (e *UnresolvedError) Unwrap() []error {
 	var all []error
 	if e.missing != nil {
@@ -94,14 +95,14 @@ func (e *UnresolvedError) Unwrap() []error {
 	return all
 }
 
-// NoMirrorError reports that no oci_mirror of the configuration matches a provider, so
-// its repository is unknown.
+// NoMirrorError means that no oci_mirror of the configuration matches a provider, so
+// the provider's repository is unknown.
 type NoMirrorError struct {
 	Address provider.Address
 	// Block is an example of a provider_installation block that would match.
 	Block string
-	// Position is the position of the existing provider_installation block, or the zero
-	// value.
+	// Position is the position of the existing provider_installation block. It is the
+	// zero value if the block doesn't exist.
 	Position stricthcl.Position
 }
 
@@ -112,7 +113,7 @@ func (e *NoMirrorError) Error() string {
 // Kind returns [provider.Misuse].
 func (e *NoMirrorError) Kind() provider.ErrorKind { return provider.Misuse }
 
-// unsupported is the source of an unsupported method.
+// unsupported is the source for an unsupported method.
 type unsupported struct{ method cliconfig.Method }
 
 func (u unsupported) Versions(_ context.Context, a provider.Address) ([]provider.Version, error) {

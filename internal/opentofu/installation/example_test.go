@@ -29,7 +29,7 @@ provider_installation {
 		return
 	}
 	i, err := installation.New(installation.Options{Config: config, OCI: func(template.Template) provider.Source {
-		return oci.New(nil) // not used here
+		return oci.New(nil) // this example makes no requests
 	}})
 	if err != nil {
 		fmt.Println(err)
@@ -49,7 +49,7 @@ provider_installation {
 	//  no oci_mirror of the CLI configuration matches registry.opentofu.org/acme/thing, so its repository is unknown
 }
 
-// An Installation provides the releases that OpenTofu would install according to the CLI
+// An Installation returns the releases that OpenTofu would install according to the CLI
 // configuration.
 func ExampleNew() {
 	dir, remove := exampletest.Dir()
@@ -78,7 +78,7 @@ provider_installation {
 		Direct: origin.New(origin.Options{HTTP: server.Client(), Services: server.Services()}),
 		OCI: func(template.Template) provider.Source {
 			return oci.New(func(provider.Address) (repository.Reader, error) {
-				return repository.NewLayout(layout), nil // in real programs, the repository of the template
+				return repository.NewLayout(layout), nil // real programs return the template's repository
 			})
 		},
 	})

@@ -1,11 +1,11 @@
-// Package installation provides the releases that OpenTofu would install according to its
-// CLI configuration. It also determines the repository of a provider from oci_mirror
+// Package installation returns the releases that OpenTofu would install according to
+// its CLI configuration. It also determines a provider's repository from oci_mirror
 // blocks.
 //
-// Use it to find providers in the same places as OpenTofu on the same machine. If you
-// know the place, use a package below source.
+// Use this package to find providers in the same locations as OpenTofu on the same
+// machine. If you know the location, use a package below source.
 //
-// The rules are the rules of OpenTofu's MultiSource and its sources:
+// The rules are the same as in OpenTofu's MultiSource and its sources:
 //
 //   - Versions are merged from all methods that match the provider. A method that doesn't
 //     know the provider is skipped. Any other error ends the search.
@@ -30,22 +30,22 @@ import (
 
 // Options configures an [Installation].
 type Options struct {
-	// Config is the CLI configuration. Only its Installation is used.
+	// Config is the CLI configuration. Only its Installation field is used.
 	Config cliconfig.Config
-	// PluginDirs lists the directories to use if there is no provider_installation block. See
-	// [cliconfig.Environment.PluginDirs].
+	// PluginDirs contains the directories that are used if there is no
+	// provider_installation block. See [cliconfig.Environment.PluginDirs].
 	PluginDirs []string
 	// Direct is the source of releases in origin registries. It is required if a method
-	// is direct, or without a provider_installation block.
+	// is direct, or if there is no provider_installation block.
 	Direct provider.Source
-	// OCI returns the source for the repositories of a template. It is required if a
-	// method is an oci_mirror.
+	// OCI returns the source for a template's repositories. It is required if a method
+	// is an oci_mirror.
 	OCI func(template.Template) provider.Source
 }
 
-// Installation provides releases according to a CLI configuration. It is a
-// [provider.Source] and safe for concurrent use. Like other sources, it must be used for
-// a single run only.
+// Installation returns releases according to a CLI configuration. It is a
+// [provider.Source] and safe for concurrent use. Like all sources, it must be used for
+// only a single run.
 type Installation struct {
 	block   *cliconfig.Installation
 	methods []*method
@@ -53,17 +53,16 @@ type Installation struct {
 
 var _ provider.Capable = (*Installation)(nil)
 
-// method is an installation method with its source.
+// method is an installation method together with its source.
 type method struct {
 	cliconfig.Method
 	source provider.Source
-	// unless lists sources that exclude providers: the method is not used for providers
-	// in them.
+	// unless contains sources whose providers are excluded from the method.
 	unless []provider.Source
 }
 
-// New creates the sources of all methods. It makes no requests, but checks whether the
-// plugin directories exist.
+// New creates the sources of all methods. It makes no requests, but it checks whether
+// the plugin directories exist.
 func New(o Options) (*Installation, error) {
 	i := &Installation{block: o.Config.Installation}
 	methods := implicit(o.PluginDirs)
@@ -89,7 +88,7 @@ func New(o Options) (*Installation, error) {
 	return i, nil
 }
 
-// implicit returns the methods that apply without a provider_installation block.
+// implicit returns the methods that apply if there is no provider_installation block.
 func implicit(dirs []string) []cliconfig.Method {
 	var methods []cliconfig.Method
 	for _, dir := range dirs {
@@ -100,7 +99,7 @@ func implicit(dirs []string) []cliconfig.Method {
 	return append(methods, cliconfig.Method{Kind: cliconfig.Direct})
 }
 
-// source returns the source of a method.
+// source returns a method's source.
 func (o Options) source(m cliconfig.Method) (provider.Source, error) {
 	switch m.Kind {
 	case cliconfig.Direct:

@@ -9,14 +9,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// located is the locator of a release or package from a method. It wraps the locator of
-// the method's source.
+// located is a locator for a release or package from a method. It wraps the locator
+// from the method's source.
 type located struct {
 	source provider.Source
 	inner  any
 }
 
-// located adds locators to a release.
+// located returns the release with this method's locators.
 func (m *method) located(r provider.Release) provider.Release {
 	r.Locator = located{m.source, r.Locator}
 	r.Packages = slices.Clone(r.Packages)
@@ -26,7 +26,7 @@ func (m *method) located(r provider.Release) provider.Release {
 	return r
 }
 
-// merged merges parts of a release from multiple methods.
+// merged combines partial releases from several methods.
 func merged(parts []provider.Release) provider.Release {
 	if len(parts) == 1 {
 		return parts[0]
@@ -48,14 +48,14 @@ func merged(parts []provider.Release) provider.Release {
 	return r
 }
 
-// at returns the source of a package, and the package with the locator of that source.
+// at returns a package's source, and the package with that source's locator.
 func at(p provider.Package) (provider.Source, provider.Package, bool) {
 	at, ok := p.Locator.(located)
 	p.Locator = at.inner
 	return at.source, p, ok
 }
 
-// Open opens the zip of a package in its source.
+// Open opens a package's zip in its source.
 func (i *Installation) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	src, inner, ok := at(p)
 	if !ok {
@@ -64,9 +64,9 @@ func (i *Installation) Open(ctx context.Context, p provider.Package) (io.ReadClo
 	return src.Open(ctx, inner)
 }
 
-// Capabilities returns the operations that are supported for packages and releases of the
-// methods' sources. Operations that would be cheaper than Release are missing, because
-// only Release determines the method of a provider.
+// Capabilities returns the operations that the methods' sources support for packages
+// and releases. It omits operations that are cheaper alternatives to Release, because
+// only Release determines a provider's method.
 func (i *Installation) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Denied: i.denied, Documents: i.documents, Stat: i.stat, Path: i.path, Directory: i.directory}
 }
@@ -88,7 +88,8 @@ func (i *Installation) denied(ctx context.Context, a provider.Address) ([]provid
 	return provider.NewestFirst(all), ctx.Err()
 }
 
-// documents returns documents about all packages of a release from its methods.
+// documents returns the documents about all packages of a release from the packages'
+// methods.
 func (i *Installation) documents(ctx context.Context, r provider.Release) ([]provider.Document, error) {
 	parts, several := r.Locator.([]provider.Release)
 	if !several {
@@ -124,7 +125,7 @@ func (i *Installation) stat(ctx context.Context, p provider.Package) (checked bo
 	return false, nil
 }
 
-// path returns the path of a package's zip if it is a local file.
+// path returns the path of a package's zip if the zip is a local file.
 func (i *Installation) path(p provider.Package) (string, bool) {
 	if src, inner, ok := at(p); ok {
 		if path := provider.CapabilitiesOf(src).Path; path != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Versions returns the versions of all matching methods. It returns *[UnresolvedError],
-// [ErrNotSupported], and the error of a method that ends the search.
+// Versions returns the versions from all matching methods. It returns
+// *[UnresolvedError], [ErrNotSupported], or the error that ended the search.
 func (i *Installation) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	methods, err := i.candidates(ctx, a)
 	if err != nil {
@@ -36,10 +36,10 @@ func (i *Installation) Versions(ctx context.Context, a provider.Address) ([]prov
 	return provider.NewestFirst(all), nil
 }
 
-// Release returns a release whose packages come from the first method that has each
-// platform. If multiple methods are used, the documents of each method's release are
-// attached to its packages. Without platforms, it returns the release of the first method
-// that has the version. It returns the same errors as Versions.
+// Release returns a release. For each platform, the package comes from the first method
+// that has the platform. If packages come from several methods, each method's documents
+// are attached to its packages. If no platforms are given, Release returns the release
+// of the first method that has the version. It returns the same errors as Versions.
 func (i *Installation) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	methods, err := i.candidates(ctx, a)
 	if err != nil {
@@ -68,7 +68,7 @@ func (i *Installation) Release(ctx context.Context, a provider.Address, v provid
 	return provider.Release{}, unresolved.about(wanted, parts)
 }
 
-// candidates returns the methods that match a provider in order.
+// candidates returns the methods that match a provider, in order.
 func (i *Installation) candidates(ctx context.Context, a provider.Address) ([]*method, error) {
 	if i.block != nil {
 		if override, found := i.block.DevOverrides[a]; found {
@@ -91,7 +91,7 @@ func (i *Installation) candidates(ctx context.Context, a provider.Address) ([]*m
 	return methods, nil
 }
 
-// left reports whether none of the sources in unless has the provider.
+// left reports whether no source in unless has the provider.
 func (m *method) left(ctx context.Context, a provider.Address) (bool, error) {
 	for _, src := range m.unless {
 		_, err := src.Versions(ctx, a)
@@ -106,9 +106,9 @@ func (m *method) left(ctx context.Context, a provider.Address) (bool, error) {
 	return true, nil
 }
 
-// release returns the release of a method for the given platforms, or for all if there
-// are none. If the method lacks some platforms, it returns the others and a
-// *[provider.PlatformError].
+// release returns a method's release for the given platforms. If no platforms are
+// given, the release has all platforms. If the method lacks some platforms, release
+// returns the available platforms and a *[provider.PlatformError].
 func (m *method) release(ctx context.Context, a provider.Address, v provider.Version, wanted []provider.Platform) (provider.Release, error) {
 	r, err := m.source.Release(ctx, a, v, wanted...)
 	var missing, still *provider.PlatformError
@@ -119,8 +119,9 @@ func (m *method) release(ctx context.Context, a provider.Address, v provider.Ver
 	if len(has) == 0 || len(has) == len(wanted) {
 		return provider.Release{}, err
 	}
-	// A registry can list a platform without a package, so the next request can fail for
-	// another platform. Each request is for fewer platforms.
+	// A registry can list a platform without a package, so the next request can fail
+	// for a different platform. Each request is for fewer platforms than the previous
+	// request.
 	r, again := m.release(ctx, a, v, has)
 	if again != nil && !errors.As(again, &still) {
 		return provider.Release{}, again
@@ -129,8 +130,8 @@ func (m *method) release(ctx context.Context, a provider.Address, v provider.Ver
 }
 
 // passedOver reports whether OpenTofu continues with the next method. The search ends
-// after errors 401 and 403, and if the registry of an oci_mirror reports that a tag or
-// repository doesn't exist.
+// after errors 401 and 403. The search also ends if an oci_mirror's registry reports
+// that a tag or repository doesn't exist.
 func (m *method) passedOver(err error) bool {
 	var missing *provider.PlatformError
 	if errors.As(err, &missing) {
@@ -140,7 +141,7 @@ func (m *method) passedOver(err error) bool {
 	return absent && (m.Kind == cliconfig.Direct || m.Kind == cliconfig.FilesystemMirror)
 }
 
-// failed adds the method that ended the search to an error.
+// failed adds the method that ended the search to the error.
 func (m *method) failed(err error) error {
 	if errors.Is(err, ErrNotSupported) {
 		return err
@@ -148,7 +149,7 @@ func (m *method) failed(err error) error {
 	return fmt.Errorf("installation method %s: %w", m.Method, err)
 }
 
-// about sets the missing platform if some method has the version.
+// about sets the missing platform if a method has the version.
 func (e *UnresolvedError) about(wanted []provider.Platform, parts []provider.Release) error {
 	var have []provider.Platform
 	known := false

@@ -24,7 +24,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 )
 
-// Platforms on which no tests run.
+// Tests never run on these platforms.
 const (
 	haiku = "haiku_riscv64"
 	plan9 = "plan9_mips"
@@ -160,9 +160,9 @@ func TestRelease(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		methods methods
-		// only lists the requested platforms of version 1.0.0.
+		// only contains the requested platforms of version 1.0.0.
 		only []string
-		// want lists the expected method of each platform.
+		// want contains the expected method for each platform.
 		want  []string
 		fails func(error) bool
 	}{
@@ -206,8 +206,8 @@ func TestRelease(t *testing.T) {
 			mirror := w.edited(t, w.push(t, "mirror", has{"1.0.0 " + haiku}), func(x *ocispec.Index) { x.Manifests = append(x.Manifests, x.Manifests[0]) })
 			return []cliconfig.Method{mirror, w.offer(t, has{"1.0.0 " + haiku})}
 		}, []string{haiku}, nil, isFormat},
-		// A missing tag ends OpenTofu's search, so direct must exclude providers in a
-		// mirror.
+		// A missing tag ends OpenTofu's search, so direct must exclude the mirror's
+		// providers.
 		{"a mirror that lacks the version", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.push(t, "mirror", has{"2.0.0 " + haiku}), w.offer(t, has{"1.0.0 " + haiku})}
 		}, []string{haiku}, nil, is(provider.ErrVersionNotFound)},
@@ -283,7 +283,7 @@ func TestImplicitMethods(t *testing.T) {
 	w.offer(t, has{"1.0.0 " + haiku, "3.0.0 " + haiku})
 	a := address(t, thing)
 
-	// Providers in the directories come from nowhere else.
+	// Providers in the directories are installed only from the directories.
 	local := install(t, w.options(nil, filepath.Join(w.root, "none"), first.Path, second.Path))
 	versions, err := local.Versions(t.Context(), a)
 	if err != nil || fmt.Sprint(versions) != "[2.0.0 1.0.0]" {
@@ -303,7 +303,7 @@ func TestImplicitMethods(t *testing.T) {
 		t.Errorf("the origin got %d requests", n)
 	}
 
-	// All other providers come from the origin registry.
+	// All other providers are installed from the origin registry.
 	empty := w.unpacked(t, "empty", nil)
 	write(t, filepath.Join(empty.Path, "README"), nil)
 	direct := install(t, w.options(nil, empty.Path))
@@ -440,8 +440,8 @@ func TestNewRequiresSources(t *testing.T) {
 	}
 }
 
-// respondsWith returns a mirror whose registry responds with a status and error codes, and an
-// origin registry that has the provider.
+// respondsWith returns a mirror and an origin registry. The mirror's registry responds
+// with a status and error codes, and the origin registry has the provider.
 func respondsWith(status int, codes ...string) methods {
 	return func(t *testing.T, w *world) []cliconfig.Method {
 		t.Helper()

@@ -6,12 +6,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// exampleTemplate is the template in an example block. The domain example.com is
-// reserved.
+// exampleTemplate is the template in the example block. The domain example.com is
+// reserved for examples.
 const exampleTemplate = "registry.example.com/providers/${namespace}/${type}"
 
-// Target returns the repository of a provider and its method, which is the first
-// oci_mirror that matches. Errors are of type *[NoMirrorError] and
+// Target returns a provider's repository and its method. The method is the first
+// oci_mirror that matches. The possible errors are *[NoMirrorError] and
 // *[template.ReferenceError].
 func (i *Installation) Target(a provider.Address) (template.Reference, cliconfig.Method, error) {
 	for _, m := range i.methods {
@@ -43,7 +43,7 @@ func overridden(o cliconfig.DevOverride) cliconfig.Method {
 	return cliconfig.Method{Kind: cliconfig.DevOverrides, Path: o.Path, Position: o.Position}
 }
 
-// Step describes whether a method matches a provider, and why.
+// Step reports whether a method matches a provider, and explains why.
 type Step struct {
 	Method cliconfig.Method
 	// Matches reports whether the method is used.
@@ -51,13 +51,14 @@ type Step struct {
 	// Pattern is the decisive include or exclude pattern, or the zero value if no pattern
 	// matches.
 	Pattern provider.Pattern
-	// Unless reports that the method is only used for packages that no preceding
-	// filesystem_mirror has, like direct without a provider_installation block.
+	// Unless reports whether the method is used only for providers that no preceding
+	// filesystem_mirror has. For example, this applies to direct if there is no
+	// provider_installation block.
 	Unless bool
 }
 
 // Explain returns a step for each method in order. If the provider has a dev_overrides
-// entry, a step for the entry comes first. It makes no requests.
+// entry, the first step is about the entry. Explain makes no requests.
 func (i *Installation) Explain(a provider.Address) []Step {
 	var steps []Step
 	if i.block != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// configured parses a configuration.
+// configured returns the installation for a configuration.
 func configured(t *testing.T, text string) *installation.Installation {
 	t.Helper()
 	config, err := cliconfig.Parse("rc", []byte(text))

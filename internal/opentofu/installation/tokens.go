@@ -18,7 +18,7 @@ import (
 // Tokens returns the tokens for origin registries in OpenTofu's order of precedence:
 // TF_TOKEN_… variables, credentials blocks, and the credentials_helper.
 //
-// notFound is called with a note if the helper does not exist.
+// If the helper does not exist, notFound is called with a note.
 func Tokens(config cliconfig.Config, env cliconfig.Environment, notFound func(note string)) func(context.Context, svchost.Hostname) (origin.Token, error) {
 	fromEnv := origin.TokenFromEnv(os.Environ())
 	find := sync.OnceValues(func() (credentials.TokenHelper, bool) {
@@ -51,13 +51,13 @@ func Tokens(config cliconfig.Config, env cliconfig.Environment, notFound func(no
 	}
 }
 
-// statedBy describes the origin of a token that is not from a helper.
+// statedBy describes the origin of a token that does not come from a helper.
 func statedBy(host svchost.Hostname, variable, token string) string {
 	switch {
 	case variable != "":
 		name := "TF_TOKEN_" + strings.NewReplacer("-", "__", ".", "_").Replace(string(host))
 		if os.Getenv(name) != variable {
-			name = "TF_TOKEN variable" // the name has a different spelling
+			name = "TF_TOKEN variable" // the name is spelled differently
 		}
 		return name + " of the environment"
 	case token == "":

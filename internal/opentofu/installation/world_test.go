@@ -37,7 +37,7 @@ const (
 	thing      = originHost + "/acme/thing"
 )
 
-// has is the content of a method. Each line has the form "1.0.0 haiku_riscv64
+// has lists a method's packages. Each line has the form "1.0.0 haiku_riscv64
 // plan9_mips".
 type has []string
 
@@ -62,7 +62,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// options returns the options for a block, or for the implicit methods if it is nil.
+// options returns the options for a block. If the block is nil, it returns the options
+// for the implicit methods.
 func (w *world) options(block *cliconfig.Installation, dirs ...string) installation.Options {
 	return installation.Options{
 		Config: cliconfig.Config{Installation: block}, PluginDirs: dirs, Direct: w.direct,
@@ -80,7 +81,7 @@ func (w *world) repository(t template.Template, a provider.Address) (repository.
 	return repository.Open(ref, repository.Options{HTTP: w.client})
 }
 
-// block returns a block with methods.
+// block returns a provider_installation block with the given methods.
 func block(methods ...cliconfig.Method) *cliconfig.Installation {
 	for n := range methods {
 		methods[n].Position = stricthcl.Position{File: "rc", Line: n + 2, Column: 3}
@@ -212,7 +213,8 @@ func (w *world) absent(t *testing.T) cliconfig.Method {
 	return cliconfig.Method{Kind: cliconfig.OCIMirror, Template: parseTemplate(t, host+"/{namespace}/{type}")}
 }
 
-// from returns the method that a package came from, whose name is in the executable.
+// from returns the method that provided a package. The executable contains the method's
+// name.
 func from(t *testing.T, i *installation.Installation, p provider.Package) string {
 	t.Helper()
 	if dir, ok := i.Capabilities().Directory(p); ok {
