@@ -7,27 +7,32 @@ import (
 	"slices"
 )
 
-// candidate is a source that may have credentials for a repository.
+// candidate is a source that can have credentials for a repository.
 type candidate struct {
 	origin Origin
-	// depth is the result of [scope.depth], or 0 for sources for any registry.
+	// depth is the result of [scope.depth], or 0 for sources that apply to all
+	// registries.
 	depth int
-	// credential contains the credentials. For a helper, it is set by the query.
+	// credential contains the credentials. If the source is a helper, the query sets
+	// credential.
 	credential Credential
-	// err is the reason the source can't be used.
+	// err explains why the source can't be used.
 	err error
 
-	// rank is the position among candidates of the same depth in OpenTofu's order.
+	// rank is the position in OpenTofu's order among candidates of the same depth.
 	rank int
-	// skipped is the reason OpenTofu ignores the source, or empty.
+	// skipped explains why OpenTofu ignores the source. It is empty if OpenTofu uses
+	// the source.
 	skipped string
-	// differs is the reason OpenTofu reads different credentials from the source, or empty.
+	// differs explains why OpenTofu reads different credentials from the source, or is
+	// empty.
 	differs string
-	// stops is the reason OpenTofu fails at this source if it has other credentials, or empty.
+	// stops explains why OpenTofu fails at this source if OpenTofu has different
+	// credentials, or is empty.
 	stops string
 }
 
-// candidates returns the sources for a repository, by precedence.
+// candidates returns the sources for a repository, sorted by precedence.
 func (r *Resolver) candidates(repo repository) []*candidate {
 	var all []*candidate
 	for _, rule := range r.config.Logins {
@@ -66,8 +71,8 @@ func (r *Resolver) candidates(repo repository) []*candidate {
 	return all
 }
 
-// noteRefusal marks the effect of a file that OpenTofu rejects: OpenTofu then ignores all files
-// that it found by itself.
+// noteRefusal marks the effect of a file that OpenTofu rejects. If OpenTofu rejects a
+// file, it ignores all files in default locations.
 func (r *Resolver) noteRefusal(files []file, all []*candidate) {
 	path := refused(files)
 	if path == "" || r.hasConfiguredFiles() {
@@ -80,8 +85,8 @@ func (r *Resolver) noteRefusal(files []file, all []*candidate) {
 	}
 }
 
-// refused returns the path of the first file that OpenTofu reads and rejects, or an empty
-// string.
+// refused returns the path of the first file that OpenTofu reads and rejects. If there
+// is no such file, it returns an empty string.
 func refused(files []file) (path string) {
 	i := slices.IndexFunc(files, func(file file) bool { return file.rank > 0 && (file.strict || file.err != nil) })
 	if i < 0 {
@@ -90,7 +95,7 @@ func refused(files []file) (path string) {
 	return files[i].path
 }
 
-// candidates returns the sources in a file for a repository, by precedence.
+// candidates returns the file's sources for a repository, sorted by precedence.
 func (f file) candidates(repo repository) []*candidate {
 	var all []*candidate
 	add := func(c candidate) {
@@ -136,8 +141,8 @@ func (f file) candidates(repo repository) []*candidate {
 	return all
 }
 
-// sortedKeys returns the keys for a repository. Keys with the same spelling come first, because
-// newer clients wrote them.
+// sortedKeys returns the keys for a repository. Keys with the repository's exact
+// spelling come first, because newer clients wrote them.
 func sortedKeys[V any](values map[string]V, repo repository) []string {
 	var keys []string
 	for key := range maps.Keys(values) {

@@ -1,41 +1,46 @@
-// Package credentials finds credentials for OCI repositories where OpenTofu, Docker, and Podman
-// store them: in the oci_credentials and oci_default_credentials blocks of OpenTofu's CLI
-// configuration, in Docker-style files, in the variable DOCKER_AUTH_CONFIG, which contains the
-// text of such a file, and in the credential helpers that these refer to. It finds all
-// credentials that OpenTofu finds, and more. [Origin] describes what OpenTofu would not find.
+// Package credentials finds credentials for OCI repositories where OpenTofu, Docker,
+// and Podman store them. It reads the oci_credentials and oci_default_credentials
+// blocks of OpenTofu's CLI configuration, Docker-style files, and the variable
+// DOCKER_AUTH_CONFIG, which contains the text of a Docker-style file. It also queries
+// the credential helpers that these sources specify. The package finds all credentials
+// that OpenTofu finds, and more. [Origin] describes credentials that OpenTofu would not
+// find.
 //
 // # Precedence
 //
-// The most specific credentials are used, wherever they are stored. Credentials for a longer
-// repository path take precedence over credentials for a shorter one, over credentials for the
-// whole registry, and over credentials for any registry (docker_credentials_helper of
-// oci_default_credentials, credsStore). Otherwise, the first ones are used: blocks precede
-// files, files have the order of [Resolver.Files], and within a file, auths precedes
-// credHelpers. This is OpenTofu's order
-// (https://opentofu.org/docs/cli/oci_registries/credentials). However, if a helper, a
-// block, or an entry has no credentials, OpenTofu does not use the next source, but this package
-// does.
+// The package uses the most specific credentials, regardless of where they are stored.
+// Credentials for a longer repository path take precedence over credentials for a
+// shorter path, which take precedence over credentials for the whole registry.
+// Credentials for all registries (docker_credentials_helper of oci_default_credentials,
+// credsStore) come last. Among equally specific credentials, blocks precede files,
+// files have the order of [Resolver.Files], and within a file, auths precedes
+// credHelpers.
+//
+// This is OpenTofu's order (https://opentofu.org/docs/cli/oci_registries/credentials),
+// with one difference: if a helper, block, or entry has no credentials, this package
+// continues with the next source, but OpenTofu does not.
 //
 // # Keys
 //
-// A key of auths or credHelpers, and the label of an oci_credentials block, is "host" or
-// "host:port". In auths and blocks, it can have a path: "host/namespace/repository". Host names
-// are case-insensitive. Older clients wrote URLs. In these, "https://", "http://", trailing
-// slashes, and the API's "/v1/" or "/v2/" after the host are ignored. Without a scheme or a
-// trailing slash, "host/v1" is the namespace v1. Docker Hub is one registry with three names:
-// docker.io, index.docker.io, and registry-1.docker.io.
+// A key of auths or credHelpers, and the label of an oci_credentials block, is "host"
+// or "host:port". In auths and blocks, it can have a path: "host/namespace/repository".
+// Host names are case-insensitive. Older clients wrote URLs. In URLs, the package
+// ignores "https://", "http://", trailing slashes, and the API's "/v1/" or "/v2/" after
+// the host. Without a scheme or a trailing slash, "host/v1" is the namespace v1. Docker
+// Hub is one registry with three names: docker.io, index.docker.io, and
+// registry-1.docker.io.
 //
 // # Errors
 //
-// If there are no credentials, access is anonymous, because many repositories are public. If a
-// helper fails or an entry is invalid, that is an error once its credentials are needed. An
-// unreadable file is ignored if another source has credentials. Otherwise, it is an error,
-// because anonymous access would fail for no apparent reason. Files in
-// docker_style_config_files must exist and be valid.
+// If there are no credentials, access is anonymous, because many repositories are
+// public. A failing helper or an invalid entry causes an error only if its credentials
+// are needed. An unreadable file is ignored if another source has credentials.
+// Otherwise, it causes an error, because anonymous access would fail for no apparent
+// reason. Files in docker_style_config_files must exist and be valid.
 //
-// Files are read once, when credentials are first needed. The response of a helper is cached
-// for one minute, so expired tokens are not used again.
+// Files are read once, when credentials are first needed. A helper's response is cached
+// for one minute, so expired tokens are not reused.
 //
-// Errors, and the text and JSON of values of this package, never contain secrets. See
-// [text.Secret].
+// Errors never contain secrets. Neither do the text and JSON of this package's values.
+// See [text.Secret].
 package credentials

@@ -147,7 +147,7 @@ func TestUnreadableFiles(t *testing.T) {
 		}
 	}
 
-	// Services often have HOME=/dev/null.
+	// Services often set HOME=/dev/null.
 	w = newWorld(t)
 	w.write(t, "home", "")
 	w.write(t, "run/containers/auth.json", auths("ghcr.example", auth("user", canary)))
@@ -185,7 +185,7 @@ func TestNamedFiles(t *testing.T) {
 		}
 	}
 
-	// A file named in the configuration must exist, even if a block has the
+	// A file that the configuration specifies must exist, even if a block has the
 	// credentials.
 	w.config.Logins = []cliconfig.Login{{Registry: "ghcr.example", Username: "rule", Password: text.NewSecret(canary)}}
 	missing := w.path("missing.json")

@@ -11,20 +11,22 @@ import (
 // entry is a value of auths.
 type entry struct {
 	credential Credential
-	// problem describes why the entry is invalid, or is empty.
+	// problem explains why the entry is invalid. It is empty if the entry is valid.
 	problem string
-	// skipped is the reason OpenTofu finds no credentials in the entry, or empty.
+	// skipped explains why OpenTofu finds no credentials in the entry, or is empty.
 	skipped string
-	// differs is the reason OpenTofu reads different credentials from the entry, or empty.
+	// differs explains why OpenTofu reads different credentials from the entry, or is
+	// empty.
 	differs string
-	// stops is the reason OpenTofu fails if the entry is for the repository, or empty.
+	// stops explains why OpenTofu fails if the entry matches the repository, or is
+	// empty.
 	stops string
-	// strict reports that OpenTofu rejects the whole file because of this entry.
+	// strict reports whether OpenTofu rejects the whole file because of this entry.
 	strict bool
 }
 
-// parseEntry parses an entry as written by docker login and podman login: auth is the base64
-// encoding of "username:password"
+// parseEntry parses an entry that docker login or podman login wrote. In an entry, auth
+// is the base64 encoding of "username:password"
 // (https://github.com/docker/cli/blob/v28.3.0/cli/config/types/authconfig.go).
 func parseEntry(data json.RawMessage) entry {
 	var raw struct {
@@ -47,7 +49,7 @@ func parseEntry(data json.RawMessage) entry {
 		if !isPair {
 			return entry{problem: `has an "auth" without a colon between username and password`, stops: `has an "auth" without a colon`}
 		}
-		// Like Docker, remove zero bytes around a password.
+		// Like Docker, remove zero bytes at the start and end of a password.
 		username, password = name, strings.Trim(word, "\x00")
 		padded = password != word
 	}

@@ -12,9 +12,10 @@ type Environment struct {
 	OS string
 	// Home is the user's home directory. If empty, files in the home directory are not used.
 	Home string
-	// UID is the user ID, for Podman's files outside of a session.
+	// UID is the user ID. It determines the location of Podman's files outside of a
+	// session.
 	UID int
-	// Getenv returns an environment variable, or "" if it is not set.
+	// Getenv returns an environment variable's value, or "" if the variable is not set.
 	Getenv func(name string) string
 }
 
@@ -22,7 +23,7 @@ type Environment struct {
 func SystemEnvironment() Environment {
 	home, err := os.UserHomeDir()
 	if err != nil || home == "" {
-		// Services may run without $HOME.
+		// Services can run without $HOME.
 		if u, err := user.Current(); err == nil {
 			home = u.HomeDir
 		}

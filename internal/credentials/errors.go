@@ -9,15 +9,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// FileError reports that a file with credentials can't be used. It doesn't contain the content
-// of entries.
+// FileError means that a file with credentials can't be used. It doesn't reveal the
+// contents of entries.
 type FileError struct {
 	// Path is the path of the file, or $DOCKER_AUTH_CONFIG.
 	Path string
-	// Line is the line of the problem, starting at 1. It is 0 if the problem has no line, or if
-	// Err describes the entry.
+	// Line is the line number of the problem, starting at 1. It is 0 if the line is
+	// unknown or if Err describes the entry.
 	Line int
-	// Err is a problem with the content, or the reason the file can't be read.
+	// Err describes a problem with the content, or explains why the file can't be read.
 	Err error
 }
 
@@ -31,8 +31,8 @@ func (e *FileError) Error() string {
 // Unwrap returns Err, for example [io/fs.ErrPermission].
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Kind returns [provider.Malformed] if the content is invalid, in contrast to a file that can't
-// be opened.
+// Kind returns [provider.Malformed] if the file's content is invalid. It returns a
+// different kind if the file can't be opened.
 func (e *FileError) Kind() provider.ErrorKind {
 	if _, fromSystem := errors.AsType[syscall.Errno](e.Err); fromSystem || errors.Is(e.Err, fs.ErrNotExist) {
 		return provider.Unknown

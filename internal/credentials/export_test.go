@@ -9,19 +9,19 @@ import (
 // SetClock sets the clock.
 func (r *Resolver) SetClock(now func() time.Time) { r.now, r.responses.Now = now, now }
 
-// Login is like Resolve, without the origin.
+// Login is like Resolve, but does not return the origin.
 func (r *Resolver) Login(ctx context.Context, repository string) (Credential, error) {
 	login, _, err := r.Resolve(ctx, repository)
 	return login, err
 }
 
-// Source is an entry of a file for a repository.
+// Source is a file's entry for a repository.
 type Source struct {
 	Depth  int
 	Origin Origin
 	Login  Credential
-	// Text is the complete entry as printed by fmt, and Bare the same without the
-	// credentials.
+	// Text is the complete entry as printed by fmt. Bare is the printed entry without
+	// the credentials.
 	Text, Bare string
 }
 
@@ -46,7 +46,7 @@ func ParseDocument(data []byte, legacy bool, name string) ([]Source, error) {
 	return sources, nil
 }
 
-// Exports of the JSON editor for tests.
+// These functions export the JSON editor for tests.
 var (
 	SetMember    = setMember
 	RemoveMember = removeMember

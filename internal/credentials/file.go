@@ -11,7 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
-// maxFile limits the size of a file with credentials. A file with a hundred entries has 50 KiB.
+// maxFile limits the size of a file with credentials in bytes. A file with a hundred
+// entries has about 50 KiB.
 const maxFile = 4 << 20
 
 // file is a file with credentials, which might not exist.
@@ -25,19 +26,20 @@ type file struct {
 
 // document is the content of a file.
 type document struct {
-	// auths contains the entries by their keys.
+	// auths maps keys to entries.
 	auths map[string]entry
-	// helpers contains the names of helpers by registry. store is the helper for all
+	// helpers maps registries to names of helpers. store is the helper for all
 	// registries.
 	helpers map[string]string
 	store   string
-	// old reports the format without auths.
+	// old reports whether the document has the format without auths.
 	old bool
-	// strict reports that OpenTofu, which is stricter, rejects the document.
+	// strict reports whether OpenTofu rejects the document although this package
+	// accepts it.
 	strict bool
 }
 
-// unusable returns the error of a file that must exist.
+// unusable returns the error for a file that must exist.
 func (f file) unusable() error {
 	if f.err == nil && !f.exists {
 		return &FileError{Path: f.path, Err: fs.ErrNotExist}
@@ -45,12 +47,12 @@ func (f file) unusable() error {
 	return f.err
 }
 
-// entryError returns an error that contains the key of an entry, but none of its values.
+// entryError returns an error that contains an entry's key, but no values.
 func (f file) entryError(key, problem string) error {
 	return &FileError{Path: f.path, Err: fmt.Errorf("entry %q of auths %s", key, problem)}
 }
 
-// readFile reads a file. Problems are part of the result.
+// readFile reads a file. It returns problems as part of the result.
 func readFile(p fileSpec) file {
 	f := file{fileSpec: p}
 	if p.text != "" {
@@ -59,7 +61,7 @@ func readFile(p fileSpec) file {
 		return f
 	}
 	data, err := readBounded(p.path)
-	// If a parent is a file, as with HOME=/dev/null, this file can't exist.
+	// If a parent is a file, as with HOME=/dev/null, this file does not exist.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		f.strict = !errors.Is(err, fs.ErrNotExist)
 		return f
@@ -73,7 +75,7 @@ func readFile(p fileSpec) file {
 	return f
 }
 
-// readBounded reads a file of at most maxFile bytes. Errors don't contain the path.
+// readBounded reads a file of up to maxFile bytes. Its errors don't contain the path.
 func readBounded(path string) ([]byte, error) {
 	data, err := bounded.ReadFileOrPipe(path, maxFile)
 	if _, large := errors.AsType[*bounded.TooLargeError](err); large {
@@ -90,8 +92,8 @@ func withoutPath(err error) error {
 	return err
 }
 
-// parseDocument parses the content of a file. Empty content, as of /dev/null, contains no
-// credentials. Errors are *[FileError].
+// parseDocument parses the content of a file. Empty content, such as the content of
+// /dev/null, contains no credentials. The returned errors are *[FileError].
 func parseDocument(p fileSpec, data []byte) (document, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return document{strict: true}, nil
@@ -104,7 +106,7 @@ func parseDocument(p fileSpec, data []byte) (document, error) {
 	err := json.Unmarshal(data, &raw)
 	old := p.legacy && err == nil && raw.Auths == nil
 	if old {
-		// Decode the same data again, with all keys as entries.
+		// Decode the same data again, and treat all keys as entries.
 		err = json.Unmarshal(data, &raw.Auths)
 	}
 	if err != nil {
@@ -119,14 +121,15 @@ func parseDocument(p fileSpec, data []byte) (document, error) {
 	return d, nil
 }
 
-// explain returns an error for invalid JSON, with its line but without values of the file.
+// explain returns an error for invalid JSON. The error contains the line, but no values
+// from the file.
 func (p fileSpec) explain(data []byte, err error) error {
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
 	var offset int64
 	switch {
 	case errors.As(err, &syntax):
-		// The error contains at most one character.
+		// The error quotes at most one character.
 		offset, err = syntax.Offset, fmt.Errorf("invalid JSON: %w", bounded.JSONError(syntax))
 	case errors.As(err, &mismatch) && mismatch.Field != "":
 		offset, err = mismatch.Offset, fmt.Errorf("%s has a value of the wrong type", mismatch.Field)

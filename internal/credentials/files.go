@@ -7,21 +7,23 @@ import (
 	"strconv"
 )
 
-// authVariable is the variable that contains the text of a file, as GitLab runners and Docker
-// read it
+// authVariable is the variable that contains the text of a Docker-style file. GitLab
+// runners and Docker read this variable
 // (https://docs.gitlab.com/ci/docker/using_docker_images/#use-statically-defined-credentials).
 const authVariable = "DOCKER_AUTH_CONFIG"
 
 // fileSpec is a possible file with credentials.
 type fileSpec struct {
 	path string
-	// text is the content if it is in a variable, whose name is then in path.
+	// text is the content if the content comes from a variable. In this case, path is
+	// the variable's name.
 	text string
-	// legacy is the format without auths: an object of entries.
+	// legacy selects the format without auths, which is an object of entries.
 	legacy bool
-	// rank is the position of the file in OpenTofu's order, starting at 1.
+	// rank is the file's position in OpenTofu's order, starting at 1.
 	rank int
-	// skipped is the reason OpenTofu doesn't read the file, or empty.
+	// skipped explains why OpenTofu doesn't read the file. It is empty if OpenTofu
+	// reads the file.
 	skipped string
 }
 
@@ -34,11 +36,11 @@ func configuredFiles(paths []string) []fileSpec {
 	return places
 }
 
-// files returns the files in which Podman and Docker store credentials: first the variable with
-// the text of a file, then files in variables, then the others in OpenTofu's order. Podman's
-// files are documented in
-// https://github.com/containers/image/blob/main/docs/containers-auth.json.5.md. As in OpenTofu,
-// ~/.docker is used even if $DOCKER_CONFIG is set.
+// files returns the files in which Podman and Docker store credentials. The variable
+// with the text of a file comes first, followed by files that variables specify, and
+// all other files in OpenTofu's order. Podman's files are documented at
+// https://github.com/containers/image/blob/main/docs/containers-auth.json.5.md. As in
+// OpenTofu, ~/.docker is used even if $DOCKER_CONFIG is set.
 func (e Environment) files() []fileSpec {
 	var l fileSpecs
 	if text := e.Getenv(authVariable); text != "" {
@@ -84,7 +86,7 @@ type fileSpecs struct {
 	rank  int
 }
 
-// add adds a file. If it is already in the list, add updates how OpenTofu uses it.
+// addHome adds a file in the home directory.
 func (l *fileSpecs) addHome(e Environment, elements ...string) {
 	if e.Home != "" {
 		l.add(fileSpec{path: filepath.Join(append([]string{e.Home}, elements...)...)})
@@ -111,21 +113,21 @@ func (l *fileSpecs) add(p fileSpec) {
 
 // File describes a possible file with credentials.
 type File struct {
-	// Path is the path of the file. If a variable contains the text of the file, it is $ and
-	// the name of the variable.
+	// Path is the path of the file. If a variable contains the text of the file, Path
+	// is $ followed by the variable's name.
 	Path string
-	// Variable reports that a variable contains the text of the file.
+	// Variable reports whether a variable contains the text of the file.
 	Variable bool
 	Exists   bool
 	// Err is a *[FileError] if the file can't be used.
 	Err error
-	// OpenTofu reports whether OpenTofu up to 1.12 reads the file. Why, a sentence without a
-	// final period, is the reason it doesn't.
+	// OpenTofu reports whether OpenTofu up to 1.12 reads the file. If it does not, Why
+	// explains the reason in a sentence without a final period.
 	OpenTofu bool
 	Why      string
 }
 
-// Files returns the files that are searched for credentials, in order.
+// Files returns the files to search for credentials, in order.
 func (r *Resolver) Files() []File {
 	var places []File
 	for _, file := range r.files() {

@@ -118,8 +118,8 @@ func TestPlacesAreInOrder(t *testing.T) {
 	}
 }
 
-// TestFirstPlaceWins has different credentials for the same repository in every
-// location, and removes the locations one by one.
+// TestFirstPlaceWins stores different credentials for one repository in every location.
+// It removes the locations one by one and checks which credentials are found.
 func TestFirstPlaceWins(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -171,7 +171,7 @@ func TestTextInAVariable(t *testing.T) {
 		t.Errorf("the place is %+v", p)
 	}
 
-	// An invalid text is skipped like an invalid file, and errors contain no secret.
+	// Invalid text is skipped like an invalid file, and errors contain no secret.
 	w.env["DOCKER_AUTH_CONFIG"] = `{"auths": {"ghcr.example": "` + canary
 	login, _, err := w.finder(t).Find(t.Context(), "ghcr.example/acme")
 	if err != nil || login.Username != "file" {

@@ -39,8 +39,8 @@ func FuzzParseDocument(f *testing.F) {
 	})
 }
 
-// checkAbsent checks that the printed form of a source does not contain a secret,
-// unless the secret is part of its other text.
+// checkAbsent checks that a source's printed form does not reveal a secret. It allows
+// the secret if the source's remaining text contains it.
 func checkAbsent(t *testing.T, s credentials.Source, secret string) {
 	t.Helper()
 	const long = 6

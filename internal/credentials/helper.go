@@ -14,25 +14,26 @@ import (
 )
 
 const (
-	// freshness is how long a response is valid. Registries request credentials several times
-	// within seconds, for reading and for writing. Later, a token might have expired.
+	// freshness is how long a response is valid. Within seconds, registries request
+	// credentials several times for reading and writing. Much later, a token might have
+	// expired.
 	freshness = time.Minute
-	// helperTimeout is long enough for a helper to fetch a token. It is too short for user
-	// input, which helpers should not need.
+	// helperTimeout is long enough for a helper to fetch a token. It is too short for
+	// user input, which helpers should not require.
 	helperTimeout = 30 * time.Second
-	// maxResponse limits the output of a helper. Tokens are far smaller.
+	// maxResponse limits a helper's output in bytes. Tokens are far smaller.
 	maxResponse = 256 << 10
 	// tokenUser is the user name that marks an identity token
 	// (https://docs.docker.com/reference/cli/docker/login/#credential-helper-protocol).
 	tokenUser = "<token>"
-	// notFound is part of the output of helpers that have no credentials.
+	// notFound is part of the output of a helper that has no credentials.
 	notFound = "credentials not found"
 )
 
-// errNoCredentials is returned if a helper has no credentials.
+// errNoCredentials means that a helper has no credentials.
 var errNoCredentials = errors.New("no login")
 
-// program returns the file name of a helper.
+// program returns a helper's file name.
 func program(name string) string { return "docker-credential-" + name }
 
 // checkHelper returns an error for names that could be paths.
@@ -43,16 +44,17 @@ func checkHelper(name string) error {
 	return nil
 }
 
-// helperRequest is a query to a helper for a registry by one of its names.
+// helperRequest is a query to a helper. server is one of the registry's names.
 type helperRequest struct{ helper, server string }
 
-// helperResponse is the response of a helper. Errors are cached, too.
+// helperResponse is a helper's response. Errors are also cached.
 type helperResponse struct {
 	login Credential
 	err   error
 }
 
-// queryHelper returns the credentials of a helper, or empty credentials if it has none.
+// queryHelper returns a helper's credentials, or empty credentials if the helper has
+// none.
 func (r *Resolver) queryHelper(ctx context.Context, q helperRequest) (Credential, error) {
 	known, err := r.responses.Get(ctx, q, func(ctx context.Context) (helperResponse, error) {
 		login, err := runGet(ctx, q)
@@ -67,8 +69,8 @@ func (r *Resolver) queryHelper(ctx context.Context, q helperRequest) (Credential
 	return known.login, err
 }
 
-// runGet queries a helper. Its output contains the secret, possibly even if it fails, so errors
-// never contain the output.
+// runGet queries a helper. The helper's output contains the secret, possibly even after
+// a failure, so errors never contain the output.
 func runGet(ctx context.Context, q helperRequest) (Credential, error) {
 	out, err := command(ctx, q.helper, "get", extprog.Call{
 		Stdin:       []byte(q.server),
@@ -94,12 +96,13 @@ func runGet(ctx context.Context, q helperRequest) (Credential, error) {
 	return Credential{Username: known.Username, Password: text.NewSecret(known.Secret)}, nil
 }
 
-// command runs a helper with a command of its protocol.
+// command runs a helper with a verb of the helper protocol.
 func command(ctx context.Context, name, verb string, call extprog.Call) ([]byte, error) {
 	return extprog.New(program(name), verb).Run(ctx, call)
 }
 
-// refusal returns an error if the output of a failed helper means that it has no credentials.
+// refusal returns an error if a failed helper's output means that the helper has no
+// credentials.
 func refusal(stdout []byte) error {
 	if strings.Contains(strings.ToLower(string(stdout)), notFound) {
 		return errNoCredentials

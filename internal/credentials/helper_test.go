@@ -52,7 +52,7 @@ func TestHelpers(t *testing.T) {
 			w := newWorld(t)
 			path := w.write(t, "home/.docker/config.json", stored(test.helper))
 			login, origin, err := w.finder(t).Find(t.Context(), test.host+"/acme/x")
-			if err != nil || login != test.want && test.helper != "fresh" { // returns a new password each time
+			if err != nil || login != test.want && test.helper != "fresh" { // "fresh" returns a new password each time
 				t.Errorf("%s, %v, want %s", describe(login), err, describe(test.want))
 			}
 			checkWhy(t, origin, test.why)
@@ -172,7 +172,7 @@ func TestFailingHelpers(t *testing.T) {
 					t.Errorf("error %q contains the secret", text)
 				}
 			}
-			// A helper that fails is not run for each repository.
+			// A failing helper is not run again for each repository.
 			if got := requests(t, host); len(got) > 1 {
 				t.Errorf("got requests %q", got)
 			}
@@ -192,14 +192,14 @@ func TestHelpersEndWithTheContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	// Only a failing test waits this long.
+	// Only a failing test reaches this deadline.
 	if err := listener.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	w := newWorld(t)
 	w.write(t, "home/.docker/config.json", stored("hanging"))
 	f := w.finder(t)
-	// A killed helper is run again.
+	// After a helper was killed, the next call runs it again.
 	for range 2 {
 		endHelper(t, f, listener)
 	}
@@ -222,7 +222,7 @@ func endHelper(t *testing.T, f *credentials.Resolver, listener net.Listener) {
 	}
 	defer helper.Close()
 
-	// A caller that waits for the result of another caller can stop waiting.
+	// A caller that waits for a different caller's result can stop waiting.
 	late, stop := context.WithCancel(t.Context())
 	stop()
 	if _, err := f.Login(late, repository); !errors.Is(err, context.Canceled) {

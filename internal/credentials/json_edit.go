@@ -13,17 +13,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
-// errNoObject is returned if a text, or a value in it that must be an object, is not a JSON
-// object.
+// errNoObject means that the text is not a JSON object, or that a value on the path is
+// not an object.
 var errNoObject = errors.New("not a JSON object")
 
-// errDuplicate is returned if an object contains a key twice, because programs would read
-// different values.
+// errDuplicate means that an object contains a key twice. Programs would read different
+// values from such an object.
 var errDuplicate = errors.New("duplicate key")
 
-// setMember returns the text with a JSON value at a path of keys. It creates missing objects on
-// the path. Empty text is treated as an empty object. Errors are [errNoObject], [errDuplicate],
-// and *[json.SyntaxError].
+// setMember sets the JSON value at a path of keys and returns the modified text. It
+// creates missing objects on the path and treats empty text as an empty object. It
+// returns [errNoObject], [errDuplicate], and *[json.SyntaxError].
 func setMember(text, value []byte, path ...string) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
@@ -54,8 +54,9 @@ func setMember(text, value []byte, path ...string) ([]byte, error) {
 	return root.Pack(), nil
 }
 
-// removeMember returns the text without the members at a path of keys. If there are none, it
-// returns the text unchanged. It returns the same errors as [setMember].
+// removeMember removes the members at a path of keys and returns the modified text. If
+// there are no such members, it returns the text unchanged. It returns the same errors
+// as [setMember].
 func removeMember(text []byte, path ...string) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return text, nil
@@ -83,7 +84,7 @@ func removeMember(text []byte, path ...string) ([]byte, error) {
 	return root.Pack(), nil
 }
 
-// removeFrom removes a key from an object and keeps the formatting.
+// removeFrom removes a key from an object and preserves the formatting.
 func removeFrom(o *hujson.Object, key string) {
 	if len(o.Members) == 0 {
 		return
@@ -107,8 +108,8 @@ func parse(text []byte) (hujson.Value, error) {
 	return hujson.Parse(text)
 }
 
-// find returns a value as an object, and the object's value of a key, or nil if it doesn't have
-// the key.
+// find returns a value as an object, and the value of the object's key. If the object
+// doesn't have the key, found is nil.
 func find(at *hujson.Value, key string) (o *hujson.Object, found *hujson.Value, err error) {
 	o, ok := at.Value.(*hujson.Object)
 	if !ok {
@@ -169,7 +170,7 @@ func (f form) add(o *hujson.Object, key string, depth int) *hujson.Value {
 	return &o.Members[len(o.Members)-1].Value
 }
 
-// line returns a line break and the indentation of a depth.
+// line returns a line break and the indentation for the given depth.
 func (f form) line(depth int) hujson.Extra {
 	if f.newline == "" {
 		return nil

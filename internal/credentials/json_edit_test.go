@@ -89,8 +89,8 @@ func TestMemberRefused(t *testing.T) {
 	}
 }
 
-// FuzzSetMember sets a member of an object. The other members must be unchanged, and
-// removing the member must restore the object.
+// FuzzSetMember sets a member of an object. All other members must be unchanged, and
+// removing the new member must restore the object.
 func FuzzSetMember(f *testing.F) {
 	for _, text := range []string{`{}`, ``, `{"auths":{"host":{"auth":"x"},"b":[1,{}]},"c":null}`, "{\n  \"auths\": null\n}", `{"a":{"auths":1},"auths":{"":2}}`} {
 		f.Add(text, "host")

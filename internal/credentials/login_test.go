@@ -52,8 +52,8 @@ func TestLoginReplacesAnAccessToken(t *testing.T) {
 	checkWhy(t, origin, "access_token and refresh_token together")
 }
 
-// TestEmptyBlock checks that an oci_credentials block without credentials means anonymous
-// access, like in OpenTofu, if there are no other credentials.
+// TestEmptyBlock checks that an oci_credentials block without credentials means
+// anonymous access if no other credentials exist. OpenTofu behaves in the same way.
 func TestEmptyBlock(t *testing.T) {
 	t.Parallel()
 	for _, rule := range []cliconfig.Login{

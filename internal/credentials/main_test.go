@@ -17,19 +17,20 @@ import (
 )
 
 const (
-	// canary is the secret that must not be printed.
+	// canary is a secret that must never be printed.
 	canary = "canary-5ecret"
-	// logVariable names the file in which helpers record their requests.
+	// logVariable is the environment variable that specifies the file in which helpers
+	// record their requests.
 	logVariable = "LOGINS_TEST_LOG"
 	prefix      = "docker-credential-"
 )
 
-// errUnknown is the message that helpers built with Docker's library print for missing
-// credentials, together with exit status 1.
+// errUnknown contains the message that helpers built with Docker's library print for
+// missing credentials. Such helpers exit with status 1.
 var errUnknown = errors.New("credentials not found in native keychain")
 
-// helperAnswers are the helpers that the test program emulates. Each returns its output
-// for a server, or an error for exit status 1.
+// helperAnswers contains the helpers that the test program emulates. Each function
+// returns the helper's output for a server, or an error for exit status 1.
 var helperAnswers = map[string]func(server string) (string, error){
 	"plain": func(server string) (string, error) {
 		if strings.Contains(server, "://") {
@@ -82,8 +83,8 @@ func answer(username, secret string) string {
 	return fmt.Sprintf(`{"ServerURL":"ignored","Username":%q,"Secret":%q}`, username, secret)
 }
 
-// TestMain lets the test program act as credential helpers, under their names in the
-// first directory of PATH.
+// TestMain lets the test program act as a credential helper. The helpers are installed
+// in the first directory of PATH.
 func TestMain(m *testing.M) {
 	if name, isHelper := strings.CutPrefix(strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"), prefix); isHelper {
 		os.Exit(help(name))
@@ -103,7 +104,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// installHelpers returns the directory to remove.
+// installHelpers installs the helpers in a new directory and returns the directory,
+// which the caller must remove.
 func installHelpers() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -122,7 +124,7 @@ func installHelpers() (string, error) {
 			return dir, err
 		}
 	}
-	// By default, the race detector delays the exit of each helper by a second.
+	// By default, the race detector delays each helper's exit by a second.
 	for _, v := range [][2]string{
 		{"PATH", dir + string(filepath.ListSeparator) + os.Getenv("PATH")},
 		{logVariable, filepath.Join(dir, "log")},
@@ -135,8 +137,8 @@ func installHelpers() (string, error) {
 	return dir, os.WriteFile(filepath.Join(dir, "log"), nil, 0o600)
 }
 
-// link makes a program available under another name. On Windows, most users cannot
-// create links.
+// link makes a program available at a second path. On Windows, it copies the program,
+// because most users cannot create links.
 func link(old, path string) error {
 	if os.Symlink(old, path) == nil {
 		return nil
@@ -173,10 +175,10 @@ func help(name string) int {
 	return 0
 }
 
-// hosts is the number of hosts that newHost has returned.
+// hosts counts the hosts that newHost has returned.
 var hosts atomic.Int64
 
-// newHost returns a host that no other test, and no other run of the test, uses.
+// newHost returns a host that is unique to the calling test.
 func newHost(name string) string { return fmt.Sprintf("%s-%d.example", name, hosts.Add(1)) }
 
 // requests returns the requests to helpers for a host, in order.

@@ -7,17 +7,20 @@ import (
 	"slices"
 )
 
-// stops returns the file or block that makes OpenTofu fail whatever credentials it would use,
-// and the reason. Both are empty if there is none.
+// stops returns the file or block that makes OpenTofu fail, regardless of the
+// credentials that it would use. It also returns the reason. If no file or block makes
+// OpenTofu fail, both strings are empty.
 func (r *Resolver) stops(all []*candidate) (where, why string) {
-	// OpenTofu reads all files in the configuration before it looks for credentials.
+	// OpenTofu reads all files that the configuration specifies before it looks for
+	// credentials.
 	if r.hasConfiguredFiles() {
 		if path := refused(r.files()); path != "" {
 			return path, "OpenTofu fails, because it rejects " + path
 		}
 	}
-	// A block without credentials or an entry with an invalid auth is an error if there are
-	// other credentials, even more specific ones. Otherwise, it is ignored.
+	// A block without credentials or an entry with an invalid auth is an error if
+	// OpenTofu finds different credentials, even more specific ones. Otherwise,
+	// OpenTofu ignores the block or entry.
 	if openTofuCandidate(all) == nil {
 		return "", ""
 	}
@@ -29,8 +32,9 @@ func (r *Resolver) stops(all []*candidate) (where, why string) {
 	return "", ""
 }
 
-// compare returns why OpenTofu doesn't find the same credentials, or an empty string if it
-// does. all is ordered by precedence, and from is nil if there are no credentials.
+// compare explains why OpenTofu doesn't find the same credentials. If it does, compare
+// returns an empty string. all is sorted by precedence, and from is nil if there are no
+// credentials.
 func (r *Resolver) compare(ctx context.Context, repo repository, all []*candidate, from *candidate) string {
 	taken := openTofuCandidate(all)
 	switch {
@@ -39,8 +43,8 @@ func (r *Resolver) compare(ctx context.Context, repo repository, all []*candidat
 	case from == nil:
 		return "OpenTofu uses the credentials in " + taken.origin.where()
 	case repo.registry == hub:
-		// Requests go to another host than the credentials are for
-		// (opentofu/cmd/tofu/oci_distribution.go).
+		// OpenTofu's credentials are for one host, but its requests go to a different
+		// host (opentofu/cmd/tofu/oci_distribution.go).
 		return "OpenTofu supports Docker Hub only as registry-1.docker.io"
 	case from.skipped != "" && taken != nil:
 		return fmt.Sprintf("%s, and uses the credentials in %s", from.skipped, taken.origin.where())
@@ -56,7 +60,7 @@ func (r *Resolver) compare(ctx context.Context, repo repository, all []*candidat
 	return ""
 }
 
-// openTofuCandidate returns the source that OpenTofu uses, even if it fails.
+// openTofuCandidate returns the source that OpenTofu uses, even if the source fails.
 func openTofuCandidate(all []*candidate) *candidate {
 	seen := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return c.skipped != "" || c.stops != "" })
 	if len(seen) == 0 {
@@ -82,8 +86,9 @@ func (r *Resolver) compareHelper(ctx context.Context, repo repository, from *can
 	case theirs.Username != from.credential.Username:
 		return fmt.Sprintf("OpenTofu queries %s for %q, which returns different credentials", name, server)
 	case theirs.Password != from.credential.Password:
-		// Some helpers create a new token each time. Otherwise, it is an old password, because
-		// docker login replaces only the entry that Docker reads.
+		// Some helpers create a new token each time. If this helper doesn't, OpenTofu
+		// gets an old password, because docker login replaces only the entry that
+		// Docker reads.
 		again, err := runGet(ctx, helperRequest{helper: from.origin.Helper, server: from.origin.Asked})
 		if err == nil && again == from.credential {
 			return fmt.Sprintf("OpenTofu queries %s for %q, which returns a different password", name, server)

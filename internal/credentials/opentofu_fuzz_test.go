@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// openTofuCandidate returns the result of OpenTofu for a repository in a file at a
-// default path: credentials, none, or an error. It ignores helpers.
+// openTofuCandidate returns OpenTofu's result for a repository if a file is at a
+// default path. The result is credentials, no credentials, or an error. It ignores
+// helpers.
 func openTofuCandidate(data []byte, registry, path string) (username, password string, found, failed bool) {
 	var file struct {
 		Auths map[string]*struct {
@@ -16,7 +17,7 @@ func openTofuCandidate(data []byte, registry, path string) (username, password s
 		} `json:"auths"`
 	}
 	if json.Unmarshal(data, &file) != nil {
-		return "", "", false, false // continues without the file
+		return "", "", false, false // OpenTofu continues without the file
 	}
 	depth := 0
 	for key, entry := range file.Auths {
@@ -36,14 +37,14 @@ func openTofuCandidate(data []byte, registry, path string) (username, password s
 	return username, password, found, found && failed
 }
 
-// FuzzFindAsOpenTofu compares the results with openTofuCandidate: credentials that are
-// reported as available to OpenTofu must be.
+// FuzzFindAsOpenTofu compares Find with openTofuCandidate. It checks that OpenTofu
+// actually finds the credentials that Find reports as available to OpenTofu.
 func FuzzFindAsOpenTofu(f *testing.F) {
 	repository := regexp.MustCompile(`^[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9]+([._-][a-z0-9]+)*)+$`)
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
 		lower := strings.ToLower(string(data))
 		if !repository.MatchString(name) || strings.Contains(lower, "cred") || strings.Contains(lower, `\u`) {
-			return // not a repository, or a helper would be run
+			return // the name is not a repository, or a helper would be run
 		}
 		w := newWorld(t)
 		w.write(t, "home/.docker/config.json", string(data))
@@ -54,7 +55,7 @@ func FuzzFindAsOpenTofu(f *testing.F) {
 		registry, path, _ := strings.Cut(name, "/")
 		username, password, found, failed := openTofuCandidate(data, registry, path)
 		if registry == "docker.io" {
-			found = false // OpenTofu uses registry-1.docker.io, for which these credentials are not valid
+			found = false // OpenTofu uses registry-1.docker.io, where these credentials are not valid
 		}
 		switch {
 		case failed:

@@ -10,7 +10,7 @@ import (
 )
 
 // TestOpenTofuRefusesFiles checks that OpenTofu ignores all files if it cannot read an
-// entry, even for another registry.
+// entry, even if the entry is for a different registry.
 func TestOpenTofuRefusesFiles(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -38,8 +38,8 @@ func TestOpenTofuRefusesFiles(t *testing.T) {
 	}
 }
 
-// TestOpenTofuHasItsOwnOrder checks that a variable moves a file to the front, while
-// OpenTofu reads it at its default position.
+// TestOpenTofuHasItsOwnOrder checks that a variable moves a file to the front of our
+// order, but not of OpenTofu's order.
 func TestOpenTofuHasItsOwnOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -53,8 +53,8 @@ func TestOpenTofuHasItsOwnOrder(t *testing.T) {
 	checkWhy(t, origin, fmt.Sprintf("OpenTofu uses the credentials in auths of %s", podman))
 }
 
-// TestOpenTofuStopsAtAnEntry checks that OpenTofu fails if the auth of an entry for the
-// repository has no colon, although we use a more specific entry.
+// TestOpenTofuStopsAtAnEntry covers an entry for the repository whose auth has no
+// colon. OpenTofu fails, although we use a more specific entry.
 func TestOpenTofuStopsAtAnEntry(t *testing.T) {
 	t.Parallel()
 	const noColon = `{"auth": "bm9jb2xvbg=="}`

@@ -23,28 +23,29 @@ const defaultBlock = "oci_default_credentials"
 // Origin describes the source of credentials. It contains no secrets.
 type Origin struct {
 	Kind Kind
-	// Block is the block of the CLI configuration that contains the credentials or specifies
-	// the helper: `oci_credentials "ghcr.io/acme"`, `oci_default_credentials`.
+	// Block is the block of the CLI configuration that contains the credentials or
+	// specifies the helper. Examples are `oci_credentials "ghcr.io/acme"` and
+	// `oci_default_credentials`.
 	Block string
-	// File contains the credentials or specifies the helper, unless a block does: in Section,
-	// which is auths, credHelpers, or credsStore, under Key. It can be the variable
-	// $DOCKER_AUTH_CONFIG.
+	// File is the file that contains the credentials or specifies the helper. It can be
+	// the variable $DOCKER_AUTH_CONFIG. Section is auths, credHelpers, or credsStore,
+	// and Key is the key in the section. All are empty if Block is set.
 	File, Section, Key string
-	// Helper is the NAME of docker-credential-NAME. Asked is the name of the registry for which
-	// it has credentials.
+	// Helper is the NAME of docker-credential-NAME. Asked is the registry name for
+	// which the helper has credentials.
 	Helper, Asked string
 
-	// OpenTofu reports whether OpenTofu up to 1.12 finds the same credentials. Why, a sentence
-	// without a final period, is the reason it doesn't.
+	// OpenTofu reports whether OpenTofu up to 1.12 finds the same credentials. If it
+	// does not, Why explains the reason in a sentence without a final period.
 	OpenTofu bool
 	Why      string
-	// Stops is the file or block that makes OpenTofu fail before it uses any credentials, or
-	// empty. Why contains the reason.
+	// Stops is the file or block that makes OpenTofu fail before it uses any
+	// credentials, or empty. If Stops is not empty, Why explains the failure.
 	Stops string
 }
 
-// String describes the source, without OpenTofu: `auths of /home/u/.docker/config.json under
-// "ghcr.io"`.
+// String describes the source, for example `auths of /home/u/.docker/config.json under
+// "ghcr.io"`. It does not mention OpenTofu.
 func (o Origin) String() string {
 	where := o.where()
 	switch {

@@ -11,7 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// Resolver finds credentials. It is intended for one run and is safe for concurrent use.
+// Resolver finds credentials. It is safe for concurrent use and intended for a single
+// run.
 type Resolver struct {
 	config cliconfig.Config
 	files  func() []file
@@ -22,7 +23,8 @@ type Resolver struct {
 	issued memo.Memo[string, time.Time]
 }
 
-// New returns a resolver for a CLI configuration. It reads files when they are first needed.
+// New returns a resolver for a CLI configuration. The resolver reads files when they
+// are first needed.
 func New(c cliconfig.Config, e Environment) *Resolver {
 	r := &Resolver{config: c, now: time.Now, responses: memo.Memo[helperRequest, helperResponse]{Lifetime: freshness}}
 	r.files = sync.OnceValue(func() []file {
@@ -45,13 +47,13 @@ func (r *Resolver) fileSpecs(e Environment) []fileSpec {
 	return e.files()
 }
 
-// hasConfiguredFiles reports whether the configuration lists the files.
+// hasConfiguredFiles reports whether the configuration specifies the files.
 func (r *Resolver) hasConfiguredFiles() bool { return r.config.DefaultLogins.DockerFiles != nil }
 
 // Find returns the credentials for a repository, "host/name", and their origin. Empty
-// credentials mean anonymous access. If Find returns an error, the origin is the source of the
-// error if there is one. To compare its result with OpenTofu's, Find may query helpers more
-// often than [Resolver.Resolve].
+// credentials mean anonymous access. If Find returns an error, the origin is the
+// error's source, if any. Find compares its result with OpenTofu's result, so it can
+// query helpers more often than [Resolver.Resolve].
 func (r *Resolver) Find(ctx context.Context, repository string) (Credential, Origin, error) {
 	repo, err := parseRepository(repository)
 	if err != nil {
@@ -73,10 +75,10 @@ func (r *Resolver) Find(ctx context.Context, repository string) (Credential, Ori
 	return login, origin, nil
 }
 
-// search queries one source after the other. If there are no credentials, it returns a nil
-// candidate.
+// search queries the sources one after the other. If there are no credentials, it
+// returns a nil candidate.
 func (r *Resolver) search(ctx context.Context, repo repository, all []*candidate) (Credential, *candidate, error) {
-	// 1. Files in the configuration must exist.
+	// 1. Check the files that the configuration specifies. They must exist.
 	if r.hasConfiguredFiles() {
 		for _, file := range r.files() {
 			if err := file.unusable(); err != nil {
@@ -96,7 +98,8 @@ func (r *Resolver) search(ctx context.Context, repo repository, all []*candidate
 		}
 	}
 
-	// 3. The credentials may be in a file that cannot be read.
+	// 3. Return an error if a file cannot be read, because it can contain the
+	// credentials.
 	for _, file := range r.files() {
 		if file.err != nil {
 			return Credential{}, nil, file.err
@@ -105,8 +108,8 @@ func (r *Resolver) search(ctx context.Context, repo repository, all []*candidate
 	return Credential{}, nil, nil
 }
 
-// queryCandidate returns the credentials of a source. For a helper, it records the result and
-// the server name.
+// queryCandidate returns a source's credentials. If the source is a helper, it records
+// the result and the server name.
 func (r *Resolver) queryCandidate(ctx context.Context, repo repository, c *candidate) (Credential, error) {
 	if c.err != nil || c.origin.Helper == "" {
 		return c.credential, c.err
@@ -124,10 +127,11 @@ func (r *Resolver) queryCandidate(ctx context.Context, repo repository, c *candi
 	return Credential{}, nil
 }
 
-// Resolve returns the credentials for a repository, "host/name", and their origin. A client
-// calls it before its first request, and again whenever the registry rejects the credentials.
-// Access tokens that were first returned more than a minute ago are considered expired, and are
-// omitted if there is an identity token to obtain new ones.
+// Resolve returns the credentials for a repository, "host/name", and their origin. A
+// client calls Resolve before its first request, and again whenever the registry
+// rejects the credentials. An access token that was first returned more than a minute
+// ago is considered expired. Resolve omits an expired token if an identity token is
+// available to obtain a new one.
 func (r *Resolver) Resolve(ctx context.Context, repository string) (Credential, Origin, error) {
 	repo, err := parseRepository(repository)
 	if err != nil {

@@ -8,17 +8,18 @@ import (
 // hub is the canonical name of Docker Hub in this package.
 const hub = "docker.io"
 
-// hubServer is the key under which Docker stores credentials for Docker Hub.
+// hubServer is the key that Docker uses to store credentials for Docker Hub.
 const hubServer = "https://index.docker.io/v1/"
 
-// scope is the registry, or the repositories below a path, that a key is for.
+// scope is the part of a registry that a key applies to: the whole registry or the
+// repositories below a path.
 type scope struct {
-	// host is in lower case, and the same for all names of Docker Hub.
+	// host is in lower case. All names of Docker Hub have the same host.
 	host string
 	path string
 }
 
-// repository is a repository whose credentials are requested.
+// repository is a repository that requires credentials.
 type repository struct {
 	scope
 	// registry is the host in its original spelling.
@@ -42,7 +43,7 @@ func canonical(host string) string {
 	return host
 }
 
-// parseKey parses a key in any of its spellings.
+// parseKey parses a key in any supported spelling.
 func parseKey(key string) scope {
 	rest, isURL := strings.CutPrefix(key, "https://")
 	if !isURL {
@@ -56,8 +57,9 @@ func parseKey(key string) scope {
 	return scope{host: canonical(host), path: path}
 }
 
-// depth returns how specific a scope is for a repository: 0 if it doesn't include the
-// repository, 1 for the whole registry, plus 1 for each component of the path.
+// depth returns how specific a scope is for a repository. It returns 0 if the scope
+// doesn't include the repository. Otherwise, it returns 1 plus the number of the
+// scope's path components.
 func (s scope) depth(r repository) int {
 	if s.host != r.host {
 		return 0
@@ -71,8 +73,8 @@ func (s scope) depth(r repository) int {
 	return 2 + strings.Count(s.path, "/")
 }
 
-// spells reports whether a key matches the repository in OpenTofu, which compares the exact
-// spelling.
+// spells reports whether OpenTofu considers a key to match the repository. OpenTofu
+// compares the exact spelling.
 func (s scope) spells(key string, r repository) bool {
 	if s.path == "" {
 		return key == r.registry
@@ -80,8 +82,8 @@ func (s scope) spells(key string, r repository) bool {
 	return key == r.registry+"/"+s.path
 }
 
-// servers returns the names that helpers may use for the registry: first the one that docker
-// login stores, last OpenTofu's.
+// servers returns the registry's names that helpers can use. The name that docker login
+// stores comes first, and OpenTofu's name comes last.
 func (r repository) servers() []string {
 	names := []string{r.registry, r.openTofuServer()}
 	if r.host == hub {

@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// texts returns a value in all forms in which it can be logged.
+// texts formats a value in all ways in which it can be logged.
 func texts(t *testing.T, value any) []string {
 	t.Helper()
 	var all []string

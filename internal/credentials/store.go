@@ -14,22 +14,24 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Store saves credentials where OpenTofu and Docker find them, and deletes them.
+// Store saves credentials in locations that OpenTofu and Docker read, and deletes
+// credentials.
 type Store struct {
 	config      cliconfig.Config
 	environment Environment
-	// docker is Docker's file. home is Docker's file without $DOCKER_CONFIG, which is the only
-	// one of the two that OpenTofu reads.
+	// docker is Docker's file. home is Docker's file if $DOCKER_CONFIG is not set.
+	// OpenTofu reads only home.
 	docker, home string
 }
 
-// Location describes where credentials are, or were, stored.
+// Location describes where credentials are or were stored.
 type Location struct {
-	// File contains the credentials, or refers to the helper that stores them.
+	// File contains the credentials or refers to the helper that stores them.
 	File string
-	// Helper is the NAME of docker-credential-NAME, or empty for credentials in the file.
+	// Helper is the NAME of docker-credential-NAME. It is empty if the file contains
+	// the credentials.
 	Helper string
-	// Keys are the keys in auths, or the names of the registry that the helper uses.
+	// Keys contains the keys in auths, or the registry's names that the helper uses.
 	Keys []string
 }
 
@@ -41,15 +43,15 @@ func (k Location) String() string {
 	return fmt.Sprintf("%s, configured in %s", program(k.Helper), k.File)
 }
 
-// ErrPath is returned if credentials for a part of a registry would have to be stored by a
-// helper, because helpers only support whole registries.
+// ErrPath means that a helper would have to store credentials for a part of a registry.
+// Helpers support only whole registries.
 var ErrPath = provider.Errorf(provider.Misuse, "credential helpers only support whole registries")
 
-// ErrNoFiles is returned if OpenTofu reads no files with credentials.
+// ErrNoFiles means that OpenTofu reads no files with credentials.
 var ErrNoFiles = provider.Errorf(provider.Misuse, defaultBlock+" in the CLI configuration disables files with credentials for OpenTofu and tofu-oci: add an oci_credentials block for the registry instead")
 
-// NewStore returns a store for a CLI configuration. It returns an error if the environment has
-// no directory for a file with credentials.
+// NewStore returns a store for a CLI configuration. If the environment has no directory
+// for a file with credentials, NewStore returns an error.
 func NewStore(c cliconfig.Config, e Environment) (*Store, error) {
 	k := &Store{config: c, environment: e}
 	if e.Home != "" {
@@ -65,9 +67,9 @@ func NewStore(c cliconfig.Config, e Environment) (*Store, error) {
 	return k, nil
 }
 
-// Locate returns where credentials would be stored, without the keys. It returns [ErrNoFiles],
-// a *[FileError] if the file can't be changed, and, if a helper would be used, [ErrPath] or a
-// *[HelperError].
+// Locate returns where credentials would be stored. The result has no keys. Locate
+// returns [ErrNoFiles], and a *[FileError] if the file can't be modified. If a helper
+// would be used, Locate can return [ErrPath] or a *[HelperError].
 func (k *Store) Locate(t Prefix) (Location, error) {
 	path := k.file()
 	if path == "" {
@@ -93,8 +95,9 @@ func (k *Store) Locate(t Prefix) (Location, error) {
 	return place, nil
 }
 
-// file returns the path of the file for new credentials: Docker's file, unless the
-// configuration lists other files. It is empty if the configuration lists none.
+// file returns the path of the file for new credentials. By default, this is Docker's
+// file, but the configuration can list different files. If the configuration lists no
+// files, the path is empty.
 func (k *Store) file() string {
 	listed := k.config.DefaultLogins.DockerFiles
 	switch {
@@ -106,8 +109,8 @@ func (k *Store) file() string {
 	return listed[0]
 }
 
-// Save stores credentials with the helper that the file specifies for the registry or, if there
-// is none, in the file. It keeps everything else in the file.
+// Save stores credentials. If the file specifies a helper for the registry, Save uses
+// the helper. Otherwise, it writes to the file and keeps all other content.
 func (k *Store) Save(ctx context.Context, t Prefix, c Credential) (Location, error) {
 	// 1. Determine the location.
 	place, err := k.Locate(t)
@@ -118,14 +121,14 @@ func (k *Store) Save(ctx context.Context, t Prefix, c Credential) (Location, err
 		return Location{}, fmt.Errorf("invalid user name %q: files with credentials do not support colons in user names", c.Username)
 	}
 
-	// 2. Write to the file.
+	// 2. If there is no helper, write the credentials to the file.
 	if place.Helper == "" {
 		place.Keys = t.keys()
 		return place, changeFile(ctx, place.File, func(f *authFile) error { return f.set(place.Keys, c) })
 	}
 
-	// 3. Or store them with the helper, and remove credentials in the file that would take
-	// precedence.
+	// 3. Otherwise, store them with the helper. Remove credentials from the file that
+	// would take precedence.
 	place.Keys = t.servers()
 	for _, server := range place.Keys {
 		if err := storeWith(ctx, place.Helper, server, c); err != nil {
@@ -138,8 +141,8 @@ func (k *Store) Save(ctx context.Context, t Prefix, c Credential) (Location, err
 	})
 }
 
-// Delete deletes credentials wherever [Store.Save] may have stored them, and returns where they
-// were. It continues after errors.
+// Delete deletes credentials from all locations that [Store.Save] can use, and returns
+// these locations. It continues after errors.
 func (k *Store) Delete(ctx context.Context, t Prefix) ([]Location, error) {
 	var all []Location
 	var errs []error
@@ -150,7 +153,7 @@ func (k *Store) Delete(ctx context.Context, t Prefix) ([]Location, error) {
 	return all, errors.Join(errs...)
 }
 
-// Files returns the paths of files to which credentials may have been written.
+// Files returns the paths of files that can contain saved credentials.
 func (k *Store) Files() []string {
 	all := append([]string{k.docker, k.home}, k.config.DefaultLogins.DockerFiles...)
 	var files []string
@@ -193,9 +196,9 @@ func deleteFrom(ctx context.Context, path string, t Prefix) ([]Location, error) 
 	return all, err
 }
 
-// Remaining describes the credentials that exist after [Store.Delete], as sentences without a
-// final period: credentials for parts of the registry, and credentials that are stored
-// elsewhere.
+// Remaining describes the credentials that still exist after [Store.Delete], in
+// sentences without a final period. These are credentials for parts of the registry,
+// and credentials that are stored elsewhere.
 func (k *Store) Remaining(ctx context.Context, t Prefix) ([]string, error) {
 	var left []string
 	for _, part := range k.subpaths(t) {
@@ -228,8 +231,9 @@ func (k *Store) subpaths(t Prefix) []Prefix {
 	return parts
 }
 
-// FoundBy returns the programs that find stored credentials: "tofu-oci", "tofu", "docker", and
-// "oras". why contains the reasons tofu-oci or tofu don't, as sentences without a final period.
+// FoundBy returns the programs that find the stored credentials: "tofu-oci", "tofu",
+// "docker", and "oras". If tofu-oci or tofu does not find them, why explains the
+// reasons in sentences without a final period.
 func (k *Store) FoundBy(ctx context.Context, t Prefix, c Credential, kept Location) (programs, why []string, err error) {
 	found, origin, err := New(k.config, k.environment).Find(ctx, t.repository())
 	switch {
@@ -247,7 +251,7 @@ func (k *Store) FoundBy(ctx context.Context, t Prefix, c Credential, kept Locati
 	if origin.Why != "" {
 		why = append(why, "tofu does not find these credentials: "+origin.Why)
 	}
-	// Docker and oras don't support credentials for a part of a registry.
+	// Docker and oras don't support credentials for parts of a registry.
 	if kept.File != k.docker || t.Path != "" {
 		return programs, why, nil
 	}

@@ -20,23 +20,24 @@ import (
 )
 
 const (
-	// secretMode is the mode of a file with credentials, and privateMode the mode of a
-	// directory that is created for it.
+	// secretMode is the mode of a file with credentials. privateMode is the mode of a
+	// directory that is created for the file.
 	secretMode  fs.FileMode = 0o600
 	privateMode fs.FileMode = 0o700
 )
 
-// authFile is a file with credentials that can be changed.
+// authFile is a modifiable file with credentials.
 type authFile struct {
 	document
 	*atomicfile.UserFile
-	// text is the text of the file with the changes.
+	// text is the file's modified text.
 	text []byte
-	// auths is the spelling of the key auths in the file.
+	// auths is the file's spelling of the key "auths".
 	auths string
 }
 
-// openFile reads a file, which might not exist. It returns errors of type *[FileError].
+// openFile reads a file. The file might not exist. It returns errors of type
+// *[FileError].
 func openFile(path string) (*authFile, error) {
 	f, err := readAuthFile(path)
 	if _, ok := errors.AsType[*FileError](err); err != nil && !ok {
@@ -61,7 +62,8 @@ func readAuthFile(path string) (*authFile, error) {
 	return f, nil
 }
 
-// findAuths determines the spelling of auths, because Go programs also accept "Auths".
+// findAuths determines the spelling of "auths", because Go programs also accept
+// "Auths".
 func (f *authFile) findAuths() error {
 	var members map[string]json.RawMessage
 	if len(bytes.TrimSpace(f.text)) == 0 {
@@ -81,8 +83,8 @@ func (f *authFile) findAuths() error {
 	return fmt.Errorf("file has both %q and %q", spelled[0], spelled[1])
 }
 
-// changeFile reads, changes, and writes a file while no other tofu-oci process does. It doesn't
-// write the file if nothing changes.
+// changeFile reads, modifies, and writes a file. No other tofu-oci process can modify
+// the file concurrently. If nothing changes, changeFile doesn't write the file.
 func changeFile(ctx context.Context, path string, change func(*authFile) error) error {
 	place, err := atomicfile.Resolve(path)
 	if err != nil {
@@ -108,7 +110,8 @@ func changeFile(ctx context.Context, path string, change func(*authFile) error) 
 	return err
 }
 
-// set writes credentials under keys of auths, in the format that all programs read.
+// set writes credentials under the given keys of auths, in the format that all programs
+// read.
 func (f *authFile) set(keys []string, c Credential) error {
 	pair := base64.StdEncoding.EncodeToString([]byte(c.Username + ":" + c.Password.Reveal()))
 	entry, err := json.Marshal(map[string]string{"auth": pair})
@@ -120,8 +123,8 @@ func (f *authFile) set(keys []string, c Credential) error {
 	return err
 }
 
-// remove removes the credentials for a prefix in all spellings, and returns the keys that had
-// credentials.
+// remove removes the credentials for all spellings of a prefix. It returns the keys
+// that had credentials.
 func (f *authFile) remove(t Prefix) (removed []string, err error) {
 	removed = f.keysOf(t)
 	for _, key := range removed {
@@ -132,7 +135,7 @@ func (f *authFile) remove(t Prefix) (removed []string, err error) {
 	return removed, nil
 }
 
-// keysOf returns the keys of auths for a prefix that have content. If a helper stores the
+// keysOf returns the prefix's keys in auths that are not empty. If a helper stores the
 // credentials, Docker writes empty entries.
 func (f *authFile) keysOf(t Prefix) []string {
 	return slices.DeleteFunc(sorted(f.document.auths), func(key string) bool {
@@ -141,9 +144,9 @@ func (f *authFile) keysOf(t Prefix) []string {
 	})
 }
 
-// helperFor returns the NAME of the helper for a registry, or an empty string. As in Docker, a
-// key with an empty name means that the credentials of the registry are stored in the file in
-// spite of credsStore (getConfiguredCredentialStore of
+// helperFor returns the NAME of a registry's helper, or an empty string. As in Docker,
+// a key with an empty name means that the file stores the registry's credentials even
+// if credsStore is set (getConfiguredCredentialStore in
 // https://github.com/docker/cli/blob/v28.3.0/cli/config/configfile/file.go).
 func (f *authFile) helperFor(t Prefix) string {
 	if name, named := f.helpers[t.dockerKey()]; named {
@@ -161,9 +164,9 @@ func (f *authFile) helperFor(t Prefix) string {
 	return f.store
 }
 
-// findsOf returns which of docker and oras find the credentials of a registry. Both look up one
-// key. If it has an empty name, docker uses the file, and oras finds nothing
-// (registry/remote/credentials/store.go of oras-go).
+// findsOf returns whether docker and oras find a registry's credentials. Both programs
+// look up a single key. If the key has an empty name, docker uses the file, and oras
+// finds nothing (registry/remote/credentials/store.go in oras-go).
 func (f *authFile) findsOf(t Prefix, helper string) (programs []string) {
 	named, is := f.helpers[t.dockerKey()]
 	if is && helper == named || !is && helper == f.store {

@@ -18,16 +18,16 @@ import (
 const (
 	// storeTimeout is long enough for the user to unlock a keychain.
 	storeTimeout = 2 * time.Minute
-	// maxHelperOutput is the maximum length of a helper's output in errors, in bytes.
+	// maxHelperOutput limits a helper's output in errors, in bytes.
 	maxHelperOutput = 300
 )
 
-// HelperError reports that a credential helper did not store or delete credentials.
+// HelperError means that a credential helper failed to store or delete credentials.
 type HelperError struct {
 	// Op is the operation, for example "storing credentials for ghcr.io".
 	Op string
-	// Err contains the output of the helper, or the reason it was not run, such as
-	// [exec.ErrNotFound].
+	// Err contains the helper's output, or explains why the helper was not run, for
+	// example with [exec.ErrNotFound].
 	Err error
 }
 
@@ -36,7 +36,8 @@ func (e *HelperError) Error() string { return fmt.Sprintf("%s: %v", e.Op, e.Err)
 // Unwrap returns Err.
 func (e *HelperError) Unwrap() error { return e.Err }
 
-// Kind returns [provider.Denied] if the helper does not exist, otherwise [provider.Refused].
+// Kind returns [provider.Denied] if the helper does not exist. Otherwise, it returns
+// [provider.Refused].
 func (e *HelperError) Kind() provider.ErrorKind {
 	if errors.Is(e.Err, exec.ErrNotFound) {
 		return provider.Denied
@@ -49,7 +50,7 @@ func (e *HelperError) Kind() provider.ErrorKind {
 func storeWith(ctx context.Context, helper, server string, c Credential) error {
 	var sent bytes.Buffer
 	encoder := json.NewEncoder(&sent)
-	encoder.SetEscapeHTML(false) // some helpers are scripts
+	encoder.SetEscapeHTML(false) // helpers that are scripts might not decode escapes
 	err := encoder.Encode(struct{ ServerURL, Username, Secret string }{server, c.Username, c.Password.Reveal()})
 	if err == nil {
 		err = runSilently(ctx, helper, "store", sent.Bytes(), c.Password)
@@ -60,8 +61,8 @@ func storeWith(ctx context.Context, helper, server string, c Credential) error {
 	return nil
 }
 
-// eraseWith deletes a registry's credentials from a helper, for those of its names that the
-// helper has.
+// eraseWith deletes a registry's credentials from a helper. It deletes them under each
+// name that the helper has.
 func eraseWith(ctx context.Context, helper string, servers []string) (erased []string, err error) {
 	for _, server := range servers {
 		known, err := runGet(ctx, helperRequest{helper: helper, server: server})
@@ -78,8 +79,9 @@ func eraseWith(ctx context.Context, helper string, servers []string) (erased []s
 	return erased, nil
 }
 
-// runSilently runs a helper that returns nothing. If it fails, the error contains its output
-// unless that contains the secret, because scripts may print their input.
+// runSilently runs a helper that returns no output. If the helper fails, the error
+// contains its output. If the output contains the secret, runSilently omits it, because
+// scripts can print their input.
 func runSilently(ctx context.Context, helper, verb string, stdin []byte, secret text.Secret) error {
 	_, err := command(ctx, helper, verb, extprog.Call{
 		Stdin: stdin, MayBeSilent: true, Private: true, Timeout: storeTimeout, MaxOutput: maxResponse,
@@ -92,12 +94,13 @@ func runSilently(ctx context.Context, helper, verb string, stdin []byte, secret 
 		},
 	})
 	if extprog.IsFailure(err, extprog.WrongOutput) {
-		return nil // it succeeded, and its output is irrelevant
+		return nil // the helper succeeded, so its output is irrelevant
 	}
 	return withoutSecret(err, helper, secret)
 }
 
-// withoutSecret removes a helper's stderr from an error if it contains the secret.
+// withoutSecret removes the helper's stderr from an error if stderr contains the
+// secret.
 func withoutSecret(err error, helper string, secret text.Secret) error {
 	if e, ok := errors.AsType[*extprog.Error](err); ok && secret.IsIn(e.Stderr) {
 		return fmt.Errorf("running %s: %w", program(helper), &extprog.Error{Failure: e.Failure, Problem: e.Problem})

@@ -17,8 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// helpersThatKeep are the helpers that support other verbs than "get". Each returns the
-// exit status for a verb and its stdin.
+// helpersThatKeep contains the helpers that support verbs besides "get". Each function
+// returns the exit status for a verb and its stdin.
 var helpersThatKeep = map[string]func(verb string, stdin []byte) int{
 	"keeping": keep,
 	"talking": func(verb string, stdin []byte) int {
@@ -82,9 +82,9 @@ func keep(verb string, stdin []byte) int {
 	return 0
 }
 
-// TestKeepWithHelper checks that the helper that docker uses for the registry stores
-// the credentials under both names, and that an entry in the file, which would take
-// precedence, is removed.
+// TestKeepWithHelper checks that docker's helper for the registry stores the
+// credentials under both names. An existing entry in the file must be removed, because
+// it would take precedence.
 func TestKeepWithHelper(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{
@@ -126,7 +126,7 @@ func TestKeepWithHelper(t *testing.T) {
 }
 
 // TestKeepBesideHelper checks that credentials are stored in the file if credHelpers
-// has an empty name for the registry. Only oras searches for them elsewhere.
+// has an empty name for the registry. In this case, only oras does not find them.
 func TestKeepBesideHelper(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -215,7 +215,7 @@ func TestHelperTellsNoSecret(t *testing.T) {
 	}
 }
 
-// TestForgetFails checks that other credentials are removed even if a helper fails.
+// TestForgetFails checks that all other credentials are removed even if a helper fails.
 func TestForgetFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

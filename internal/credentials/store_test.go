@@ -64,7 +64,8 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
-// TestKeep stores credentials in files in all states, and finds them again.
+// TestKeep stores credentials in files in various states and finds the credentials
+// again.
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	all := []string{"tofu-oci", "tofu", "docker", "oras"}
@@ -121,7 +122,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestKeepAtOnce checks that no credentials are lost if many are stored concurrently.
+// TestKeepAtOnce checks that no credentials are lost if many credentials are stored
+// concurrently.
 func TestKeepAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -142,7 +144,7 @@ func TestKeepAtOnce(t *testing.T) {
 }
 
 // TestKeepElsewhere checks the locations that the environment and the configuration
-// select, and which programs find the credentials.
+// select. It also checks which programs find the credentials.
 func TestKeepElsewhere(t *testing.T) {
 	t.Parallel()
 	podman := auths("host.example", auth("joe", "other"))
@@ -203,8 +205,8 @@ func TestKeepElsewhere(t *testing.T) {
 	}
 }
 
-// TestForget removes credentials in all spellings from all files, and keeps those for a
-// part of the registry.
+// TestForget removes credentials in all spellings from all files. It checks that
+// credentials for parts of the registry remain.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -232,8 +234,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestKeepRefused checks that an invalid file is unchanged, and that no message
-// contains its content.
+// TestKeepRefused checks that an invalid file remains unchanged, and that no message
+// contains the file's content.
 func TestKeepRefused(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

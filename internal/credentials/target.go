@@ -11,18 +11,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// hubRegistry is the name of Docker Hub for which OpenTofu uses credentials.
+// hubRegistry is Docker Hub's name in OpenTofu's credentials.
 const hubRegistry = "registry-1.docker.io"
 
-// Prefix is what credentials are for: a registry, or the repositories below a path in it.
+// Prefix is a registry, or the repositories below a path in a registry. Credentials
+// belong to a prefix.
 type Prefix struct {
-	// Registry is the "host" or "host:port" to which requests are sent.
+	// Registry is the "host" or "host:port" that receives requests.
 	Registry string
 	// Path is the start of repository names, or empty for all repositories.
 	Path string
 }
 
-// version matches the API version at the end of a registry, as older clients require it.
+// version matches the API version that older clients require at the end of a registry.
 var version = regexp.MustCompile(`/(v[12]/?)?$`)
 
 // ParsePrefix parses "host", "host:port", or "host/path". Like docker login, it also accepts
@@ -62,7 +63,8 @@ func ParsePrefix(s string) (Prefix, error) {
 	return t, nil
 }
 
-// problem omits the parsed text from an error, because it differs from the user's input.
+// problem removes the parsed text from an error, because the text differs from the
+// user's input.
 func problem(err error) error {
 	if e, ok := errors.AsType[*provider.SyntaxError](err); ok {
 		return errors.New(e.Problem)
@@ -85,7 +87,7 @@ func (t Prefix) String() string {
 // scope returns the scope to compare with keys.
 func (t Prefix) scope() scope { return scope{host: canonical(t.Registry), path: t.Path} }
 
-// repository returns a repository that the credentials are for.
+// repository returns a repository to which the credentials apply.
 func (t Prefix) repository() string {
 	if t.Path == "" {
 		return t.Registry
@@ -93,8 +95,8 @@ func (t Prefix) repository() string {
 	return t.Registry + "/" + t.Path
 }
 
-// keys returns the keys in auths for Docker and Podman, and for OpenTofu. They only differ for
-// Docker Hub.
+// keys returns the keys in auths for Docker, Podman, and OpenTofu. The keys differ only
+// for Docker Hub.
 func (t Prefix) keys() []string {
 	switch {
 	case t.Registry == hubRegistry && t.Path == "":
@@ -105,7 +107,7 @@ func (t Prefix) keys() []string {
 	return []string{t.repository()}
 }
 
-// dockerKey returns Docker's key of the registry.
+// dockerKey returns Docker's key for the registry.
 func (t Prefix) dockerKey() string {
 	if t.Registry == hubRegistry {
 		return hubServer
@@ -113,7 +115,7 @@ func (t Prefix) dockerKey() string {
 	return t.Registry
 }
 
-// servers returns Docker's and OpenTofu's names of the registry for helpers.
+// servers returns the registry's names that Docker and OpenTofu use for helpers.
 func (t Prefix) servers() []string {
 	return []string{t.dockerKey(), "https://" + t.Registry}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// helperPrefix is the start of the file names of helpers for origin registries.
+// helperPrefix is the prefix of the file names of helpers for origin registries.
 const helperPrefix = "terraform-credentials-"
 
 // TokenHelper is the program of a credentials_helper block, which provides tokens for origin
@@ -25,10 +25,12 @@ type TokenHelper struct {
 	args []string
 }
 
-// FindTokenHelper looks up terraform-credentials-NAME like OpenTofu does: only in the given
-// directories, not in PATH. The file name can end in _vVERSION, like those of plugins. It
-// selects the newest version in the first directory. name must be in lower case; file names are
-// case-insensitive. If there is no helper, ok is false, and OpenTofu continues without it.
+// FindTokenHelper looks up terraform-credentials-NAME. Like OpenTofu, it searches the
+// given directories, but not PATH. Like a plugin's file name, the helper's file name
+// can end in _vVERSION. FindTokenHelper selects the newest version in the first
+// directory that has a helper. name must be in lower case, but file names are
+// case-insensitive. If no helper is found, ok is false. In this case, OpenTofu
+// continues without a helper.
 func FindTokenHelper(name string, args, dirs []string) (h TokenHelper, ok bool) {
 	type candidate struct {
 		path    string
@@ -54,7 +56,7 @@ func FindTokenHelper(name string, args, dirs []string) (h TokenHelper, ok bool) 
 	return TokenHelper{path: path, args: slices.Clone(args)}, err == nil
 }
 
-// tokenHelperVersion reports whether a file name is the name of a helper, and returns its
+// tokenHelperVersion reports whether a file name is the helper's name, and returns the
 // version.
 func tokenHelperVersion(file, name string) (v provider.Version, ok bool) {
 	file, isHelper := strings.CutPrefix(file, helperPrefix)
@@ -67,15 +69,17 @@ func tokenHelperVersion(file, name string) (v provider.Version, ok bool) {
 	return v, err == nil
 }
 
-// Token requests the token for a host in its comparison form (Punycode). It is empty if the
-// helper has none. Errors don't contain the helper's stdout.
+// Token requests the token for a host, which must be in its comparison form (Punycode).
+// If the helper has no token, the result is empty. Errors don't contain the helper's
+// stdout.
 func (h TokenHelper) Token(ctx context.Context, host string) (string, error) {
 	words := slices.Concat([]string{h.path}, h.args, []string{"get", host})
 	out, err := extprog.New(words...).Run(ctx, extprog.Call{Private: true, Timeout: helperTimeout, MaxOutput: maxResponse})
 	if err != nil {
 		return "", err
 	}
-	// Ignore other members and tokens of other types, which are reserved for future use.
+	// Ignore additional members and tokens of different types, which are reserved for
+	// future use.
 	var known map[string]any
 	if err := json.Unmarshal(out, &known); err != nil {
 		return "", fmt.Errorf("running %s: output is not a JSON object", filepath.Base(h.path))

@@ -14,8 +14,8 @@ import (
 
 const tokenPrefix = "terraform-credentials-"
 
-// tellToken runs a token helper, whose output depends on the host and on the other
-// arguments.
+// tellToken runs a token helper. The helper's output depends on the host and the
+// additional arguments.
 func tellToken(args []string) int {
 	if len(args) < 2 || args[len(args)-2] != "get" {
 		fmt.Fprintln(os.Stderr, "not the protocol of credentials helpers:", args)
@@ -41,7 +41,7 @@ func tellToken(args []string) int {
 	return 0
 }
 
-// tokenHelper installs the test program under a name.
+// tokenHelper installs the test program at the given path.
 func tokenHelper(t *testing.T, path ...string) string {
 	t.Helper()
 	self, err := os.Executable()

@@ -13,11 +13,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// world is a user's home directory on an operating system.
+// world is a user's home directory and environment on an operating system.
 type world struct {
 	dir string
 	os  string
-	// env has the environment variables. DIR in a value is replaced by the directory.
+	// env contains the environment variables. In values, DIR is replaced with the
+	// directory.
 	env    map[string]string
 	config cliconfig.Config
 }
@@ -74,13 +75,13 @@ func basic(username, password string) credentials.Credential {
 	return credentials.Credential{Username: username, Password: text.NewSecret(password)}
 }
 
-// describe returns credentials with their secrets, which their own text hides.
+// describe formats credentials including their secrets, which are normally hidden.
 func describe(c credentials.Credential) string {
 	return fmt.Sprintf("%q %q identity %q registry %q", c.Username, c.Password.Reveal(), c.IdentityToken.Reveal(), c.RegistryToken.Reveal())
 }
 
-// checkWhy compares the reason why OpenTofu does not use the credentials with a part of
-// it. It is "" if OpenTofu uses them.
+// checkWhy checks that origin.Why contains want. If want is "", OpenTofu must find the
+// credentials.
 func checkWhy(t *testing.T, origin credentials.Origin, want string) {
 	t.Helper()
 	if origin.OpenTofu != (want == "") || origin.OpenTofu != (origin.Why == "") || !strings.Contains(origin.Why, want) {

@@ -12,17 +12,17 @@ const (
 	// DefaultFirstWait is the pause before the second attempt. It is long enough for a
 	// load balancer to remove a failed backend.
 	DefaultFirstWait = 500 * time.Millisecond
-	// maxBackoff limits pauses that the server did not request.
+	// maxBackoff limits pauses that no server requested.
 	maxBackoff = 30 * time.Second
-	// MaxRetryAfter is the longest Retry-After that the client waits for. If a server
+	// MaxRetryAfter is the longest Retry-After that the client accepts. If a server
 	// requests a longer pause, the request fails.
 	MaxRetryAfter = 60 * time.Second
 )
 
-// Backoff returns the pause after the given number of failed attempts, starting with 1:
-// half a second, doubled for each further attempt, plus up to 50% at random, so that
-// clients do not retry at the same time. It is for callers that retry operations with
-// several requests.
+// Backoff returns the pause after the given number of failed attempts, starting with 1.
+// The first pause is half a second, and each further pause is twice as long. Backoff
+// adds up to 50% at random, so that clients do not retry at the same time. It is for
+// callers that retry operations that consist of several requests.
 func Backoff(failed int) time.Duration { return backoff(DefaultFirstWait, failed) }
 
 func backoff(first time.Duration, failed int) time.Duration {
@@ -33,8 +33,8 @@ func backoff(first time.Duration, failed int) time.Duration {
 	return wait + rand.N(wait/2+1)
 }
 
-// retryAfter parses a Retry-After header: seconds or a date (RFC 9110, section 10.2.3).
-// It returns 0 if the header is missing or invalid.
+// retryAfter parses a Retry-After header, which contains seconds or a date (RFC 9110,
+// section 10.2.3). It returns 0 if the header is missing or invalid.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseUint(text, 10, 31); err == nil {

@@ -1,6 +1,6 @@
 // Package httpclient creates the HTTP client for origin registries and OCI registries.
-// The client limits the time without progress, retries temporary failures, and never
-// sends credentials to other hosts.
+// The client limits the time without progress, retries temporary failures, and sends
+// credentials only to the intended host.
 package httpclient
 
 import (
@@ -22,7 +22,7 @@ const (
 	DefaultTimeout = 60 * time.Second
 	// MaxTries is the maximum number of attempts for a request, including the first.
 	MaxTries = 3
-	// maxHandshake limits the TLS handshake.
+	// maxHandshake limits the duration of a TLS handshake.
 	maxHandshake = 15 * time.Second
 	// defaultUserAgent identifies the program to operators of registries.
 	defaultUserAgent = "tofu-oci"
@@ -30,46 +30,46 @@ const (
 
 // Options configures a client. The zero value is ready to use.
 type Options struct {
-	// Timeout is the maximum time without traffic on a connection. If 0, it is
-	// [DefaultTimeout]. The total duration of a transfer is not limited.
+	// Timeout is the maximum time without traffic on a connection. If it is 0,
+	// [DefaultTimeout] is used. The total duration of a transfer is not limited.
 	Timeout time.Duration
-	// CAFile is the path of a PEM file with certificates that are trusted in addition
-	// to the system's.
+	// CAFile is the path of a PEM file. Its certificates are trusted in addition to the
+	// system's certificates.
 	CAFile string
-	// UserAgent is sent with requests without a User-Agent. If empty, it is "tofu-oci".
+	// UserAgent is the default User-Agent of requests. If empty, "tofu-oci" is used.
 	UserAgent string
-	// FirstWait is the pause before the second attempt. It doubles for each further
-	// attempt. If 0, it is [DefaultFirstWait].
+	// FirstWait is the pause before the second attempt. The pause doubles for each
+	// further attempt. If it is 0, [DefaultFirstWait] is used.
 	FirstWait time.Duration
-	// Dial opens connections. If nil, the system's network is used. Tests use their own
-	// networks.
+	// Dial opens connections. If nil, the system's network is used. Tests set Dial to
+	// use simulated networks.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// OnRetry, if not nil, is called before each retry. It is called concurrently.
+	// OnRetry, if not nil, is called before each retry. It can be called concurrently.
 	OnRetry func(Retry)
 	// Trace, if not nil, receives all traffic.
 	Trace *Trace
 }
 
-// Retry describes a failed attempt that will be repeated.
+// Retry describes a failed attempt that the client repeats.
 type Retry struct {
 	Method string
 	// URL has neither a query nor user information.
 	URL string
-	// Attempt is the number of attempts so far, and Of the maximum number.
+	// Attempt is the number of attempts so far. Of is the maximum number of attempts.
 	Attempt, Of int
 	// Wait is the pause before the next attempt.
 	Wait time.Duration
 	// Cause is the error of the failed attempt.
 	Cause error
-	// Host is set if all requests to the host wait. This is reported once for all
-	// concurrent requests that failed in the same way.
+	// Host is set if all requests to the host wait. Concurrent requests that fail in
+	// the same way are reported only once.
 	Host string
 }
 
-// New creates a client. It uses the proxies of the environment, follows redirects
-// without sending credentials to other hosts, and repeats requests up to [MaxTries].
-// All requests of a client share one pool, so a run should use one client. New returns
-// an error if the CA file is not usable.
+// New creates a client. The client uses the environment's proxies, follows redirects
+// without forwarding credentials to different hosts, and makes up to [MaxTries]
+// attempts for each request. All requests of a client share one pool, so a run should
+// use only one client. If the CA file is unusable, New returns an error.
 func New(o Options) (*http.Client, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
@@ -100,17 +100,16 @@ func New(o Options) (*http.Client, error) {
 	}, nil
 }
 
-// transport sends requests. Package http has no name for an interface with the second
-// method.
+// transport sends requests. Package http has no interface that includes both methods.
 type transport interface {
 	http.RoundTripper
 	CloseIdleConnections()
 }
 
-// connections has the transport for shared connections, and the one for
-// [WithDedicatedConnection] and large uploads. An HTTP/2 server limits the data in
-// transit on a connection to about a megabyte for all its uploads together, which is
-// slow over long distances.
+// connections contains two transports. shared is for shared connections. dedicated is
+// for [WithDedicatedConnection] and large uploads. An HTTP/2 server limits the data in
+// transit on a connection to about a megabyte for all uploads together, which is slow
+// over long distances.
 type connections struct{ shared, dedicated *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
@@ -121,7 +120,8 @@ func (c *connections) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.shared.RoundTrip(req)
 }
 
-// CloseIdleConnections is called by [http.Client.CloseIdleConnections].
+// CloseIdleConnections implements the optional interface of
+// [http.Client.CloseIdleConnections].
 func (c *connections) CloseIdleConnections() {
 	c.shared.CloseIdleConnections()
 	c.dedicated.CloseIdleConnections()
@@ -132,23 +132,23 @@ func newTransport(o Options, roots *x509.CertPool) *http.Transport {
 		Proxy:                  http.ProxyFromEnvironment,
 		OnProxyConnectResponse: checkProxy,
 		DialContext:            idleDialer(o.Dial, o.Timeout),
-		// A custom dialer or TLS configuration disables HTTP/2 by default. HTTP/2 pings
-		// are disabled, because they would keep a connection alive whose transfer
-		// hangs.
+		// By default, a custom dialer or TLS configuration disables HTTP/2. HTTP/2
+		// pings are disabled, because they would keep a connection alive even if its
+		// transfer hangs.
 		ForceAttemptHTTP2:     true,
 		TLSClientConfig:       &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:   min(o.Timeout, maxHandshake),
 		ExpectContinueTimeout: time.Second,
-		// With fewer idle connections, connections would be reopened repeatedly.
+		// With a lower limit, connections would be closed and reopened repeatedly.
 		MaxIdleConnsPerHost: schedule.MaxRequestsToHost,
-		// Idle connections are closed well before the idle deadline, so that no request
-		// is sent on a connection that is about to be closed.
+		// Idle connections are closed well before the idle deadline. Otherwise, a
+		// request could be sent on a connection that is about to be closed.
 		IdleConnTimeout: o.Timeout / 2,
 	}
 }
 
-// rootsWith returns the system's certificates together with those in a PEM file. If
-// file is empty, it returns nil, which means the system's certificates.
+// rootsWith returns the system's certificates and the certificates in a PEM file. If
+// file is empty, it returns nil, which selects the system's certificates.
 func rootsWith(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil

@@ -90,7 +90,7 @@ func TestSilenceEndsInATimeout(t *testing.T) {
 	}
 }
 
-// dripping is an upload of one byte per tick.
+// dripping is an upload that sends one byte per tick.
 type dripping struct {
 	left int
 	tick <-chan time.Time
@@ -119,7 +119,7 @@ func TestAnUploadIsNotSilence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The read of the response started 1.5 s before the end of the upload.
+	// The client starts waiting for the response 1.5 s before the upload ends.
 	resp, err := httpclient.Do(newClient(t, httpclient.Options{Timeout: time.Second}), req)
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestTheContextEndsARequestAtOnce(t *testing.T) {
 }
 
 // TestApartIsAConnectionOfItsOwn checks that concurrent HTTP/2 requests share a
-// connection, but requests with a dedicated connection do not.
+// connection unless they require dedicated connections.
 func TestApartIsAConnectionOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -190,7 +190,7 @@ func TestApartIsAConnectionOfItsOwn(t *testing.T) {
 				mu.Unlock()
 				if r.URL.Path != "/first" {
 					both.Done()
-					both.Wait() // so that both are in progress concurrently
+					both.Wait() // ensure that both requests are in progress
 				}
 				fmt.Fprint(w, r.Proto)
 			}))
@@ -198,7 +198,7 @@ func TestApartIsAConnectionOfItsOwn(t *testing.T) {
 			s.StartTLS()
 			t.Cleanup(s.Close)
 			client := newClient(t, httpclient.Options{CAFile: caFile(t, s)})
-			// The first request opens the connection that others can share.
+			// The first request opens a connection that further requests can share.
 			if _, err := get(t, client, parse(t, s.URL+"/first")); err != nil {
 				t.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// idleDialer wraps the connections of dial in [idleConn].
+// idleDialer wraps dial's connections in [idleConn].
 func idleDialer(dial dialFunc, timeout time.Duration) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -23,12 +23,13 @@ func idleDialer(dial dialFunc, timeout time.Duration) dialFunc {
 	}
 }
 
-// idleConn fails after a time without traffic. Each read and write extends the deadline
-// of both directions, because one side can be waiting for the other: a registry sends
-// nothing during an upload, and we send nothing during a download.
+// idleConn is a connection that fails after a period without traffic. Each read and
+// write extends the deadline of both directions, because each side can be idle while
+// the other side transfers data. A registry sends nothing during an upload, and the
+// client sends nothing during a download.
 //
-// It hides the ReadFrom method of the inner connection, which would transfer a complete
-// file under one deadline.
+// idleConn hides the ReadFrom method of the inner connection, because that method would
+// transfer a complete file under a single deadline.
 type idleConn struct {
 	net.Conn
 	timeout time.Duration
@@ -47,8 +48,8 @@ func (c *idleConn) Write(b []byte) (int, error) {
 	return n, c.explain(err)
 }
 
-// SetWriteDeadline is called by crypto/tls before it sends its close message. From then
-// on, that deadline applies.
+// SetWriteDeadline is called by crypto/tls before it sends its close message. The
+// deadline of crypto/tls then replaces ours.
 func (c *idleConn) SetWriteDeadline(t time.Time) error {
 	c.closing.Store(true)
 	return c.Conn.SetWriteDeadline(t)
@@ -56,8 +57,8 @@ func (c *idleConn) SetWriteDeadline(t time.Time) error {
 
 func (c *idleConn) extend() {
 	if !c.closing.Load() {
-		// An error means that the connection is closed, which the following read or
-		// write reports.
+		// An error means that the connection is closed. The next read or write reports
+		// the error.
 		_ = c.Conn.SetDeadline(time.Now().Add(c.timeout))
 	}
 }
@@ -69,7 +70,7 @@ func (c *idleConn) explain(err error) error {
 	return err
 }
 
-// idleError is a net.Error with Timeout() == true.
+// idleError is a net.Error that is a timeout.
 type idleError struct {
 	after time.Duration
 	err   error
@@ -85,5 +86,5 @@ func (e *idleError) Timeout() bool { return true }
 // Temporary returns false, because the connection is unusable.
 func (e *idleError) Temporary() bool { return false }
 
-// seconds formats a duration in seconds: 60s, not 1m0s.
+// seconds formats a duration in seconds, for example 60s instead of 1m0s.
 func seconds(d time.Duration) string { return fmt.Sprintf("%gs", d.Seconds()) }

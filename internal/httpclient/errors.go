@@ -7,8 +7,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// NewStatusError returns the error for a response. It reads the start of the body and
-// closes it.
+// NewStatusError returns the error for a response. It reads the start of the response
+// body and closes the body.
 func NewStatusError(resp *http.Response) *provider.StatusError {
 	e := &provider.StatusError{
 		Status:     resp.StatusCode,

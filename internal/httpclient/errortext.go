@@ -18,8 +18,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// describe returns err with a readable message and without the credentials of the
-// request, because net/http quotes malformed responses. The error keeps its kind.
+// describe returns err with a readable message that does not reveal the request's
+// credentials. Secrets must be removed, because net/http quotes malformed responses.
+// The error keeps its kind.
 func describe(req *http.Request, err error) error {
 	return SentWith(req).Error(describeProxy(req, err))
 }
@@ -36,7 +37,7 @@ func describeProxy(req *http.Request, err error) error {
 	return describeError(err)
 }
 
-// describeError rewords an error of a connection.
+// describeError rewords a connection error.
 func describeError(err error) error {
 	// net/http wraps our own message in internal details.
 	if idle, ok := errors.AsType[*idleError](err); ok {
@@ -51,7 +52,7 @@ func describeError(err error) error {
 	return err
 }
 
-// errorText returns the new message, or "" if the message of the error is sufficient.
+// errorText returns the new message, or "" if the error's message is sufficient.
 func errorText(err error) string {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return dnsText(dns)
@@ -131,7 +132,7 @@ func tlsText(err error) string {
 	return ""
 }
 
-// proxyOf returns the proxy of a request, without a password.
+// proxyOf returns the request's proxy without its password.
 func proxyOf(req *http.Request) string {
 	if proxy, err := http.ProxyFromEnvironment(req); err == nil && proxy != nil {
 		return RedactURL(proxy)
@@ -139,9 +140,9 @@ func proxyOf(req *http.Request) string {
 	return ""
 }
 
-// proxyCredentials reports whether the proxy's URL has credentials, and returns the
-// user name. A user name without a password is not returned, because some proxies
-// expect a key there.
+// proxyCredentials reports whether the proxy's URL contains credentials, and returns
+// the user name. It does not return a user name without a password, because some
+// proxies expect a key in the user name.
 func proxyCredentials(req *http.Request) (has bool, username string) {
 	proxy, err := http.ProxyFromEnvironment(req)
 	if err != nil || proxy == nil || proxy.User == nil {
@@ -153,8 +154,8 @@ func proxyCredentials(req *http.Request) (has bool, username string) {
 	return true, username
 }
 
-// checkProxy returns an error if a proxy refused to connect. net/http has no type for
-// this error.
+// checkProxy returns an error if a proxy refused to connect. The type of net/http's
+// error does not identify this case.
 func checkProxy(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
 	if resp.StatusCode == http.StatusOK {
 		return nil

@@ -17,18 +17,19 @@ import (
 const (
 	// maxExcerpt is the maximum size of an excerpt in bytes.
 	maxExcerpt = 1 << 10
-	// maxDrain is the number of bytes that are read from an unexpected response, so
-	// that its connection can be reused. For longer responses, opening a new connection
-	// is cheaper.
+	// maxDrain is the maximum number of bytes that are read from an unexpected
+	// response, so that the connection can be reused. For longer responses, opening a
+	// new connection is cheaper.
 	maxDrain = 64 << 10
 )
 
 // titlePattern matches the title of an HTML page.
 var titlePattern = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
-// Excerpt shortens the body of a response for an error message: at most 1 KiB on one line,
-// without control characters and without the credentials that were sent. For an HTML page,
-// it returns only the title, which shows which proxy or login form responded.
+// Excerpt shortens a response body for an error message. The result is at most 1 KiB,
+// is on one line, and contains neither control characters nor the credentials that were
+// sent. For an HTML page, Excerpt returns only the title, which identifies the proxy or
+// login form that responded.
 func Excerpt(contentType string, body []byte, sent text.Secrets) string {
 	body = body[:min(len(body), maxDrain)]
 	mediaType, _, _ := mime.ParseMediaType(contentType)
@@ -43,7 +44,7 @@ func Excerpt(contentType string, body []byte, sent text.Secrets) string {
 	return "an HTML page"
 }
 
-// oneLine joins words with single spaces and cuts the text between characters.
+// oneLine joins words with single spaces and truncates the text between characters.
 func oneLine(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool {
@@ -59,11 +60,11 @@ func oneLine(s string) string {
 	return s[:cut] + "…"
 }
 
-// excerptOf returns the excerpt of a response and closes its body. Read errors are
-// ignored, because the error reports the status.
+// excerptOf returns a response's excerpt and closes the body. It ignores read errors,
+// because the caller reports the status.
 func excerptOf(resp *http.Response) string {
 	defer resp.Body.Close()
-	// The title can follow a long style sheet.
+	// The title can follow a long stylesheet.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxDrain))
 	return Excerpt(resp.Header.Get("Content-Type"), body, SentWith(resp.Request))
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// NewOver is like [New], but uses another network.
+// NewOver is like [New], but uses the given network.
 func NewOver(network interface {
 	http.RoundTripper
 	CloseIdleConnections()

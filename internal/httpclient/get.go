@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Request is a request for a small document.
+// Request configures a request for a small document.
 type Request struct {
 	// Header is added to the request. It can be nil.
 	Header http.Header
@@ -24,19 +24,19 @@ type Request struct {
 // Document is a fetched document.
 type Document struct {
 	Bytes []byte
-	// URL is the URL of the document after redirects. References in the document are
-	// relative to it.
+	// URL is the document's URL after redirects. References in the document are
+	// relative to this URL.
 	URL    *url.URL
 	Header http.Header
 	sent   text.Secrets
 }
 
-// Error returns err, which is about the document's content, without the credentials of
-// the request.
+// Error removes the request's credentials from err, which describes a problem with the
+// document's content.
 func (d Document) Error(err error) error { return d.sent.Error(err) }
 
-// Excerpt returns the [Excerpt] of the document, based on at most the given number of
-// bytes if it is not an HTML page.
+// Excerpt returns the document's [Excerpt]. If the document is not an HTML page, the
+// excerpt is based on at most the given number of bytes.
 func (d Document) Excerpt(most int) string {
 	contentType := d.Header.Get("Content-Type")
 	if mediaType, _, _ := mime.ParseMediaType(contentType); mediaType == "text/html" {
@@ -46,14 +46,13 @@ func (d Document) Excerpt(most int) string {
 	return Excerpt(contentType, []byte(text[:min(len(text), most)]), nil)
 }
 
-// Page returns the [Excerpt] of a document that is an HTML page.
+// Page returns the [Excerpt] of an HTML page.
 func (d Document) Page() string { return Excerpt("text/html", d.Bytes, d.sent) }
 
-// Get fetches a small document. If the status is not 2xx, it returns a
-// *[provider.StatusError]. If the document exceeds the limit, it returns an error of
-// kind [provider.Refused]. If the body breaks off, the request is repeated; all
-// attempts together are limited to [MaxTries]. Errors do not contain the query of the
-// URL.
+// Get fetches a small document. If the status is not 2xx, Get returns a
+// *[provider.StatusError]. If the document exceeds the limit, Get returns an error of
+// kind [provider.Refused]. If the body is incomplete, Get repeats the request. All
+// attempts together are limited to [MaxTries]. Errors do not contain the URL's query.
 func Get(ctx context.Context, client *http.Client, target *url.URL, r Request) (Document, error) {
 	failed := &tries{}
 	ctx = context.WithValue(ctx, triesKey{}, failed)

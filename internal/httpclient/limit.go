@@ -12,22 +12,23 @@ import (
 )
 
 // MaxAhead is the maximum size, in bytes, of a response that is read completely while
-// its request has a slot. Nearly all documents are smaller.
+// its request occupies a slot. Nearly all documents are smaller.
 const MaxAhead = 64 << 10
 
-// limited limits the number of concurrent small requests to the slots of the pool. A
-// request has a slot only while it is sent and its response starts. Reading a body
-// needs no slot, so requests that depend on each other, such as those of a zip that is
-// copied between hosts, cannot block each other.
+// limited limits the number of concurrent small requests to the number of slots in the
+// pool. A request occupies a slot only until its response starts. Reading a body needs
+// no slot, so requests that depend on each other cannot block each other. For example,
+// requests that copy a zip between hosts depend on each other.
 type limited struct {
 	transport
 	pool *schedule.Limiter
 }
 
 // send sends a request and returns the time at which it was sent. Transfers need no
-// slot: uploads above [schedule.MaxSmall] or of unknown length, and ranges of large
-// content. A small upload can wait for a slot while its source resumes an interrupted
-// download. All requests wait while their host is paused.
+// slot. Transfers are ranges of large content, and uploads that are larger than
+// [schedule.MaxSmall] or have an unknown length. A small upload can wait for a slot
+// while its source resumes an interrupted download. All requests wait while their host
+// is paused.
 func (l *limited) send(req *http.Request) (resp *http.Response, sent time.Time, err error) {
 	release := func() {}
 	if isLargeUpload(req) || req.Header.Get("Range") != "" {
@@ -51,14 +52,14 @@ func (l *limited) send(req *http.Request) (resp *http.Response, sent time.Time, 
 	return resp, sent, nil
 }
 
-// isLargeUpload reports whether a request is an upload above [schedule.MaxSmall] or of
-// unknown length.
+// isLargeUpload reports whether a request is an upload that is larger than
+// [schedule.MaxSmall] or has an unknown length.
 func isLargeUpload(req *http.Request) bool {
 	isUpload := req.Body != nil && req.Body != http.NoBody
 	return isUpload && (req.ContentLength <= 0 || req.ContentLength > schedule.MaxSmall)
 }
 
-// waitForPause waits until the pause of a host has ended.
+// waitForPause waits until the host's pause ends.
 func (l *limited) waitForPause(ctx context.Context, host string) error {
 	for {
 		pause := l.pool.Pause(host)
@@ -72,14 +73,15 @@ func (l *limited) waitForPause(ctx context.Context, host string) error {
 }
 
 // ReadAhead reads a body to its end and returns a body with the same content and error.
-// size is its expected size in bytes, from 0 to [MaxAhead].
+// size is the expected size in bytes, from 0 to [MaxAhead].
 func ReadAhead(body io.ReadCloser, size int64) io.ReadCloser {
-	text := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // avoids copying while the buffer grows
+	text := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // prevents copying when the buffer grows
 	_, err := text.ReadFrom(body)
 	return &ahead{text: text, err: err, Closer: body}
 }
 
-// ahead is a body that was read. err is its error, or nil at its end.
+// ahead is a body that was already read. err is the read error, or nil if the end was
+// reached.
 type ahead struct {
 	text *bytes.Buffer
 	err  error

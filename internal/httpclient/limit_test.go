@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// crowd is a server that counts concurrent requests, and responds when it has received
-// the maximum number.
+// crowd is a server that counts concurrent requests. It responds when it has received
+// the maximum number of requests.
 type crowd struct {
 	*httptest.Server
 	client *http.Client
@@ -56,7 +56,7 @@ func newCrowd(t *testing.T, allowed int) *crowd {
 }
 
 // TestRequestsAtOnce checks that the number of concurrent requests to a host reaches
-// its limit and does not exceed it.
+// the limit, but does not exceed it.
 func TestRequestsAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t, schedule.MaxRequestsToHost)
@@ -80,8 +80,8 @@ func TestRequestsAtOnce(t *testing.T) {
 	}
 }
 
-// TestRequestsWhileBodiesWait checks that unread responses and large uploads have no
-// slot, so that other requests can be sent.
+// TestRequestsWhileBodiesWait checks that unread responses and large uploads occupy no
+// slots, so that other requests can be sent.
 func TestRequestsWhileBodiesWait(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", schedule.MaxSmall+1)
@@ -137,7 +137,7 @@ func TestRequestsWhileBodiesWait(t *testing.T) {
 }
 
 // TestPartsNeedNoSlot checks that an interrupted download can be resumed while small
-// uploads have all slots.
+// uploads occupy all slots.
 func TestPartsNeedNoSlot(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -181,7 +181,8 @@ func TestPartsNeedNoSlot(t *testing.T) {
 	group.Wait()
 }
 
-// resumed is a body of one byte that is available after another request was sent.
+// resumed is a body of one byte. The byte becomes available after a second request was
+// sent.
 type resumed struct {
 	ask  func() error
 	done bool
@@ -198,9 +199,9 @@ func (r *resumed) Read(p []byte) (int, error) {
 	return 1, io.EOF
 }
 
-// stuck is a body that signals its first read, and returns nothing.
+// stuck is a body that signals its first read and never returns data.
 type stuck struct {
-	ctx   context.Context //nolint:containedctx // a reader has no context parameter
+	ctx   context.Context //nolint:containedctx // readers have no context parameter
 	once  sync.Once
 	began chan<- struct{}
 }

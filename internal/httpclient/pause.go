@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// retryDecision is the consequence of a failed attempt.
+// retryDecision describes how to proceed after a failed attempt.
 type retryDecision struct {
 	// wait is the pause before the next attempt.
 	wait time.Duration
@@ -22,8 +22,8 @@ type retryDecision struct {
 }
 
 // decideRetry determines the pause after the given number of failed attempts. resp is
-// the response to the last attempt, or nil. If the host requests a pause, the pause
-// starts immediately and is reported once.
+// the last attempt's response, or nil. If the host requests a pause, the pause starts
+// immediately and is reported once.
 func (t *retrier) decideRetry(req *http.Request, resp *http.Response, sent time.Time, failed int) retryDecision {
 	s := retryDecision{wait: backoff(t.options.FirstWait, failed)}
 	if resp == nil {
@@ -41,14 +41,14 @@ func (t *retrier) decideRetry(req *http.Request, resp *http.Response, sent time.
 	return s
 }
 
-// isPause reports whether a host limits requests in general, based on the status and
-// the requested pause.
+// isPause reports whether a response means that the host limits all requests. It checks
+// the status and the requested pause.
 func isPause(status int, requested time.Duration) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable && requested > 0
 }
 
-// waitForRetry reports a failed attempt and waits. If the host is paused, it does
-// neither, because the pause was already reported, and the next attempt waits.
+// waitForRetry reports a failed attempt and waits. If the host is paused, waitForRetry
+// does nothing, because the pause was already reported, and the next attempt waits.
 func (t *retrier) waitForRetry(req *http.Request, made int, s retryDecision, cause error) error {
 	if s.paused {
 		return nil
@@ -64,11 +64,12 @@ func (t *retrier) reportRetry(req *http.Request, r Retry) {
 	}
 }
 
-// Pause waits after the given number of failed GETs of target, starting with 1, for
-// callers that resume an interrupted response. It waits and reports like the client's
-// own retries. If cause is a *[provider.StatusError] that requests a longer pause,
-// Pause waits for that time, which is at most [MaxRetryAfter] if [IsTransient]. A pause
-// of the host was already reported.
+// Pause waits after the given number of failed GETs of target, starting with 1. It is
+// for callers that resume an interrupted response. It waits and reports in the same way
+// as the client's retries. If cause is a *[provider.StatusError] that requests a longer
+// pause, Pause waits for the requested time. If [IsTransient] is true for the error,
+// that time is at most [MaxRetryAfter]. If the host is paused, Pause does not report
+// the pause again.
 func Pause(ctx context.Context, client *http.Client, target *url.URL, failed int, cause error) error {
 	t, ours := client.Transport.(*retrier)
 	if !ours {

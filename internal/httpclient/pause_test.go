@@ -14,9 +14,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// newThrottled returns a server that responds with 429 if enough returns true. enough
-// is called with the number of earlier requests and of concurrent ones. The first wave
-// has as many requests as a client sends concurrently.
+// newThrottled returns a server that responds with 429 if enough returns true. The
+// arguments of enough are the number of earlier requests and the number of concurrent
+// requests. The first wave contains as many requests as a client sends concurrently.
 func newThrottled(t *testing.T, enough func(before, concurrent int) bool) *script {
 	t.Helper()
 	var mu sync.Mutex
@@ -42,9 +42,9 @@ func newThrottled(t *testing.T, enough func(before, concurrent int) bool) *scrip
 	})
 }
 
-// TestHostThatHasEnough checks that the client reduces the number of concurrent
-// requests to a host that limits them, and waits for a host that is unavailable. All
-// requests succeed in the end. Each pause is reported once.
+// TestHostThatHasEnough checks that the client sends fewer concurrent requests to a
+// host that limits them. The client must also wait for a host that is unavailable. All
+// requests succeed eventually, and each pause is reported once.
 func TestHostThatHasEnough(t *testing.T) {
 	t.Parallel()
 	const atOnce = schedule.MaxRequestsToHost
@@ -53,8 +53,8 @@ func TestHostThatHasEnough(t *testing.T) {
 		enough   func(before, concurrent int) bool
 	}{
 		"of many at once": {4 * atOnce, func(_, concurrent int) bool { return concurrent > 1 }},
-		// More than two failures per request on average: a failed wave does not use an
-		// attempt of each request.
+		// On average, each request fails more than twice. A failed wave must not count
+		// as an attempt of every request.
 		"of all": {atOnce, func(before, _ int) bool { return before < 5*atOnce/2 }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestHostThatHasEnough(t *testing.T) {
 					t.Errorf("got retries %+v", note)
 				}
 			}
-			const wave = atOnce - 2 // one of which is reported
+			const wave = atOnce - 2 // one request of the wave is reported
 			refused := s.requests() - test.requests
 			if reported := len(notes.all); refused < wave || reported == 0 || reported > refused-wave+1 {
 				t.Errorf("%d pauses reported for %d rejected requests", reported, refused)
@@ -85,8 +85,8 @@ func TestHostThatHasEnough(t *testing.T) {
 	}
 }
 
-// TestPauseIsForAll checks that a paused host receives no requests, including requests
-// for ranges, while other hosts do.
+// TestPauseIsForAll checks that a paused host receives no requests, including range
+// requests. Other hosts still receive requests.
 func TestPauseIsForAll(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, status(429, "Retry-After", "60"), respond("fine"))
@@ -124,8 +124,8 @@ func TestPauseIsForAll(t *testing.T) {
 	}
 }
 
-// TestTheLastTryIsAlone fails many requests twice, and checks that no other requests
-// are concurrent with a third attempt.
+// TestTheLastTryIsAlone lets many requests fail twice. It checks that no other request
+// is in progress during a third attempt.
 func TestTheLastTryIsAlone(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -139,7 +139,7 @@ func TestTheLastTryIsAlone(t *testing.T) {
 		most = max(most, now)
 		mu.Unlock()
 		for range 100 {
-			runtime.Gosched() // allow other requests to arrive
+			runtime.Gosched() // let other requests arrive
 		}
 		mu.Lock()
 		if last && now > 1 {
@@ -169,7 +169,7 @@ func TestTheLastTryIsAlone(t *testing.T) {
 	}
 }
 
-// closed is a network on which a host always limits requests.
+// closed is a network with a host that always limits requests.
 type closed struct {
 	mu   sync.Mutex
 	sent int
@@ -186,8 +186,8 @@ func (c *closed) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (c *closed) CloseIdleConnections() {}
 
-// TestHostThatHasEnoughForEver checks that the run ends for any number of requests, and
-// that callers do not retry.
+// TestHostThatHasEnoughForEver checks that a run ends regardless of the number of
+// requests, and that callers do not retry.
 func TestHostThatHasEnoughForEver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 )
 
 // RedactURL returns a URL without the query, the fragment, and user information,
-// because signed download URLs contain their secret there. It also hides parts of the
-// path that could be tokens. If u is nil, it returns "".
+// because signed download URLs contain secrets in these parts. It also hides path
+// segments that could be tokens. If u is nil, it returns "".
 func RedactURL(u *url.URL) string {
 	if u == nil {
 		return ""
@@ -28,7 +28,7 @@ func RedactURL(u *url.URL) string {
 	return strings.TrimSuffix(clean.String(), path) + redactPath(path)
 }
 
-// urlInText matches a URL in a text, with groups for its host, its path, and the rest.
+// urlInText matches a URL in a text. Its groups are the host, the path, and the rest.
 // Trailing punctuation is not part of the URL.
 var urlInText = regexp.MustCompile(`([a-z]*://)([^\s"/?#]*)(/?(?:[^\s"?#]*[^\s"?#:;,.)])?)(?:[?#](?:[^\s"]*[^\s":;,.)])?)?`)
 
@@ -40,8 +40,8 @@ func RedactText(text string) string {
 	})
 }
 
-// RedactError redacts the URL of a *[url.Error], which http.Client and url.Parse return
-// for every failure. It returns other errors unchanged.
+// RedactError redacts the URL of a *[url.Error], which is the error type of http.Client
+// and url.Parse. It returns all other errors unchanged.
 func RedactError(err error) error {
 	var failure *url.Error
 	if !errors.As(err, &failure) {
@@ -57,11 +57,11 @@ func RedactError(err error) error {
 	return &clean
 }
 
-// badLocation is the start of the error that net/http returns for an invalid redirect,
-// which contains the complete address.
+// badLocation is the prefix of net/http's error for an invalid redirect. The error
+// contains the complete URL.
 const badLocation = "failed to parse Location header"
 
-// redacted returns an error with redacted URLs in its message.
+// redacted returns an error whose message contains only redacted URLs.
 func redacted(err error) error {
 	if strings.HasPrefix(err.Error(), badLocation) {
 		return text.WithText(err, "response redirects to an invalid URL")
@@ -69,11 +69,11 @@ func redacted(err error) error {
 	return text.WithText(err, RedactText(err.Error()))
 }
 
-// Do sends a request. Its errors contain no secrets. See [RedactError] and [SentWith].
+// Do sends a request. The errors contain no secrets. See [RedactError] and [SentWith].
 func Do(client *http.Client, req *http.Request) (*http.Response, error) {
 	resp, err := client.Do(req)
 	if err != nil {
-		// If CheckRedirect fails, the response has a closed body.
+		// If CheckRedirect fails, the response body is already closed.
 		return nil, SentWith(req).Error(RedactError(err))
 	}
 	return resp, nil

@@ -10,25 +10,25 @@ import (
 const hidden = "***"
 
 var (
-	// upload matches the state of an upload in the URL of a registry. Anyone who knows
-	// it can continue the upload.
+	// upload matches the state of an upload in a registry URL. Anyone who knows the
+	// state can continue the upload.
 	upload = regexp.MustCompile(`(/blobs/uploads?/).+$`)
-	// ofRegistry matches the other parts of registry URLs: names, tags, and digests
+	// ofRegistry matches all other parts of registry URLs: names, tags, and digests
 	// (https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#endpoints).
 	ofRegistry = regexp.MustCompile(`^/v2/(?:[a-z0-9._/-]+/)?(?:blobs/uploads?/.*|tags/list|manifests/(?:\w[\w.-]{0,127}|` + digest + `)|(?:blobs|referrers)/` + digest + `)$`)
-	// version matches the version of a provider, alone or in a file name.
+	// version matches a provider version, by itself or in a file name.
 	version = regexp.MustCompile(`^(?:[a-z0-9_-]+_)?v?[0-9]+\.[0-9]+\.[0-9]+(?:[-+._].*)?$`)
-	// hash matches a digest in a path or in a tag, and bareHash a digest after its
-	// algorithm, as in sha256/ab/abcd…/data.
+	// hash matches a digest in a path or tag. bareHash matches a digest that follows
+	// its algorithm, as in sha256/ab/abcd…/data.
 	hash       = regexp.MustCompile(`^` + digest + `(?:\.[a-z]+)?$`)
 	bareHash   = regexp.MustCompile(`^[0-9a-f]{64,128}$`)
 	algorithms = regexp.MustCompile(`^sha[0-9]{3}$`)
 	// hexadecimal matches tokens and UUIDs.
 	hexadecimal = regexp.MustCompile(`^(?:[0-9a-f]{32,}|[0-9A-F]{32,})$`)
 	word        = regexp.MustCompile(`[A-Za-z0-9]+`)
-	// ordinary matches words written by people: digits only, capitals with digits in
-	// one place, or lower-case letters with capitals in between and digits in up to two
-	// places.
+	// ordinary matches words written by people. These consist of digits, of capital
+	// letters with digits in one place, or of lower-case letters with capital letters
+	// between them and digits in up to two places.
 	ordinary = regexp.MustCompile(`^(?:[0-9]+|[A-Z]+[0-9]*[A-Z]*|[a-z]?[0-9]*|` + letters + `(?:[0-9]+` + letters + `)?[0-9]*)$`)
 )
 
@@ -38,15 +38,15 @@ const (
 )
 
 // redactPath removes potential secrets from an escaped path, because some signed URLs
-// contain their token there. Names of repositories and packages, versions, and digests
-// are kept.
+// contain tokens in their paths. It keeps the names of repositories and packages,
+// versions, and digests.
 func redactPath(path string) string {
 	path = upload.ReplaceAllString(path, "${1}"+hidden)
 	if ofRegistry.MatchString(path) {
 		return path
 	}
 	segments := strings.Split(path, "/")
-	readable := 0 // number of segments that can be a digest
+	readable := 0 // number of segments that can be digests
 	for i, segment := range segments {
 		plain, err := url.PathUnescape(segment)
 		if algorithms.MatchString(plain) {
@@ -60,8 +60,8 @@ func redactPath(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// isSecret reports whether a part of a path could be a token, because it contains a
-// word that people would not write.
+// isSecret reports whether a path segment could be a token. Tokens contain words that
+// people would not write.
 func isSecret(segment string) bool {
 	if version.MatchString(segment) || hash.MatchString(segment) {
 		return false
@@ -77,13 +77,13 @@ func isSecret(segment string) bool {
 	return false
 }
 
-// maxOrdinary is the maximum length of a random-looking word with lower-case letters
-// and digits, such as 64bit. Tokens are longer in total.
+// maxOrdinary is the maximum length of a random-looking word that consists of
+// lower-case letters and digits, such as 64bit. Tokens are longer.
 const maxOrdinary = 16
 
-// isRandom reports whether a word looks generated. The fewer kinds of characters it
-// has, the longer it must be. In a long part of a path, where a token can contain
-// dashes, shorter words suffice.
+// isRandom reports whether a word looks generated. Words with fewer kinds of characters
+// must be longer to look generated. In a long path segment, shorter words are
+// sufficient, because tokens can contain dashes.
 func isRandom(w string, inLong bool) bool {
 	if ordinary.MatchString(w) {
 		return false

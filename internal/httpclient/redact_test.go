@@ -115,8 +115,8 @@ func TestRedactText(t *testing.T) {
 	}
 }
 
-// TestNoTokenOfAPathIsTold checks that neither retries, the final error, nor errors of
-// unreadable redirects contain a token.
+// TestNoTokenOfAPathIsTold checks that tokens are hidden in retries, in the final
+// error, and in errors about invalid redirects.
 func TestNoTokenOfAPathIsTold(t *testing.T) {
 	t.Parallel()
 	const token = "canary-AbCdEf0123456789Token"
@@ -168,7 +168,7 @@ func TestNoTokenOfAPathIsTold(t *testing.T) {
 	}
 }
 
-// TestRedactErrorKeepsTheError checks that only the message changes.
+// TestRedactErrorKeepsTheError checks that RedactError changes only the message.
 func TestRedactErrorKeepsTheError(t *testing.T) {
 	t.Parallel()
 	inner := errors.New(`reading "https://h/?sig=canary"`)

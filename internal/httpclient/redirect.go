@@ -11,15 +11,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxRedirects is about the limit of browsers and of net/http.
+// maxRedirects is similar to the limits of browsers and net/http.
 const maxRedirects = 10
 
-// checkRedirect is the redirect policy of the http.Client: the number of redirects is
-// limited, redirects from https to http are rejected, and credentials are removed after
-// any redirect to another host or port.
+// checkRedirect is the redirect policy of the http.Client. It limits the number of
+// redirects, rejects redirects from https to http, and removes credentials after a
+// redirect to a different host or port.
 //
-// net/http keeps Authorization for subdomains and other ports. It copies the headers of
-// the first request to every hop, so they must be deleted on each hop.
+// net/http keeps Authorization for subdomains and different ports. It copies the first
+// request's headers to every hop, so checkRedirect must remove them on each hop.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -33,7 +33,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 		req.Header.Del("Authorization")
 		req.Header.Del("Cookie")
 	}
-	// The previous URL can be signed and is then a secret.
+	// The previous URL can be a signed URL, which is a secret.
 	req.Header.Del("Referer")
 	return nil
 }
@@ -41,7 +41,8 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 // SameOrigin reports whether two URLs have the same scheme, host, and port.
 func SameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && authority(a) == authority(b) }
 
-// authority returns host:port, with the default port of the scheme if necessary.
+// authority returns host:port. If the URL has no port, it adds the scheme's default
+// port.
 func authority(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -50,11 +51,10 @@ func authority(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// ErrDowngrade means that a server redirected from HTTPS to a URL without TLS, which is
-// rejected.
+// ErrDowngrade means that a server redirected from HTTPS to a URL without TLS.
 var ErrDowngrade = provider.Errorf(provider.Refused, "which is not allowed")
 
-// NewDowngradeError returns an [ErrDowngrade] for a redirect to a URL.
+// NewDowngradeError returns an [ErrDowngrade] for a redirect to the given URL.
 func NewDowngradeError(to *url.URL) error {
 	return fmt.Errorf("redirected from https to %s (%s), %w", to.Scheme, RedactURL(to), ErrDowngrade)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 )
 
-// canary records headers that must not be sent to other hosts.
+// canary records headers that must not be forwarded.
 type canary struct {
 	*httptest.Server
 	got []string
@@ -44,8 +44,8 @@ func TestCredentialsStayWithTheFirstHost(t *testing.T) {
 		*steps = (*steps)[1:]
 		return first
 	}
-	// Both servers are at 127.0.0.1 and differ only in the port, which net/http treats
-	// as the same host.
+	// Both servers have the address 127.0.0.1 and differ only in the port. net/http
+	// considers them the same host.
 	home = newCanary(t, func() string { return pop(&homeSteps) })
 	away = newCanary(t, func() string { return pop(&awaySteps) })
 	homeSteps = []string{"/second", away.URL + "/a"}

@@ -10,25 +10,26 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxFreeRetries is the maximum number of retries of a request that are not counted as
-// attempts because its host limited many concurrent requests. Their number decreases
-// with each wave, so few are needed.
+// maxFreeRetries is the maximum number of retries that do not count as attempts,
+// because the host limited many concurrent requests. Each wave has fewer requests than
+// the previous wave, so few free retries are needed.
 const maxFreeRetries = 10
 
-// retrier repeats requests after temporary failures. It is below the redirects, so each
-// hop has its own attempts. The last attempt runs without other requests to the same
-// host, because some hosts cannot handle concurrent requests.
+// retrier repeats requests after temporary failures. Redirects are handled above the
+// retrier, so each hop has separate attempts. During a request's last attempt, no other
+// requests to the host are in progress, because some hosts cannot handle concurrent
+// requests.
 //
 // If the last attempt fails, the retrier returns the response unchanged. If the
-// connection failed, it returns a *[provider.TransientError].
+// connection failed, the retrier returns a *[provider.TransientError].
 type retrier struct {
 	limited
 	options Options
 }
 
 // RoundTrip implements http.RoundTripper. It repeats only requests whose body can be
-// read again. For other requests, it converts a temporary status to a
-// *[provider.StatusError], so that a caller that can produce the body again can retry.
+// read again. For all other requests, it converts a temporary status to a
+// *[provider.StatusError]. A caller that can create the body again can then retry.
 func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	tries := triesIn(ctx)
@@ -48,7 +49,7 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		s := t.decideRetry(req, resp, sent, tries.made+1)
 		if s.throttled.GaveUp {
-			resp = counted(resp, MaxTries) // repeated by another retrier; further retries are pointless
+			resp = counted(resp, MaxTries) // a different retrier has already retried, so further retries are pointless
 		}
 		if !rewindable(req) || isWithoutRetry(ctx) {
 			if err == nil {
@@ -76,7 +77,7 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// try makes the request once. The transport closes the body.
+// try sends the request once. The transport closes the body.
 func (t *retrier) try(req *http.Request, body io.ReadCloser, made *tries) (*http.Response, time.Time, error) {
 	ctx := t.attempted(req.Context(), made)
 	if made.isLast() {
@@ -93,8 +94,8 @@ func (t *retrier) try(req *http.Request, body io.ReadCloser, made *tries) (*http
 		return nil, sent, describe(req, err)
 	}
 	if err := req.Context().Err(); err != nil {
-		// The server saw the disconnect and ended its response, so the response is not
-		// valid.
+		// The server might have noticed the disconnect and truncated its response, so
+		// the response is not valid.
 		_ = resp.Body.Close()
 		return nil, sent, err
 	}
@@ -107,8 +108,8 @@ func (t *retrier) try(req *http.Request, body io.ReadCloser, made *tries) (*http
 }
 
 // WithDedicatedConnection returns a context whose requests use HTTP/1.1 and therefore
-// separate connections. With HTTP/2, they would share one, and servers and networks
-// limit the throughput of each connection.
+// separate connections. With HTTP/2, all requests would share one connection, and
+// servers and networks limit the throughput of each connection.
 func WithDedicatedConnection(ctx context.Context) context.Context {
 	return context.WithValue(ctx, dedicatedKey{}, true)
 }
@@ -117,8 +118,9 @@ type dedicatedKey struct{}
 
 func hasDedicatedConnection(ctx context.Context) bool { return ctx.Value(dedicatedKey{}) != nil }
 
-// WithoutRetry returns a context whose requests are sent once, as if their body could
-// not be read again. It is for writes that require a new check before each attempt.
+// WithoutRetry returns a context whose requests are sent only once, as if their bodies
+// could not be read again. It is for writes that require a new check before each
+// attempt.
 func WithoutRetry(ctx context.Context) context.Context {
 	return context.WithValue(ctx, withoutRetryKey{}, true)
 }
@@ -138,8 +140,8 @@ func rewound(req *http.Request) (io.ReadCloser, error) {
 	return req.GetBody()
 }
 
-// tries counts the failed attempts of a request, and the free ones. [Get] adds it to
-// its context, so that retries after an incomplete body are included in the same limit.
+// tries counts a request's failed attempts and free retries. [Get] adds it to its
+// context, so that retries after an incomplete body count toward the same limit.
 type tries struct{ made, free int }
 
 // isLast reports whether the next attempt is the last.
@@ -162,7 +164,7 @@ func triesIn(ctx context.Context) *tries {
 	return &tries{}
 }
 
-// countedBody is a response body that knows the number of attempts.
+// countedBody is a response body together with the number of attempts.
 type countedBody struct {
 	io.ReadCloser
 	tries int
@@ -174,7 +176,7 @@ func counted(resp *http.Response, tries int) *http.Response {
 	return resp
 }
 
-// Read hides credentials in errors, because HTTP/2 errors quote the server.
+// Read hides credentials in errors, because HTTP/2 errors quote the server's messages.
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {

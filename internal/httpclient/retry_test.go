@@ -49,7 +49,7 @@ func TestLastingTroubleEndsAfterThreeTries(t *testing.T) {
 	}{
 		"status":          {[]http.HandlerFunc{status(503)}, "GET %s: 503 Service Unavailable after 3 tries: no [31m luck today"},
 		"body breaks off": {[]http.HandlerFunc{breakOff}, "after 3 tries: GET %s: response interrupted"},
-		// The attempts of the transport and of the body have a common limit.
+		// The transport's attempts and the body's attempts share a limit.
 		"mixed": {[]http.HandlerFunc{status(503), breakOff, status(502)}, "GET %s: 502 Bad Gateway after 3 tries: no [31m luck today"},
 	}
 	for name, test := range tests {
@@ -112,8 +112,8 @@ type network func(*http.Request) (*http.Response, error)
 func (n network) RoundTrip(req *http.Request) (*http.Response, error) { return n(req) }
 func (n network) CloseIdleConnections()                               {}
 
-// TestAnAnswerAfterTheCallerLeftIsNone covers a server that ends its response normally
-// after the client has disconnected.
+// TestAnAnswerAfterTheCallerLeftIsNone checks that a response is not used if the server
+// ends it normally after the client has disconnected.
 func TestAnAnswerAfterTheCallerLeftIsNone(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -151,7 +151,7 @@ func TestUntrustedCertificatesAreNotRepeated(t *testing.T) {
 	s.Config.ErrorLog = discardLog()
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
-			conns++ // the server accepts connections in one goroutine
+			conns++ // only one goroutine accepts connections
 		}
 	}
 	s.StartTLS()
@@ -165,7 +165,7 @@ func TestUntrustedCertificatesAreNotRepeated(t *testing.T) {
 	}
 }
 
-// retried records the calls of OnRetry, and cancels the context so that tests do not
+// retried records the calls of OnRetry. It cancels the context so that tests do not
 // wait.
 type retried struct {
 	mu  sync.Mutex
@@ -298,8 +298,8 @@ func TestBackoffDoubles(t *testing.T) {
 	}
 }
 
-// TestPauseWaitsAsAsked checks that Retry-After applies if it is longer than our pause,
-// and that a pause of the host is not reported again.
+// TestPauseWaitsAsAsked checks that Retry-After applies if it is longer than the
+// client's pause. It also checks that a host's pause is not reported again.
 func TestPauseWaitsAsAsked(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

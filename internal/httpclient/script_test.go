@@ -61,7 +61,7 @@ func respond(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
 }
 
-// status responds with a status code and with headers in pairs.
+// status responds with a status code. The headers are pairs of names and values.
 func status(code int, headers ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i+1 < len(headers); i += 2 {
@@ -72,7 +72,7 @@ func status(code int, headers ...string) http.HandlerFunc {
 	}
 }
 
-// reset resets the connection without a response.
+// reset resets the connection and sends no response.
 func reset(w http.ResponseWriter, _ *http.Request) {
 	conn, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -88,8 +88,8 @@ func breakOff(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "12345")
 }
 
-// hang waits until the client disconnects. It reads the body, because the server
-// detects a disconnect only afterwards.
+// hang waits until the client disconnects. It first reads the body, because the server
+// detects disconnects only after reading the body.
 func hang(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
@@ -114,7 +114,7 @@ func get(t *testing.T, client *http.Client, u *url.URL) (string, error) {
 	return string(doc.Bytes), err
 }
 
-// request returns a GET request with headers in pairs.
+// request returns a GET request. The headers are pairs of names and values.
 func request(t *testing.T, url string, headers ...string) (*http.Request, context.CancelFunc) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

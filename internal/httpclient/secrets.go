@@ -12,16 +12,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// maxForm limits the part of a form that is searched for credentials, in bytes.
+// maxForm limits, in bytes, the part of a form that is searched for credentials.
 const maxForm = 64 << 10
 
-// secretName matches the names of parameters and form fields that hold a credential:
-// those of OAuth 2.0, and of URLs that storage services sign.
+// secretName matches the names of parameters and form fields that contain credentials.
+// OAuth 2.0 and the signed URLs of storage services use these names.
 var secretName = regexp.MustCompile(`(?i)^(?:.*[-_])?(?:token|secret|password|signature|credential|sig|assertion)$`)
 
-// SentWith returns the credentials of a request, including those in its URL, its form, and
-// for its proxy, and those of the requests that were redirected to it. All text of the
-// response must pass through [text.Secrets.Text] before it becomes part of an error or log.
+// SentWith returns the credentials of a request and of the requests that were
+// redirected to it. The credentials can be in the headers, the URL, or the form, or
+// belong to a proxy. Before any text of the response becomes part of an error or log,
+// the text must pass through [text.Secrets.Text].
 func SentWith(req *http.Request) text.Secrets {
 	var all text.Secrets
 	for req != nil {
@@ -53,8 +54,8 @@ func headerSecrets(value string) text.Secrets {
 	return userinfoSecrets(url.UserPassword(username, password))
 }
 
-// userinfoSecrets returns the password, and the user name with the password. Without a
-// password, the user name is the secret.
+// userinfoSecrets returns the password, and the user name together with the password.
+// If there is no password, the user name is the secret.
 func userinfoSecrets(login *url.Userinfo) text.Secrets {
 	if login == nil {
 		return nil
@@ -81,7 +82,7 @@ func valueSecrets(values url.Values) (all text.Secrets) {
 	return all
 }
 
-// formOf returns the form in the body of a request, without consuming the body.
+// formOf returns the form in a request body. It does not consume the body.
 func formOf(req *http.Request) url.Values {
 	mediaType, _, _ := mime.ParseMediaType(req.Header.Get("Content-Type"))
 	if mediaType != "application/x-www-form-urlencoded" || req.GetBody == nil {

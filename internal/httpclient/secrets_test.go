@@ -25,7 +25,7 @@ func leaks(text string) bool {
 		strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(echoedPassword))[:20])
 }
 
-// TestEchoedCredentials covers servers that repeat credentials in all parts of a
+// TestEchoedCredentials covers servers that repeat credentials in those parts of a
 // response that the client quotes in errors and logs.
 func TestEchoedCredentials(t *testing.T) {
 	t.Parallel()
@@ -108,7 +108,8 @@ func echo(status int, contentType string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { fault(w, r, nil) }
 }
 
-// raw writes a possibly invalid response with the credentials of the request.
+// raw writes a response that contains the request's credentials. The response can be
+// invalid.
 func raw(format string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		recorder := httptest.NewRecorder()
@@ -121,8 +122,8 @@ func raw(format string) http.HandlerFunc {
 	}
 }
 
-// TestEchoInRedirect covers a redirect to a URL with the password in its path, which
-// retries report.
+// TestEchoInRedirect covers a redirect to a URL whose path contains the password.
+// Retries report this URL.
 func TestEchoInRedirect(t *testing.T) {
 	t.Parallel()
 	const password = "sesame-open"
@@ -160,7 +161,8 @@ func TestEchoInRedirect(t *testing.T) {
 	}
 }
 
-// TestEmptyLogin checks that empty credentials hide nothing, such as every colon.
+// TestEmptyLogin checks that empty credentials do not hide ordinary text, such as every
+// colon.
 func TestEmptyLogin(t *testing.T) {
 	t.Parallel()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://@host/", nil)

@@ -14,10 +14,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// Trace observes all traffic: each attempt of each request, and each hop of a redirect,
-// when the request is sent, when the response starts, and when its body ends. Its
-// functions can be nil and are called concurrently. They never receive secrets: no
-// credentials, not even repeated ones in a response, and only URLs redacted by
+// Trace observes all traffic, including each attempt of a request and each hop of a
+// redirect. It is notified when a request is sent, when a response starts, and when the
+// response body ends. Its functions can be nil and can be called concurrently. They
+// never receive credentials, even if a response repeats them. URLs are redacted by
 // [RedactURL]. Bodies are not stored.
 type Trace struct {
 	OnRequest  func(RequestEvent)
@@ -26,9 +26,9 @@ type Trace struct {
 	OnBody func(BodyEvent)
 }
 
-// RequestEvent is an attempt to send a request.
+// RequestEvent describes an attempt to send a request.
 type RequestEvent struct {
-	// Number is unique for each attempt of the client.
+	// Number is unique among all attempts of the client.
 	Number uint64
 	Method string
 	// URL is redacted.
@@ -40,16 +40,16 @@ type RequestEvent struct {
 	Proxy string
 	// Range is the requested range, or empty.
 	Range string
-	// Size is the size of the body in bytes, or -1 if it is unknown.
+	// Size is the body's size in bytes, or -1 if the size is unknown.
 	Size int64
-	// Try is the number of the attempt, starting at 1. Waited is the time that it
-	// waited for a slot.
+	// Try is the number of the attempt, starting at 1. Waited is the time that the
+	// attempt waited for a slot.
 	Try    int
 	Waited time.Duration
 }
 
-// ResponseEvent is the result of an attempt: a response, whose body follows, or an
-// error.
+// ResponseEvent is the result of an attempt. The result is an error, or a response that
+// is followed by a body.
 type ResponseEvent struct {
 	Number uint64
 	Err    error
@@ -58,16 +58,16 @@ type ResponseEvent struct {
 	Status   int
 	Protocol string
 	Type     string
-	// Size is the Content-Length of the response, or -1.
+	// Size is the response's Content-Length, or -1 if it is unknown.
 	Size int64
 	// Location is the redacted target of a redirect.
 	Location string
-	// RetryAfter is the requested pause, and Challenge the requested credentials.
+	// RetryAfter is the requested pause. Challenge describes the requested credentials.
 	RetryAfter time.Duration
 	Challenge  string
 }
 
-// BodyEvent is the end of a response body.
+// BodyEvent reports the end of a response body.
 type BodyEvent struct {
 	Number uint64
 	Bytes  int64
@@ -77,7 +77,7 @@ type BodyEvent struct {
 	Err error
 }
 
-// attempt has the data of an attempt before it is sent.
+// attempt contains the data of an attempt before it is sent.
 type attempt struct {
 	number int
 	began  time.Time
@@ -93,7 +93,7 @@ func (t *retrier) attempted(ctx context.Context, made *tries) context.Context {
 	return context.WithValue(ctx, attemptKey{}, attempt{made.made + made.free + 1, time.Now()})
 }
 
-// tracer reports the traffic of a transport to a [Trace].
+// tracer reports a transport's traffic to a [Trace].
 type tracer struct {
 	transport
 	trace  Trace
@@ -139,7 +139,7 @@ func (a *ResponseEvent) describe(resp *http.Response, sent text.Secrets) {
 	}
 }
 
-// tracedBody counts the bytes of a body and reports its end.
+// tracedBody counts the bytes of a body and reports the body's end.
 type tracedBody struct {
 	io.ReadCloser
 	number uint64
@@ -175,8 +175,8 @@ func (b *tracedBody) end(err error) {
 	})
 }
 
-// parameter matches the parameters of a challenge that are not secret (RFC 9110,
-// section 11.6.1).
+// parameter matches a challenge's parameters that are not secret (RFC 9110, section
+// 11.6.1).
 var parameter = regexp.MustCompile(`\b(realm|service|scope|error)="([^"]*)"`)
 
 // challenges describes the credentials that a server requests.

@@ -137,5 +137,5 @@ func TestTraceOfTrouble(t *testing.T) {
 	}
 }
 
-// TestTraceHidesTokensInPaths checks that tokens are hidden, but names, versions,
-// digests, and files are not.
+// TestTraceHidesTokensInPaths checks that the trace hides tokens, but shows names,
+// versions, digests, and files.

@@ -10,11 +10,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// IsTransient reports whether an operation that failed with err can be retried from the
-// start by a caller that can read its data again: after resets, incomplete bodies,
-// timeouts, and temporary statuses. It returns false for errors after failed retries
+// IsTransient reports whether a caller can retry an operation that failed with err. The
+// caller must be able to read its data again. Resets, incomplete bodies, timeouts, and
+// temporary statuses are transient. Errors after failed retries
 // (*[provider.TransientError]), canceled contexts, certificate errors, and wrong
-// content.
+// content are not transient.
 func IsTransient(err error) bool {
 	var exhausted *provider.TransientError
 	if errors.As(err, &exhausted) {
@@ -31,8 +31,8 @@ func IsTransient(err error) bool {
 	return isTransientError(err)
 }
 
-// RetryableError marks an error as retryable, because the next attempt will be
-// different.
+// RetryableError marks an error as retryable if the next attempt can have a different
+// result.
 type RetryableError struct{ Err error }
 
 func (e *RetryableError) Error() string { return e.Err.Error() }
@@ -40,7 +40,7 @@ func (e *RetryableError) Error() string { return e.Err.Error() }
 // Unwrap returns the marked error.
 func (e *RetryableError) Unwrap() error { return e.Err }
 
-// IsLimit reports whether err is the response of a server that limits requests.
+// IsLimit reports whether err is a server's response that limits requests.
 func IsLimit(err error) bool {
 	var status *provider.StatusError
 	return errors.As(err, &status) && (status.Status == http.StatusTooManyRequests || status.Status == http.StatusServiceUnavailable)
@@ -56,10 +56,11 @@ func isTransientStatus(status int) bool {
 	return false
 }
 
-// isTransientError reports whether err is a temporary connection error. It lists
-// temporary errors, so that unknown ones, such as certificate errors, are not retried.
+// isTransientError reports whether err is a temporary connection error. It checks a
+// list of temporary errors, so that unknown errors, such as certificate errors, are not
+// retried.
 func isTransientError(err error) bool {
-	// The deadline of a context is a timeout as well, but it belongs to the caller.
+	// A context's deadline is also a timeout, but it belongs to the caller.
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
@@ -71,8 +72,8 @@ func isTransientError(err error) bool {
 	if errors.As(err, &dns) {
 		return !dns.IsNotFound
 	}
-	// A write returns ErrClosed if net/http has seen a reset while reading, and has
-	// closed the connection.
+	// If net/http sees a reset while it reads, it closes the connection. A later write
+	// then returns ErrClosed.
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
 		return true
 	}
@@ -80,8 +81,8 @@ func isTransientError(err error) bool {
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		return true
 	}
-	// The operation is checked instead of the errno, because Windows has different
-	// errnos. TLS alerts are an OpError with other operations.
+	// The code checks the operation instead of the errno, because Windows has different
+	// errnos. A TLS alert is an OpError with a different operation.
 	var op *net.OpError
 	if errors.As(err, &op) {
 		return op.Op == "dial" || op.Op == "read" || op.Op == "write"
@@ -90,8 +91,8 @@ func isTransientError(err error) bool {
 	return errors.As(err, &stream)
 }
 
-// streamError receives the HTTP/2 stream error of net/http, which errors.As converts to
-// any struct with these fields, such as golang.org/x/net/http2.StreamError.
+// streamError receives the HTTP/2 stream error of net/http. errors.As converts this
+// error to any struct with the same fields, such as golang.org/x/net/http2.StreamError.
 type streamError struct {
 	StreamID uint32
 	Code     uint32

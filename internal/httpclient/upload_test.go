@@ -11,8 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// TestLargeUploadsGoApart checks that large uploads use dedicated connections, and
-// small ones share an HTTP/2 connection.
+// TestLargeUploadsGoApart checks that large uploads use dedicated connections, and that
+// small uploads share an HTTP/2 connection.
 func TestLargeUploadsGoApart(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }))
@@ -28,8 +28,8 @@ func TestLargeUploadsGoApart(t *testing.T) {
 	}
 }
 
-// TestRefusedUpload checks that the response of a server that rejects a large upload is
-// received, even if the server closes the connection early.
+// TestRefusedUpload covers a server that rejects a large upload. The client must
+// receive the response even if the server closes the connection early.
 func TestRefusedUpload(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -46,7 +46,7 @@ func TestRefusedUpload(t *testing.T) {
 
 func put(t *testing.T, client *http.Client, target string, size int) *http.Response {
 	t.Helper()
-	// It is not a *bytes.Reader, whose content could be read again.
+	// The struct hides that the body is a *bytes.Reader, which could be read again.
 	body := struct{ *bytes.Reader }{bytes.NewReader(make([]byte, size))}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, target, body)
 	if err != nil {
