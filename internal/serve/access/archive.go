@@ -12,9 +12,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Layout of the token of an archive in bytes: format, expiry in seconds since 1970 (8
-// bytes), hash of the stored address (8 bytes), HMAC-SHA-256 (32 bytes), and the name of
-// the caller (up to 96 bytes). Encoded, a token has at most 194 characters.
+// An archive's token consists of the format, the expiry in seconds since 1970 (8
+// bytes), the stored address's hash (8 bytes), the HMAC-SHA-256 (32 bytes), and the
+// caller's name (up to 96 bytes). An encoded token has at most 194 characters.
 const (
 	tokenForm  = 2
 	expiresAt  = 1
@@ -25,24 +25,25 @@ const (
 	macPurpose = "tofu-oci archive"
 )
 
-// tokenEncoding uses only letters, digits, - and _, which clients don't escape. In strict
-// mode, it accepts only one encoding of the same bytes.
+// tokenEncoding uses only letters, digits, - and _, which clients don't escape. In
+// strict mode, it accepts only one encoding of any bytes.
 var tokenEncoding = base64.RawURLEncoding.Strict()
 
 // Archive identifies the file that a token grants access to.
 type Archive struct {
-	// Address is the requested address. Stored is the address that the release is stored
-	// as, or zero if unknown.
+	// Address is the requested address. Stored is the address under which the release
+	// is stored. If this address is unknown, Stored is the zero value.
 	Address  provider.Address
 	Stored   provider.Address
 	Version  provider.Version
 	Filename string
 }
 
-// Token returns a token that grants a caller access to an archive until it expires. Anyone
-// who has the token can use it, and can read the caller's name in it. The token is a path
-// element of at most 200 letters, digits, - and _. Equal input results in equal tokens, so
-// replicas that round the expiry return the same token. For the zero key, Token returns "".
+// Token returns a token that grants a caller access to an archive until the token
+// expires. Anyone who has the token can use it and read the caller's name in it. The
+// token is a path element of at most 200 letters, digits, - and _. Equal inputs result
+// in equal tokens, so replicas that round the expiry return the same token. The zero
+// key returns "".
 func (k ArchiveKey) Token(a Archive, c Caller, expires time.Time) string {
 	if len(k.keys) == 0 {
 		return ""
@@ -57,17 +58,18 @@ func (k ArchiveKey) Token(a Archive, c Caller, expires time.Time) string {
 	return tokenEncoding.EncodeToString(token)
 }
 
-// Check returns the caller that a token was issued to, if one of the keys signed it for
-// this archive and it has not expired. The caller can read only releases that are stored as
-// the address in the token, which must be checked when the stored address is known. Errors
-// wrap [ErrDenied].
+// Check returns the caller that a token was issued to. The token must be unexpired and
+// signed by one of the keys for this archive. The caller can read only releases that
+// are stored under the address in the token. When the stored address is known, the
+// server must compare it with that address. Errors wrap [ErrDenied].
 func (k ArchiveKey) Check(token string, a Archive) (Caller, error) {
-	// 1. Check the form. The decoder would accept line breaks.
+	// 1. Check the form, because the decoder would accept line breaks.
 	bytes, err := tokenEncoding.DecodeString(token)
 	if err != nil || strings.ContainsAny(token, "\r\n") || len(bytes) < nameAt || len(bytes) > maxToken || bytes[0] != tokenForm {
 		return Caller{}, fmt.Errorf("%w: not a token for an archive", ErrDenied)
 	}
-	// 2. Verify the HMAC. All keys are tried, so that the time doesn't depend on the key.
+	// 2. Verify the HMAC. Always try all keys, so that the time doesn't depend on the
+	// key.
 	isValid := false
 	for _, key := range k.keys {
 		isValid = hmac.Equal(a.sign(key, bytes), bytes[macAt:nameAt]) || isValid
@@ -75,7 +77,7 @@ func (k ArchiveKey) Check(token string, a Archive) (Caller, error) {
 	if !isValid {
 		return Caller{}, fmt.Errorf("%w: the token is for a different archive, or was signed with a different key", ErrDenied)
 	}
-	// 3. Check the expiry. It is trustworthy only now.
+	// 3. Check the expiry, which is trustworthy only after the verification.
 	name := string(bytes[nameAt:])
 	if expiry := binary.BigEndian.Uint64(bytes[expiresAt:]); uint64(max(time.Now().Unix(), 0)) >= expiry {
 		return Caller{}, fmt.Errorf("%w: the token of %q expired at %s", ErrDenied, name, time.Unix(int64(min(expiry, 1<<40)), 0).UTC().Format(time.RFC3339))
@@ -83,8 +85,8 @@ func (k ArchiveKey) Check(token string, a Archive) (Caller, error) {
 	return Caller{Name: name, link: true, stored: addressHash(bytes[storedAt:macAt])}, nil
 }
 
-// sign returns the HMAC of a token, without its own HMAC, and of the archive. Each part is
-// preceded by its length, so that different archives never result in the same bytes.
+// sign returns the HMAC of a token's other fields and of the archive. The length
+// precedes each part, so that different archives never result in the same bytes.
 func (a Archive) sign(key, token []byte) []byte {
 	mac := hmac.New(sha256.New, key)
 	for _, part := range []string{

@@ -119,7 +119,7 @@ func TestArchiveTokenScope(t *testing.T) {
 	refused("a line break", token[:9]+"\n"+token[9:], key, a)
 	refused("trailing line break", token+"\r\n", key, a)
 	refused("anonymous token", "-", key, a)
-	// Every bit and every character matters: a token has only one encoding.
+	// Every bit and every character must matter, so that a token has only one encoding.
 	raw, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil {
 		t.Fatal(err)
@@ -136,8 +136,8 @@ func TestArchiveTokenScope(t *testing.T) {
 	}
 }
 
-// TestArchiveTokenStoredAddress checks that a token is valid only for the address that the
-// release was stored as when the token was issued.
+// TestArchiveTokenStoredAddress checks that a token is valid only for the address under
+// which the release was stored when the token was issued.
 func TestArchiveTokenStoredAddress(t *testing.T) {
 	t.Parallel()
 	key, a := keyOf(t, oneKey), rocket(t)

@@ -8,25 +8,27 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxName limits a caller's name in bytes, because the name is part of links.
+// maxName limits a caller's name in bytes, because links contain the name.
 const maxName = 96
 
 // Caller is the sender of a request. The zero value can't read anything.
 type Caller struct {
-	// Name is the name of the token or oidc block. For the token of an issuer, it is
-	// followed by ":" and the subject: "ci", "github:repo:acme/rocket:ref:refs/heads/main".
-	// It is printable ASCII of at most 96 bytes. If the subject is longer or contains other
-	// characters, the name ends in "~" and a hash. It is empty for callers without a token.
+	// Name is the name of the token or oidc block, such as "ci". If an issuer signed
+	// the token, the name is followed by ":" and the subject, as in
+	// "github:repo:acme/rocket:ref:refs/heads/main". Name contains only printable ASCII
+	// characters and has at most 96 bytes. If the subject is longer or contains
+	// different characters, Name ends in "~" and a hash. Name is empty for callers
+	// without a token.
 	Name string
 
 	patterns []provider.Pattern
-	// link reports that the caller has a signed link to an archive. stored is then the hash
-	// of the address that the archive is stored as.
+	// link reports whether the caller has a signed link to an archive. If it is set,
+	// stored is the hash of the address under which the archive is stored.
 	link   bool
 	stored addressHash
 }
 
-// addressHash is the start of the SHA-256 of an address.
+// addressHash is the start of an address's SHA-256.
 type addressHash [8]byte
 
 func hashOf(a provider.Address) addressHash {
@@ -34,9 +36,9 @@ func hashOf(a provider.Address) addressHash {
 	return addressHash(sum[:len(addressHash{})])
 }
 
-// MayRead reports whether the caller can read releases that are stored as an address. The
-// zero address represents releases with an unknown address. Only callers who can read
-// everything (*/*/*) can read them.
+// MayRead reports whether the caller can read releases that are stored under an
+// address. The zero address represents releases with an unknown address, which require
+// permission to read everything (*/*/*).
 func (c Caller) MayRead(a provider.Address) bool {
 	if c.link {
 		return hashOf(a) == c.stored
@@ -44,7 +46,8 @@ func (c Caller) MayRead(a provider.Address) bool {
 	return slices.ContainsFunc(c.patterns, func(p provider.Pattern) bool { return p.Match(a) })
 }
 
-// callerName converts text to a caller's name. Different texts result in different names.
+// callerName converts text to a caller's name. Different texts always have different
+// names.
 func callerName(text string) string {
 	name := []byte(text)
 	changed := len(name) > maxName

@@ -10,20 +10,20 @@ import (
 )
 
 // claim is a condition of an allow block for one claim. The claim must have one of the
-// values. A value ending in * matches any text that starts with the rest of the value.
+// values. A value ending in * matches any text that starts with the value's prefix.
 //
 // GitHub's claims are strings: repository is "acme/rocket", sub is
 // "repo:acme/rocket:ref:refs/heads/main", and ref and environment describe the job.
-// GitLab's ref_protected is the string "true", while other issuers use a Boolean. A text
-// matches both. Namespaces are nested on GitLab, so namespace_path = "acme/*" matches all
-// groups in acme, but not acme itself.
+// GitLab's ref_protected is the string "true", while some issuers use Booleans. The
+// value "true" matches both types. Namespaces are nested on GitLab, so namespace_path =
+// "acme/*" matches all groups in acme, but not acme itself.
 type claim struct {
 	name   string
 	values []string
 }
 
-// checkValue checks a value. A prefix has to end in ":" or contain "/", because acme* also
-// matches acme-evil, a name that anyone can register.
+// checkValue checks a value. A prefix must end in ":" or contain "/", because acme*
+// also matches acme-evil, a name that anyone can register.
 func checkValue(value string) error {
 	prefix, isPrefix := strings.CutSuffix(value, "*")
 	switch {
@@ -37,7 +37,7 @@ func checkValue(value string) error {
 	return fmt.Errorf("invalid value %q: * is allowed only alone, after a colon, or in a path after a slash, because %q also matches longer names", value, value)
 }
 
-// matches reports whether a token has one of the accepted values of each claim.
+// matches reports whether each claim of a token has one of the accepted values.
 func (a allow) matches(token issuerToken) bool {
 	return !slices.ContainsFunc(a.claims, func(c claim) bool {
 		return !slices.ContainsFunc(token.claimValues(c.name), c.accepts)
@@ -51,20 +51,21 @@ func (c *claim) accepts(text string) bool {
 	})
 }
 
-// Patterns for values that identify an owner. Values contain at most one *, at the end.
+// These patterns match values that identify an owner. Values contain at most one *, at
+// the end.
 var (
 	fullName  = regexp.MustCompile(`^[^*]+$`)
 	ownerPath = regexp.MustCompile(`^[^*/]+/`)
 	groupPath = regexp.MustCompile(`^[^*/]+(/|$)`)
 )
 
-// publicIssuers issue tokens to anyone, for any audience. For each issuer, the map contains
-// the claims that identify the owner of a token, and the form of a value that identifies
-// one.
+// publicIssuers contains issuers that issue tokens to anyone, for any audience. It maps
+// each issuer to the claims that identify a token's owner. Each claim is mapped to the
+// pattern for values that identify an owner.
 //
-// On GitHub, owners can choose the format of the subject, so it must start with a claim
-// that they can't choose. Claim job_workflow_ref doesn't identify an owner, because anyone
-// can call a workflow.
+// On GitHub, owners can choose the subject's format, so the subject must start with a
+// claim that they can't choose. The claim job_workflow_ref doesn't identify an owner,
+// because anyone can call a workflow.
 var publicIssuers = map[string]map[string]*regexp.Regexp{
 	"https://token.actions.githubusercontent.com": {
 		"sub":        regexp.MustCompile(`^((repo|repository):[^*:/]+/|(repository_owner|repository_owner_id|repository_id):[^*:]+(:|$))`),
@@ -83,8 +84,9 @@ var publicIssuers = map[string]map[string]*regexp.Regexp{
 	},
 }
 
-// checkPublic returns an error for an allow block of a public issuer that identifies no
-// owner: every repository has a main branch, and repo:* matches every repository.
+// checkPublic returns an error for a public issuer's allow block that identifies no
+// owner. For example, every repository has a main branch, and repo:* matches every
+// repository.
 func checkPublic(issuer string, a allow) error {
 	owners, isPublic := publicIssuers[issuer]
 	if !isPublic || slices.ContainsFunc(a.claims, func(c claim) bool {

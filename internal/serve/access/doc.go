@@ -1,21 +1,21 @@
-// Package access controls which callers can read which providers from a server. A file of
-// rules grants access to everyone, to static tokens, and to tokens of OpenID Connect
-// issuers. The package also signs links to archives, because clients don't send credentials
-// with those requests, and limits the request rate of clients.
+// Package access controls which callers can read which providers from a server. A file
+// of rules grants access to everyone, to static tokens, and to tokens of OpenID Connect
+// issuers. The package also signs links to archives, because clients download archives
+// without sending credentials. It also limits the request rate of clients.
 //
 // Errors of this package never contain a token or a key.
 package access
 
 import "github.com/tofu-oci/tofu-oci/pkg/provider"
 
-// Errors of [Rules.Identify] and [ArchiveKey.Check]. They are wrapped with the reason,
-// which is intended for the log.
+// Errors of [Rules.Identify] and [ArchiveKey.Check]. Returned errors also contain the
+// reason, which is intended for the log.
 var (
-	// ErrNoToken is returned if a token is required and there is none.
+	// ErrNoToken means that a token is required, but the request has no token.
 	ErrNoToken = provider.Errorf(provider.Denied, "a token is required")
-	// ErrDenied is returned if the token is unknown, invalid, or expired.
+	// ErrDenied means that the token is unknown, invalid, or expired.
 	ErrDenied = provider.Errorf(provider.Denied, "invalid token")
-	// ErrUnavailable is returned if the token can't be verified because the keys of its
-	// issuer can't be fetched.
+	// ErrUnavailable means that the token can't be verified, because its issuer's keys
+	// can't be fetched.
 	ErrUnavailable = provider.Errorf(provider.Transient, "the token cannot be verified at the moment")
 )

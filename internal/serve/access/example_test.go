@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// A server identifies the sender of a request, and checks what the caller can read. The
-// file contains only the hashes of tokens, and is reloaded when it changes.
+// A server identifies the caller and checks which providers the caller can read. The
+// rules file contains only hashes of tokens, and is reloaded when it changes.
 func ExampleRules_Identify() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -56,7 +56,7 @@ token "ci" {
 // Clients don't send credentials when they download an archive, so the link contains a
 // token.
 func ExampleArchiveKey() {
-	key := access.NewArchiveKey() // replicas share a key file: access.ReadArchiveKey
+	key := access.NewArchiveKey() // replicas share a key file, see access.ReadArchiveKey
 	address, _ := provider.ParseAddress("acme/rocket")
 	version, _ := provider.ParseVersion("1.2.3")
 	archive := access.Archive{Address: address, Stored: address, Version: version, Filename: "terraform-provider-rocket_1.2.3_linux_amd64.zip"}

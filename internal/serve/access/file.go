@@ -18,12 +18,12 @@ import (
 // Options configures [Open].
 type Options struct {
 	// HTTP requests the keys of issuers. It is required for rules with oidc blocks, and
-	// should limit how long a connection can be idle. This package limits the size of
-	// documents and the duration of requests.
+	// should limit idle connections. This package limits the size of documents and the
+	// duration of requests.
 	HTTP *http.Client
-	// Reloaded, if not nil, is called after the file was read again: with nil if the new
-	// rules are in force, otherwise with the reason why the old rules still are. It is
-	// called concurrently with requests.
+	// Reloaded, if not nil, is called after the file was read again. The argument is
+	// nil if the new rules are in force. Otherwise, it explains why the old rules are
+	// still in force. Reloaded is called concurrently with requests.
 	Reloaded func(error)
 }
 
@@ -69,8 +69,8 @@ type hostBlock struct {
 }
 
 // parse parses a file of rules in HCL 2's native syntax. Unknown and duplicate settings
-// are errors. A file without blocks is also an error, because it might have been truncated.
-// name is the file name in errors, which are of type *[stricthcl.Error].
+// are errors. A file without blocks is also an error, because the file might have been
+// truncated. Errors contain the file name and are of type *[stricthcl.Error].
 func parse(name string, data []byte, keys *keyCache) (*Rules, error) {
 	var f file
 	if err := stricthcl.Decode(name, data, &f); err != nil {
@@ -90,7 +90,7 @@ func parse(name string, data []byte, keys *keyCache) (*Rules, error) {
 // reader converts blocks to rules.
 type reader struct {
 	rules Rules
-	// lines has the line of each setting that must be unique.
+	// lines maps each setting that must be unique to its line.
 	lines map[string]int
 }
 
@@ -121,7 +121,7 @@ func (r *reader) read(f file) (err error) {
 	return nil
 }
 
-// once returns an error if a setting exists already.
+// once returns an error if a setting is repeated.
 func (r *reader) once(setting string, pos hcl.Range) error {
 	if line, exists := r.lines[setting]; exists {
 		return stricthcl.Wrong(pos, "%s already exists in line %d", setting, line)
@@ -145,7 +145,7 @@ func (r *reader) token(b tokenBlock) (err error) {
 	return r.once("sha256 "+hex.EncodeToString(t.hash[:]), b.SHA256.Range())
 }
 
-// parseHash parses the hash of a token. Its errors don't contain the text, because users
+// parseHash parses a token's hash. Its errors don't contain the text, because users
 // might enter the token itself.
 func parseHash(text string) (hash [sha256.Size]byte, err error) {
 	n, err := hex.Decode(hash[:], []byte(text[:min(len(text), 2*len(hash))]))
@@ -158,8 +158,8 @@ func parseHash(text string) (hash [sha256.Size]byte, err error) {
 	return hash, nil
 }
 
-// emptyHashes are the hashes of an empty text and of an empty line, which a script produces
-// if the token is missing.
+// emptyHashes contains the hashes of an empty text and of an empty line. A script
+// produces these hashes if the token is missing.
 var emptyHashes = []string{
 	"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 	"01ba4719c80b6fe911b091a7c05124b64eeece964e09c058ef8f9805daca546b",
@@ -167,7 +167,8 @@ var emptyHashes = []string{
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$`)
 
-// name checks the label of a token or oidc block, which is the name of its callers.
+// name checks the label of a token or oidc block. The label becomes the name of the
+// block's callers.
 func (r *reader) name(name string, pos hcl.Range) error {
 	if !nameForm.MatchString(name) {
 		return stricthcl.Wrong(pos, "invalid name %q: want up to 32 letters, digits, dots, dashes, and underscores", name)

@@ -135,7 +135,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestPublicIssuers checks that an allow block for a public issuer must identify an owner,
+// TestPublicIssuers checks that a public issuer's allow block must identify an owner,
 // because anyone can get a token from such an issuer.
 func TestPublicIssuers(t *testing.T) {
 	t.Parallel()
@@ -150,7 +150,7 @@ func TestPublicIssuers(t *testing.T) {
 		{github, `sub = "repo:acme/*"`, true},
 		{github, `sub = "repo:acme@1234/rocket@5678:*"`, true},
 		{github, `sub = ["repo:acme/*", "repo:*"]`, false},
-		{github, `sub = "environment:production"`, false}, // owners can choose the format of the subject
+		{github, `sub = "environment:production"`, false}, // owners can choose the subject's format
 		{github, `sub = "repository_owner:acme:ref:*"`, true},
 		{github, `sub = "repository_owner:*"`, false},
 		{github, `sub = "repo:*", repository_owner = "acme"`, true},

@@ -10,8 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 )
 
-// FuzzParse checks that parsing never panics, that each error has a position, and that no
-// file grants access to callers with an invalid token.
+// FuzzParse checks that parsing never panics, and that each error has a position. It
+// also checks that no file grants access to callers with an invalid token.
 func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		rules, err := access.Parse("f", text, access.Options{})
@@ -37,7 +37,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzArchiveToken checks that only the issued token is accepted, and only for its archive.
+// FuzzArchiveToken checks that only the issued token is accepted, and that it is
+// accepted only for its archive.
 func FuzzArchiveToken(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, filename, name string) {
 		key, a := access.NewArchiveKey(), rocket(t)

@@ -20,20 +20,20 @@ import (
 )
 
 const (
-	// maxDocument limits an issuer's documents in bytes. The largest key sets, which
-	// contain certificates, have about 20,000 bytes.
+	// maxDocument limits an issuer's documents in bytes. The largest key sets contain
+	// certificates and have about 20,000 bytes.
 	maxDocument = 256 << 10
 	// maxValues limits the JSON values in a document.
 	maxValues = 8192
-	// maxIssuerKeys limits the keys of an issuer. Issuers have about ten keys.
+	// maxIssuerKeys limits an issuer's keys. Issuers usually have about ten keys.
 	maxIssuerKeys = 100
-	// minRSA and maxRSA are the accepted sizes of RSA keys in bits: smaller keys are weak,
-	// and larger ones are slow.
+	// minRSA and maxRSA are the accepted sizes of RSA keys in bits. Smaller keys are
+	// weak, and larger keys are slow.
 	minRSA, maxRSA = 2048, 8192
 )
 
-// parseIssuer parses the URL of an issuer. It must use https, or http on a loopback
-// address, and must not have a query.
+// parseIssuer parses the URL of an issuer. The URL must use https, or http on a
+// loopback address. It must not have a query.
 func parseIssuer(text string) (string, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -52,7 +52,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// fetchKeys fetches the keys of an issuer by OpenID Connect Discovery 1.0.
+// fetchKeys fetches an issuer's keys with OpenID Connect Discovery 1.0.
 func fetchKeys(ctx context.Context, client *http.Client, issuer string) ([]jose.JSONWebKey, error) {
 	var metadata struct {
 		Issuer  string `json:"issuer"`
@@ -76,8 +76,8 @@ func fetchKeys(ctx context.Context, client *http.Client, issuer string) ([]jose.
 	return parseKeys(set.Keys)
 }
 
-// checkJWKS checks that the URL of the keys uses https, unless the issuer is on a loopback
-// address.
+// checkJWKS checks that the keys' URL uses https. If the issuer is on a loopback
+// address, http is also allowed.
 func checkJWKS(issuer, keys string) error {
 	u, err := url.Parse(keys)
 	if err != nil || u.Host == "" {
@@ -106,8 +106,9 @@ func fetch(ctx context.Context, client *http.Client, from string, into any) erro
 	return nil
 }
 
-// parseKeys returns the usable signing keys. It ignores other keys, as section 5 of RFC
-// 7517 recommends: keys of other types or for other uses, weak keys, and shared secrets.
+// parseKeys returns the usable signing keys. As section 5 of RFC 7517 recommends, it
+// ignores all other keys: keys of different types or for different uses, weak keys, and
+// shared secrets.
 func parseKeys(all []json.RawMessage) ([]jose.JSONWebKey, error) {
 	if len(all) > maxIssuerKeys {
 		return nil, fmt.Errorf("the issuer has more than %d keys", maxIssuerKeys)
@@ -136,8 +137,8 @@ func isUsable(key jose.JSONWebKey) bool {
 	return false
 }
 
-// supports reports whether a key can be used with an algorithm, based on the type of the
-// key and on its alg parameter.
+// supports reports whether a key can be used with an algorithm, based on the key's type
+// and alg parameter.
 func supports(key jose.JSONWebKey, algorithm string) bool {
 	if key.Algorithm != "" && key.Algorithm != algorithm {
 		return false

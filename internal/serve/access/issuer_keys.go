@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// fetchTime limits the time to fetch keys, including retries.
+	// fetchTime limits the duration of fetching keys, including retries.
 	fetchTime = 10 * time.Second
 	// fetchPause is the minimum time between two fetches. Issuers publish a key some time
 	// before they sign with it.
 	fetchPause = time.Minute
 	// failurePause is the minimum time after a failed fetch.
 	failurePause = 10 * time.Second
-	// refreshAfter is the age at which keys are fetched again in the background, so that
-	// revoked keys disappear.
+	// refreshAfter is the age at which keys are fetched again in the background, so
+	// that revoked keys are removed.
 	refreshAfter = time.Hour
 	// maxKeyAge is the maximum age of keys if the issuer does not respond.
 	maxKeyAge = 24 * time.Hour
 )
 
-// keyCache has the keys of all issuers.
+// keyCache contains the keys of all issuers.
 type keyCache struct {
 	http    *http.Client
-	issuers sync.Map // URL → *issuerKeys
+	issuers sync.Map // maps URLs to *issuerKeys
 }
 
 func (c *keyCache) forIssuer(url string) *issuerKeys {
@@ -38,9 +38,9 @@ func (c *keyCache) forIssuer(url string) *issuerKeys {
 	return keys
 }
 
-// issuerKeys caches the keys of an issuer. It limits how often tokens with unknown keys
-// cause a fetch, because anyone can send such tokens. The key set of go-oidc fetches the
-// keys for each of them.
+// issuerKeys caches an issuer's keys. Anyone can send tokens with unknown keys, so
+// issuerKeys limits how often such tokens cause a fetch. The key set of go-oidc would
+// fetch the keys for every such token.
 type issuerKeys struct {
 	url    string
 	http   *http.Client
@@ -48,21 +48,21 @@ type issuerKeys struct {
 
 	mu   sync.Mutex
 	keys []jose.JSONWebKey
-	// fetched is the time when the keys were fetched. requested and lastError describe the
-	// last attempt.
+	// fetched is the time at which the keys were fetched. requested and lastError
+	// describe the last attempt.
 	fetched, requested time.Time
 	lastError          error
 }
 
 // matching returns the keys that can verify a token. It waits for the issuer only if no
-// cached key matches. It returns [ErrUnavailable] or the error of the context.
+// cached key matches. It returns [ErrUnavailable] or the context's error.
 func (i *issuerKeys) matching(ctx context.Context, token *jose.JSONWebSignature) ([]jose.JSONWebKey, error) {
 	header := token.Signatures[0].Header
 	keys, due, _ := i.lookup(header)
 	if due {
 		done := i.flight.DoChan("", func() (any, error) {
 			if _, due, _ := i.lookup(header); due {
-				i.fetch(context.WithoutCancel(ctx)) // other callers wait for it, too
+				i.fetch(context.WithoutCancel(ctx)) // different callers can wait for this fetch
 			}
 			return nil, nil
 		})
@@ -84,7 +84,7 @@ func (i *issuerKeys) matching(ctx context.Context, token *jose.JSONWebSignature)
 	return keys, nil
 }
 
-// lookup returns the cached keys that match, and reports whether a fetch is due and
+// lookup returns the matching cached keys, and reports whether a fetch is due and
 // allowed.
 func (i *issuerKeys) lookup(header jose.Header) (keys []jose.JSONWebKey, due bool, lastError error) {
 	i.mu.Lock()
@@ -100,7 +100,7 @@ func (i *issuerKeys) lookup(header jose.Header) (keys []jose.JSONWebKey, due boo
 	return keys, due, i.lastError
 }
 
-// fetch fetches the keys.
+// fetch fetches the issuer's keys.
 func (i *issuerKeys) fetch(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fmt.Errorf("no response within %s", fetchTime))
 	defer cancel()
@@ -116,8 +116,9 @@ func (i *issuerKeys) fetch(ctx context.Context) {
 	}
 }
 
-// matchingKeys returns the keys with an ID that support an algorithm. Without an ID, there
-// must be exactly one such key, see section 10.1 of OpenID Connect Core.
+// matchingKeys returns the keys that have the given ID and support an algorithm.
+// Without an ID, exactly one key must support the algorithm, see section 10.1 of OpenID
+// Connect Core.
 func matchingKeys(keys []jose.JSONWebKey, id, algorithm string) []jose.JSONWebKey {
 	var matching []jose.JSONWebKey
 	for _, key := range keys {

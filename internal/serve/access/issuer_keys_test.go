@@ -27,7 +27,7 @@ func TestIssuerKeyRotation(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.accepts(t, "the second, unknown key", sign(t, next, nil))
 		w.accepts(t, "the first key again", sign(t, old, nil))
-		// A revoked key disappears within one hour, without delaying requests.
+		// A revoked key must be removed within one hour, without delaying requests.
 		w.Publish(next)
 		time.Sleep(time.Hour)
 		w.accepts(t, "the old key, an hour later", sign(t, old, nil))
@@ -59,7 +59,8 @@ func TestIssuerRequestLimit(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		w.accepts(t, "valid token afterwards", sign(t, key, nil))
-		// The discovery document and the keys at the start, and then once per minute.
+		// The discovery document and the keys are requested at the start, and then once
+		// per minute.
 		if got := w.Requests(); got > 2+2*10 {
 			t.Errorf("%d requests to the issuer for 1,800 forged tokens", got)
 		}
@@ -73,8 +74,8 @@ func TestIssuerRequestLimit(t *testing.T) {
 	})
 }
 
-// TestHangingIssuer checks that tokens with known keys are accepted at once, and that the
-// others wait ten seconds together.
+// TestHangingIssuer checks that tokens with known keys are accepted immediately. All
+// other tokens share one wait of ten seconds.
 func TestHangingIssuer(t *testing.T) {
 	t.Parallel()
 	key, next := issuerKey(t, rsaKey), issuerKey(t, otherRSA)
@@ -92,7 +93,7 @@ func TestHangingIssuer(t *testing.T) {
 		if took := time.Since(start); took != 10*time.Second || w.Requests() != 2 {
 			t.Errorf("took %s and %d requests", took, w.Requests())
 		}
-		// The next request fails at once until a retry is due.
+		// Further requests fail immediately until a retry is due.
 		w.refuses(t, "at once", token, access.ErrUnavailable)
 		if took := time.Since(start); took != 10*time.Second {
 			t.Errorf("took %s", took)
@@ -101,7 +102,7 @@ func TestHangingIssuer(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		w.accepts(t, "when the issuer is back", token)
 
-		// With cached keys, the issuer can hang for a day.
+		// If the keys are cached, the issuer can hang for a day.
 		w.Misbehave("/keys", hang)
 		time.Sleep(23 * time.Hour)
 		start = time.Now()
@@ -119,7 +120,7 @@ func TestHangingIssuer(t *testing.T) {
 	})
 }
 
-// TestBadIssuers checks that invalid and large responses are rejected.
+// TestBadIssuers checks that invalid and oversized responses are rejected.
 func TestBadIssuers(t *testing.T) {
 	t.Parallel()
 	key := issuerKey(t, rsaKey)

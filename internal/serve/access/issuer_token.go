@@ -15,26 +15,28 @@ import (
 )
 
 const (
-	// maxIssuerToken limits a token in bytes. Tokens of GitHub and GitLab have about 2,000
-	// bytes, and servers accept headers of about 16,000 bytes.
+	// maxIssuerToken limits a token in bytes. Tokens from GitHub and GitLab have about
+	// 2,000 bytes, and servers accept headers of about 16,000 bytes.
 	maxIssuerToken = 16 << 10
 	// maxClaims limits the JSON values in a token.
 	maxClaims = 2048
-	// leeway is the maximum difference between the clocks of an issuer and of this machine.
+	// leeway is the maximum difference between the issuer's clock and this machine's
+	// clock.
 	leeway = time.Minute
 )
 
-// algorithms are the accepted signature algorithms. Algorithms with a shared secret are
-// excluded, because an attacker could use a public key as the secret. "none" is excluded,
-// too.
+// algorithms contains the accepted signature algorithms. It excludes algorithms with a
+// shared secret, because an attacker could use a public key as the secret. It also
+// excludes "none".
 var algorithms = []jose.SignatureAlgorithm{
 	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
 }
 
-// compactForm is the required form of a token. The decoder would accept line breaks.
+// compactForm matches the required form of a token. The decoder would also accept line
+// breaks.
 var compactForm = regexp.MustCompile(`^[\w-]+\.[\w-]+\.[\w-]+$`)
 
-// issuerToken is a token of an OpenID Connect issuer. Its claims are untrusted until check
+// issuerToken is an OpenID Connect issuer's token. Its claims are untrusted until check
 // has verified the signature.
 type issuerToken struct {
 	signed *jose.JSONWebSignature
@@ -60,7 +62,7 @@ func parseIssuerToken(text string) (t issuerToken, err error) {
 	return t, nil
 }
 
-// check verifies the signature of a token, its audience, and its times.
+// check verifies a token's signature, audience, and times.
 func (t issuerToken) check(keys []jose.JSONWebKey, audience string) error {
 	verified := false
 	for _, key := range keys {
@@ -80,12 +82,12 @@ func (t issuerToken) check(keys []jose.JSONWebKey, audience string) error {
 	return claims.ValidateWithLeeway(jwt.Expected{AnyAudience: jwt.Audience{audience}, Time: time.Now()}, leeway)
 }
 
-// claimValues returns the values of a claim as text: a string, a number or Boolean in JSON
-// form, or the elements of a list. Other values are ignored.
+// claimValues returns the values of a claim as text. The claim can be a string, a
+// number or Boolean in JSON form, or a list of these. All other values are ignored.
 func (t issuerToken) claimValues(name string) (all []string) {
 	elements := []json.RawMessage{t.all[name]}
 	if value := bytes.TrimSpace(t.all[name]); len(value) > 0 && value[0] == '[' {
-		_ = json.Unmarshal(value, &elements) // the JSON was parsed before
+		_ = json.Unmarshal(value, &elements) // the JSON was already parsed
 	}
 	for _, element := range elements {
 		var value any

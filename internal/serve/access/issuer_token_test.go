@@ -105,7 +105,7 @@ func TestVerifyRefuses(t *testing.T) {
 				t.Errorf("%s: the error contains the token: %v", name, err)
 			}
 		}
-		// The clocks can differ by one minute.
+		// The clocks can differ by up to one minute.
 		w.accepts(t, "just expired", sign(t, key, map[string]any{"exp": time.Now().Add(-59 * time.Second).Unix()}))
 		w.accepts(t, "soon", sign(t, key, map[string]any{"nbf": time.Now().Add(59 * time.Second).Unix()}))
 		w.accepts(t, "no nbf", sign(t, key, map[string]any{"nbf": nil}))
@@ -115,8 +115,8 @@ func TestVerifyRefuses(t *testing.T) {
 	})
 }
 
-// confused signs with the public key as a shared secret, in the form in which vulnerable
-// libraries accept it.
+// confused signs with the public key as a shared secret. The key has the form that
+// vulnerable libraries accept.
 func confused(t *testing.T, unsigned string, key issuertest.Key) string {
 	t.Helper()
 	public, ok := key.Public().(*rsa.PublicKey)
@@ -132,8 +132,8 @@ func confused(t *testing.T, unsigned string, key issuertest.Key) string {
 	return unsigned + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// TestTokensWithoutKeyID checks that they are accepted if there is exactly one suitable
-// key.
+// TestTokensWithoutKeyID checks that tokens without a key ID are accepted if exactly
+// one key is suitable.
 func TestTokensWithoutKeyID(t *testing.T) {
 	t.Parallel()
 	key, other := issuerKey(t, rsaKey), issuerKey(t, otherRSA)
@@ -150,7 +150,7 @@ func TestTokensWithoutKeyID(t *testing.T) {
 	})
 }
 
-// TestIssuerURLs checks that issuers need an https URL, or an http URL on a loopback
+// TestIssuerURLs checks that issuers require an https URL, or an http URL on a loopback
 // address.
 func TestIssuerURLs(t *testing.T) {
 	t.Parallel()

@@ -31,8 +31,8 @@ const (
 	audience = "https://mirror.example.com"
 )
 
-// world is an issuer and rules that accept all of its tokens. Use it in a testing/synctest
-// bubble.
+// world is an issuer together with rules that accept all of its tokens. It must be used
+// in a testing/synctest bubble.
 type world struct {
 	*issuertest.Issuer
 	rules *access.Rules
@@ -43,7 +43,7 @@ func newWorld(t *testing.T, keys ...issuertest.Key) world {
 	return newWorldOf(t, `iss = "`+url+`"`, keys...)
 }
 
-// newWorldOf returns a world with rules for some claims.
+// newWorldOf returns a world whose rules require the given claims.
 func newWorldOf(t *testing.T, claims string, keys ...issuertest.Key) world {
 	t.Helper()
 	issuer, options := issuing(t, keys...)
@@ -57,7 +57,7 @@ func newWorldOf(t *testing.T, claims string, keys ...issuertest.Key) world {
 }`, options)}
 }
 
-// refuses checks that a token is rejected with an error.
+// refuses checks that a token is rejected with the given error.
 func (w world) refuses(t *testing.T, name, token string, want error) {
 	t.Helper()
 	if caller, err := w.rules.Identify(t.Context(), token); !errors.Is(err, want) || may(t, caller) != "" {
@@ -72,7 +72,7 @@ func (w world) accepts(t *testing.T, name, token string) {
 	}
 }
 
-// claims returns the claims of a job with changes. A nil value removes a claim.
+// claims returns a job's claims with the given changes. A nil value removes a claim.
 func claims(changed map[string]any) map[string]any {
 	all := map[string]any{
 		"iss": url, "aud": audience, "sub": "repo:acme/rocket:ref:refs/heads/main", "repository": "acme/rocket",

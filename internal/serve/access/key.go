@@ -16,37 +16,39 @@ import (
 )
 
 const (
-	// keySize is the minimum size of a key in bytes: the size of the hash, as RFC 2104
-	// recommends.
+	// keySize is the minimum size of a key in bytes. It is the size of the hash, as RFC
+	// 2104 recommends.
 	keySize = 32
-	// maxKeyFile limits a key file in bytes, and maxKeys limits the keys in it. Each key is
-	// tried for every token.
+	// maxKeyFile limits a key file in bytes. maxKeys limits the number of keys in the
+	// file, because each key is tried for every token.
 	maxKeyFile = 64 << 10
 	maxKeys    = 16
-	// minDistinct is the minimum number of distinct bytes in a key. Random keys of 32 bytes
-	// practically always have more. Placeholders such as 00000000… don't.
+	// minDistinct is the minimum number of distinct bytes in a key. Random keys of 32
+	// bytes almost always have more distinct bytes, but placeholders such as 00000000…
+	// don't.
 	minDistinct = 16
 )
 
-// ArchiveKey signs links to archives. The zero value accepts none.
+// ArchiveKey signs links to archives. The zero value accepts no links.
 type ArchiveKey struct {
 	// keys verify links. The first key also signs them.
 	keys [][]byte
 }
 
-// NewArchiveKey returns a random key for a single server. Other servers, and the same
-// server after a restart, don't accept its links.
+// NewArchiveKey returns a random key for a single server. Different servers don't
+// accept its links. After a restart, the same server doesn't accept them either.
 func NewArchiveKey() ArchiveKey {
 	key := make([]byte, keySize)
 	_, _ = rand.Read(key) // never fails
 	return ArchiveKey{[][]byte{key}}
 }
 
-// ReadArchiveKey reads a key file that replicas share. It has one key per line, of at least
-// 32 random bytes in hexadecimal form. The first key signs and all keys verify, so that
-// keys can be rotated. Blank lines and lines starting with # are ignored. Except on
-// Windows, the file must not be readable by others or writable by its group. Errors are
-// file system errors, *[stricthcl.Error], or an error about the mode.
+// ReadArchiveKey reads a key file that replicas share. Each line contains one key of at
+// least 32 random bytes in hexadecimal form. The first key signs links and all keys
+// verify them, so that keys can be rotated. Blank lines and lines starting with # are
+// ignored. Except on Windows, the file's mode must not allow other users to read it or
+// the group to write it. ReadArchiveKey returns file system errors, *[stricthcl.Error],
+// or an error about the mode.
 func ReadArchiveKey(path string) (ArchiveKey, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -92,5 +94,5 @@ func parseArchiveKey(file string, data []byte) (k ArchiveKey, err error) {
 	return k, nil
 }
 
-// Format implements [fmt.Formatter]. It prevents a key from being printed.
+// Format implements [fmt.Formatter]. It prevents keys from being printed.
 func (k ArchiveKey) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "(secret)") }

@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	// maxClients limits the tracked clients, which use about 300 bytes each. The least
-	// recently used client is removed first.
+	// maxClients limits the number of tracked clients, which require about 300 bytes
+	// each. The least recently used client is removed first.
 	maxClients = 16384
-	// ipv6Client is the prefix length in bits of the IPv6 network that is treated as one
-	// client, because a client can choose any address in its network.
+	// ipv6Client is the prefix length, in bits, of an IPv6 network that is treated as
+	// one client. A client can choose any address in its network.
 	ipv6Client = 64
 )
 
-// Limiter limits the request rate of each client. Clients with a token are identified by
-// name, and others by IPv4 address or IPv6 /64 network. It is safe for concurrent use. A
-// nil Limiter allows every request.
+// Limiter limits the request rate of each client. Clients with a token are identified
+// by name, and all other clients by IPv4 address or IPv6 /64 network. A Limiter is safe
+// for concurrent use. A nil Limiter allows every request.
 type Limiter struct {
 	rate    rate.Limit
 	burst   int
 	clients *lru.Cache[string, *rate.Limiter]
 }
 
-// NewLimiter returns a limiter that allows each client a number of requests per second, and
-// bursts. It returns nil if perSecond is not positive.
+// NewLimiter returns a limiter that allows each client perSecond requests per second,
+// and bursts. If perSecond is not positive, it returns nil.
 func NewLimiter(perSecond float64, burst int) *Limiter {
 	if !(perSecond > 0) {
 		return nil
@@ -37,8 +37,8 @@ func NewLimiter(perSecond float64, burst int) *Limiter {
 	return &Limiter{rate: rate.Limit(perSecond), burst: max(burst, 1), clients: clients}
 }
 
-// Allow reports whether a request is allowed. If not, retryAfter is the time to wait in
-// whole seconds, for the Retry-After header.
+// Allow reports whether a request is allowed. If the request is not allowed, retryAfter
+// is the time to wait in whole seconds, for the Retry-After header.
 func (l *Limiter) Allow(c Caller, from netip.Addr) (retryAfter time.Duration, allowed bool) {
 	if l == nil {
 		return 0, true
@@ -49,7 +49,7 @@ func (l *Limiter) Allow(c Caller, from netip.Addr) (retryAfter time.Duration, al
 	}
 	l.clients.ContainsOrAdd(key, rate.NewLimiter(l.rate, l.burst))
 	client, known := l.clients.Get(key)
-	if !known { // removed in the meantime because of other clients
+	if !known { // different clients have displaced this client
 		return 0, true
 	}
 	reservation := client.Reserve()
@@ -57,12 +57,13 @@ func (l *Limiter) Allow(c Caller, from netip.Addr) (retryAfter time.Duration, al
 	if wait == 0 {
 		return 0, true
 	}
-	reservation.Cancel() // rejected requests don't use up the limit
+	reservation.Cancel() // rejected requests don't count toward the limit
 	return time.Duration(math.Ceil(wait.Seconds())) * time.Second, false
 }
 
-// Network returns the network that is treated as one client: an IPv4 address, or the /64
-// network of an IPv6 address. It is zero for an invalid address.
+// Network returns the network that is treated as one client. This is an IPv4 address or
+// the /64 network of an IPv6 address. For an invalid address, Network returns the zero
+// value.
 func Network(from netip.Addr) netip.Prefix {
 	from = from.Unmap().WithZone("")
 	bits := from.BitLen()

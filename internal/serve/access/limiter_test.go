@@ -9,7 +9,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 )
 
-// allowed returns how many of n concurrent requests of a client are allowed.
+// allowed returns how many of a client's n concurrent requests are allowed.
 func allowed(l *access.Limiter, c access.Caller, from string, n int) (count int) {
 	for range n {
 		if _, ok := l.Allow(c, netip.MustParseAddr(from)); ok {
@@ -38,13 +38,13 @@ func TestLimiter(t *testing.T) {
 		if got := allowed(l, anonymous, "192.0.2.1", 20); got != 5 {
 			t.Errorf("%d after an hour", got)
 		}
-		// Other clients have their own limit.
+		// Each client has a separate limit.
 		for _, other := range []string{"192.0.2.2", "2001:db8::1", "2001:db8:0:1::1"} {
 			if got := allowed(l, anonymous, other, 20); got != 5 {
 				t.Errorf("%s: %d", other, got)
 			}
 		}
-		// A client can have many addresses, and an address has two forms.
+		// A client can have several addresses, and an address can have two forms.
 		for _, same := range []string{"2001:db8::2", "2001:db8:0:0:ffff::", "2001:db8::1%eth0", "::ffff:192.0.2.2"} {
 			if got := allowed(l, anonymous, same, 20); got != 0 {
 				t.Errorf("%s: %d", same, got)

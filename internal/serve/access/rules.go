@@ -13,10 +13,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Rules specifies which callers can read which providers. The zero value denies everything.
-// Nil means that there are no rules, and allows everything.
+// Rules specifies which callers can read which providers. The zero value denies all
+// access. If Rules is nil, there are no rules, and all access is allowed.
 type Rules struct {
-	// Hosts are the published hosts, in the order of the file.
+	// Hosts contains the published hosts, in the order of the file.
 	Hosts []Host
 
 	anonymous []provider.Pattern
@@ -25,26 +25,26 @@ type Rules struct {
 	keys      *keyCache
 }
 
-// Host is a host that is published by the provider registry protocol.
+// Host is a host that the server publishes with the provider registry protocol.
 type Host struct {
 	// Name is the host that clients request.
 	Name svchost.Hostname
-	// Repository is the template of the repositories with the providers.
+	// Repository is the template for the providers' repositories.
 	Repository template.Template
 	// As is the host that replaces Name in addresses, both for Repository and for the
-	// patterns of callers. By default, it is Name.
+	// callers' patterns. The default is Name.
 	As svchost.Hostname
 }
 
-// staticToken is the hash of a token. It needs no salt and no slow hash function, because a
-// token has 32 random bytes.
+// staticToken is a token's hash. It needs neither a salt nor a slow hash function,
+// because a token contains 32 random bytes.
 type staticToken struct {
 	name     string
 	hash     [sha256.Size]byte
 	patterns []provider.Pattern
 }
 
-// issuer is a trusted issuer and the required audience.
+// issuer is a trusted issuer together with the required audience.
 type issuer struct {
 	name, url, audience string
 	allow               []allow
@@ -60,13 +60,13 @@ type allow struct {
 // required.
 func (r *Rules) AllowAll() bool { return r == nil }
 
-// Identify returns the caller with a bearer token, which is empty if there is none. Callers
-// with a token can also read everything that is readable without one. Errors are
-// [ErrNoToken], [ErrDenied], and [ErrUnavailable], wrapped with a reason, and the error of
-// the context.
+// Identify returns the caller for a bearer token. If the request has no token, bearer
+// is empty. Callers with a token can also read everything that is readable without a
+// token. Identify returns [ErrNoToken], [ErrDenied], and [ErrUnavailable], wrapped with
+// a reason, and the context's error.
 //
-// An invalid token is rejected even if no token is required, so that its owner notices the
-// problem.
+// Identify rejects an invalid token even if no token is required, so that the token's
+// owner notices the problem.
 func (r *Rules) Identify(ctx context.Context, bearer string) (Caller, error) {
 	switch {
 	case r.AllowAll():
@@ -82,8 +82,8 @@ func (r *Rules) Identify(ctx context.Context, bearer string) (Caller, error) {
 	return r.issuerCaller(ctx, bearer)
 }
 
-// staticCaller returns the caller with a static token. It compares all tokens in constant
-// time.
+// staticCaller returns the caller for a static token. It compares all tokens in
+// constant time.
 func (r *Rules) staticCaller(bearer string) (c Caller, found bool) {
 	hash := sha256.Sum256([]byte(bearer))
 	match := -1
@@ -101,7 +101,7 @@ func (r *Rules) caller(name string, patterns []provider.Pattern) Caller {
 	return Caller{Name: callerName(name), patterns: slices.Concat(patterns, r.anonymous)}
 }
 
-// issuerCaller returns the caller with a token of an issuer.
+// issuerCaller returns the caller for an issuer's token.
 func (r *Rules) issuerCaller(ctx context.Context, bearer string) (Caller, error) {
 	if len(r.issuers) == 0 {
 		return Caller{}, fmt.Errorf("%w: it does not match any of the %d token blocks", ErrDenied, len(r.tokens))
@@ -142,6 +142,6 @@ func (r *Rules) issuerCaller(ctx context.Context, bearer string) (Caller, error)
 }
 
 func allProviders() provider.Pattern {
-	all, _ := provider.ParsePattern("*/*/*") // a valid pattern
+	all, _ := provider.ParsePattern("*/*/*") // the pattern is valid
 	return all
 }

@@ -58,7 +58,7 @@ token "dev" {
 	for _, wrong := range []string{ciToken[:63], ciToken + "\n", strings.ToUpper(ciToken), hashed(ciToken), "a", strings.Repeat("a", 1<<20), "a.b.c", ".."} {
 		is(t, rules, wrong, "", "", access.ErrDenied)
 	}
-	// Callers with a token can also read what is public.
+	// Callers with a token can also read public providers.
 	rules = rulesOf(t, `anonymous { allow = ["hashicorp/*"] }`+tokens, access.Options{})
 	is(t, rules, "", "", "null", nil)
 	is(t, rules, ciToken, "ci", "null rocket", nil)
@@ -125,12 +125,12 @@ func TestClaims(t *testing.T) {
 			{map[string]any{"repository_owner": "acme-evil", "ref": "refs/heads/main"}, ""},
 			{map[string]any{"environment": "production"}, "secret"},
 			{map[string]any{"environment": "production2"}, ""},
-			// GitLab, and issuers that have booleans
+			// GitLab, and issuers that use Booleans
 			{map[string]any{"project_path": "acme/infra/net", "ref_protected": "true"}, "null"},
 			{map[string]any{"project_path": "acme/infra/net/a", "ref_protected": true}, "null"},
 			{map[string]any{"project_path": "acme/infra", "ref_protected": "true"}, ""},
 			{map[string]any{"project_path": "acme/infra/net", "ref_protected": false}, ""},
-			// lists and other types of values
+			// lists, and values of other types
 			{map[string]any{"repository_owner": []string{"other", "acme"}, "ref": "refs/heads/main"}, "rocket"},
 			{map[string]any{"repository_owner": []string{}, "ref": "refs/heads/main"}, ""},
 			{map[string]any{"repository_owner": map[string]any{"acme": "acme"}, "ref": "refs/heads/main"}, ""},
@@ -148,8 +148,8 @@ func TestClaims(t *testing.T) {
 	})
 }
 
-// TestUnavailableIssuer checks that a token isn't rejected as invalid if its issuer doesn't
-// respond.
+// TestUnavailableIssuer checks that a token isn't reported as invalid if its issuer
+// doesn't respond.
 func TestUnavailableIssuer(t *testing.T) {
 	t.Parallel()
 	key, err := issuertest.NewECDSA("one")
@@ -163,7 +163,7 @@ func TestUnavailableIssuer(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		token := signed(t, key, map[string]any{})
-		if _, err := rules.Identify(ctx, token); err != context.Canceled { //nolint:errorlint // must not be wrapped
+		if _, err := rules.Identify(ctx, token); err != context.Canceled { //nolint:errorlint // the error must not be wrapped
 			t.Errorf("got %v", err)
 		}
 		is(t, rules, token, "", "", access.ErrUnavailable)
@@ -171,7 +171,7 @@ func TestUnavailableIssuer(t *testing.T) {
 	})
 }
 
-// TestNames checks that names are short, printable, and unique per subject.
+// TestNames checks that names are short, printable, and unique for each subject.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	key, err := issuertest.NewECDSA("one")
@@ -211,7 +211,7 @@ func TestNames(t *testing.T) {
 		if seen["jobs:"+long] == "" || seen["jobs:a?b"] == "" {
 			t.Errorf("names that are short and printable were changed: %q", seen)
 		}
-		// A subject can't be equal to the name of another subject.
+		// No subject can have the same name as a different subject.
 		if changed := nameOf("ü"); nameOf(strings.TrimPrefix(changed, "jobs:")) == changed {
 			t.Error("a subject has the name of another subject")
 		}

@@ -13,13 +13,12 @@ import (
 )
 
 const (
-	// maxFile limits a file in bytes. A block of rules takes about 200.
+	// maxFile limits a file in bytes. A block of rules has about 200 bytes.
 	maxFile = 1 << 20
 	// checkInterval is the minimum time between two checks of the files.
 	checkInterval = 2 * time.Second
-	// settleTime is the minimum time after the last change of a file after which a further
-	// change results in a different modification time. The resolution of file systems is up
-	// to two seconds.
+	// settleTime is the minimum time between two changes that guarantees different
+	// modification times. File systems have a resolution of up to two seconds.
 	settleTime = 2 * time.Second
 )
 
@@ -33,17 +32,17 @@ type Watched[T any] struct {
 	// mu guards the fields below.
 	mu        sync.Mutex
 	checkedAt time.Time
-	// files is the state of the files when they were read, or nil if they must be read
-	// again.
+	// files contains the files' state when they were read. It is nil if the files must
+	// be read again.
 	files []fs.FileInfo
 	hash  [sha256.Size]byte
-	// problem is the error of the last reload, or empty.
+	// problem is the last reload's error, or empty.
 	problem string
 }
 
-// Watch reads files and parses their contents. After they have changed, reloaded is called
-// with nil or, if the previous value stays in force, with the reason. It can be nil. It
-// returns errors of the file system and of parse.
+// Watch reads files and parses their contents. After the files change, reloaded is
+// called with nil or with the reason why the previous value stays in force. reloaded
+// can be nil. Watch returns file system errors and the errors of parse.
 func Watch[T any](parse func(contents [][]byte) (*T, error), reloaded func(error), paths ...string) (*Watched[T], error) {
 	w := &Watched[T]{paths: paths, parse: parse, reloaded: reloaded}
 	if w.reloaded == nil {
@@ -56,8 +55,8 @@ func Watch[T any](parse func(contents [][]byte) (*T, error), reloaded func(error
 	return w, nil
 }
 
-// Open watches a file of rules, so that tokens can be added and revoked without a restart.
-// While the file is missing, empty, or invalid, the previous rules stay in force.
+// Open watches a file of rules, so that tokens can be added and revoked without a
+// restart. If the file is missing, empty, or invalid, the previous rules stay in force.
 func Open(path string, o Options) (*Watched[Rules], error) {
 	keys := &keyCache{http: o.HTTP} // shared by all versions of the file
 	return Watch(func(contents [][]byte) (*Rules, error) { return parse(path, contents[0], keys) }, o.Reloaded, path)
@@ -66,7 +65,7 @@ func Open(path string, o Options) (*Watched[Rules], error) {
 // Get returns the current value. Every few seconds, it checks whether the files have
 // changed.
 func (w *Watched[T]) Get() *T {
-	if w.mu.TryLock() { // one caller checks, the others don't wait
+	if w.mu.TryLock() { // only one caller checks, and no caller waits
 		defer w.mu.Unlock()
 		if time.Since(w.checkedAt) >= checkInterval {
 			w.check()
@@ -76,7 +75,7 @@ func (w *Watched[T]) Get() *T {
 	return w.value.Load()
 }
 
-// check reloads the files if they have changed, and reports each outcome once.
+// check reloads the files if they have changed, and reports each result once.
 func (w *Watched[T]) check() {
 	changed, err := w.reload()
 	switch {
@@ -89,8 +88,9 @@ func (w *Watched[T]) check() {
 	}
 }
 
-// reload reports whether there is a new value, or the previous value is valid again after a
-// problem. A file that was replaced by a rename or through a link counts as changed.
+// reload reports whether there is a new value, or whether the previous value is valid
+// again after a problem. A file that was replaced by a rename or through a link is
+// treated as changed.
 func (w *Watched[T]) reload() (changed bool, err error) {
 	// 1. Check whether the files are unchanged.
 	var now []fs.FileInfo
@@ -107,7 +107,7 @@ func (w *Watched[T]) reload() (changed bool, err error) {
 	if slices.EqualFunc(now, w.files, isUnchanged) {
 		return false, nil
 	}
-	// 2. Read the files. If they change in the meantime, the state from before causes
+	// 2. Read the files. If they change while they are read, the earlier state causes
 	// another reload.
 	w.files = nil
 	contents, hash := make([][]byte, len(w.paths)), sha256.New()

@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
-// watched is a file of rules that records reloads.
+// watched is a file of rules. It records reloads.
 type watched struct {
 	*access.Watched[access.Rules]
 	path string
@@ -24,7 +24,7 @@ type watched struct {
 	reported []error
 }
 
-// watch writes a file and opens it. Use it in a testing/synctest bubble.
+// watch writes a file and opens it. It must be called in a testing/synctest bubble.
 func watch(t *testing.T, text string) *watched {
 	t.Helper()
 	w := &watched{path: filepath.Join(t.TempDir(), "rules.hcl")}
@@ -41,8 +41,8 @@ func watch(t *testing.T, text string) *watched {
 	return w
 }
 
-// write replaces the file. Its modification time is one minute ago in the time of the
-// bubble.
+// write replaces the file. It sets the modification time to one minute before the
+// bubble's current time.
 func (w *watched) write(t *testing.T, text string) {
 	t.Helper()
 	next := w.path + ".next"
@@ -62,7 +62,7 @@ func (w *watched) age(t *testing.T, path string, age time.Duration) {
 	}
 }
 
-// after returns the results that were reported after the next check of the file.
+// after waits for the next check of the file and returns the reported results.
 func (w *watched) after() []error {
 	time.Sleep(2 * time.Second)
 	w.Get()
@@ -85,7 +85,7 @@ func TestReload(t *testing.T) {
 		if reported := w.after(); reported != nil {
 			t.Errorf("unchanged file: got reports %v", reported)
 		}
-		// 1. Another token in a file of the same size.
+		// 1. The file contains a different token, but has the same size.
 		w.write(t, withToken(devToken))
 		is(t, w.Get(), devToken, "", "", access.ErrDenied) // not checked yet
 		if reported := w.after(); len(reported) != 1 || reported[0] != nil {
@@ -118,7 +118,7 @@ func TestReload(t *testing.T) {
 		if reported := w.after(); reported != nil {
 			t.Errorf("got reports %v again", reported)
 		}
-		// 3. A file that is removed and restored.
+		// 3. The file is removed and restored.
 		if err := os.Remove(w.path); err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestReload(t *testing.T) {
 			t.Errorf("unchanged file: got reports %v", reported)
 		}
 		is(t, w.Get(), devToken, "ci", "rocket", nil)
-		// 4. Another file with the same size and modification time.
+		// 4. A different file has the same size and modification time.
 		info, err := os.Stat(w.path)
 		if err != nil {
 			t.Fatal(err)
@@ -167,7 +167,8 @@ func TestFileWrittenInPlace(t *testing.T) {
 			}
 			is(t, w.Get(), token, "ci", "rocket", nil)
 		}
-		// The modification time and size are the same as when the recent file was read.
+		// The next writes keep the modification time and size of the recently read
+		// file.
 		now := time.Now()
 		for i, token := range []string{devToken, ciToken} {
 			if err := os.WriteFile(w.path, []byte(withToken(token)), 0o600); err != nil {

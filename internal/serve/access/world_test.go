@@ -24,7 +24,7 @@ const (
 	devToken = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 )
 
-// hashed returns the hash of a token for the file.
+// hashed returns a token's hash in the format of the rules file.
 func hashed(token string) string {
 	hash := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(hash[:])
@@ -51,7 +51,7 @@ func may(t *testing.T, c access.Caller) string {
 	return strings.Join(all, " ")
 }
 
-// is checks the name of a caller and what the caller can read, or the expected error.
+// is checks a caller's name and readable providers, or the expected error.
 func is(t *testing.T, rules *access.Rules, bearer, name, providers string, want error) {
 	t.Helper()
 	got, err := rules.Identify(t.Context(), bearer)
@@ -63,8 +63,8 @@ func is(t *testing.T, rules *access.Rules, bearer, name, providers string, want 
 	}
 }
 
-// issuing returns an issuer on an in-memory network and an HTTP client. Use it in a
-// testing/synctest bubble.
+// issuing returns an issuer on an in-memory network and options with an HTTP client. It
+// must be called in a testing/synctest bubble.
 func issuing(t *testing.T, keys ...issuertest.Key) (*issuertest.Issuer, access.Options) {
 	t.Helper()
 	network := memnet.New()

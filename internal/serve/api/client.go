@@ -19,32 +19,32 @@ import (
 )
 
 const (
-	// maxResponse limits a response in bytes, and maxValues limits the JSON values in it. A
-	// page of versions has some tens of kilobytes.
+	// maxResponse limits a response in bytes, and maxValues limits its JSON values. A
+	// page of versions has tens of kilobytes.
 	maxResponse = 8 << 20
 	maxValues   = 200_000
-	// maxPages limits the pages of a list. The largest providers have several hundred
-	// versions, with 20 per page.
+	// maxPages limits the number of pages in a list. The largest providers have several
+	// hundred versions, with 20 versions per page.
 	maxPages = 2000
 )
 
-// ErrNoAPI is returned if a URL is not that of a tofu-oci server.
+// ErrNoAPI means that a URL does not refer to a tofu-oci server.
 var ErrNoAPI = provider.Errorf(provider.NotFound, "no tofu-oci server API found")
 
 // ClientOptions configures a [Client].
 type ClientOptions struct {
 	// HTTP sends the requests.
 	HTTP *http.Client
-	// URL is the URL of the server, including any path prefix. It must use https, unless
-	// the host is a loopback address or listed in PlainHTTP.
+	// URL is the server's URL, including any path prefix. It must use https. If the
+	// host is a loopback address or listed in PlainHTTP, http is also allowed.
 	URL *url.URL
-	// PlainHTTP lists the hosts, with optional ports, that plain HTTP is allowed for.
+	// PlainHTTP lists the hosts, with optional ports, for which plain HTTP is allowed.
 	PlainHTTP []string
-	// Token is the bearer token for the server. If empty, none is sent.
+	// Token is the bearer token for the server. If empty, no token is sent.
 	Token string
 }
 
-// Client reads the API of one server.
+// Client sends requests to the API of one server.
 type Client struct {
 	options ClientOptions
 	base    string
@@ -71,7 +71,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// Host returns the host of the server, with the port unless it is 443.
+// Host returns the server's host. It includes the port if the port is not 443.
 func (c *Client) Host() string {
 	if host, port, err := net.SplitHostPort(c.options.URL.Host); err == nil && port == "443" {
 		return host
@@ -79,8 +79,8 @@ func (c *Client) Host() string {
 	return c.options.URL.Host
 }
 
-// Providers returns the providers whose addresses contain all words of a search. If search
-// is empty, it returns all providers.
+// Providers returns the providers whose addresses contain all words of the search text.
+// If search is empty, it returns all providers.
 func (c *Client) Providers(ctx context.Context, search string) (Providers, error) {
 	all := Providers{Providers: []ProviderRef{}}
 	err := c.pages(ctx, "", search, func(address string) (int, bool, error) {
@@ -124,8 +124,8 @@ func (c *Client) Version(ctx context.Context, a provider.Address, v provider.Ver
 	return release, err
 }
 
-// missing returns the reason for a 404: notFound if the server has an API, otherwise
-// [ErrNoAPI].
+// missing explains a 404 response. If the server has an API, missing returns notFound.
+// Otherwise, it returns [ErrNoAPI].
 func (c *Client) missing(ctx context.Context, notFound error) error {
 	err := c.get(ctx, c.base, &Providers{})
 	if isNotFound(err) || errors.Is(err, ErrNoAPI) {
@@ -148,8 +148,8 @@ func path(elements ...string) string {
 	return b.String()
 }
 
-// pages reads all pages of a list. It ignores the URL of the next page, which can be a URL
-// for other clients, and counts pages instead.
+// pages reads all pages of a list. It counts pages and ignores the URL of the next
+// page, because this URL can be intended for different clients.
 func (c *Client) pages(ctx context.Context, path, search string, read func(address string) (items int, more bool, err error)) error {
 	for page := 1; page <= maxPages; page++ {
 		query := url.Values{"page": {strconv.Itoa(page)}}

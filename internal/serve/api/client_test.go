@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// clientOf returns a client of a server with a handler.
+// clientOf returns a client for a server with the given handler.
 func clientOf(t *testing.T, handler http.HandlerFunc) *api.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -75,8 +75,8 @@ func TestProvider(t *testing.T) {
 	}
 }
 
-// TestHostileServers checks that responses are limited, and that invalid responses are
-// errors.
+// TestHostileServers checks that responses are limited, and that invalid responses
+// cause errors.
 func TestHostileServers(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -1,9 +1,9 @@
-// Package api defines the API of a server below /api/v1: the types of its responses, its
-// OpenAPI description, and a [Client].
+// Package api defines a server's API below /api/v1. It contains the types of the
+// responses, the OpenAPI description, and a [Client].
 //
-// Package serve creates these responses, and package page renders them. The client limits
+// Package serve creates the responses, and package page renders them. The client limits
 // the size of responses, but doesn't verify their content.
 //
-// Dates are in RFC 3339 format, sizes are in bytes, and unknown fields are omitted. Texts
-// are untrusted and must be escaped for output.
+// Dates are in RFC 3339 format, sizes are in bytes, and unknown fields are omitted.
+// Texts are untrusted and must be escaped for output.
 package api

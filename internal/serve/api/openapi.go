@@ -8,6 +8,6 @@ import (
 //go:embed openapi.json
 var openAPI []byte
 
-// OpenAPI returns the description of the API in OpenAPI 3.1:
-// https://spec.openapis.org/oas/v3.1.1.html
+// OpenAPI returns the API's description in OpenAPI 3.1 format, see
+// https://spec.openapis.org/oas/v3.1.1.html.
 func OpenAPI() []byte { return slices.Clone(openAPI) }

@@ -6,7 +6,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Providers is a page of the providers of a server: GET /api/v1/providers.
+// Providers is a page of a server's providers. The request is GET /api/v1/providers.
 type Providers struct {
 	// Providers are sorted by host, namespace, and type.
 	Providers []ProviderRef `json:"providers"`
@@ -14,7 +14,8 @@ type Providers struct {
 	Total int `json:"total"`
 	// Next is the URL of the next page, or empty on the last page.
 	Next string `json:"next,omitempty"`
-	// Warnings describe what could not be listed, for example a registry without a catalog.
+	// Warnings describes what could not be listed, for example because a registry has
+	// no catalog.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -25,36 +26,38 @@ type ProviderRef struct {
 	Host      string `json:"host"`
 	Namespace string `json:"namespace"`
 	Type      string `json:"type"`
-	// Repository is the repository that contains its releases. It is empty if unknown.
+	// Repository is the repository that contains the provider's releases. It is empty
+	// if unknown.
 	Repository string `json:"repository,omitempty"`
-	// Latest is the newest release, if it is known without a request.
+	// Latest is the newest release. It is empty if determining it would require a
+	// request.
 	Latest string `json:"latest,omitempty"`
-	// URL is the URL of the details.
+	// URL is the URL of the provider's details.
 	URL string `json:"url,omitempty"`
 }
 
-// Provider is a provider with a page of its versions, newest first: GET
+// Provider is a provider with a page of its versions, newest first. The request is GET
 // /api/v1/providers/HOST/NAMESPACE/TYPE.
 type Provider struct {
 	ProviderRef
 	Versions []VersionRef `json:"versions"`
 	// Total is the number of versions on all pages.
 	Total int `json:"total"`
-	// Pending has the pending releases, if the caller is allowed to see them.
+	// Pending contains the pending releases if the caller is allowed to see them.
 	Pending []VersionRef `json:"pending,omitempty"`
-	// MorePending is the number of further pending releases.
+	// MorePending is the number of additional pending releases.
 	MorePending int `json:"more_pending,omitempty"`
 	// Next is the URL of the next page, or empty on the last page.
 	Next string `json:"next,omitempty"`
-	// Installation is the provider_installation block of a CLI configuration that installs
-	// the provider from this server.
+	// Installation is a provider_installation block that installs the provider from
+	// this server. It belongs in the CLI configuration.
 	Installation string `json:"installation,omitempty"`
-	// Stale reports that the repository is unreachable and this data is older.
+	// Stale reports whether the data is outdated because the repository is unreachable.
 	Stale bool `json:"stale,omitempty"`
 }
 
-// Select returns the versions that meet a constraint, newest first. Without a constraint, it
-// returns all versions including pre-releases.
+// Select returns the versions that meet a constraint, newest first. Without a
+// constraint, it returns all versions, including pre-releases.
 func (p Provider) Select(r provider.Requirement) ([]VersionRef, error) {
 	refs := map[provider.Version]VersionRef{}
 	var versions []provider.Version
@@ -101,15 +104,15 @@ type VersionRef struct {
 	Published *time.Time `json:"published,omitempty"`
 	// Platforms has the platforms as OS_ARCH, sorted.
 	Platforms []string `json:"platforms"`
-	// Size is the total size of all archives.
+	// Size is the archives' total size.
 	Size int64 `json:"size,omitempty"`
-	// Status is one of the Status constants. Problem describes why the status is not
+	// Status is one of the Status constants. Problem explains why the release is not
 	// complete.
 	Status  string `json:"status"`
 	Problem string `json:"problem,omitempty"`
-	// Signed reports whether the release contains a signature. [Version.Verdict] is the
-	// result of verifying it.
+	// Signed reports whether the release contains a signature. [Version.Verdict]
+	// contains the result of verifying the signature.
 	Signed *bool `json:"signed,omitempty"`
-	// URL is the URL of the details.
+	// URL is the URL of the version's details.
 	URL string `json:"url,omitempty"`
 }

@@ -12,18 +12,19 @@ import (
 )
 
 const (
-	// MaxSBOM limits a software bill of materials in bytes. The largest providers have
-	// SBOMs of about 2 MB.
+	// MaxSBOM limits the size of a software bill of materials in bytes. The SBOMs of
+	// the largest providers have about 2 MB.
 	MaxSBOM = 8 << 20
-	// maxSBOMValues limits the JSON values. Each component has about thirty.
+	// maxSBOMValues limits the JSON values. Each component has about thirty values.
 	maxSBOMValues = 500_000
-	// maxComponents limits the components. The largest providers have about a thousand.
+	// maxComponents limits the components. The largest providers have about a thousand
+	// components.
 	maxComponents = 10_000
-	// maxText limits each text of a component in bytes.
+	// maxText limits the size of each text of a component in bytes.
 	maxText = 300
 )
 
-// ErrNoSBOM is returned if a document is not a supported SBOM or exceeds a limit.
+// ErrNoSBOM means that a document is not a supported SBOM, or that it exceeds a limit.
 var ErrNoSBOM = provider.Errorf(provider.Refused, "cannot show the software bill of materials")
 
 // ParseSBOM parses the components of an SPDX or CycloneDX document in JSON. It returns
@@ -61,9 +62,9 @@ func ParseSBOM(data []byte) (SBOM, error) {
 	return s, nil
 }
 
-// sbomDocument has the relevant fields of all formats.
+// sbomDocument contains the relevant fields of all formats.
 type sbomDocument struct {
-	// SPDX 2: https://spdx.github.io/spdx-spec/v2.3/package-information/
+	// For SPDX 2, see https://spdx.github.io/spdx-spec/v2.3/package-information/.
 	SPDX     string `json:"spdxVersion"`
 	Packages []struct {
 		Name         string `json:"name"`
@@ -75,11 +76,12 @@ type sbomDocument struct {
 			Locator string `json:"referenceLocator"`
 		} `json:"externalRefs"`
 	} `json:"packages"`
-	// CycloneDX: https://cyclonedx.org/docs/1.6/json/
+	// For CycloneDX, see https://cyclonedx.org/docs/1.6/json/.
 	Format      string               `json:"bomFormat"`
 	SpecVersion json.RawMessage      `json:"specVersion"`
 	Components  []cycloneDXComponent `json:"components"`
-	// SPDX 3: https://spdx.github.io/spdx-spec/v3.0.1/model/Software/Classes/Package/
+	// For SPDX 3, see
+	// https://spdx.github.io/spdx-spec/v3.0.1/model/Software/Classes/Package/.
 	Graph []struct {
 		Type    string `json:"type"`
 		Name    string `json:"name"`
@@ -130,7 +132,7 @@ func (d sbomDocument) spdx3(all []Component) []Component {
 	return all
 }
 
-// nested returns components and their nested components.
+// nested appends components and their nested components.
 func nested(all []Component, components []cycloneDXComponent) []Component {
 	for _, c := range components {
 		name := c.Name
@@ -149,13 +151,13 @@ func nested(all []Component, components []cycloneDXComponent) []Component {
 	return all
 }
 
-// text returns the value of a JSON string, or "" for other values.
+// text returns the value of a JSON string, or "" if the value is not a string.
 func text(raw json.RawMessage) (s string) {
 	_ = json.Unmarshal(raw, &s)
 	return s
 }
 
-// clip limits the length of a text to maxText.
+// clip truncates a text to maxText bytes.
 func clip(s string) string {
 	if len(s) <= maxText {
 		return strings.ToValidUTF8(s, "\uFFFD")

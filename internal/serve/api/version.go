@@ -4,60 +4,64 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
-// Version has the details of a release: GET /api/v1/providers/HOST/NAMESPACE/TYPE/VERSION.
+// Version contains a release's details. The request is GET
+// /api/v1/providers/HOST/NAMESPACE/TYPE/VERSION.
 type Version struct {
 	Provider ProviderRef `json:"provider"`
 	VersionRef
 	// Digest is the digest of the index that the tag points to.
 	Digest string `json:"digest,omitempty"`
-	// Protocols has the supported plugin protocols, such as "6.0".
+	// Protocols contains the supported plugin protocols, such as "6.0".
 	Protocols []string `json:"protocols,omitempty"`
 	// Packages are sorted by platform.
 	Packages []Package `json:"packages"`
-	// Evidence has the verification metadata for all packages: checksums, signatures, and
-	// keys. Referrers has the documents that refer to the index.
+	// Evidence contains the verification metadata for all packages: checksums,
+	// signatures, and keys. Referrers contains the documents that refer to the index.
 	Evidence  []Document `json:"evidence,omitempty"`
 	Referrers []Document `json:"referrers,omitempty"`
-	// Verdict is the result of verifying the signature. It is nil if the signature could
-	// not be verified because of an error.
+	// Verdict is the result of verifying the signature. If an error prevented the
+	// verification, Verdict is nil.
 	Verdict *Verdict `json:"verdict,omitempty"`
-	// Findings has the findings of `tofu-oci verify`, which doesn't read the archives here.
+	// Findings contains the findings of `tofu-oci verify`. The archives themselves are
+	// not read.
 	Findings []finding.Finding `json:"findings"`
-	// MoreFindings is the number of further findings.
+	// MoreFindings is the number of additional findings.
 	MoreFindings int `json:"more_findings,omitempty"`
-	// Unverified is the reason why there is neither a verdict nor findings.
+	// Unverified explains why there is neither a verdict nor findings. Otherwise, it is
+	// empty.
 	Unverified string `json:"unverified,omitempty"`
 	// Lock is the provider block for a dependency lock file.
 	Lock string `json:"lock,omitempty"`
 	// Requirement is the required_providers block that requires this version.
 	Requirement string `json:"requirement,omitempty"`
-	// Installation is like Installation of [Provider].
+	// Installation has the same content as in [Provider].
 	Installation string `json:"installation,omitempty"`
 	Stale        bool   `json:"stale,omitempty"`
 }
 
-// Package is the archive of a release for one platform.
+// Package is a release's archive for one platform.
 type Package struct {
 	Platform string `json:"platform"`
 	Filename string `json:"filename"`
-	// Digest is the digest of the archive, "sha256:" and hexadecimal digits. ZH and H1 are
-	// its hashes in lock files.
+	// Digest is the archive's digest, which consists of "sha256:" and hexadecimal
+	// digits. ZH and H1 are its hashes in lock files.
 	Digest string `json:"digest,omitempty"`
 	ZH     string `json:"zh,omitempty"`
 	H1     string `json:"h1,omitempty"`
 	Size   int64  `json:"size,omitempty"`
-	// URL is the URL of the archive. If there are access rules, it is valid for about one
-	// hour, and only for this caller.
+	// URL is the archive's URL. If the server has access rules, the URL is valid for
+	// about one hour, and only for this caller.
 	URL string `json:"url,omitempty"`
-	// Documents has the documents about this package only.
+	// Documents contains the documents that concern only this package.
 	Documents []Document `json:"documents,omitempty"`
-	// Problem describes why the package can't be installed.
+	// Problem explains why the package can't be installed. It is empty if the package
+	// has no problem.
 	Problem string `json:"problem,omitempty"`
 }
 
-// Document is a file about a release or a package.
+// Document is a file that describes a release or package.
 type Document struct {
-	// Name is a file name without slashes.
+	// Name is a file name. It contains no slashes.
 	Name string `json:"name"`
 	// Kind is "checksums", "signature", "keys", "sbom", "provenance", "sigstore", or
 	// "other".
@@ -69,26 +73,27 @@ type Document struct {
 	Platform string `json:"platform,omitempty"`
 	// URL is the download URL.
 	URL string `json:"url,omitempty"`
-	// Components is the URL of the [SBOM], or empty if the document is not one.
+	// Components is the URL of the [SBOM]. It is empty if the document is not an SBOM.
 	Components string `json:"components,omitempty"`
 }
 
-// Verdict is the result of verifying the signature of a release.
+// Verdict is the result of verifying a release's signature.
 type Verdict struct {
 	// State is a label such as "signed" or "unsigned". Text is a sentence.
 	State string `json:"state"`
 	Text  string `json:"text"`
-	// Keys has the fingerprints of the signing keys.
+	// Keys contains the fingerprints of the signing keys.
 	Keys     []string `json:"keys,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
-	// Refused is the reason why the policy rejects the release, or empty.
+	// Refused explains why the policy rejects the release. It is empty if the policy
+	// accepts the release.
 	Refused string `json:"refused,omitempty"`
 }
 
-// SBOM has the components in a software bill of materials: GET
+// SBOM contains the components of a software bill of materials. The request is GET
 // /api/v1/providers/HOST/NAMESPACE/TYPE/VERSION/components/DIGEST.
 type SBOM struct {
-	// Format is "SPDX" or "CycloneDX", with its version.
+	// Format is "SPDX" or "CycloneDX", followed by its version.
 	Format string `json:"format"`
 	// Components are sorted by name and version.
 	Components []Component `json:"components"`
@@ -100,6 +105,6 @@ type Component struct {
 	Version string `json:"version,omitempty"`
 	// License is an SPDX expression or free text.
 	License string `json:"license,omitempty"`
-	// PURL is a package URL: https://github.com/package-url/purl-spec.
+	// PURL is a package URL, see https://github.com/package-url/purl-spec.
 	PURL string `json:"purl,omitempty"`
 }

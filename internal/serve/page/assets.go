@@ -17,15 +17,15 @@ type Asset struct {
 	Content   []byte
 }
 
-// mediaTypes has the media types of the assets by name.
+// mediaTypes maps the names of the assets to their media types.
 var mediaTypes = map[string]string{
 	"style.css": "text/css; charset=utf-8",
 	"page.js":   "text/javascript; charset=utf-8",
 	"icon.svg":  "image/svg+xml",
 }
 
-// OpenAsset returns an asset by name: "style.css", "page.js", or "icon.svg". It returns
-// false if the asset doesn't exist.
+// OpenAsset returns the asset with the given name: "style.css", "page.js", or
+// "icon.svg". If the asset doesn't exist, it returns false.
 func OpenAsset(name string) (Asset, bool) {
 	mediaType, known := mediaTypes[name]
 	if !known {
@@ -35,8 +35,8 @@ func OpenAsset(name string) (Asset, bool) {
 	return Asset{mediaType, content}, err == nil
 }
 
-// Hash returns a hash of all assets. It is part of their paths, so that responses below
-// /static/HASH/ can be cached forever.
+// Hash returns a hash of all assets. The assets' paths contain it, so that responses
+// below /static/HASH/ can be cached forever.
 func Hash() string { return hashOnce() }
 
 var hashOnce = sync.OnceValue(func() string {

@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
-// formatSize returns a size in human-readable form: "14.2 MB".
+// formatSize formats a size for users, for example "14.2 MB".
 func formatSize(n int64) string {
 	const unit = 1000
 	if n < unit {
@@ -25,13 +25,13 @@ func formatSize(n int64) string {
 	return ""
 }
 
-// date returns the date of a time in UTC.
+// date returns the UTC date of a time.
 func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// timestamp returns a time in RFC 3339 format.
+// timestamp formats a time in RFC 3339 format.
 func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// count returns a number with its noun: "1 version", "12 versions".
+// count returns a number and a noun, such as "1 version" or "12 versions".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -39,8 +39,8 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// platforms returns a short form of a list of platforms: if there are more than two, only
-// their number and the operating systems.
+// platforms returns a short form of a list of platforms. If there are more than two
+// platforms, it returns only their number and the operating systems.
 func platforms(all []string) string {
 	const few = 2
 	if len(all) <= few {
@@ -56,13 +56,13 @@ func platforms(all []string) string {
 	return fmt.Sprintf("%d on %s", len(all), strings.Join(systems, ", "))
 }
 
-// kinds has the labels for the kinds of documents.
+// kinds maps the kinds of documents to labels.
 var kinds = map[string]string{
 	"checksums": "checksums", "signature": "signature", "keys": "signing keys", "sbom": "SBOM",
 	"provenance": "provenance", "sigstore": "Sigstore bundle", "other": "document",
 }
 
-// kind returns the label for the kind of a document.
+// kind returns the label for a document's kind.
 func kind(d api.Document) string {
 	if word, known := kinds[d.Kind]; known {
 		return word

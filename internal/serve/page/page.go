@@ -25,20 +25,19 @@ const Policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src
 // MaxSearch limits a search in bytes.
 const MaxSearch = 200
 
-// Frame has the common properties of all pages of a response.
+// Frame contains the properties that all pages of a response share.
 type Frame struct {
-	// Root is the path of the server without a trailing slash: "" or "/tofu".
+	// Root is the server's path without a trailing slash: "" or "/tofu".
 	Root string
-	// Caller is the name of the caller, or empty without a token.
+	// Caller is the caller's name. It is empty if the request has no token.
 	Caller string
 	// Login reports whether the server has access rules.
 	Login bool
 }
 
-// Pagination is the position of a page in a list. The zero value is used for complete
-// lists.
+// Pagination is a page's position in a list. The zero value is used for complete lists.
 type Pagination struct {
-	// Page is the number of the page, from 1 to Pages.
+	// Page is the number of the page, starting at 1. Pages is the number of all pages.
 	Page, Pages int
 }
 
@@ -55,19 +54,19 @@ var parsed = sync.OnceValues(func() (*template.Template, error) {
 	}).ParseFS(files, "templates/*.html")
 })
 
-// head has the data for the frame of a page. The templates use its fields and methods.
+// head contains the data for a page's frame. The templates use its fields and methods.
 type head struct {
 	Frame
 	Pagination
 	Title string
-	// Query has the other query parameters for links to other pages of a list.
+	// Query contains the remaining query parameters for links to a list's other pages.
 	Query url.Values
 }
 
 // Asset returns the path of an asset.
 func (h head) Asset(name string) string { return h.Link("static", Hash(), name) }
 
-// Link returns the path of a resource of the server.
+// Link returns the path of a resource on the server.
 func (f Frame) Link(elements ...string) string {
 	for i, element := range elements {
 		elements[i] = url.PathEscape(element)
@@ -75,12 +74,13 @@ func (f Frame) Link(elements ...string) string {
 	return f.Root + "/" + strings.Join(elements, "/")
 }
 
-// ProviderPath returns the path of a provider's page, or of a page below it.
+// ProviderPath returns the path of a provider's page, or of a page below the provider's
+// page.
 func (f Frame) ProviderPath(p api.ProviderRef, below ...string) string {
 	return f.Link(append([]string{"providers", p.Host, p.Namespace, p.Type}, below...)...)
 }
 
-// PageLink returns the link to another page of a list.
+// PageLink returns the link to the given page of a list.
 func (h head) PageLink(page int) string {
 	query := url.Values{}
 	maps.Copy(query, h.Query)
@@ -88,8 +88,8 @@ func (h head) PageLink(page int) string {
 	return "?" + query.Encode()
 }
 
-// address returns only the path of a URL of the server, so that links work for any host
-// name of the server.
+// address returns only the path of a server URL, so that links work for every host name
+// of the server.
 func address(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || len(text) > maxURL || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") {
@@ -102,7 +102,7 @@ func address(text string) string {
 func (h head) Next() int     { return h.Page + 1 }
 func (h head) Previous() int { return h.Page - 1 }
 
-// render renders a template completely, or returns an error.
+// render renders a complete template, or returns an error.
 func render(name string, data any) ([]byte, error) {
 	templates, err := parsed()
 	if err != nil {

@@ -107,7 +107,7 @@ func TestEmptyPages(t *testing.T) {
 // hostile is text with a special meaning in each context of a page.
 const hostile = "\"'><script>alert(1)</script>\u202E\x00javascript:alert(1)&<!--</title></textarea>"
 
-// TestHostileFields checks that each field is escaped.
+// TestHostileFields checks that every field is escaped.
 func TestHostileFields(t *testing.T) {
 	t.Parallel()
 	v, p, ps, s := version(2), versions(2), providers(2), sbom(2)
@@ -116,7 +116,7 @@ func TestHostileFields(t *testing.T) {
 	for _, response := range []any{&v, &p, &ps, &s} {
 		fill(reflect.ValueOf(response).Elem(), hostile)
 	}
-	v.Lock, v.Requirement = hostile, hostile // the length of a block
+	v.Lock, v.Requirement = hostile, hostile // these fields have the length of a code block
 	clean := pages(t, frame, "x", providers(2), versions(2), version(2), sbom(2))
 	for name, text := range pages(t, page.Frame{Caller: hostile}, hostile, ps, p, v, s) {
 		for _, mark := range []string{"<script>", "<!--", "\u202E", "\x00", `href="javascript:`, "</title></textarea>"} {

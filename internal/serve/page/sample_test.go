@@ -8,7 +8,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 )
 
-// Sample data for the pages.
+// The following functions return sample data for pages.
 
 func providers(n int) api.Providers {
 	p := api.Providers{Total: n}

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Limits for untrusted texts, in bytes of HTML. A list page has several dozens of them, and
-// is smaller than 50 kB.
+// These constants limit untrusted texts, in bytes of HTML. A list page contains dozens
+// of untrusted texts and is smaller than 50 kB.
 const (
 	limitTiny = 24
 	limitWord = 80
@@ -16,14 +16,14 @@ const (
 	limitText = 400
 )
 
-// maxMarks limits the combining characters on one character. Written languages use up to
-// four.
+// maxMarks limits the number of combining characters that follow a character. Written
+// languages use up to four.
 const maxMarks = 4
 
-// Visible returns an untrusted text as one line without hidden effects: it replaces control
-// characters, characters that change the writing direction, and invisible characters by
-// visible names. A text longer than limit bytes of HTML is truncated and followed by its
-// size.
+// Visible returns an untrusted text as one line without hidden effects. It replaces
+// control characters, invisible characters, and characters that change the writing
+// direction with visible names. If the text is longer than limit bytes of HTML, Visible
+// truncates it and appends the original size.
 func Visible(s string, limit int) string {
 	var b strings.Builder
 	marks, used, total := 0, 0, len(s)
@@ -34,7 +34,7 @@ func Visible(s string, limit int) string {
 			marks = 0
 		}
 		if marks > maxMarks {
-			used++ // invisible characters count too, because a megabyte of them is a long text
+			used++ // invisible characters count, because a megabyte of them is a long text
 		}
 		shown := shownAs(r, b.Len() == 0, marks)
 		if used += cost(shown); used > limit {
@@ -45,7 +45,7 @@ func Visible(s string, limit int) string {
 	return b.String()
 }
 
-// shownAs returns the replacement of a character.
+// shownAs returns the replacement for a character.
 func shownAs(r rune, isFirst bool, marks int) string {
 	switch {
 	case marks > maxMarks+1:
@@ -53,17 +53,17 @@ func shownAs(r rune, isFirst bool, marks int) string {
 	case marks > maxMarks:
 		return "[marks]"
 	case r < ' ':
-		return string('\u2400' + r) // control pictures
+		return string('\u2400' + r) // Unicode's control pictures
 	case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp,
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
 		return fmt.Sprintf("[U+%04X]", r)
 	case isFirst && unicode.In(r, unicode.Mn, unicode.Me):
-		return "\u25CC" + string(r) // otherwise it would combine with the character before the text
+		return "\u25CC" + string(r) // without a base, the mark would combine with the preceding character
 	}
 	return string(r)
 }
 
-// cost returns the maximum size of a text in bytes after escaping by html/template.
+// cost returns the maximum size of a text in bytes after html/template has escaped it.
 func cost(s string) int {
 	const escaped = len("&#34;")
 	return len(s) + strings.Count(s, "&")*(escaped-1) + (escaped-1)*len(strings.Map(onlyEscaped, s))

@@ -10,35 +10,35 @@ import (
 )
 
 const (
-	// packagesPerPage is enough to show most releases on one page.
+	// packagesPerPage is large enough to show most releases on one page.
 	packagesPerPage = 14
 	// componentsPerPage is the number of components on a page.
 	componentsPerPage = 50
 	// maxDocuments limits the documents per package, maxPending limits the pending
-	// releases, and maxEntries limits other lists. The JSON is complete.
+	// releases, and maxEntries limits all other lists. The JSON responses are complete.
 	maxDocuments, maxPending, maxEntries = 3, 20, 5
-	// maxURL limits a link in bytes. It has two names and a token.
+	// maxURL limits a link in bytes. A link contains two names and a token.
 	maxURL = 1 << 10
-	// maxBlock limits a block of code in bytes.
+	// maxBlock limits a code block in bytes.
 	maxBlock = 4 << 10
 )
 
-// fits reports whether a page can contain a block of code: it is short, and has no
-// characters that Visible would replace.
+// fits reports whether a page can contain a code block. The block must be short and
+// contain no characters that Visible would replace.
 func fits(block string) bool {
 	lines := strings.Split(block, "\n")
 	return block != "" && cost(block) <= maxBlock && !slices.ContainsFunc(lines, func(line string) bool { return Visible(line, maxBlock) != line })
 }
 
-// pageOf returns a page of a list and its position. If page is too large, it returns the
-// last page.
+// pageOf returns a page of a list and the page's position. If the page number is too
+// large, it returns the last page.
 func pageOf[T any](all []T, page, size int) ([]T, Pagination) {
 	pages := max(1, (len(all)+size-1)/size)
 	page = min(max(page, 1), pages)
 	return all[(page-1)*size : min(page*size, len(all))], Pagination{page, pages}
 }
 
-// listPart is the start of a list and the number of further items.
+// listPart is the start of a list together with the number of remaining items.
 type listPart[T any] struct {
 	Shown []T
 	More  int
@@ -49,13 +49,13 @@ func firstOf[T any](all []T, n int) listPart[T] {
 	return listPart[T]{all[:n], len(all) - n}
 }
 
-// plus adds to the number of further items.
+// plus increases the number of remaining items.
 func (s listPart[T]) plus(more int) listPart[T] {
 	s.More += more
 	return s
 }
 
-// Version renders the page of a release. page is the page number in the list of packages,
+// Version renders a release's page. page is the page number in the list of packages,
 // starting at 1.
 func (f Frame) Version(v api.Version, page int) ([]byte, error) {
 	packages, position := pageOf(v.Packages, page, packagesPerPage)
@@ -82,13 +82,13 @@ func (f Frame) Version(v api.Version, page int) ([]byte, error) {
 	})
 }
 
-// shownPackage is a package with the documents that fit on the page.
+// shownPackage is a package together with the documents that fit on the page.
 type shownPackage struct {
 	api.Package
 	Documents listPart[api.Document]
 }
 
-// Components renders the page of an SBOM. page starts at 1.
+// Components renders an SBOM's page. page starts at 1.
 func (f Frame) Components(v api.Version, d api.Document, s api.SBOM, page int) ([]byte, error) {
 	components, position := pageOf(s.Components, page, componentsPerPage)
 	return render("components", struct {

@@ -1,13 +1,13 @@
-// Package pullthrough mirrors releases from origin registries to OCI repositories on first
-// request, and streams each zip to clients while it is being mirrored. Package serve uses
-// it for providers that are not in its repositories.
+// Package pullthrough mirrors releases from origin registries to OCI repositories on
+// first request, and streams each zip to clients while it is being mirrored. Package
+// serve uses it for providers that are not in its repositories.
 //
 //	Fetch = origin registry → Release → policy → publish.Release, once
 //	                                    ↘ a growing file → any number of readers
 //
-// Within a process, concurrent requests for a release share one mirror operation, and each
-// zip is downloaded only once. Processes don't coordinate: if two mirror the same release,
-// the second one finds it already in the repository.
+// Within a process, concurrent requests for a release share one mirror operation, and
+// each zip is downloaded only once. Processes don't coordinate. If two processes mirror
+// the same release, the second process finds the release in the repository.
 package pullthrough
 
 import (
@@ -22,54 +22,56 @@ import (
 )
 
 const (
-	// maxMirrors limits the releases that are mirrored concurrently. Each release has
-	// several zips, and their hosts throttle heavy clients.
+	// maxMirrors limits the number of releases that are mirrored concurrently. Each
+	// release has several zips, and their hosts throttle clients that send many
+	// requests.
 	maxMirrors = 4
-	// maxWaiting limits the further releases that wait.
+	// maxWaiting limits the number of additional releases that wait.
 	maxWaiting = 64
-	// maxDownloads limits the zips that are downloaded concurrently, for all releases
-	// together.
+	// maxDownloads limits the number of zips that are downloaded concurrently for all
+	// releases.
 	maxDownloads = 8
-	// maxMirror limits the duration of one mirror operation, so that a slow origin doesn't
-	// block others forever.
+	// maxMirror limits the duration of a mirror operation, so that a slow origin can't
+	// block other operations forever.
 	maxMirror = 6 * time.Hour
 	// failureAge is how long a failure is remembered.
 	failureAge = time.Minute
 	// maxFailures limits the number of remembered failures.
 	maxFailures = 4096
-	// DefaultMaxDisk is the default of MaxDisk in bytes. The largest releases have about 3
-	// GB, of which a few zips are in transfer at a time.
+	// DefaultMaxDisk is the default of MaxDisk in bytes. The largest releases have
+	// about 3 GB, but only a few of their zips are in transfer at a time.
 	DefaultMaxDisk = 8 << 30
 )
 
 // Options configures a [Puller]. Patterns, Source, and Open are required.
 type Options struct {
-	// Patterns lists the providers that can be pulled through. Each pattern must specify a
-	// host, because otherwise clients could make the server contact any host.
+	// Patterns contains the patterns of providers that can be pulled through. Each
+	// pattern must specify a host, because otherwise clients could make the server
+	// contact any host.
 	Patterns []provider.Pattern
-	// Source provides the releases. The caller is responsible for caching.
+	// Source returns the releases. The caller is responsible for caching.
 	Source provider.Source
 	// Open opens the repository that a release is mirrored to.
 	Open func(ref template.Reference) (repository.Repository, error)
-	// Publish configures publishing. Its Verify is called as soon as the documents of a
-	// release are known, and again for the content of the tag.
+	// Publish configures publishing. Its Verify function is called as soon as a
+	// release's documents are known, and again for the tag's content.
 	Publish publish.Options
-	// Cooldown holds back releases that are too young. Exact version pins are not visible
-	// here. To make a younger version available, mirror it explicitly.
+	// Cooldown holds back releases that are too young. This package can't detect exact
+	// version pins. To make a younger version available, mirror it explicitly.
 	Cooldown mirror.Cooldown
-	// Dir is the directory for zips in transfer. If empty, it is the system's directory for
-	// temporary files.
+	// Dir is the directory for zips in transfer. If empty, the system's directory for
+	// temporary files is used.
 	Dir string
-	// MaxDisk limits the disk space for zips in transfer in bytes. If zero, it is
-	// [DefaultMaxDisk]. If a zip exceeds the limit, it is mirrored without a temporary
-	// file, and clients can fetch it from the repository afterward.
+	// MaxDisk limits the disk space for zips in transfer in bytes. If zero,
+	// [DefaultMaxDisk] is used. A zip that exceeds the limit is mirrored without a
+	// temporary file, and clients can then fetch it from the repository.
 	MaxDisk int64
 	// OnEvent, if not nil, is called for each event, possibly concurrently.
 	OnEvent func(Event)
-	// Backoff returns the pause before a retry. If nil, the pause starts at half a second
-	// and doubles.
+	// Backoff returns the pause before a retry. If nil, the first pause is half a
+	// second, and each further pause is twice as long.
 	Backoff func(attempt int) time.Duration
-	// Now returns the current time. If nil, it is [time.Now].
+	// Now returns the current time. If nil, [time.Now] is used.
 	Now func() time.Time
 }
 
@@ -80,18 +82,18 @@ type Event struct {
 	Stage   string
 	Address provider.Address
 	Version provider.Version
-	// Repository is the target repository. It is empty if the release was refused before
-	// one was chosen.
+	// Repository is the target repository. It is empty if the release was rejected
+	// before a repository was chosen.
 	Repository string
-	// Status is the result of publishing if the stage is [StageDone].
+	// Status is the publishing result if the stage is [StageDone].
 	Status publish.Status
-	// Verdict is the result of verifying the signature, if it was verified.
+	// Verdict is the result of verifying the signature, if the signature was verified.
 	Verdict provider.Verdict
-	// Bytes is the size of the zips that were sent to the repository. Duration is the time
-	// since the start.
+	// Bytes is the total size of the zips that were sent to the repository. Duration is
+	// the time since the start.
 	Bytes    int64
 	Duration time.Duration
-	// Err is the reason for a failure or refusal.
+	// Err explains a failure or rejection.
 	Err error
 }
 
@@ -103,25 +105,26 @@ const (
 	StageRefused = "refused"
 )
 
-// ErrBusy is returned if too many releases are being mirrored.
+// ErrBusy means that too many releases are being mirrored.
 var ErrBusy = provider.Errorf(provider.Transient, "too many releases are being mirrored, try again later")
 
-// ErrStored is returned if the release is in the repository by now, so that it can be read
-// there.
+// ErrStored means that the repository now contains the release, so that clients can
+// read the release there.
 var ErrStored = provider.Errorf(provider.Refused, "the release is already in the repository")
 
-// errNoRoom is returned if a zip in transfer exceeds the disk limit.
+// errNoRoom means that a zip in transfer exceeds the disk limit.
 var errNoRoom = fmt.Errorf("not enough disk space for zips in transfer: %w", ErrBusy)
 
-// errClosed is returned after [Puller.Close].
+// errClosed means that [Puller.Close] was called.
 var errClosed = fmt.Errorf("the server is shutting down: %w", ErrBusy)
 
-// RefusedError reports that a release exists but policy forbids serving it.
+// RefusedError means that a release exists, but the policy does not allow serving it.
 type RefusedError struct {
 	Address provider.Address
 	Version provider.Version
 	// Err is the reason: a *[trust.RefusedError], a *[mirror.TooYoungError], a
-	// *[repository.DeniedError], or the error of the check function of [Puller] Fetch.
+	// *[repository.DeniedError], or the error of the check function that was passed to
+	// [Puller.Fetch].
 	Err error
 }
 
@@ -133,12 +136,12 @@ func (e *RefusedError) Kind() provider.ErrorKind { return provider.Refused }
 // Unwrap returns the reason.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// FailedError reports that mirroring a release failed recently. It is not retried for a
-// minute.
+// FailedError means that mirroring a release failed recently. The operation is not
+// retried for a minute.
 type FailedError struct {
 	Address provider.Address
 	Version provider.Version
-	// Again is the time of the next possible attempt.
+	// Again is the time at which the next attempt is allowed.
 	Again time.Time
 	// Err is the reason.
 	Err error

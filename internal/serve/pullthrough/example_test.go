@@ -13,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// The first request for a zip mirrors the entire release, and reads the zip while it is
-// being mirrored.
+// The first request for a zip mirrors the entire release. The zip can be read while it
+// is being mirrored.
 func ExamplePuller_Fetch() {
 	dir, remove := exampletest.Dir()
 	defer remove()

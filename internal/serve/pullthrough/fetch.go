@@ -11,19 +11,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// maxQueue limits the time until the size of a zip is known, which includes waiting for a
-// slot, the repository, and the origin. HTTP/2 connections are often closed after a minute
-// without data.
+// maxQueue limits the time until the size of a zip is known. This includes waiting for
+// a slot, the repository, and the origin. HTTP/2 connections are often closed after a
+// minute without data.
 const maxQueue = 45 * time.Second
 
-// Zip is the zip for a platform while its release is being mirrored. The caller must close
+// Zip is a platform's zip while its release is being mirrored. The caller must close
 // it.
 type Zip struct {
 	// Package describes the zip. Its size is known.
 	Package provider.Package
-	// File reads the zip, and waits for bytes that were not downloaded yet. If the digest
-	// is wrong, the last bytes are never returned. File is nil if the zip must be read from
-	// the repository instead.
+	// File reads the zip and waits for bytes that are not yet downloaded. If the digest
+	// is wrong, File never returns the last bytes. If the zip must be read from the
+	// repository, File is nil.
 	File io.ReaderAt
 	// Repository is the target repository.
 	Repository repository.Repository
@@ -31,23 +31,24 @@ type Zip struct {
 	close func()
 }
 
-// Close releases the zip. The mirror operation continues.
+// Close releases the zip. It does not stop the mirror operation.
 func (z *Zip) Close() {
 	if z.close != nil {
 		z.close()
 	}
 }
 
-// Fetch returns the zip for a platform of a release that [Puller.Release] returned, and
-// mirrors the entire release. Concurrent calls share one mirror operation, which continues
-// if the callers stop waiting. ctx also applies to reading the zip. Fetch returns
-// [ErrStored] if the release is in the repository by now, a *[RefusedError] or
-// *[FailedError] if it can't be mirrored, and [ErrBusy] if too many releases are being
-// mirrored.
+// Fetch mirrors the entire release, which must come from [Puller.Release], and returns
+// the zip for a platform. Concurrent calls share one mirror operation. The operation
+// continues even if the callers stop waiting. ctx also applies to reading the zip.
 //
-// check, if not nil, returns a *[RefusedError] if the release is pending or denied. Fetch
-// calls it before the mirror operation starts and before it returns a zip. The mirror
-// operation calls the check of its first caller before it writes the tag.
+// If the repository now contains the release, Fetch returns [ErrStored]. If the release
+// can't be mirrored, Fetch returns a *[RefusedError] or *[FailedError]. If too many
+// releases are being mirrored, it returns [ErrBusy].
+//
+// check, if not nil, returns a *[RefusedError] if the release is pending or denied.
+// Fetch calls check before the mirror operation starts and before it returns a zip.
+// Before the mirror operation writes the tag, it calls its first caller's check.
 func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Release, platform provider.Platform, check func(context.Context) error) (*Zip, error) {
 	// 1. Check that the release can be pulled.
 	if _, err := r.Package(platform); err != nil {
@@ -59,7 +60,7 @@ func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Re
 	if err := check(ctx); err != nil {
 		return nil, err
 	}
-	// 2. Join the mirror operation, and wait for its approval.
+	// 2. Join the mirror operation and wait until it approves the release.
 	key := jobKey{to, r.Address, r.Version}
 	j, err := p.join(key, r, check)
 	if err != nil {
@@ -76,7 +77,7 @@ func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Re
 	if err := check(ctx); err != nil {
 		return nil, err
 	}
-	// 3. Join the download of the zip.
+	// 3. Join the zip's download.
 	pkg, err := j.release.Package(platform)
 	if err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Re
 	return &Zip{Package: pkg, File: f, Repository: j.repo, close: f.release}, nil
 }
 
-// finishedZip returns a zip whose download is finished.
+// finishedZip returns a zip whose download has finished.
 func (j *job) finishedZip(key jobKey, pkg provider.Package) (*Zip, error) {
 	switch {
 	case !j.isDone():

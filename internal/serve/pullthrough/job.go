@@ -26,19 +26,19 @@ type job struct {
 	// check is called before the tag is written.
 	check   func(context.Context) error
 	started time.Time
-	// approved is closed when the policy has accepted the release and there is no conflict
-	// in the repository. done is closed when the job has finished and err is set.
+	// approved is closed when the policy has accepted the release and the repository
+	// has no conflict. done is closed when the job has finished and err is set.
 	approved, done chan struct{}
 	approve        func()
 	err            error
 
 	mu sync.Mutex
-	// spools has the downloads in progress by digest, because platforms can share a zip.
+	// spools maps digests to downloads in progress, because platforms can share a zip.
 	spools map[digest.Digest]*spool
-	// pushed has the sizes of the zips in the repository.
+	// pushed maps the digests of zips in the repository to their sizes.
 	pushed map[digest.Digest]int64
-	// waiters counts the downloads that a client waits for. idle is closed if there are
-	// none.
+	// waiters counts the downloads that clients wait for. idle is closed when the count
+	// is zero.
 	waiters int
 	idle    chan struct{}
 }
@@ -54,7 +54,7 @@ func newJob(p *Puller, repo repository.Repository, r provider.Release, check fun
 	return j
 }
 
-// run mirrors the release when there is a free slot.
+// run mirrors the release when a slot is free.
 func (j *job) run(ctx context.Context) (result publish.Result, err error) {
 	select {
 	case j.puller.turns <- struct{}{}:
@@ -63,7 +63,7 @@ func (j *job) run(ctx context.Context) (result publish.Result, err error) {
 		return result, ctx.Err()
 	}
 	defer func() {
-		if recovered := recover(); recovered != nil { // a panic here would terminate the program
+		if recovered := recover(); recovered != nil { // without recover, a panic would terminate the program
 			err = fmt.Errorf("internal error: %v", recovered)
 		}
 	}()
@@ -77,7 +77,7 @@ func (j *job) run(ctx context.Context) (result publish.Result, err error) {
 	o.Verify = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 		verdict, err := j.puller.verifySignature(ctx, r)
 		if err == nil {
-			j.approve() // publish has checked the tag before, and sends zips next
+			j.approve() // publish has already checked the tag and will now send zips
 		}
 		return verdict, err
 	}
@@ -85,7 +85,7 @@ func (j *job) run(ctx context.Context) (result publish.Result, err error) {
 	return result, asRefusal(j.release, err)
 }
 
-// finish reports the result, and releases the downloads that no client reads.
+// finish reports the result and releases the downloads that no client reads.
 func (j *job) finish(result publish.Result, err error) {
 	e := j.event(StageDone)
 	e.Status, e.Verdict, e.Duration = result.Status, result.Verdict, j.puller.options.Now().Sub(j.started)
@@ -115,7 +115,7 @@ func (j *job) event(stage string) Event {
 	return Event{Stage: stage, Address: j.release.Address, Version: j.release.Version, Repository: j.repo.String()}
 }
 
-// asRefusal converts errors that are refusals to *[RefusedError].
+// asRefusal converts an error that is a rejection to a *[RefusedError].
 func asRefusal(r provider.Release, err error) error {
 	if _, already := errors.AsType[*RefusedError](err); already {
 		return err
@@ -129,9 +129,9 @@ func asRefusal(r provider.Release, err error) error {
 	return err
 }
 
-// spoolFor returns the download of a zip, and starts it if necessary. isWanted reports that
-// a client waits for it. It returns nil if the zip is in the repository or the job has
-// finished. The caller must release the result.
+// spoolFor returns a zip's download. If necessary, it starts the download. isWanted
+// reports whether a client waits for the download. If the zip is in the repository or
+// the job has finished, spoolFor returns nil. The caller must release the result.
 func (j *job) spoolFor(pkg provider.Package, isWanted bool) *spool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -148,7 +148,7 @@ func (j *job) spoolFor(pkg provider.Package, isWanted bool) *spool {
 	}
 	s := newSpool(j.puller, pkg)
 	j.spools[pkg.Digest] = s
-	s.retain() // one reference for the job, one for the caller
+	s.retain() // one reference for the job, and one for the caller
 	j.puller.goroutines.Go(func() {
 		defer removeWaiter()
 		s.run(j.puller.ctx)
@@ -156,7 +156,7 @@ func (j *job) spoolFor(pkg provider.Package, isWanted bool) *spool {
 	return s
 }
 
-// addWaiter counts a download that a client waits for, until removeWaiter is called.
+// addWaiter counts a download as awaited by a client until removeWaiter is called.
 func (j *job) addWaiter() (removeWaiter func()) {
 	if j.waiters == 0 {
 		j.idle = make(chan struct{})
@@ -180,8 +180,7 @@ func (j *job) isDone() bool {
 	}
 }
 
-// jobSource is a source of the release that was verified. It shares its downloads with
-// clients.
+// jobSource is a source of the verified release. It shares its downloads with clients.
 type jobSource struct{ *job }
 
 var _ provider.Capable = jobSource{}
@@ -206,9 +205,9 @@ func (s jobSource) Release(context.Context, provider.Address, provider.Version, 
 	return s.job.release, nil
 }
 
-// Open returns a zip that is possibly still being downloaded. A download that no client
-// waits for starts only when there are no other waiting clients. If the disk limit is
-// exceeded, the zip is read from the source directly.
+// Open returns a zip, which might still be downloading. If no client waits for the zip,
+// Open starts the download only when no client waits for a different zip. If the disk
+// limit is exceeded, Open reads the zip directly from the source.
 func (s jobSource) Open(ctx context.Context, pkg provider.Package) (io.ReadCloser, int64, error) {
 	if err := s.waitForClients(ctx, pkg); err != nil {
 		return nil, 0, err
@@ -228,7 +227,7 @@ func (s jobSource) Open(ctx context.Context, pkg provider.Package) (io.ReadClose
 	return nil, 0, err
 }
 
-// waitForClients blocks while clients wait for other zips of the release.
+// waitForClients blocks while clients wait for different zips of the release.
 func (s jobSource) waitForClients(ctx context.Context, pkg provider.Package) error {
 	for {
 		s.mu.Lock()
@@ -251,13 +250,13 @@ func (s jobSource) waitForClients(ctx context.Context, pkg provider.Package) err
 	}
 }
 
-// trackingRepository is the target repository. It records which zips were pushed.
+// trackingRepository is the target repository. It records the pushed zips.
 type trackingRepository struct {
 	repository.Repository
 	job *job
 }
 
-// PushTag writes the tag unless the release was staged or denied in the meantime.
+// PushTag writes the tag unless the release was staged or denied during the job.
 func (p trackingRepository) PushTag(ctx context.Context, index artifact.Blob, tag string, was digest.Digest) error {
 	if err := p.job.check(ctx); err != nil {
 		return err
@@ -265,7 +264,7 @@ func (p trackingRepository) PushTag(ctx context.Context, index artifact.Blob, ta
 	return p.Repository.PushTag(ctx, index, tag, was)
 }
 
-// PushBlob stores a blob and releases its download.
+// PushBlob stores a blob and releases the blob's download.
 func (p trackingRepository) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	if err := p.Repository.PushBlob(ctx, d, content); err != nil {
 		return err

@@ -21,21 +21,22 @@ type Puller struct {
 	options Options
 	// publisher limits concurrent transfers of all releases.
 	publisher *publish.Publisher
-	// turns and downloads are semaphores for mirror operations and downloads.
+	// turns and downloads are semaphores. turns limits mirror operations, and downloads
+	// limits downloads.
 	turns, downloads chan struct{}
 	disk             *semaphore.Weighted
 
-	// ctx is canceled when the puller is closed. goroutines counts the goroutines that use
-	// it.
-	ctx        context.Context //nolint:containedctx // it is the context of the goroutines, not of a call
+	// ctx is canceled when the puller is closed. goroutines counts the goroutines that
+	// use ctx.
+	ctx        context.Context //nolint:containedctx // it is the context of goroutines, not of a call
 	cancel     context.CancelFunc
 	goroutines sync.WaitGroup
 
 	mu     sync.Mutex
 	closed bool
-	// jobs has the running and waiting jobs.
+	// jobs contains the running and waiting jobs.
 	jobs map[jobKey]*job
-	// failures has the recent failures.
+	// failures contains the recent failures.
 	failures memo.Memo[jobKey, failure]
 }
 
@@ -82,8 +83,8 @@ func New(o Options) (*Puller, error) {
 	return p, nil
 }
 
-// Close cancels all mirror operations and waits until they have stopped. They leave nothing
-// visible in repositories, because a tag is written last.
+// Close cancels all mirror operations and waits until they have stopped. Canceled
+// operations leave no visible changes in repositories, because the tag is written last.
 func (p *Puller) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -97,13 +98,14 @@ func (p *Puller) Covers(a provider.Address) bool {
 	return slices.ContainsFunc(p.options.Patterns, func(pattern provider.Pattern) bool { return pattern.Match(a) })
 }
 
-// Versions returns the versions in the origin.
+// Versions returns the origin's versions.
 func (p *Puller) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	return p.options.Source.Versions(ctx, a)
 }
 
-// Release returns a release as described by its origin. If it returns a *[RefusedError],
-// the release is valid, too. It doesn't return errors of recent mirror operations.
+// Release returns a release as described by its origin. If it returns a
+// *[RefusedError], the returned release is still valid. It doesn't return errors of
+// recent mirror operations.
 func (p *Puller) Release(ctx context.Context, a provider.Address, v provider.Version) (provider.Release, error) {
 	r, err := p.options.Source.Release(ctx, a, v)
 	if err != nil {
@@ -119,7 +121,8 @@ func (p *Puller) Release(ctx context.Context, a provider.Address, v provider.Ver
 	return r, err
 }
 
-// CheckAge returns a *[RefusedError] if a version with a publication date is too young.
+// CheckAge returns a *[RefusedError] if a version is too young, based on its
+// publication date.
 func (p *Puller) CheckAge(a provider.Address, v provider.Version, published time.Time) error {
 	if err := p.options.Cooldown.Check(a, v, published); err != nil {
 		return &RefusedError{a, v, err}
@@ -130,13 +133,14 @@ func (p *Puller) CheckAge(a provider.Address, v provider.Version, published time
 // HasMinAge reports whether there is a minimum age.
 func (p *Puller) HasMinAge() bool { return p.options.Cooldown.MinAge > 0 }
 
-// Date returns the publication date of a version, or zero if its origin provides none.
+// Date returns a version's publication date. If the origin provides no date, it returns
+// the zero time.
 func (p *Puller) Date(ctx context.Context, a provider.Address, v provider.Version) (time.Time, error) {
 	return p.options.Cooldown.DateOf(ctx, p.options.Source, a, v)
 }
 
-// verifySignature verifies the signature of a release. It returns a *[RefusedError] if the
-// policy rejects it.
+// verifySignature verifies a release's signature. If the policy rejects the release, it
+// returns a *[RefusedError].
 func (p *Puller) verifySignature(ctx context.Context, r provider.Release) (verdict provider.Verdict, err error) {
 	if p.options.Publish.Verify == nil {
 		return verdict, nil
@@ -145,8 +149,8 @@ func (p *Puller) verifySignature(ctx context.Context, r provider.Release) (verdi
 	return verdict, asRefusal(r, err)
 }
 
-// Failure returns the error of a recent mirror operation for as long as it is not retried,
-// or nil.
+// Failure returns the error of a recent mirror operation until a retry is allowed.
+// Otherwise, it returns nil.
 func (p *Puller) Failure(to template.Reference, a provider.Address, v provider.Version) error {
 	key := jobKey{to, a, v}
 	if f, found := p.failures.Lookup(key); found {
@@ -167,7 +171,7 @@ func (f failure) asError(key jobKey) error {
 	return &FailedError{Address: key.address, Version: key.version, Again: f.at.Add(failureAge), Err: f.err}
 }
 
-// currentFailure returns the error that later callers would get from Failure.
+// currentFailure returns the error that Failure would now return to later callers.
 func (p *Puller) currentFailure(key jobKey, err error) error {
 	if p.ctx.Err() != nil {
 		return errClosed
@@ -175,7 +179,7 @@ func (p *Puller) currentFailure(key jobKey, err error) error {
 	return failure{p.options.Now(), err}.asError(key)
 }
 
-// join returns the job of a release, and starts it if necessary.
+// join returns a release's job. If necessary, it starts the job.
 func (p *Puller) join(key jobKey, r provider.Release, check func(context.Context) error) (*job, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -205,7 +209,7 @@ func (p *Puller) join(key jobKey, r provider.Release, check func(context.Context
 	return j, nil
 }
 
-// forgetJob removes a finished job, and records its failure.
+// forgetJob removes a finished job and records its failure.
 func (p *Puller) forgetJob(key jobKey, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

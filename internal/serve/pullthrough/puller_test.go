@@ -25,7 +25,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// blockedSource is a source that delays its zips until they are released.
+// blockedSource is a source whose zips are delayed until the test releases them.
 type blockedSource struct {
 	zip  []byte
 	hold chan struct{}
@@ -62,7 +62,7 @@ func (h *blockedSource) Open(ctx context.Context, p provider.Package) (io.ReadCl
 	}
 }
 
-// newPuller returns a puller of acme's releases, and the layout that they are mirrored to.
+// newPuller returns a puller for acme's releases, and the target layout.
 func newPuller(t *testing.T, src provider.Source, change ...func(*pullthrough.Options)) (p *pullthrough.Puller, to template.Reference) {
 	t.Helper()
 	to = template.Reference{Layout: t.TempDir()}
@@ -101,7 +101,7 @@ func release(t *testing.T, p *pullthrough.Puller, version string) provider.Relea
 	return r
 }
 
-// TestBusy checks the limit on waiting releases, and that waiting is limited in time.
+// TestBusy checks that the number of waiting releases and the waiting time are limited.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	zip := nouns.Zip(t, "rocket")
@@ -131,7 +131,7 @@ func TestBusy(t *testing.T) {
 	})
 }
 
-// TestMany checks that waiting releases are mirrored, each of them once.
+// TestMany checks that each waiting release is mirrored exactly once.
 func TestMany(t *testing.T) {
 	t.Parallel()
 	src := &blockedSource{zip: nouns.Zip(t, "rocket"), hold: make(chan struct{})}
@@ -168,8 +168,8 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// growing is a source whose first response has a size that is too small, and is
-// interrupted. retried is set when the second response is read.
+// growing is a source whose first response is interrupted and reports a size that is
+// too small. When the second response is read, retried is set.
 type growing struct {
 	*blockedSource
 	retried *atomic.Bool
@@ -189,7 +189,7 @@ func (g growing) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	return body, size, err
 }
 
-// watched sets read when it is read.
+// watched is a reader that sets read when it is read.
 type watched struct {
 	io.ReadCloser
 	read *atomic.Bool
@@ -200,7 +200,8 @@ func (w *watched) Read(p []byte) (int, error) {
 	return w.ReadCloser.Read(p)
 }
 
-// TestDiskLimitOnRetry checks that a retry with another size reserves space for that size.
+// TestDiskLimitOnRetry checks that a retry that reports a different size reserves disk
+// space for the new size.
 func TestDiskLimitOnRetry(t *testing.T) {
 	t.Parallel()
 	zip := nouns.Zip(t, "rocket")
@@ -237,7 +238,8 @@ func TestDiskLimitOnRetry(t *testing.T) {
 	}
 }
 
-// TestPanic checks that a panic in one mirror operation doesn't affect others.
+// TestPanic checks that a panic in one mirror operation doesn't affect other mirror
+// operations.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	src := &blockedSource{zip: nouns.Zip(t, "rocket"), hold: make(chan struct{})}
@@ -264,7 +266,7 @@ func TestPanic(t *testing.T) {
 }
 
 // TestOptions checks that options are rejected if clients could choose the host, or if
-// something is missing.
+// a required option is missing.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	open := func(template.Reference) (repository.Repository, error) { return nil, errors.New("nowhere") }

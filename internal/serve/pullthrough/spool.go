@@ -17,10 +17,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// spool is a zip in transfer: a temporary file that grows, and that any number of readers
-// follow. Because the source withholds the last bytes unless the digest is correct, no
-// reader gets a complete zip with a wrong digest. The file is removed when the last
-// reference is released. An unfinished download is then canceled.
+// spool is a zip in transfer. It is a growing temporary file with any number of
+// readers. The source withholds the last bytes until the digest is verified, so no
+// reader receives a complete zip with a wrong digest. When the last reference is
+// released, the file is removed, and an unfinished download is canceled.
 type spool struct {
 	puller *Puller
 	pkg    provider.Package
@@ -31,7 +31,7 @@ type spool struct {
 	references int
 	cancel     context.CancelFunc
 	file       *atomicfile.ScratchFile
-	// total is the size in bytes, or -1 if unknown.
+	// total is the size in bytes, or -1 if the size is unknown.
 	total int64
 	// written is the number of bytes in the file.
 	written  int64
@@ -51,7 +51,8 @@ func (s *spool) retain() {
 	s.references++
 }
 
-// release releases a reference. The last release removes the file.
+// release releases a reference. When the last reference is released, the file is
+// removed.
 func (s *spool) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,14 +60,14 @@ func (s *spool) release() {
 	s.cleanUp()
 }
 
-// cleanUp removes the file if there are no references.
+// cleanUp removes the file if no references remain.
 func (s *spool) cleanUp() {
 	if s.references > 0 {
 		return
 	}
 	s.cancel()
 	if !s.finished {
-		return // run cleans up when it has finished
+		return // run cleans up after it has finished
 	}
 	if s.file != nil {
 		_ = s.file.Close()
@@ -76,7 +77,7 @@ func (s *spool) cleanUp() {
 	s.reserved = 0
 }
 
-// change calls set, and wakes up waiting readers.
+// change calls set and notifies waiting readers.
 func (s *spool) change(set func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +105,7 @@ func (s *spool) run(ctx context.Context) {
 	})
 }
 
-// fetch downloads the zip when there is a free slot, and retries.
+// fetch downloads the zip when a slot is free. It retries failed downloads.
 func (s *spool) fetch(ctx context.Context) error {
 	select {
 	case s.puller.downloads <- struct{}{}:
@@ -116,7 +117,7 @@ func (s *spool) fetch(ctx context.Context) error {
 	return retrier.Do(ctx, "fetching "+s.pkg.Filename, func() error { return s.download(ctx) })
 }
 
-// download makes one attempt, from the start.
+// download makes one attempt to download the zip from the start.
 func (s *spool) download(ctx context.Context) error {
 	body, size, err := s.puller.options.Source.Open(ctx, s.pkg)
 	if err != nil {
@@ -130,9 +131,9 @@ func (s *spool) download(ctx context.Context) error {
 	return err
 }
 
-// prepare reserves disk space for the size that this attempt reports, and creates the file
-// if it doesn't exist. It never waits for disk space, because the downloads that occupy it
-// might be waiting for this one.
+// prepare reserves disk space for the size that this attempt reports. If the file
+// doesn't exist, it creates the file. prepare never waits for disk space, because the
+// downloads that occupy the space might be waiting for this download.
 func (s *spool) prepare(size int64) error {
 	if err := s.reserve(size); err != nil {
 		return err
@@ -151,7 +152,8 @@ func (s *spool) prepare(size int64) error {
 	return nil
 }
 
-// reserve changes the reserved disk space. [spool.cleanUp] releases it.
+// reserve changes the amount of reserved disk space. [spool.cleanUp] releases the
+// space.
 func (s *spool) reserve(size int64) error {
 	if size < 0 {
 		size = artifact.MaxZipSize
@@ -196,7 +198,7 @@ func (s *spool) size(ctx context.Context) (int64, error) {
 	}
 }
 
-// readAt reads the available bytes at an offset, and waits if there are none yet.
+// readAt reads the available bytes at an offset. If no bytes are available, it waits.
 func (s *spool) readAt(ctx context.Context, p []byte, offset int64) (int, error) {
 	for {
 		s.mu.Lock()
@@ -235,9 +237,9 @@ func (s *spool) reader(ctx context.Context, pkg provider.Package) io.ReadCloser 
 	return sums.NewReadCloser(f, pkg.Filename, pkg.Size, pkg.Digest)
 }
 
-// spoolReader reads a spool and owns a reference to it.
+// spoolReader reads a spool and holds a reference to it.
 type spoolReader struct {
-	ctx     context.Context //nolint:containedctx // it is the context of the only reader
+	ctx     context.Context //nolint:containedctx // the context belongs to the only reader
 	spool   *spool
 	release func()
 	offset  int64
@@ -250,7 +252,7 @@ func (f *spoolReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAt implements [io.ReaderAt]. It waits for bytes that were not downloaded yet.
+// ReadAt implements [io.ReaderAt]. It waits for bytes that are not yet downloaded.
 func (f *spoolReader) ReadAt(p []byte, offset int64) (n int, err error) {
 	for n < len(p) && err == nil {
 		var k int
