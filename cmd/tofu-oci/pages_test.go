@@ -36,6 +36,7 @@ func TestPages(t *testing.T) {
 		"ci.md":                            {locked, 4},
 		"approval.md":                      {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc\nenv RELEASE=hashicorp/null@3.2.4", 9},
 		"operations.md":                    {locked, 7},
+		"sync.md":                          {declared, 11},
 		"../deploy/kubernetes/mirror.yaml": {locked, 1},
 		"serve.md":                         {"registry", 7},
 		"lock.md":                          {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
@@ -57,12 +58,12 @@ func TestPages(t *testing.T) {
 			if len(commands) != test.commands {
 				t.Fatalf("%d commands, not %d: %q", len(commands), test.commands, commands)
 			}
-			script := "[windows] skip 'the programs are shell scripts'\n" + test.registry + "\n" + pageWorld + strings.Join(commands, "\n") + "\n" + pageFiles
+			script := "[windows] skip 'the programs are shell scripts'\n" + test.registry + "\n" + pageWorld + localHosts(blocks) + strings.Join(commands, "\n") + "\n" + pageFiles
 			for _, b := range blocks {
 				switch name, isFile := strings.CutPrefix(b.text, "# "); {
 				case b.language == "script":
 					script += "-- create-repository --\n" + b.text
-				case b.language == "text" && isFile:
+				case isFile && (b.language == "text" || b.language == "hcl"):
 					name, _, _ = strings.Cut(name, "\n")
 					script += "-- " + name + " --\n" + b.text
 				}
@@ -92,12 +93,17 @@ release hashicorp/random 3.6.0 linux_amd64 darwin_arm64 $HERE signed=good
 tofu-oci mirror hashicorp/random --to $REGISTRY/acme/providers/{namespace}/{type}
 tofu-oci lock --module-dir live/network --from $REGISTRY/acme/providers/{namespace}/{type}`
 
+// declared creates the files and variables of declarations. The registry stores no other providers.
+const declared = locked + `
+tofu-oci trust init hashicorp/random --from $REGISTRY/acme/providers/{namespace}/{type} --trust trust.hcl
+env TOFU_OCI_SYNC_BACKUP=$REGISTRY/backup`
+
 // pageWorld creates what the pages assume: the dist directory of GoReleaser, releases in the
 // origin registry, configurations, and syft in PATH.
 const pageWorld = `
 build dist widget 1.2.3 linux_amd64 darwin_arm64
 sums dist widget 1.2.3 good
-release hashicorp/null 3.2.4 plan9_sparc linux_amd64
+release hashicorp/null 3.2.4 plan9_sparc linux_amd64 published=2160h
 release hashicorp/time 0.14.2 plan9_sparc linux_amd64 published=2160h
 chmod 755 create-repository
 chmod 755 bin/syft
@@ -165,6 +171,17 @@ var places = regexp.MustCompile(`([ =])/(srv|config)/`)
 
 // hosts are the registries on pages.
 var hosts = regexp.MustCompile(`registry\.inside\.example|ghcr\.io|registry\.gitlab\.com|123456789012\.dkr\.ecr\.eu-central-1\.amazonaws\.com`)
+
+// localHosts returns commands that replace the registries in the declarations of a page.
+func localHosts(blocks []codeBlock) (commands string) {
+	for _, b := range blocks {
+		if name, isFile := strings.CutPrefix(b.text, "# "); isFile && b.language == "hcl" {
+			name, _, _ = strings.Cut(name, "\n")
+			commands += fmt.Sprintf("exec sh -c 'sed \"s#%s#$REGISTRY#\" %s >declaration && mv declaration %[2]s'\n", "ghcr.io", name)
+		}
+	}
+	return commands
+}
 
 // commandsIn returns the tofu-oci commands of a page for a script: command lines, the commands of
 // containers, requests to a server that they start, and commands that create archives.
