@@ -31,8 +31,8 @@ func TestAttach(t *testing.T) {
 	})
 }
 
-// TestAttachTwice checks that attaching the same document, or another document of the
-// same name, writes nothing.
+// TestAttachTwice checks that attaching the same document again, or a different
+// document with the same name, writes nothing.
 func TestAttachTwice(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world) {
@@ -116,8 +116,8 @@ func TestTagHarmsTheSubject(t *testing.T) {
 	}
 }
 
-// TestTagHoldsSomethingElse checks that Attach does not overwrite a referrers tag that
-// points to an image manifest, and that Documents ignores the manifest.
+// TestTagHoldsSomethingElse checks a referrers tag that points to an image manifest.
+// Attach does not overwrite the tag, and Documents ignores the manifest.
 func TestTagHoldsSomethingElse(t *testing.T) {
 	t.Parallel()
 	for _, o := range []*registrytest.Options{nil, {NoReferrers: http.StatusNotFound}} {
@@ -140,8 +140,8 @@ func TestTagHoldsSomethingElse(t *testing.T) {
 	}
 }
 
-// TestAttachAtOnce checks that concurrent calls of Attach lose no documents, for
-// different documents and for the same document.
+// TestAttachAtOnce checks that concurrent Attach calls lose no documents, whether they
+// attach different documents or the same document.
 func TestAttachAtOnce(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -169,7 +169,7 @@ func TestAttachAtOnce(t *testing.T) {
 }
 
 // TestListIsOverwritten checks that Attach restores its entry if another run overwrites
-// the list after it was confirmed.
+// the list after Attach has confirmed the entry.
 func TestListIsOverwritten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound})
@@ -186,8 +186,8 @@ func TestListIsOverwritten(t *testing.T) {
 	w.wantDocuments(t, sbom(0), sbom(1))
 }
 
-// TestAttachKeepsEntriesOfOthers checks that Attach keeps entries of other tools,
-// including those that tofu-oci can't read.
+// TestAttachKeepsEntriesOfOthers checks that Attach keeps entries that other tools
+// created, including entries that tofu-oci can't read.
 func TestAttachKeepsEntriesOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, o := range []*registrytest.Options{nil, {NoReferrers: http.StatusMethodNotAllowed}} {
@@ -226,10 +226,10 @@ func TestAttachAgainWhatWasCleanedUp(t *testing.T) {
 }
 
 // TestDocumentsTolerates checks that Documents skips referrers that are not documents,
-// have an unusable name, or are missing.
+// have an invalid name, or have no manifest.
 func TestDocumentsTolerates(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil) // registries reject such a list
+	w := newWorld(t, nil) // registries reject lists with missing manifests
 	bare := blobOf(t, ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{}}, ocispec.MediaTypeImageIndex)
 	if err := w.open().PushManifest(t.Context(), bare); err != nil {
 		t.Fatal(err)

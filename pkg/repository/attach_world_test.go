@@ -23,7 +23,7 @@ import (
 
 const repositoryName = "acme/thing"
 
-// kinds contains the options of repositories that can store referrers.
+// kinds maps the kinds of repositories that can store referrers to their options.
 var kinds = map[string]*registrytest.Options{
 	"layout":            nil,
 	"API":               {},
@@ -34,7 +34,8 @@ var kinds = map[string]*registrytest.Options{
 	"API, tags digests": {TagsAreDigests: true},
 }
 
-// world is a repository with an artifact under the tag 1.0.0, the subject of referrers.
+// world is a repository that contains an artifact with the tag 1.0.0. The referrers in
+// these tests refer to this artifact.
 type world struct {
 	open     func() repository.Repository
 	registry *registrytest.Registry // nil for image layouts

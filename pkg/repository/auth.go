@@ -20,16 +20,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxTokenResponse limits the response of a token service, in bytes.
+// maxTokenResponse is the maximum size of a token service's response, in bytes.
 const maxTokenResponse = 128 << 10
 
-// authenticator is the first layer of a registry's client. See [Options.client]. It responds to
-// the challenges of one registry, and never sends credentials or tokens to another host.
+// authenticator is the first layer of a registry's client. See [Options.client]. It
+// responds to the challenges of one registry, and never sends credentials or tokens to
+// another host.
 //
-// It replaces the auth.Client of oras, which rejects all token services at private addresses
-// and has no setting to allow some of them, so challenges would have to be rewritten. That
-// client also caches tokens by the scopes of challenges, so requests with other scopes are
-// rejected first, and it requests the same token several times for concurrent requests.
+// It replaces the auth.Client of oras, which rejects all token services at private
+// addresses and can't be configured to allow some of them. The auth.Client also caches
+// tokens by the challenge's scopes, so the registry first rejects each request with
+// different scopes. For concurrent requests, it requests the same token several times.
 type authenticator struct {
 	at    registry.Reference
 	find  func(ctx context.Context, repository string) (Credential, error) // if nil, access is anonymous
@@ -37,7 +38,7 @@ type authenticator struct {
 	// registry sends requests to the registry, and tokens sends requests to its token service.
 	registry, tokens *http.Client
 	realms           realmPolicy
-	// headers contains the values of the Authorization header by scopes, or by basicKey. A
+	// headers maps scopes, or basicKey, to the value of the Authorization header. The
 	// value is empty if the registry requires no authentication.
 	headers memo.Memo[string, string]
 }
@@ -45,19 +46,19 @@ type authenticator struct {
 // basicKey replaces the scopes if the registry uses basic authentication, which has no scopes.
 const basicKey = "basic"
 
-// Do implements [remote.Client] of oras, whose requests have their scopes in the context.
+// Do implements oras's [remote.Client]. The context of a request contains its scopes.
 func (a *authenticator) Do(req *http.Request) (*http.Response, error) {
 	if req.Header.Get("Authorization") != "" || req.URL.Host != a.at.Host() {
 		return a.registry.Do(req)
 	}
-	// 1. The first request with these scopes is sent without other concurrent requests, because
-	// those would be rejected too.
+	// 1. Send the first request with these scopes. Concurrent requests with the same
+	// scopes wait, because the registry would reject them too.
 	var resp *http.Response
 	var failure error
 	answered, isOurs := false, false
 	key := a.key(req)
 	header, err := a.headers.Get(req.Context(), key, func(ctx context.Context) (header string, err error) {
-		resp, failure = a.registry.Do(req) //nolint:bodyclose // the caller of Do closes it, or authorize
+		resp, failure = a.registry.Do(req) //nolint:bodyclose // closed by authorize or by Do's caller
 		if !isChallenge(req, resp, failure) || !isRewindable(req) {
 			answered = true
 			return "", nil
@@ -71,12 +72,12 @@ func (a *authenticator) Do(req *http.Request) (*http.Response, error) {
 	case answered:
 		return resp, failure
 	}
-	// 2. All other requests, and the first one again, are sent with the header.
+	// 2. Send all other requests with the header, and the first request again.
 	resp, err = a.send(req, header)
 	if isOurs || !isChallenge(req, resp, err) || !isRewindable(req) {
 		return resp, err
 	}
-	// 3. The token has expired.
+	// 3. Replace an expired token.
 	header, err = a.headers.Refresh(req.Context(), a.key(req), func(ctx context.Context) (string, error) { return a.authorize(ctx, resp) })
 	if err != nil {
 		return nil, err
@@ -121,7 +122,8 @@ func (a *authenticator) send(req *http.Request, header string) (*http.Response, 
 	return a.registry.Do(again)
 }
 
-// authorize closes a response and returns the header that responds to its challenge.
+// authorize closes resp and returns the Authorization header that responds to its
+// challenge.
 func (a *authenticator) authorize(ctx context.Context, resp *http.Response) (string, error) {
 	_ = resp.Body.Close()
 	asked, _ := challengeOf(resp.Header)
@@ -176,10 +178,10 @@ func basicHeader(c Credential) string {
 	return req.Header.Get("Authorization")
 }
 
-// token requests a token from the token service of a challenge, with GET and the credentials or
-// with POST and an identity token:
-// https://distribution.github.io/distribution/spec/auth/token/,
-// https://distribution.github.io/distribution/spec/auth/oauth/
+// token requests a token from the challenge's token service. It sends a GET request
+// with the credentials, or a POST request with an identity token. See
+// https://distribution.github.io/distribution/spec/auth/token/ and
+// https://distribution.github.io/distribution/spec/auth/oauth/.
 func (a *authenticator) token(ctx context.Context, asked challenge, scopes []string, c Credential) (string, error) {
 	realm, err := url.Parse(asked.realm)
 	if err != nil || realm.Host == "" {

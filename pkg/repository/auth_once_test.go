@@ -23,8 +23,8 @@ func newBearer(t *testing.T) (*server, repository.Repository) {
 	return s, r
 }
 
-// TestTokenOnce checks that concurrent requests share one token and that the registry
-// rejects only the first of them.
+// TestTokenOnce checks that concurrent requests share one token, so the registry
+// rejects only the first request.
 func TestTokenOnce(t *testing.T) {
 	t.Parallel()
 	const many = 50
@@ -43,8 +43,9 @@ func TestTokenOnce(t *testing.T) {
 	}
 }
 
-// TestFirstGivesUp checks that requests that wait for the first response continue if
-// the first request is canceled, and return when their own context is canceled.
+// TestFirstGivesUp checks requests that wait for the response to the first request.
+// They continue if the first request is canceled, and return if their own context is
+// canceled.
 func TestFirstGivesUp(t *testing.T) {
 	t.Parallel()
 	s, r := newBearer(t)

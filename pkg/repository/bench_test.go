@@ -37,7 +37,7 @@ type slowConn struct {
 
 func (c *slowConn) Write(b []byte) (int, error) {
 	const perSecond = 20e6
-	// A late wakeup is made up for, but idle time is not credited beyond 50 ms.
+	// Compensate for late wakeups, but credit at most 50 ms of idle time.
 	if least := time.Now().Add(-50 * time.Millisecond); c.free.Before(least) {
 		c.free = least
 	}
@@ -77,8 +77,8 @@ func slowRegistry(b *testing.B, content []byte, knowsRanges bool) (repository.Re
 	return r, ocispec.Descriptor{MediaType: artifact.MediaTypeZip, Digest: digest.FromBytes(content), Size: int64(len(content))}
 }
 
-// BenchmarkBlob reads 128 MiB through the verifying reader from a registry that
-// responds after 30 ms and limits each connection to 20 MB/s.
+// BenchmarkBlob reads 128 MiB through the verifying reader. The registry responds after
+// 30 ms and limits each connection to 20 MB/s.
 func BenchmarkBlob(b *testing.B) {
 	content := make([]byte, 128<<20)
 	random := rand.NewChaCha8([32]byte{})

@@ -13,18 +13,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// blobChecker checks each blob once. Manifests share most of their blobs.
+// blobChecker checks each blob only once, because manifests share most of their blobs.
 type blobChecker struct {
 	repo Reader
-	// read makes the checker read each blob.
+	// read specifies whether the content of each blob is read.
 	read    bool
 	results memo.Memo[digest.Digest, bool]
 	// manifests is the total size of the manifests in memory.
 	manifests atomic.Int64
 }
 
-// has reports whether a blob exists and has the right size and, if b.read is set, the right
-// content.
+// has reports whether a blob exists and has the right size. If b.read is set, it also
+// checks the content.
 func (b *blobChecker) has(ctx context.Context, d ocispec.Descriptor) (bool, error) {
 	return b.results.Get(ctx, d.Digest, func(ctx context.Context) (bool, error) {
 		exists, err := hasBlob(ctx, b.repo, d)
@@ -42,7 +42,7 @@ func hasBlob(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, erro
 	return exists && size == d.Size, err
 }
 
-// isBlobIntact reads a blob and reports whether its content is right.
+// isBlobIntact reads a blob and reports whether its content matches the digest.
 func isBlobIntact(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
 	body, err := Verified(ctx, repo, d, "blob "+d.Digest.String())
 	if err == nil {
@@ -59,9 +59,9 @@ func isBlobIntact(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool,
 // copy. The distribution registry does this because it doesn't verify existing content.
 var ErrCorruptRetained = provider.Errorf(provider.Unverified, "registry accepted the content but kept its damaged copy")
 
-// ReplaceBlob pushes a blob that was found missing or damaged. push returns the size of the
-// blob in bytes. If the repository already had a blob with this digest, ReplaceBlob reads it
-// back, and returns [ErrCorruptRetained] if it is still damaged.
+// ReplaceBlob pushes a missing or damaged blob. push returns the size of the blob in
+// bytes. If the repository already contained a blob with this digest, ReplaceBlob reads
+// the blob back. It returns [ErrCorruptRetained] if the blob is still damaged.
 func ReplaceBlob(ctx context.Context, repo Reader, blob digest.Digest, push func() (int64, error)) error {
 	_, err := repo.Stat(ctx, blob)
 	exists, err := isFound(err)

@@ -16,25 +16,27 @@ import (
 )
 
 const (
-	// maxNames limits the number of repositories of a registry, and maxNameBytes the total size
-	// of their names.
+	// maxNames is the maximum number of repositories in a registry. maxNameBytes is the
+	// maximum total size of their names.
 	maxNames     = 100_000
 	maxNameBytes = 16 << 20
 	// maxNamePages limits the pages of a catalog. Registries return 100 or more names per page,
 	// and some return fewer than requested.
 	maxNamePages = 2000
-	// namesOnPage is the requested number of names per page, more than registries return.
+	// namesOnPage is the requested number of names per page. Registries return fewer
+	// names.
 	namesOnPage = 1000
 )
 
-// ErrNoCatalog is returned if a registry doesn't list its repositories, because it has no such
-// API or doesn't permit it for these credentials.
+// ErrNoCatalog is returned if a registry doesn't support listing its repositories, or
+// doesn't permit it for the credentials.
 var ErrNoCatalog = provider.Errorf(provider.Refused, "registry does not list its repositories")
 
-// Catalog returns the names of all repositories of a registry. It uses /v2/_catalog, which not
-// all registries support and few permit. In these cases, it returns [ErrNoCatalog]. The
-// credentials are those of the repository ref, which need not exist.
-// https://distribution.github.io/distribution/spec/api/#listing-repositories
+// Catalog returns the names of all repositories in a registry. It uses /v2/_catalog,
+// which not all registries support and few permit. If a registry doesn't support or
+// permit it, Catalog returns [ErrNoCatalog]. Catalog uses the credentials for the
+// repository ref, which need not exist. See
+// https://distribution.github.io/distribution/spec/api/#listing-repositories.
 func Catalog(ctx context.Context, ref template.Reference, o Options) (names []string, err error) {
 	o, err = o.complete()
 	if err != nil {
@@ -70,7 +72,7 @@ func Catalog(ctx context.Context, ref template.Reference, o Options) (names []st
 	return nil, &Error{Op: "listing the repositories of", Registry: ref.Registry, Err: translated}
 }
 
-// catalog reads all pages.
+// catalog reads all pages of the catalog.
 func catalog(ctx context.Context, from *remote.Registry) ([]string, error) {
 	var all []string
 	pages, size := 0, 0

@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// catalogOf serves r and lists its repositories.
+// catalogOf starts the registry r and lists its repositories.
 func catalogOf(t *testing.T, r *registrytest.Registry) ([]string, error) {
 	t.Helper()
 	ca, err := testca.New()
@@ -62,7 +62,7 @@ func TestCatalogIsReadByPages(t *testing.T) {
 	}
 }
 
-// TestNoCatalog checks the responses of registries that do not list their repositories.
+// TestNoCatalog checks the error for registries that do not list their repositories.
 func TestNoCatalog(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{400, 401, 403, 404, 405, 501} {
@@ -80,7 +80,8 @@ func TestNoCatalog(t *testing.T) {
 	if _, err := catalogOf(t, r); !isCatalog(err) {
 		t.Errorf("a page: %v", err)
 	}
-	// A registry that is down may support the catalog.
+	// A registry that is down might support the catalog, so the error is a different
+	// one.
 	r.Behave()
 	r.Misbehave(registrytest.Catalog, registrytest.Refuse(http.StatusBadGateway, "UNKNOWN", "down"), -1)
 	if _, err := catalogOf(t, r); err == nil || isCatalog(err) {

@@ -201,8 +201,8 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// unstoppable calls call on each read and returns data until left is exhausted, then an
-// error.
+// unstoppable is a reader that calls call on each read. It returns data until left is
+// exhausted, and then an error.
 type unstoppable struct {
 	call func()
 	left int

@@ -17,13 +17,14 @@ const copyConcurrency = 4
 
 // CopyOptions configures [Copy]. The zero value copies everything that belongs to a release.
 type CopyOptions struct {
-	// Provider is the expected provider of the release in both repositories. If either has an
-	// annotation for a different provider that no alias allows, Copy returns a
-	// *[ProviderMismatchError]. If zero, the annotation of the source determines the provider.
+	// Provider is the expected provider of the release in both repositories. If an
+	// annotation names a different provider, and no alias allows that provider, Copy
+	// returns a *[ProviderMismatchError]. If Provider is zero, the source's annotation
+	// determines the provider.
 	Provider provider.Address
 	Aliases  provider.Aliases
-	// Force overwrites the target's tag in cases in which Copy would fail or keep it. See
-	// [Copy].
+	// Force overwrites the target's tag even if Copy would otherwise fail or keep the
+	// tag. See [Copy].
 	Force bool
 	// DryRun compares and verifies without writing anything. The result describes what would be
 	// done.
@@ -31,39 +32,40 @@ type CopyOptions struct {
 	// Reread reads the blobs of the target's tag and replaces corrupt ones. Otherwise, Copy
 	// only checks that the blobs exist.
 	Reread bool
-	// Verify, if not nil, verifies the signature of the release before anything is sent. If it
-	// returns an error, Copy fails. It isn't called if the target already has the release under
-	// the tag. oci.VerifyCopy converts a function for releases.
+	// Verify, if not nil, verifies the signature of the release before anything is
+	// sent. If it returns an error, Copy fails. Verify isn't called if the target
+	// already has the release under the tag. oci.VerifyCopy returns such a function.
 	Verify func(ctx context.Context, from Reader, release Inspection) (provider.Verdict, error)
 	// BeforeTag, if not nil, is called before the tag is written. If it returns an error, Copy
 	// fails.
 	BeforeTag func(ctx context.Context) error
-	// NoReferrers omits the referrers of the release. It is for registries that can't store
-	// them, see [ErrNoReferrersList].
+	// NoReferrers omits the referrers of the release. Use it for registries that can't
+	// store referrers. See [ErrNoReferrersList].
 	NoReferrers bool
 	// Concurrency is the maximum number of packages that are copied concurrently. If zero, it
 	// is 4.
 	Concurrency int
-	// Acquire, if not nil, is called with the size of a blob in bytes before the blob is sent,
-	// and blocks until it may be sent. Copy calls release after sending the blob. With Acquire,
-	// several copies can share a limit, in addition to Concurrency.
+	// Acquire, if not nil, is called with the size of a blob in bytes before the blob
+	// is sent. It blocks until Copy can send the blob. Copy calls release after sending
+	// the blob. Use Acquire to share a limit among several copies. Concurrency still
+	// limits each copy.
 	Acquire func(ctx context.Context, size int64) (release func(), err error)
-	// Progress receives the transferred packages. They only have a file name, a digest, and a
-	// size.
+	// Progress receives the transferred packages. For each package, it receives only
+	// the file name, the digest, and the size.
 	Progress provider.Progress
 }
 
 // CopyResult describes what [Copy] did or, in a dry run, would do.
 type CopyResult struct {
 	Tag string
-	// Digest is the digest that the target's tag points to: the index of the source or, if Kept
-	// is set or after a conflict, the existing index. Was is the previous digest, or empty if
-	// the tag didn't exist.
+	// Digest is the digest that the target's tag points to. If Kept is set or a
+	// conflict occurred, it is the existing index. Otherwise, it is the source's index.
+	// Was is the previous digest, or empty if the tag didn't exist.
 	Digest, Was digest.Digest
 	// Source is the digest of the source's index.
 	Source digest.Digest
-	// Kept reports that the tag still points to a different index, which has all zips of the
-	// source.
+	// Kept reports that the tag still points to a different index, which contains all
+	// of the source's zips.
 	Kept bool
 	// Forced reports that the tag was only moved because of Force.
 	Forced bool
@@ -77,16 +79,16 @@ type CopyResult struct {
 	// Packages lists the packages of the source, sorted by platform. It is empty if the source
 	// could not be read.
 	Packages []CopiedPackage
-	// Documents lists the source's documents about the release. Documents about one package are
-	// in Packages. They can't be opened.
+	// Documents lists the source's documents about the release. Packages contains the
+	// documents about individual packages. None of these documents can be opened.
 	Documents []provider.Document
-	// Blobs and Bytes count what was sent. Mounted counts the blobs that the registry mounted
-	// from the source repository.
+	// Blobs is the number of blobs sent, and Bytes their total size. Mounted is the
+	// number of blobs that the registry mounted from the source repository.
 	Blobs, Mounted int
 	Bytes          int64
-	// Referrers counts the referrers of the release and its packages, including those that
-	// already existed. Attached lists the titles or, without titles, the types of the ones that didn't,
-	// sorted.
+	// Referrers is the number of referrers of the release and its packages, including
+	// existing referrers. Attached lists the new referrers by title or, if a referrer
+	// has no title, by type. The list is sorted.
 	Referrers int
 	Attached  []string
 }
@@ -99,19 +101,22 @@ type CopiedPackage struct {
 	Sent, Mounted bool
 }
 
-// Copy copies the release under a tag to another repository, byte for byte, so digests don't
-// change. It includes the referrers of the index and of the manifests, using the referrers API
-// or the referrers tag. Copy doesn't send content that the target has, mounts blobs within one
-// registry, and writes the tag last. To complete a failed copy, run it again.
+// Copy copies the release under a tag to another repository, byte for byte, so digests
+// don't change. It includes the referrers of the index and of the manifests, using the
+// referrers API or the referrers tag. Copy doesn't send content that the target has,
+// mounts blobs within one registry, and writes the tag last. To complete a failed copy,
+// run it again.
 //
-// If the tag already exists, Copy moves it to the source's index only if nothing is lost: the
-// source must have the same zip for each existing platform, all existing documents by name, and
-// additional platforms or documents. If the existing release has all zips, and the source has
-// no additional documents or lacks some, Copy keeps the existing index. In all other cases, it
-// returns a *[ConflictError].
+// If the tag already exists, Copy moves it to the source's index only if nothing is
+// lost: the source must have the same zip for each existing platform, all existing
+// documents by name, and additional platforms or documents. If the existing release
+// contains all of the source's zips, Copy keeps the existing index in two cases: the
+// source has no additional documents, or the source lacks some existing documents. In
+// all other cases, it returns a *[ConflictError].
 //
-// It also returns errors from both repositories, *[ProviderMismatchError], [ErrTagMoved] for
-// either tag, and [ErrNoReferrersList]. The result describes what was done until the error.
+// Copy also returns errors from both repositories, *[ProviderMismatchError],
+// [ErrTagMoved] for either tag, and [ErrNoReferrersList]. If it returns an error, the
+// result describes what was done before the error occurred.
 func Copy(ctx context.Context, from Reader, to Repository, tag string, o CopyOptions) (CopyResult, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -147,7 +152,7 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 		}
 	}
 	if c.options.DryRun && !same {
-		return nil // everything missing would be sent
+		return nil // without DryRun, Copy would send all missing content
 	}
 	// 2. Copy the manifests with their blobs, then the index without its tag.
 	c.remember(release, existing)
@@ -172,8 +177,8 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 	return c.tag(ctx, index, existing)
 }
 
-// tag writes the tag and reads it back. If another run has moved the tag, it may have copied
-// the same release.
+// tag writes the tag and reads it back. If another run has moved the tag to the same
+// index, tag returns nil.
 func (c *copier) tag(ctx context.Context, index artifact.Blob, was Inspection) error {
 	moved := c.to.PushTag(ctx, index, was.Tag, was.Digest)
 	if moved != nil && !errors.Is(moved, ErrTagMoved) {

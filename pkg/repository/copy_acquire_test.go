@@ -9,8 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestCopyAcquires checks that Copy calls Acquire once for each blob that it sends and
-// releases it, and does not call it for existing blobs.
+// TestCopyAcquires checks that Copy calls Acquire and release once for each blob that
+// it sends. Copy does not call Acquire for existing blobs.
 func TestCopyAcquires(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {

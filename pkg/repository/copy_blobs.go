@@ -17,8 +17,8 @@ func (c *copier) blob(ctx context.Context, d ocispec.Descriptor) error {
 	return err
 }
 
-// ensureBlob mounts or sends a blob if the target doesn't have it. A blob that was found
-// damaged is sent even if the repository reports that it exists.
+// ensureBlob mounts or sends a blob if the target doesn't have it. It sends a damaged
+// blob even if the repository reports that the blob exists.
 func (c *copier) ensureBlob(ctx context.Context, d ocispec.Descriptor) error {
 	if c.damagedTarget.IsMissing(d.Digest) {
 		if c.noteMissing() {
@@ -60,7 +60,8 @@ func (c *copier) transfer(ctx context.Context, d ocispec.Descriptor) error {
 	return nil
 }
 
-// packageOf returns the package whose zip a blob is, or a package with the name of the blob.
+// packageOf returns the package whose zip is the given blob. For other blobs, it
+// returns a package with the name of the blob.
 func (c *copier) packageOf(d ocispec.Descriptor) provider.Package {
 	if p, isZip := c.packages[d.Digest]; isZip {
 		return p
@@ -72,7 +73,8 @@ func (c *copier) packageOf(d ocispec.Descriptor) provider.Package {
 	return p
 }
 
-// markPackages calls mark for the packages with a zip. The caller must hold c.mu.
+// markPackages calls mark for each package with the given zip. The caller must hold
+// c.mu.
 func (c *copier) markPackages(zip digest.Digest, mark func(*CopiedPackage)) {
 	for i, p := range c.result.Packages {
 		if p.Package.Digest == zip {
@@ -81,8 +83,8 @@ func (c *copier) markPackages(zip digest.Digest, mark func(*CopiedPackage)) {
 	}
 }
 
-// mount mounts a blob if both repositories are in the same registry. After the registry has
-// refused once, mount doesn't try again.
+// mount mounts a blob if both repositories are in the same registry. After the registry
+// has refused a mount, mount doesn't try again.
 func (c *copier) mount(ctx context.Context, d ocispec.Descriptor) (mounted bool, err error) {
 	c.mu.Lock()
 	from := c.mountFrom

@@ -65,8 +65,9 @@ func (c *copier) describe(i Inspection) {
 	}
 }
 
-// checkTarget inspects the target's tag and decides whether to move it. Unless forced, it
-// returns an error if the tag has a different provider, or if content would be lost.
+// checkTarget inspects the target's tag and decides whether to move it. Unless Force is
+// set, it returns an error if the tag belongs to a different provider or if moving the
+// tag would lose content.
 func (c *copier) checkTarget(ctx context.Context, release Inspection) (existing Inspection, err error) {
 	existing, err = Inspect(ctx, c.to, release.Tag, DepthManifests)
 	if err != nil {
@@ -115,8 +116,9 @@ func (c *copier) compareTarget(ctx context.Context, release, existing Inspection
 	return Compare(release, existing), nil
 }
 
-// keepTarget keeps the existing index if its content is complete. If content is missing, it
-// returns the existing index to be replaced by the source's, unless that would lose content.
+// keepTarget keeps the existing index if its content is complete. If content is
+// missing, it returns the existing index so that the source's index replaces it. If
+// that would lose content, it returns a *[ConflictError].
 func (c *copier) keepTarget(ctx context.Context, existing Inspection, d Difference) (Inspection, error) {
 	whole, err := existing.InspectMore(ctx, c.to, c.depth())
 	if err != nil {
@@ -135,7 +137,7 @@ func (c *copier) keepTarget(ctx context.Context, existing Inspection, d Differen
 	return existing, nil
 }
 
-// readTarget reads the existing blobs if that is requested.
+// readTarget reads the existing blobs if [CopyOptions.Reread] is set.
 func (c *copier) readTarget(ctx context.Context, existing Inspection) (Inspection, error) {
 	if !c.options.Reread || existing.Dangling {
 		return existing, nil
@@ -161,7 +163,7 @@ func (c *copier) name(i Inspection) string {
 	return strings.TrimSpace(a + " " + i.Index.Annotations[ocispec.AnnotationVersion])
 }
 
-// isRefusal reports whether --force overrides err.
+// isRefusal reports whether Force overrides err.
 func isRefusal(err error) bool {
 	_, conflict := errors.AsType[*ConflictError](err)
 	_, foreign := errors.AsType[*ProviderMismatchError](err)

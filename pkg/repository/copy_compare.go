@@ -8,22 +8,24 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Difference describes how a release differs from the release that a tag contains. Copy and
-// promotion use it to decide whether to move the tag. Two releases are the same if their zips
-// are the same. Documents and annotations don't make releases different, but must not be lost.
+// Difference describes how a release differs from the release that a tag points to.
+// Copy and promotion use it to decide whether to move the tag. Two releases with the
+// same zips are the same release. Documents and annotations don't make releases
+// different, but must not be lost.
 type Difference struct {
 	// Conflicts describes platforms with different zips, or with more than one zip.
 	Conflicts []string
-	// Gains reports that the release adds platforms, or restores lost or damaged ones.
-	// Repairs reports only the latter.
+	// Gains reports that the release adds platforms or restores lost or damaged
+	// platforms. Repairs reports only that it restores platforms.
 	Gains, Repairs bool
-	// Documents reports that the release has documents, by name, that the tag lacks.
+	// Documents reports that the release has documents with names that the tagged
+	// release lacks.
 	Documents bool
-	// Loses describes content of the tag that the release lacks.
+	// Loses describes content of the tagged release that the release lacks.
 	Loses []string
 }
 
-// Compare compares a release with the release that a tag contains.
+// Compare compares a release with the release that a tag points to.
 func Compare(release, tagged Inspection) Difference {
 	d := Difference{Gains: tagged.Dangling, Repairs: tagged.Dangling}
 	for platform, was := range tagged.Platforms {
@@ -55,8 +57,8 @@ func Compare(release, tagged Inspection) Difference {
 	return d
 }
 
-// Reasons returns the reasons the tag can't be moved without loss, sorted. It is empty if the
-// tag can be moved.
+// Reasons returns the sorted reasons why moving the tag would lose content. It is empty
+// if the tag can be moved.
 func (d Difference) Reasons() []string {
 	return slices.Sorted(slices.Values(slices.Concat(d.Conflicts, d.Loses)))
 }
@@ -65,8 +67,8 @@ func (d Difference) Reasons() []string {
 // content.
 func (d Difference) isKept() bool { return !d.Gains && (!d.Documents || len(d.Loses) > 0) }
 
-// ConflictWith returns why a zip conflicts with the stored package. It returns an empty string
-// if the zip is the same, or if the stored zip is unknown.
+// ConflictWith describes why a zip conflicts with the stored package. It returns an
+// empty string if the stored zip is the same or unknown.
 func (f InspectedPackage) ConflictWith(zip digest.Digest) string {
 	was, known := f.Manifest.Zip.Digest, f.Err == nil
 	if !known {

@@ -24,21 +24,22 @@ const (
 	maxCopied = 4096
 )
 
-// copier executes one [Copy]. It runs in one context, which the first failure cancels with
-// stop.
+// copier executes one [Copy]. All of its operations share a context, which the first
+// failure cancels by calling stop.
 type copier struct {
 	from    Reader
 	to      Repository
 	options CopyOptions
 	stop    context.CancelCauseFunc
 	// sourceManifests contains manifests that were already read from the source.
-	// existingManifests contains manifests that were looked up in the target, and whether they
-	// are intact. existing is the inspection with this information.
+	// existingManifests maps manifests that were looked up in the target to whether
+	// they are intact. existing is the inspection that contains this information.
 	sourceManifests   map[digest.Digest][]byte
 	existingManifests map[digest.Digest]bool
 	existing          Inspection
-	// packages contains the source's packages by the digests of their zips. damagedTarget lists
-	// blobs that the target lacks although it reports that it has them.
+	// packages maps the digests of zips to the source's packages. damagedTarget lists
+	// blobs that are missing or damaged in the target, even if the target reports that
+	// they exist.
 	packages      map[digest.Digest]provider.Package
 	damagedTarget Inspection
 	// manifests and blobs ensure that shared manifests and blobs are copied once.
@@ -50,7 +51,7 @@ type copier struct {
 	// mountFrom is the name of the source repository if blobs can be mounted from it, otherwise
 	// empty.
 	mountFrom string
-	// subjects lists the copied manifests whose referrers were not read yet.
+	// subjects lists the copied manifests whose referrers have not been read yet.
 	subjects []digest.Digest
 	// foundMissing reports that the target lacked a manifest or blob.
 	foundMissing bool
@@ -65,7 +66,8 @@ func newCopier(from Reader, to Repository, o CopyOptions, stop context.CancelCau
 	return c
 }
 
-// remember stores the content of two inspections, so that it isn't read again.
+// remember stores the content of two inspections, so that Copy doesn't read the content
+// again.
 func (c *copier) remember(release, existing Inspection) {
 	for _, f := range release.Platforms {
 		c.sourceManifests[f.Target.Descriptor.Digest] = f.Bytes
@@ -128,7 +130,7 @@ func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int) err
 				return none, &unreadableError{d.Digest, err}
 			}
 		}
-		d.Size = int64(len(data)) // lists of referrers may state a wrong size
+		d.Size = int64(len(data)) // lists of referrers can state a wrong size
 		return none, c.manifest(ctx, artifact.Blob{Descriptor: d, Bytes: data}, depth)
 	})
 	return err

@@ -77,8 +77,8 @@ func TestCopyOfOtherTools(t *testing.T) {
 	})
 }
 
-// TestCopyOfAForeignList checks that Copy preserves the bytes of a list of referrers
-// written by another tool if both ends store it under the referrers tag.
+// TestCopyOfAForeignList checks a list of referrers that another tool wrote. If both
+// ends store the list under the referrers tag, Copy preserves its bytes.
 func TestCopyOfAForeignList(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
@@ -99,8 +99,8 @@ func TestCopyOfAForeignList(t *testing.T) {
 	})
 }
 
-// TestCopyOfNestedIndexes checks that Copy rejects deeply nested indexes and copies a
-// manifest that is listed many times only once.
+// TestCopyOfNestedIndexes checks that Copy rejects deeply nested indexes. It also
+// checks that Copy copies a manifest only once if indexes list it many times.
 func TestCopyOfNestedIndexes(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, nil)

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxReferrerLevels limits the length of a chain of referrers. A signature of an SBOM of a
-	// release is at level two.
+	// maxReferrerLevels limits the length of a chain of referrers. For example, the
+	// signature of a release's SBOM is at level two.
 	maxReferrerLevels = 8
 	// maxReferrers limits the number of referrers of one manifest.
 	maxReferrers = 1000
@@ -71,9 +71,9 @@ func (c *copier) copyReferrersOf(ctx context.Context, subject digest.Digest) err
 	return list.add(ctx, entries, known)
 }
 
-// entries copies the manifests in a list of referrers, and returns the entries whose manifests
-// exist. Clean-up jobs that don't support referrers may have deleted some. existing is the
-// target's list.
+// entries copies the manifests in a list of referrers, and returns the entries whose
+// manifests exist. Cleanup jobs that don't support referrers might have deleted some
+// manifests. existing contains the target's referrers.
 func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor, existing referrers) (alive []ocispec.Descriptor, err error) {
 	for _, d := range list {
 		if d.Digest.Validate() != nil {
@@ -101,7 +101,8 @@ func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor, existin
 	return alive, nil
 }
 
-// titleOf returns a name of a referrer.
+// titleOf returns a referrer's title, type, or digest, whichever is the first that
+// isn't empty.
 func titleOf(d ocispec.Descriptor) string {
 	return cmp.Or(d.Annotations[ocispec.AnnotationTitle], d.ArtifactType, d.Digest.String())
 }

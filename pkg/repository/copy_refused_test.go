@@ -22,7 +22,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// other is a repository that reports other traits than its own.
+// other is a repository whose traits are replaced.
 type other struct {
 	repository.Repository
 	traits repository.Traits
@@ -68,8 +68,8 @@ func TestTraitsThatContradictThemselves(t *testing.T) {
 	}
 }
 
-// TestCopyOfAMovedTag checks that Copy does not tag the target if the source's tag
-// moves during the copy, and that the next run copies the new release.
+// TestCopyOfAMovedTag checks a copy during which the source's tag moves. Copy does not
+// tag the target, and the next run copies the new release.
 func TestCopyOfAMovedTag(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]*registrytest.Options{"API": {}, "tag": {NoReferrers: http.StatusNotFound}} {
@@ -146,8 +146,8 @@ func (e *end) untag(t *testing.T, tag string) {
 	write(t, index, strings.ReplaceAll(read(t, index), `"`+ocispec.AnnotationRefName+`":"`+tag+`"`, `"x":""`))
 }
 
-// TestCopyIntoAnotherProvider checks that Copy replaces another provider's release
-// under the same tag, or adds a second provider to a repository, only with Force.
+// TestCopyIntoAnotherProvider checks that Copy requires Force to replace another
+// provider's release, or to add a second provider to a repository.
 func TestCopyIntoAnotherProvider(t *testing.T) {
 	t.Parallel()
 	foreign := func(index string) string { return strings.Replace(index, "acme/thing", "else/thing", 1) }
@@ -176,8 +176,8 @@ func TestCopyIntoAnotherProvider(t *testing.T) {
 	}
 }
 
-// TestCopyOverSomethingElse checks that Copy replaces an artifact that is not a
-// provider only with Force.
+// TestCopyOverSomethingElse checks that Copy requires Force to replace an artifact that
+// is not a provider.
 func TestCopyOverSomethingElse(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
@@ -234,7 +234,7 @@ func TestCopyOfWhatIsNotWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
-		// mounts is set if a registry's cross-repository mount succeeds because it does
+		// mounts is set if a cross-repository mount succeeds because the registry does
 		// not read the damaged content.
 		mounts bool
 		harm   func(from *end)
@@ -281,7 +281,7 @@ func TestCopyOfWhatIsNotWhole(t *testing.T) {
 }
 
 // TestCopyLeavesOutReferrersThatAreGone checks that Copy skips listed referrers whose
-// manifests were deleted, for example by a cleanup job that removes untagged manifests.
+// manifests were deleted, for example by a job that deletes untagged manifests.
 func TestCopyLeavesOutReferrersThatAreGone(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"layout", "tag"} {
@@ -336,7 +336,8 @@ func TestCopyOfHostileReferrers(t *testing.T) {
 	}
 }
 
-// wantCopiedBut copies a release whose lists of referrers differ between the ends.
+// wantCopiedBut copies the release and checks that both tags point to the same index.
+// It does not compare the lists of referrers, because they differ.
 func (e *end) wantCopiedBut(t *testing.T, to *end) repository.CopyResult {
 	t.Helper()
 	done, err := e.copyTo(t, to, repository.CopyOptions{})
@@ -369,8 +370,8 @@ func TestCopyToATagThatIsMoved(t *testing.T) {
 	})
 }
 
-// TestCopyIsRefused checks that Copy returns the target's error, whichever request the
-// target rejects.
+// TestCopyIsRefused checks that Copy returns the target's error regardless of which
+// request the target rejects.
 func TestCopyIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []registrytest.Kind{
@@ -396,8 +397,9 @@ func TestCopyIsRefused(t *testing.T) {
 	}
 }
 
-// TestCopyWithoutAListOfTags checks that Copy skips the check for other providers if
-// the registry denies listing tags, but fails if the list fails for another reason.
+// TestCopyWithoutAListOfTags checks that Copy does not check for other providers if the
+// registry denies listing tags. If listing tags fails for a different reason, Copy
+// fails.
 func TestCopyWithoutAListOfTags(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, &registrytest.Options{})

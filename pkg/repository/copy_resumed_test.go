@@ -22,7 +22,8 @@ import (
 )
 
 // TestCopyIsResumed interrupts a copy before one of its writes. It checks that every
-// existing tag points to a complete graph, and that the next run sends only the rest.
+// existing tag points to a complete graph, and that the next run sends only the
+// remaining content.
 func TestCopyIsResumed(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -51,7 +52,8 @@ func TestCopyIsResumed(t *testing.T) {
 				return nil
 			}}
 			done, err := copyOver(t.Context(), from.open(t), repo, repository.CopyOptions{})
-			// The failure may have canceled the upload of a blob in progress.
+			// The failure can cancel a blob's upload, so done.Blobs can be less than
+			// sent.
 			if !errors.Is(err, broken) || target.at(t, tag) != "" || done.Tagged || int64(done.Blobs) > sent.Load() {
 				t.Fatalf("after %d of %d writes: %+v, %v", n, total, done, err)
 			}
@@ -65,7 +67,7 @@ func TestCopyIsResumed(t *testing.T) {
 }
 
 // wantWholeLists checks that every existing tag points to a complete graph, including
-// referrers tags of a release that is not tagged yet.
+// the referrers tags of a release without a tag.
 func wantWholeLists(t *testing.T, e *end) {
 	t.Helper()
 	repo := e.open(t)
@@ -169,8 +171,8 @@ func TestCopyHangs(t *testing.T) {
 	}
 }
 
-// TestCopyConcurrency checks that Copy transfers as many zips at the same time as the
-// options allow, and not more.
+// TestCopyConcurrency checks that Copy transfers as many zips concurrently as the
+// options allow, and no more.
 func TestCopyConcurrency(t *testing.T) {
 	t.Parallel()
 	zips := map[provider.Platform]string{}
@@ -196,7 +198,7 @@ func TestCopyConcurrency(t *testing.T) {
 						}
 					}
 					mu.Unlock()
-					<-full // wait until all transfers that may start have started
+					<-full // wait until all permitted transfers have started
 				},
 				End: func(provider.Package, error) { mu.Lock(); defer mu.Unlock(); now-- },
 			}})

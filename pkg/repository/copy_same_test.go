@@ -23,7 +23,7 @@ func without(suffix string) func(*provider.Release) {
 	}
 }
 
-// resigned replaces the signature with another one of the same name.
+// resigned replaces the signature with a different signature of the same name.
 func resigned(r *provider.Release) {
 	r.Documents = slices.Clone(r.Documents)
 	r.Documents[1] = artifact.NewDocument(r.Documents[1].Name, artifact.MediaTypeSignature, []byte("a newer signature"))
@@ -32,15 +32,15 @@ func resigned(r *provider.Release) {
 func asItIs(*provider.Release) {}
 
 // TestCopyOverTheSame checks how Copy treats an existing tag. The zips determine
-// whether it is the same release, and no existing content is lost.
+// whether two releases are the same, and no existing content is lost.
 func TestCopyOverTheSame(t *testing.T) {
 	t.Parallel()
 	haikuOnly := map[provider.Platform]string{haiku: twoZips[haiku]}
 	for name, test := range map[string]struct {
 		zips, there map[provider.Platform]string
 		is, was     func(*provider.Release)
-		// kept is set if the tag stays. Otherwise, the tag is moved, or refused lists
-		// the reasons of the conflict.
+		// kept is set if the tag is kept. Otherwise, Copy moves the tag or, if refused
+		// is not empty, returns a conflict with these reasons.
 		kept    bool
 		refused []string
 	}{
@@ -109,7 +109,7 @@ func wantConflict(t *testing.T, err error, reasons []string) {
 }
 
 // TestCopyOverTheSameInPart checks that Copy replaces an incomplete release with the
-// source's, unless content would be lost.
+// source's release, unless that would lose content.
 func TestCopyOverTheSameInPart(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
@@ -173,7 +173,7 @@ func TestCopyRereads(t *testing.T) {
 	}
 }
 
-// TestCopyOfAProvider checks that both ends must contain the requested provider or a
+// TestCopyOfAProvider checks that both ends must contain the requested provider, or a
 // provider that an alias allows.
 func TestCopyOfAProvider(t *testing.T) {
 	t.Parallel()

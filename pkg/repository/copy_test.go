@@ -155,8 +155,8 @@ func TestCopyMounts(t *testing.T) {
 	}
 }
 
-// TestCopyWhereMountingFails checks that Copy sends the content if mounting fails, and
-// does not try to mount each blob.
+// TestCopyWhereMountingFails checks that Copy sends the content if the registry does
+// not mount the first blob. Copy does not try to mount the remaining blobs.
 func TestCopyWhereMountingFails(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]func(r *registrytest.Registry){
@@ -187,8 +187,8 @@ func TestCopyWhereMountingFails(t *testing.T) {
 	}
 }
 
-// TestCopyMountFails checks that a server error when mounting is an error and not
-// treated as missing support.
+// TestCopyMountFails checks that Copy fails if the registry responds to a mount with a
+// server error. Copy does not treat this response as missing support.
 func TestCopyMountFails(t *testing.T) {
 	t.Parallel()
 	from := newEnd(t, &registrytest.Options{})
@@ -224,8 +224,8 @@ func TestCopyRequests(t *testing.T) {
 			}
 		}
 		// Each end receives requests for the index and two manifests. The target also
-		// receives requests for seven blobs, and the source for the referrers of three
-		// manifests.
+		// receives requests for seven blobs. The source also receives requests for the
+		// referrers of three manifests.
 		want := map[registrytest.Kind]int{registrytest.ManifestGet: 3, registrytest.BlobHead: 7}
 		if e == from {
 			want = map[registrytest.Kind]int{registrytest.ManifestGet: 3, registrytest.Referrers: 3}
@@ -316,8 +316,8 @@ func TestCopyExtends(t *testing.T) {
 	})
 }
 
-// TestCopyWithoutReferrers checks that NoReferrers copies to a registry that can't
-// store referrers.
+// TestCopyWithoutReferrers checks that NoReferrers makes it possible to copy to a
+// registry that can't store referrers.
 func TestCopyWithoutReferrers(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, &registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true})
@@ -330,7 +330,8 @@ func TestCopyWithoutReferrers(t *testing.T) {
 	if err != nil || done.Referrers != 0 || !done.Tagged || to.at(t, tag) != index.Digest {
 		t.Errorf("%+v, %v", done, err)
 	}
-	// Copying back works without the option, because such a registry has no lists.
+	// Copying back works without the option, because this registry contains no lists of
+	// referrers.
 	back := newEnd(t, nil)
 	if done := to.wantCopied(t, back, repository.CopyOptions{}); done.Referrers != 0 {
 		t.Errorf("%+v", done)

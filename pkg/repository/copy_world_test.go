@@ -32,14 +32,14 @@ import (
 
 const tag = "1.2.3"
 
-// These platforms match no test machine.
+// No machine that runs these tests has one of these platforms.
 var (
 	haiku = provider.Platform{OS: "haiku", Arch: "riscv64"}
 	plan9 = provider.Platform{OS: "plan9", Arch: "mips64"}
 )
 
-// endKinds contains the kinds of source and target repositories. A nil value is an
-// image layout.
+// endKinds maps the kinds of source and target repositories to options of the test
+// registry. A nil value stands for an image layout.
 var endKinds = map[string]*registrytest.Options{
 	"layout": nil, "API": {}, "tag": {NoReferrers: http.StatusNotFound},
 }
@@ -79,7 +79,7 @@ func (e *end) neighbour(t *testing.T) *end {
 	return &end{template.Reference{Registry: e.ref.Registry, Name: "acme/other"}, e.registry, e.options}
 }
 
-// open returns a new Repository value, as each run has its own.
+// open returns a new Repository value, because each run creates its own.
 func (e *end) open(t *testing.T) repository.Repository {
 	t.Helper()
 	repo, err := repository.Open(e.ref, e.options)
@@ -176,7 +176,7 @@ func (e *end) push(t *testing.T, zips map[provider.Platform]string) ocispec.Desc
 	return e.pushRelease(t, zips)
 }
 
-// pushRelease stores a release whose zips exist in the repository.
+// pushRelease stores a release whose zips already exist in the repository.
 func (e *end) pushRelease(t *testing.T, zips map[provider.Platform]string) ocispec.Descriptor {
 	t.Helper()
 	return e.pushPacked(t, pack(t, zips))
@@ -218,7 +218,7 @@ func (e *end) attach(t *testing.T, subject ocispec.Descriptor, documents ...prov
 	}
 }
 
-// copyTo copies with new Repository values, as a run does.
+// copyTo copies the release with new Repository values, like a separate run.
 func (e *end) copyTo(t *testing.T, to *end, o repository.CopyOptions) (repository.CopyResult, error) {
 	t.Helper()
 	return copyOver(t.Context(), e.open(t), to.open(t), o)
@@ -246,7 +246,7 @@ func (e *end) wantSame(t *testing.T, to *end) {
 	}
 }
 
-// content returns a description of each manifest and blob of the release by digest. It
+// content maps the digests of the release's manifests and blobs to descriptions. It
 // verifies each digest.
 func (e *end) content(t *testing.T) map[digest.Digest]string {
 	t.Helper()
@@ -331,7 +331,7 @@ func (e *end) at(t *testing.T, tag string) digest.Digest {
 	return d.Digest
 }
 
-// state returns a string that changes with every write.
+// state returns a string that differs after every write.
 func (e *end) state(t *testing.T) string {
 	t.Helper()
 	if e.registry != nil {
@@ -366,7 +366,7 @@ func (e *end) lose(t *testing.T, d digest.Digest) {
 	}
 }
 
-// damage replaces the content of a blob with other bytes and appends more.
+// damage replaces a blob's content with different bytes, followed by more.
 func (e *end) damage(t *testing.T, b artifact.Blob, more string) {
 	t.Helper()
 	other := append(bytes.ToUpper(b.Bytes), more...)

@@ -14,18 +14,19 @@ import (
 
 // credentialState tracks how a repository's credentials are used.
 type credentialState struct {
-	// lastUsed contains the credentials that were used last, or nil.
+	// lastUsed points to the credentials that were used last. It is nil if none were
+	// used.
 	lastUsed atomic.Pointer[Credential]
 	// isBasic reports that the registry uses basic authentication.
 	isBasic atomic.Bool
 
 	mu sync.Mutex
-	// sent contains the latest credentials of requests.
+	// sent contains the credentials of the latest requests.
 	sent text.Secrets
 }
 
-// maxSent is the maximum number of credentials in credentialState.sent. Credentials occur in a
-// few encodings, and each scope has a separate token.
+// maxSent is the maximum number of credentials in credentialState.sent. It allows for a
+// few encodings of the credentials and a separate token for each scope.
 const maxSent = 64
 
 // record records the credentials of a request, because a response can repeat them.
@@ -47,15 +48,15 @@ func (s *credentialState) recorded() text.Secrets {
 	return slices.Clone(s.sent)
 }
 
-// errTokenUnsupported is returned if there is only a token for a registry that uses basic
-// authentication.
+// errTokenUnsupported is returned if a registry uses basic authentication but the
+// credentials contain only a token.
 var errTokenUnsupported = fmt.Errorf("%w: registry accepts only a user name and password, not a token", provider.ErrDenied)
 
 // hasSecret reports whether the credentials contain a password or a token.
 func (c Credential) hasSecret() bool { return c.Password+c.RefreshToken+c.AccessToken != "" }
 
-// fail completes an error about the repository: it translates the cause, and adds the
-// credentials if they were rejected.
+// fail completes an error about the repository. It translates the cause and, if the
+// registry rejected the credentials, adds a description of them.
 func (s *credentialState) fail(about Error, err error) error {
 	about.Err = s.translate(err)
 	about.Credentials = s.refused(about.Err)

@@ -14,11 +14,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
 
-// CheckCredentials sends the credentials of [Options.Credential] to a registry, "host" or
-// "host:port", with a request for /v2/. If the registry rejects them, it returns an *[Error]
-// with Credentials. required reports whether the registry requires credentials; a registry that
-// permits anonymous access accepts any.
-// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#determining-support
+// CheckCredentials sends the credentials of [Options.Credential] to a registry with a
+// request for /v2/. host is "host" or "host:port". If the registry rejects the
+// credentials, CheckCredentials returns an *[Error] whose Credentials field is set.
+// required reports whether the registry requires credentials. If it permits anonymous
+// access, it accepts any credentials. See
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#determining-support.
 func CheckCredentials(ctx context.Context, host string, o Options) (required bool, err error) {
 	if o, err = o.complete(); err != nil {
 		return false, err
@@ -44,8 +45,8 @@ func CheckCredentials(ctx context.Context, host string, o Options) (required boo
 	return required, failure
 }
 
-// sendUnrequested sends the credentials to a registry that permits anonymous access, because
-// some of these registries still verify credentials.
+// sendUnrequested sends the credentials to a registry that permits anonymous access,
+// because some of these registries still verify the credentials they receive.
 func sendUnrequested(ctx context.Context, at *remote.Registry, client *authenticator) (required bool, err error) {
 	scheme := "https"
 	if at.PlainHTTP {
@@ -60,7 +61,7 @@ func sendUnrequested(ctx context.Context, at *remote.Registry, client *authentic
 		return false, err
 	}
 	if c.Username == "" || c.Password == "" {
-		return false, nil // a token is only sent in response to a challenge
+		return false, nil // a token is sent only in response to a challenge
 	}
 	req.SetBasicAuth(c.Username, c.Password)
 	resp, err := at.Client.Do(req)

@@ -25,7 +25,7 @@ func TestCheckLogin(t *testing.T) {
 		}
 		honest(w, r)
 	}
-	// moving responds to any credentials with a bearer challenge.
+	// moving responds to all credentials with a bearer challenge.
 	moving := func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		if r.Header.Get("Authorization") != "" {
 			w.Header().Set("Www-Authenticate", `Bearer realm="https://tokens.example.com/"`)

@@ -19,19 +19,19 @@ const lostReason = "reason unavailable"
 // DenialRecord describes a denial as a repository stores it.
 type DenialRecord struct {
 	artifact.Denial
-	// Repository is the repository that denies the version, in the form of its String
-	// method.
+	// Repository is the name of the repository that denies the version, as returned by
+	// its String method.
 	Repository string
-	// Tag is the tag of the denial, and Digest the manifest that it points to. Digest is
-	// empty if the registry lists the tag but doesn't have it.
+	// Tag is the tag of the denial. Digest is the digest of the manifest that the tag
+	// points to. It is empty if the registry lists the tag but can't find the manifest.
 	Tag    string
 	Digest digest.Digest
-	// Index is the index that was denied, which the registry may have collected as
-	// garbage. It is empty if the record is lost or damaged.
+	// Index is the digest of the denied index, which the registry might have
+	// garbage-collected. It is empty if the record is lost or damaged.
 	Index digest.Digest
 }
 
-// MarshalText returns the reason, and who decided.
+// MarshalText returns the result of String.
 func (r DenialRecord) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // DeniedError reports that a version is denied.
@@ -42,10 +42,11 @@ func (e *DeniedError) Error() string { return fmt.Sprintf("version is denied: %s
 // Kind returns [provider.Conflict].
 func (e *DeniedError) Kind() provider.ErrorKind { return provider.Conflict }
 
-// CheckDenied returns a *[DeniedError] if a repository denies a version. The list of tags
-// decides, because the tag of a denial denies the version whatever it points to. If the
-// credentials don't allow listing tags, or the registry has no list, CheckDenied requests the
-// tag of the denial: a proxy can have the tags of a repository that it doesn't list.
+// CheckDenied returns a *[DeniedError] if a repository denies a version. It looks for
+// the tag of the denial in the list of tags, because this tag denies the version
+// regardless of what it points to. If the credentials don't allow listing tags, or the
+// registry has no list, CheckDenied requests the tag instead. For example, a proxy can
+// serve tags that it doesn't list.
 func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
 	tags, unlisted := repo.Tags(ctx)
 	listed := slices.Contains(tags, artifact.DeniedTag(v))
@@ -67,8 +68,8 @@ func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
 	return nil
 }
 
-// CheckDeniedNow is like [CheckDenied], but always requests the tag of the denial. It is
-// used before a tag is written, when a list of tags may be out of date.
+// CheckDeniedNow is like [CheckDenied], but always requests the tag of the denial. Use
+// it before writing a tag, because a list of tags can be out of date.
 func CheckDeniedNow(ctx context.Context, repo Reader, v provider.Version) error {
 	record, exists, err := ReadDenial(ctx, repo, v)
 	if err != nil || !exists {
@@ -78,8 +79,8 @@ func CheckDeniedNow(ctx context.Context, repo Reader, v provider.Version) error 
 }
 
 // ReadDenial reads why a version is denied, and reports whether the tag of the denial
-// exists. A damaged manifest denies the version, too. If the reason is lost or damaged, the
-// record states this. An error means that the repository could not be read.
+// exists. A damaged manifest also denies the version. If the reason is lost or damaged,
+// the record states this. An error means that the repository could not be read.
 func ReadDenial(ctx context.Context, repo Reader, v provider.Version) (r DenialRecord, exists bool, err error) {
 	i, err := Inspect(ctx, repo, artifact.DeniedTag(v), DepthIndex)
 	switch {
@@ -94,7 +95,7 @@ func ReadDenial(ctx context.Context, repo Reader, v provider.Version) (r DenialR
 	r = DenialRecord{Denial: artifact.Denial{Reason: lostReason}, Repository: repo.String(), Tag: i.Tag, Digest: i.Digest}
 	index, document, err := artifact.ParseDenialManifest(i.Bytes)
 	if err != nil {
-		return r, exists, nil //nolint:nilerr // the tag denies the version anyway
+		return r, exists, nil //nolint:nilerr // the tag denies the version even if its manifest is damaged
 	}
 	r.Index = index.Digest
 	content, err := DocumentAt(repo, document, "").Read(ctx)

@@ -7,14 +7,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Depth is the check level: how thoroughly [Inspect] inspects a tag, and how thoroughly an
-// existing release is checked before it is reported as unchanged.
+// Depth is the check level. It specifies how thoroughly [Inspect] inspects a tag, and
+// how thoroughly an existing release is checked before it is reported as unchanged.
 type Depth int
 
-// The depths. Each detects the problems that the preceding ones detect.
+// The depths. Each depth also detects the problems that the preceding depths detect.
 const (
-	// DepthTags only reads the list of tags. It doesn't detect platforms that were added or
-	// requested since, missing indexes, and tags of other providers.
+	// DepthTags reads only the list of tags. It doesn't detect missing indexes, tags of
+	// other providers, or platforms that were added or requested after the tag was
+	// written.
 	DepthTags Depth = iota + 1
 	// DepthIndex reads the index that the tag points to. It doesn't detect missing manifests
 	// and blobs.

@@ -21,8 +21,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// TestEchoedCredentials checks that errors contain no credentials if a registry or
-// token service echoes them in its responses.
+// TestEchoedCredentials checks that errors contain no credentials, even if the response
+// of a registry or token service repeats them.
 func TestEchoedCredentials(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

@@ -22,23 +22,25 @@ import (
 
 // Errors of repositories. Test for them with [errors.Is].
 var (
-	// ErrNotFound is returned if the repository has no such tag, manifest, or blob.
+	// ErrNotFound is returned if the repository doesn't contain the tag, manifest, or
+	// blob.
 	ErrNotFound = provider.Errorf(provider.Refused, "not found in the repository")
-	// ErrNoRepository is returned if the registry has no such repository, or hides it from
-	// these credentials.
+	// ErrNoRepository is returned if the repository doesn't exist or if the registry
+	// hides it from the credentials.
 	ErrNoRepository = provider.Errorf(provider.NotFound, "no such repository")
 	// ErrUntagged is returned if an image layout has indexes but no tags.
 	ErrUntagged = provider.Errorf(provider.Refused, "no index in index.json has a tag")
 	// ErrNoLayout is returned if a directory isn't an image layout or doesn't exist. It wraps
 	// [ErrNoRepository].
 	ErrNoLayout = text.WithText(ErrNoRepository, "no image layout found")
-	// ErrDamagedLayout is returned if a file of an image layout can't be decoded. The path of
-	// the file precedes the text.
+	// ErrDamagedLayout is returned if a file of an image layout can't be decoded. The
+	// error message starts with the file's path.
 	ErrDamagedLayout = provider.Errorf(provider.Refused, "is damaged")
 	// ErrTagMoved is returned if another run moved the tag after it was read.
 	ErrTagMoved = provider.Errorf(provider.Transient, "tag was moved by another run")
-	// ErrContentDeleted is returned if content that a tag needs is missing from an image layout,
-	// because another run deleted a version that had it. It wraps [ErrTagMoved].
+	// ErrContentDeleted is returned if content that a tag needs is missing from an
+	// image layout because another run deleted a version with this content. It wraps
+	// [ErrTagMoved].
 	ErrContentDeleted = text.WithText(ErrTagMoved, "content is missing, or was deleted by another run")
 )
 
@@ -65,7 +67,8 @@ func (e *DanglingTagError) Unwrap() error { return e.Err }
 // ResponseError is an error response of a registry.
 type ResponseError struct {
 	Method string
-	// URL has no query, which may contain the state of an upload.
+	// URL is the request's URL without the query, which may contain the state of an
+	// upload.
 	URL    string
 	Status int
 	// Code is the registry's error code, such as NAME_UNKNOWN, or empty if there is none.
@@ -129,8 +132,8 @@ func (e *ResponseError) Error() string {
 	return text
 }
 
-// Kind returns [provider.Denied] or [provider.NotFound] if the response means that, otherwise
-// [provider.Transient].
+// Kind returns [provider.Denied] or [provider.NotFound] if the response indicates that
+// kind. Otherwise, it returns [provider.Transient].
 func (e *ResponseError) Kind() provider.ErrorKind {
 	switch {
 	case e.Is(provider.ErrDenied):
@@ -154,13 +157,14 @@ func (e *ResponseError) Is(target error) bool {
 	return false
 }
 
-// IsUnknownProvider reports whether OpenTofu interprets this response to a list request as
-// "this mirror doesn't have the provider" and tries its next installation method. That is the
-// case if one of the codes is NAME_UNKNOWN or NAME_INVALID, or if there are no codes and the
-// status is 404. With any other code, including an empty one, OpenTofu fails.
+// IsUnknownProvider reports whether OpenTofu interprets this response to a list request
+// as "this mirror doesn't have the provider" and tries its next installation method.
+// OpenTofu does so if one of the codes is NAME_UNKNOWN or NAME_INVALID, or if there are
+// no codes and the status is 404. For all other codes, including an empty code,
+// OpenTofu fails.
 //
-// [ErrNoRepository] covers more responses, for commands whose users specify the repository: a
-// missing project in Harbor, and a 404 with only empty codes.
+// [ErrNoRepository] also matches a missing project in Harbor and a 404 response with
+// only empty codes. It is intended for commands whose users specify the repository.
 func (e *ResponseError) IsUnknownProvider() bool {
 	if len(e.Codes) == 0 {
 		return e.Status == http.StatusNotFound
@@ -184,7 +188,8 @@ func (e *ResponseError) isMissingProject() bool {
 }
 
 // translate replaces errors of oras with errors of this package, which start with the
-// registry's code. It removes secrets of URLs and credentials that the registry repeats.
+// registry's code. It removes secrets from URLs. It also removes credentials that the
+// registry repeats.
 func (s *credentialState) translate(err error) error {
 	sent := s.recorded()
 	err = translated(err, sent)

@@ -19,20 +19,20 @@ import (
 const (
 	// maxConcurrentRequests is the maximum number of concurrent small requests.
 	maxConcurrentRequests = 8
-	// maxManifests limits the total size of the manifests of a release, in bytes. A manifest
-	// has a few kilobytes.
+	// maxManifests limits the total size of a release's manifests, in bytes. A typical
+	// manifest has a few kilobytes.
 	maxManifests = 8 << 20
 )
 
-// Inspection describes the content that a tag points to, as far as it was inspected. The zero
-// value describes a missing tag.
+// Inspection describes the content that a tag points to, up to the depth of the
+// inspection. The zero value describes a missing tag.
 type Inspection struct {
 	Tag string
 	// Digest is the digest of the index, or empty if the tag doesn't exist. Pass it to
 	// [Repository].PushTag to replace the tag.
 	Digest digest.Digest
-	// Absent is the reason the tag doesn't exist. It wraps [ErrNotFound] or [ErrNoRepository].
-	// It is nil if the tag exists.
+	// Absent describes why the tag doesn't exist. It wraps [ErrNotFound] or
+	// [ErrNoRepository]. It is nil if the tag exists.
 	Absent error
 	// Descriptor describes the index. It is the zero value if the index is missing or damaged.
 	Descriptor ocispec.Descriptor
@@ -40,7 +40,8 @@ type Inspection struct {
 	Dangling bool
 	// Format is a *[artifact.FormatError] if the content isn't a provider, otherwise nil.
 	Format error
-	// Index is the zero value if the index is missing, damaged, or not a provider's.
+	// Index is the index of the provider. It is the zero value if the index is missing,
+	// damaged, or not a provider's index.
 	Index artifact.Index
 	// Bytes is the content of the index.
 	Bytes []byte
@@ -55,8 +56,9 @@ type InspectedPackage struct {
 	Manifest artifact.Manifest
 	// Bytes is the content of the manifest.
 	Bytes []byte
-	// Err is the reason the manifest could not be read: [ErrNotFound], a *[sums.MismatchError],
-	// a *[sums.SizeError] if the index states a different size, or an *[artifact.FormatError].
+	// Err describes why the manifest could not be read. It is [ErrNotFound], a
+	// *[sums.MismatchError], a *[sums.SizeError] if the index states a different size,
+	// or an *[artifact.FormatError].
 	Err error
 	// Missing lists the blobs of the manifest that are missing, have the wrong size, or, if
 	// they were read, have the wrong content.
@@ -68,8 +70,8 @@ type InspectedPackage struct {
 // IsIntact reports whether the manifest could be read and no blob was found missing.
 func (f InspectedPackage) IsIntact() bool { return f.Err == nil && len(f.Missing) == 0 }
 
-// At returns the package of a platform. If the platform was not inspected, it only contains
-// information from the index.
+// At returns the package of a platform. If the platform was not inspected, the package
+// contains only information from the index.
 func (i Inspection) At(platform provider.Platform) InspectedPackage {
 	f, looked := i.Platforms[platform]
 	if !looked {
@@ -115,12 +117,12 @@ func (i Inspection) HasPlatform(platform provider.Platform) bool {
 // Exists reports whether the tag exists.
 func (i Inspection) Exists() bool { return i.Digest != "" }
 
-// Inspect reads the content that a tag points to: the index, manifests, and blobs, up to the
-// given depth. Below the index, it inspects only the given platforms, or all platforms if none
-// are given. It is the only function that walks this content.
+// Inspect reads the content that a tag points to: the index, manifests, and blobs, up
+// to the given depth. Below the index, it inspects only the given platforms, or all
+// platforms if none are given. No other function walks this content.
 //
-// Missing or damaged content and other formats are part of the result. Inspect only returns
-// errors from repositories that don't respond or respond with an error.
+// The result includes missing or damaged content and other formats. Inspect returns an
+// error only if the repository doesn't respond or responds with an error.
 func Inspect(ctx context.Context, repo Reader, tag string, depth Depth, platforms ...provider.Platform) (Inspection, error) {
 	i := Inspection{Tag: tag, Platforms: map[provider.Platform]InspectedPackage{}}
 	if err := checkTraits(repo); err != nil {
@@ -147,8 +149,8 @@ func Inspect(ctx context.Context, repo Reader, tag string, depth Depth, platform
 	return i.InspectMore(ctx, repo, depth, platforms...)
 }
 
-// InspectMore returns a copy of the inspection with more depth or platforms. It doesn't read
-// anything again.
+// InspectMore returns a copy of the inspection with a greater depth or more platforms.
+// It doesn't read the same content again.
 func (i Inspection) InspectMore(ctx context.Context, repo Reader, depth Depth, platforms ...provider.Platform) (Inspection, error) {
 	if depth <= DepthIndex {
 		return i, nil
@@ -186,13 +188,14 @@ func (i Inspection) InspectMore(ctx context.Context, repo Reader, depth Depth, p
 	return i, nil
 }
 
-// inspectPackage inspects one platform. f contains what is already known.
+// inspectPackage inspects one platform. f contains the results of previous inspections.
 func inspectPackage(ctx context.Context, repo Reader, f InspectedPackage, t artifact.Target, depth Depth, blobs *blobChecker) (InspectedPackage, error) {
 	if f.depth < DepthManifests {
 		f.Target = t
 		f.Bytes, f.Manifest, f.Err = readTarget(ctx, repo, t)
 		if blobs.manifests.Add(int64(len(f.Bytes))) > maxManifests {
-			// This is an error instead of a finding, because the remaining manifests are not read.
+			// Return an error instead of a finding, because the remaining manifests are
+			// not read.
 			return f, &artifact.FormatError{Problem: fmt.Sprintf("manifests exceed %d bytes in total", maxManifests)}
 		}
 		if f.Err != nil && !isFinding(f.Err) {
@@ -231,7 +234,8 @@ func readTarget(ctx context.Context, repo Reader, t artifact.Target) ([]byte, ar
 	return data, m, err
 }
 
-// isFinding reports whether err is a problem of the artifact, in contrast to a failed request.
+// isFinding reports whether err describes a problem of the artifact and not a failed
+// request.
 func isFinding(err error) bool {
 	_, damaged := errors.AsType[*sums.MismatchError](err)
 	_, size := errors.AsType[*sums.SizeError](err)

@@ -92,7 +92,8 @@ func TestInspectAbsent(t *testing.T) {
 	t.Parallel()
 	eachEnd(t, func(t *testing.T, e *end) {
 		i := e.inspect(t, repository.DepthBlobs)
-		// The test registry does not distinguish the two.
+		// The test registry does not distinguish a missing tag from a missing
+		// repository.
 		if i.Exists() || errors.Is(i.Absent, repository.ErrNotFound) == (e.registry == nil) || errors.Is(i.Absent, repository.ErrNoRepository) != (e.registry == nil) || i.Digest != "" {
 			t.Errorf("no repository: %+v", i)
 		}
@@ -199,8 +200,8 @@ func TestInspectContent(t *testing.T) {
 	})
 }
 
-// TestInspectOtherFormats checks tags and entries that are not a provider release or a
-// package manifest.
+// TestInspectOtherFormats checks tags that are not provider releases, and index entries
+// that are not package manifests.
 func TestInspectOtherFormats(t *testing.T) {
 	t.Parallel()
 	eachEnd(t, func(t *testing.T, e *end) {
@@ -274,8 +275,7 @@ func TestInspectRequests(t *testing.T) {
 		{"all", deeper(repository.DepthBlobs), requests{registrytest.BlobHead: 6}},
 		{"nothing new", deeper(repository.DepthBlobs, plan9, haiku), requests{}},
 		{"less deep", deeper(repository.DepthManifests), requests{}},
-		// Shared blobs are requested once. The seven blobs are two zips and five
-		// others.
+		// Shared blobs are requested once. Of the seven blobs, two are zips.
 		{"all at once", func() { i = e.inspect(t, repository.DepthBlobs) }, requests{registrytest.ManifestGet: 3, registrytest.BlobHead: 7}},
 	} {
 		if diff := cmp.Diff(step.want, requestsOf(step.do)); diff != "" {

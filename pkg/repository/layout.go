@@ -23,14 +23,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// layout is a repository in an OCI image layout directory. Blobs are written once and never
-// changed. index.json is replaced atomically while it is locked, so other processes can read
-// and write the layout at any time. Reading doesn't create anything.
-// https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md
+// layout is a repository in an OCI image layout directory. Blobs are written once and
+// never changed. index.json is locked and replaced atomically, so other processes can
+// read and write the layout at any time. Reading doesn't create anything. See
+// https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md.
 type layout struct {
 	dir   string
 	swept atomicfile.Sweeper
-	// blobs records which blob files have the right content.
+	// blobs records which blob files have the correct content.
 	blobs        *blobVerifier
 	confirmDelay time.Duration
 }
@@ -66,7 +66,8 @@ func (l *layout) Tags(ctx context.Context) ([]string, error) {
 	return tags, nil
 }
 
-// Traits returns that tags are written atomically and can be deleted, and that blobs are files.
+// Traits returns the traits of a layout: tags are written atomically and can be
+// deleted, and blobs are files.
 func (l *layout) Traits() Traits {
 	return Traits{AtomicTags: true, ConfirmDelay: l.confirmDelay, DeleteTag: l.deleteTag, DeleteManifest: l.deleteManifest, BlobPath: l.blobPath, Writable: l.writable}
 }
@@ -119,7 +120,7 @@ func (l *layout) manifestOf(ctx context.Context, d ocispec.Descriptor) (ocispec.
 	return d, data, err
 }
 
-// Blob opens the file of a blob, which also implements io.ReaderAt.
+// Blob opens the file of a blob. The returned reader also implements io.ReaderAt.
 func (l *layout) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
 	f, err := l.open(ctx, d.Digest)
 	if err != nil {
@@ -128,9 +129,9 @@ func (l *layout) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser,
 	return f, nil
 }
 
-// Stat returns the size of a blob's file. If the file is corrupt, it returns [ErrNotFound] and
-// a *[sums.MismatchError]. Stat reads the file to find out, unless the record has its digest
-// and the file hasn't changed since.
+// Stat returns the size of a blob's file. If the file is corrupt, it returns
+// [ErrNotFound] and a *[sums.MismatchError]. Stat reads the file to verify it, unless
+// the record lists the digest and the file hasn't changed since it was recorded.
 func (l *layout) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	path, err := l.blobPath(d)
 	if err != nil {
@@ -155,7 +156,7 @@ func (l *layout) sweep() {
 	l.swept.Sweep(filepath.Join(l.dir, ocispec.ImageBlobsDir, digest.SHA256.String()))
 }
 
-// PushBlob stores a blob. It replaces a damaged one.
+// PushBlob stores a blob. It replaces a damaged file.
 func (l *layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	path, err := l.blobPath(d.Digest)
 	if err != nil {
@@ -181,8 +182,8 @@ func (l *layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.
 	return nil
 }
 
-// removeEmpty removes the directories of a layout that was just created, from blobs up, as far
-// as they are empty.
+// removeEmpty removes the empty directories of a layout that was just created, starting
+// at blobs and moving up.
 func (l *layout) removeEmpty(blobs string) {
 	for _, dir := range []string{blobs, filepath.Dir(blobs), l.dir} {
 		if os.Remove(dir) != nil {

@@ -20,9 +20,10 @@ import (
 // recordName is the file in a layout that records which blobs are verified.
 const recordName = ".tofu-oci.blobs"
 
-// blobVerifier records which blob files of a layout have the right content. It records the
-// blobs that this program writes, and reads all others once. The record file is created when
-// something is written, because reading must not create anything.
+// blobVerifier records which blob files of a layout have the correct content. It
+// records the blobs that this program writes, and reads every other blob once. The
+// record file is created when something is written, because reading must not create
+// anything.
 type blobVerifier struct {
 	path   string
 	record *atomicfile.Record
@@ -37,8 +38,8 @@ func newBlobVerifier(dir string) *blobVerifier {
 	return &blobVerifier{path: path, record: atomicfile.NewRecord(path), verified: map[digest.Digest]fs.FileInfo{}}
 }
 
-// check reads the file of a blob unless it is already verified. If the content is wrong, it
-// returns [ErrNotFound] and a *[sums.MismatchError].
+// check reads the file of a blob unless the file is already verified. If the content is
+// wrong, it returns [ErrNotFound] and a *[sums.MismatchError].
 func (b *blobVerifier) check(ctx context.Context, d digest.Digest, path string, info fs.FileInfo) error {
 	if b.record.Has(d, info) || b.wasVerified(d, info) {
 		return nil
@@ -65,7 +66,7 @@ func (b *blobVerifier) stored(d digest.Digest, path string) {
 	if err != nil {
 		return
 	}
-	_ = b.record.Add(d, info) // if that fails, the file is read again
+	_ = b.record.Add(d, info) // if recording fails, the file is read again
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for d, info := range b.verified {
@@ -74,7 +75,8 @@ func (b *blobVerifier) stored(d digest.Digest, path string) {
 	}
 }
 
-// remember records that a file is right, in the record file if it exists, otherwise in memory.
+// remember records that a file has the correct content. It uses the record file if it
+// exists, and memory otherwise.
 func (b *blobVerifier) remember(d digest.Digest, info fs.FileInfo) {
 	if _, err := os.Lstat(b.path); err == nil {
 		_ = b.record.Add(d, info)

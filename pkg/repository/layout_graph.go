@@ -16,11 +16,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// layoutGraph collects the content of a layout that manifests refer to. Missing and damaged
-// manifests are part of the graph, but their content is unknown.
+// layoutGraph collects the content of a layout that manifests refer to. It includes
+// missing and damaged manifests, but not the content that they refer to.
 type layoutGraph struct {
 	layout *layout
-	// blobs and manifests contain each digest once. Manifests precede those that they refer to.
+	// blobs and manifests contain each digest once. Each manifest precedes the
+	// manifests that it refers to.
 	blobs, manifests []digest.Digest
 	seen             map[digest.Digest]bool
 }
@@ -29,8 +30,9 @@ func (l *layout) newGraph() *layoutGraph {
 	return &layoutGraph{layout: l, seen: map[digest.Digest]bool{}}
 }
 
-// addManifest adds a manifest with everything that it refers to. If its content can't be
-// interpreted, addManifest returns an error, because it could refer to anything.
+// addManifest adds a manifest with everything that it refers to. If the manifest can't
+// be interpreted, addManifest returns an error, because the manifest could refer to any
+// content.
 func (g *layoutGraph) addManifest(ctx context.Context, d ocispec.Descriptor, depth int) error {
 	if g.seen[d.Digest] {
 		return nil
@@ -73,9 +75,9 @@ func (g *layoutGraph) addChildren(ctx context.Context, data []byte, depth int) e
 	return nil
 }
 
-// checkContent returns [ErrContentDeleted] if content that a manifest refers to doesn't exist. It
-// must be called while the layout is locked: another run that deletes a version after content was
-// found to exist also deletes this content, because no tag needs it yet.
+// checkContent returns [ErrContentDeleted] if content that a manifest refers to doesn't
+// exist. The layout must be locked. Otherwise, another run that deletes a version could
+// delete the content after the check, because no tag refers to the content yet.
 func (l *layout) checkContent(ctx context.Context, m artifact.Blob) error {
 	g := l.newGraph()
 	if err := g.addChildren(ctx, m.Bytes, maxCopyDepth); err != nil && !isFormat(err) {
@@ -95,8 +97,9 @@ func (l *layout) checkContent(ctx context.Context, m artifact.Blob) error {
 	return nil
 }
 
-// deleteManifest implements [Traits.DeleteManifest]. It deletes blobs first, then manifests from
-// the bottom up, then the tag, so a second run can complete an interrupted one.
+// deleteManifest implements [Traits.DeleteManifest]. It deletes blobs first, then
+// manifests from the bottom up, and then the tag. Therefore, another run can complete
+// an interrupted deletion.
 func (l *layout) deleteManifest(ctx context.Context, d digest.Digest, tag string) error {
 	if _, err := os.Stat(l.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -133,7 +136,8 @@ func (l *layout) deleteManifest(ctx context.Context, d digest.Digest, tag string
 	return nil
 }
 
-// collect deletes a manifest, and everything that it refers to and other entries don't.
+// collect deletes a manifest and everything that it refers to, except content that
+// other entries refer to.
 func (l *layout) collect(ctx context.Context, manifest ocispec.Descriptor, others []ocispec.Descriptor) error {
 	needed, doomed := l.newGraph(), l.newGraph()
 	for _, entry := range others {

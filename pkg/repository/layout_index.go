@@ -25,7 +25,7 @@ import (
 const (
 	// maxLayoutIndex limits index.json, in bytes, to about 30,000 tags.
 	maxLayoutIndex = 16 << 20
-	// maxLayoutValues limits the JSON values in index.json. A tag has seven.
+	// maxLayoutValues limits the JSON values in index.json. Each tag uses seven values.
 	maxLayoutValues = 256 << 10
 )
 
@@ -34,8 +34,9 @@ func (l *layout) PushManifest(ctx context.Context, m artifact.Blob) error {
 	return l.PushBlob(ctx, m.Descriptor, bytes.NewReader(m.Bytes))
 }
 
-// PushTag stores a manifest under a tag if the tag still points to was, and if everything that the
-// manifest refers to still exists. Otherwise, it returns [ErrContentDeleted].
+// PushTag stores a manifest under a tag. It returns [ErrTagMoved] if the tag doesn't
+// point to was, and [ErrContentDeleted] if content that the manifest refers to doesn't
+// exist.
 func (l *layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
 	if err := l.PushManifest(ctx, m); err != nil {
 		return err
@@ -69,8 +70,8 @@ func (l *layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was d
 	return nil
 }
 
-// deleteTag implements [Traits.DeleteTag]. It keeps the files, because other tags may refer to
-// them.
+// deleteTag implements [Traits.DeleteTag]. It keeps the files, because other tags might
+// refer to them.
 func (l *layout) deleteTag(ctx context.Context, tag string, was digest.Digest) error {
 	if _, err := os.Stat(l.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -118,7 +119,7 @@ func (l *layout) readIndex(ctx context.Context) (ocispec.Index, error) {
 	if err := ctx.Err(); err != nil {
 		return ocispec.Index{}, err
 	}
-	// Check for the index before the marker, which is written first.
+	// Check for the index first, because writers create the marker before the index.
 	_, noIndex := os.Lstat(filepath.Join(l.dir, ocispec.ImageIndexFile))
 	var marker ocispec.ImageLayout
 	if err := l.readJSON(ocispec.ImageLayoutFile, &marker); err != nil {
@@ -133,7 +134,7 @@ func (l *layout) readIndex(ctx context.Context) (ocispec.Index, error) {
 	var index ocispec.Index
 	err := l.readJSON(ocispec.ImageIndexFile, &index)
 	if errors.Is(err, ErrNoRepository) {
-		// The layout was just created: the marker is written first.
+		// The layout was just created. Its index doesn't exist yet.
 		return ocispec.Index{}, nil
 	}
 	return index, err
@@ -154,8 +155,8 @@ func (l *layout) readJSON(name string, into any) error {
 	return nil
 }
 
-// writeIndex replaces index.json. It sorts the entries, so equal content results in equal
-// bytes.
+// writeIndex replaces index.json. It sorts the entries, so the same entries always
+// result in the same bytes.
 func (l *layout) writeIndex(index ocispec.Index) error {
 	index.Versioned = specs.Versioned{SchemaVersion: 2}
 	index.MediaType = ocispec.MediaTypeImageIndex

@@ -265,7 +265,7 @@ func TestDamagedBlobIsReplaced(t *testing.T) {
 }
 
 // TestStatKnowsWhatItRead checks that a blob is read again only if its file has
-// changed. A process that only reads leaves no record.
+// changed. A process that only reads blobs does not create a record file.
 func TestStatKnowsWhatItRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -389,7 +389,7 @@ func TestLayoutBlobIsReaderAt(t *testing.T) {
 }
 
 // TestConcurrentWriters checks concurrent writers with separate Repository values. Each
-// writes its own tag, and one of them wins a shared tag.
+// writes its own tag, and exactly one of them can write a shared tag.
 func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

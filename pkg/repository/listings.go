@@ -21,13 +21,15 @@ func isUnlisted(err error) bool {
 	return errors.Is(err, provider.ErrDenied) || errors.Is(err, ErrNoRepository) || errors.Is(err, ErrNotFound)
 }
 
-// listing is the result of a list request. Errors of isUnlisted are cached, too.
+// listing is the result of a list request. Errors that isUnlisted matches are cached,
+// too.
 type listing struct {
 	tags []string
 	err  error
 }
 
-// Tags returns all tags of a repository, sorted, as of the first request.
+// Tags returns all tags of a repository, sorted. It returns the result of the first
+// request.
 func (l *Listings) Tags(ctx context.Context, repo Reader) ([]string, error) {
 	kept, err := l.lists.Get(ctx, repo.String(), func(ctx context.Context) (listing, error) {
 		tags, err := repo.Tags(ctx)

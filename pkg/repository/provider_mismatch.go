@@ -44,7 +44,8 @@ func (e *ProviderMismatchError) Kind() provider.ErrorKind { return provider.Conf
 // Unwrap returns the *[artifact.FormatError], if there is one.
 func (e *ProviderMismatchError) Unwrap() error { return e.Format }
 
-// Alias returns the alias that would allow the tag. ok is false if no alias could.
+// Alias returns the alias that would allow the tag. ok is false if no alias can allow
+// it.
 func (e *ProviderMismatchError) Alias() (alias provider.Alias, ok bool) {
 	stored, err := provider.ParseAddress(e.Provider)
 	if err != nil {
@@ -54,10 +55,10 @@ func (e *ProviderMismatchError) Alias() (alias provider.Alias, ok bool) {
 	return alias, err == nil
 }
 
-// CheckProvider returns a *[ProviderMismatchError] if the tag contains neither the given
-// provider nor a provider that an alias allows instead. It accepts tags that are missing,
-// dangling, or have no provider annotation. OpenTofu ignores the annotation and only uses the
-// repository.
+// CheckProvider returns a *[ProviderMismatchError] if the tag contains neither the
+// given provider nor a provider that an alias allows instead. It accepts tags that are
+// missing, dangling, or have no provider annotation. OpenTofu ignores the annotation
+// and uses only the name of the repository.
 func (i Inspection) CheckProvider(a provider.Address, aliases ...provider.Alias) error {
 	if i.Format != nil {
 		return &ProviderMismatchError{Tag: i.Tag, Wanted: a, Format: i.Format}

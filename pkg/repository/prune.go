@@ -22,18 +22,21 @@ var ErrInUse = provider.Errorf(provider.Refused, "manifest is in use")
 // errManifestNotDeleted is [ErrTagNotDeleted] for manifests.
 var errManifestNotDeleted = text.WithText(ErrTagNotDeleted, "registry does not delete manifests")
 
-// maxOtherTags is the maximum number of tags that [DeletePruned] reads to find out whether they
-// point to the index. Tags of other versions are not read.
+// maxOtherTags is the maximum number of tags that [DeletePruned] reads to find out
+// whether they point to the index. It doesn't read tags of other versions.
 const maxOtherTags = 1000
 
-// Prune moves the index of a version from its tag to [artifact.PrunedTag], which OpenTofu
-// ignores, and returns the digest of the index. [Restore] moves it back. The pruned tag is
-// written and read back before the tag of the version is deleted, so an interrupted run loses
-// nothing, and running Prune again completes it. If was is not empty, the tag of the version must
-// point to it. If another run moves the tag, Prune returns [ErrTagMoved] and the version stays.
-// Prune returns [provider.ErrVersionNotFound] if neither tag exists, a *[DanglingTagError] if the
-// index is missing, [ErrTagNotDeleted] if the version stays because the registry doesn't delete
-// its tag, and errors from the repository.
+// Prune moves the index of a version from its tag to [artifact.PrunedTag], which
+// OpenTofu ignores, and returns the digest of the index. [Restore] moves it back. Prune
+// writes the pruned tag and reads it back before it deletes the tag of the version, so
+// an interrupted run loses nothing. Running Prune again completes the interrupted run.
+//
+// If was is not empty, the tag of the version must point to it. If another run moves
+// the tag, Prune returns [ErrTagMoved] and the version stays. If neither tag exists,
+// Prune returns [provider.ErrVersionNotFound]. If the index is missing, it returns a
+// *[DanglingTagError]. If the registry doesn't delete the tag of the version, the
+// version stays and Prune returns [ErrTagNotDeleted]. It also returns errors from the
+// repository.
 func Prune(ctx context.Context, repo Repository, v provider.Version, was digest.Digest) (digest.Digest, error) {
 	index, err := moveTag(ctx, repo, artifact.Tag(v), artifact.PrunedTag(v), was)
 	if err != nil {
@@ -42,11 +45,12 @@ func Prune(ctx context.Context, repo Repository, v provider.Version, was digest.
 	return index, err
 }
 
-// Restore moves the index of a pruned version back to the tag of the version, and returns the
-// digest of the index. If the version has its tag, Restore only deletes the pruned tag. Running
-// Restore again completes an interrupted run. Restore returns a *[DeniedError] for a denied
-// version, an error that wraps [ErrNotFound] if content is missing or damaged, so that the version
-// must be mirrored again, and otherwise the same errors as [Prune].
+// Restore moves the index of a pruned version back to the tag of the version, and
+// returns the digest of the index. If the tag of the version exists, Restore only
+// deletes the pruned tag. Running Restore again completes an interrupted run. For a
+// denied version, Restore returns a *[DeniedError]. If content is missing or damaged,
+// the error wraps [ErrNotFound], and the version must be mirrored again. For all other
+// failures, Restore returns the same errors as [Prune].
 func Restore(ctx context.Context, repo Repository, v provider.Version) (digest.Digest, error) {
 	err := CheckDeniedNow(ctx, repo, v)
 	var index digest.Digest
@@ -81,8 +85,9 @@ func restore(ctx context.Context, repo Repository, v provider.Version) (digest.D
 	return now.Digest, err
 }
 
-// moveTag moves an index from one tag to another one. If only the other tag exists, an earlier run
-// has moved it. If was is not empty, the tag must point to it.
+// moveTag moves an index from one tag to another. If only the target tag exists, an
+// earlier run has already moved the index. If was is not empty, the tag must point to
+// it.
 func moveTag(ctx context.Context, repo Repository, from, to string, was digest.Digest) (digest.Digest, error) {
 	// 1. Inspect both tags.
 	index, err := Inspect(ctx, repo, from, DepthIndex)
@@ -106,7 +111,7 @@ func moveTag(ctx context.Context, repo Repository, from, to string, was digest.D
 	case was != "" && index.Digest != was:
 		return "", fmt.Errorf("tag %s: %w", from, ErrTagMoved)
 	}
-	// 2. Write the other tag, and check that the repository has stored it.
+	// 2. Write the target tag, and check that the repository has stored it.
 	if target.Digest != index.Digest || target.Dangling {
 		if err := repo.PushTag(ctx, artifact.Blob{Descriptor: index.Descriptor, Bytes: index.Bytes}, to, target.Digest); err != nil {
 			return "", err
@@ -119,7 +124,7 @@ func moveTag(ctx context.Context, repo Repository, from, to string, was digest.D
 	if err != nil {
 		return "", err
 	}
-	// 3. Delete the tag.
+	// 3. Delete the source tag.
 	err = Untag(ctx, repo, from, index.Digest, target)
 	if errors.Is(err, ErrTagMoved) {
 		_ = deleteTag(ctx, repo, to, index.Digest) // if both tags exist, the version is not pruned
@@ -127,9 +132,10 @@ func moveTag(ctx context.Context, repo Repository, from, to string, was digest.D
 	return index.Digest, err
 }
 
-// Untag deletes a tag if it still points to was. If kept has a tag, Untag then makes sure that this
-// tag still exists, because some registries delete a manifest with all its tags. Untag returns
-// [ErrTagNotDeleted], [ErrTagMoved], and errors from the repository.
+// Untag deletes a tag if it still points to was. If kept has a tag, Untag then checks
+// that this tag still exists, because some registries delete a manifest with all its
+// tags. Untag returns [ErrTagNotDeleted], [ErrTagMoved], and errors from the
+// repository.
 func Untag(ctx context.Context, repo Repository, tag string, was digest.Digest, kept Inspection) error {
 	if err := deleteTag(ctx, repo, tag, was); err != nil || kept.Tag == "" || repo.Traits().AtomicTags {
 		return err
@@ -150,13 +156,15 @@ func deleteTag(ctx context.Context, repo Repository, tag string, was digest.Dige
 	return untag(ctx, tag, was)
 }
 
-// DeletePruned deletes the index of a pruned version, its pruned tag, and the referrers that the
-// referrers API lists. In image layouts, it also deletes the content that no other tag needs;
-// registries collect it as garbage. It never deletes denials, lists of referrers, or content with
-// another tag. If was is not empty, the pruned tag must point to it. If there is no pruned tag,
+// DeletePruned deletes the index of a pruned version, its pruned tag, and the referrers
+// that the referrers API lists. In image layouts, it also deletes the content that no
+// other tag needs. In registries, the garbage collection deletes this content.
+// DeletePruned never deletes denials, lists of referrers, or content with another tag.
+//
+// If was is not empty, the pruned tag must point to it. If there is no pruned tag,
 // DeletePruned does nothing. It returns [ErrInUse] if another tag points to the index,
-// [ErrTagMoved], [ErrTagNotDeleted] if the registry doesn't delete manifests, and errors from the
-// repository.
+// and [ErrTagNotDeleted] if the registry doesn't delete manifests. It also returns
+// [ErrTagMoved] and errors from the repository.
 func DeletePruned(ctx context.Context, repo Repository, v provider.Version, was digest.Digest) error {
 	if err := deletePruned(ctx, repo, v, was); err != nil {
 		return fmt.Errorf("deleting the pruned version %s in %s: %w", v, repo, err)
@@ -202,8 +210,8 @@ func deletePruned(ctx context.Context, repo Repository, v provider.Version, was 
 	return errors.Join(failed...)
 }
 
-// deletableReferrers returns the referrers of an index in the referrers API, except denials.
-// Referrers whose manifests are missing or invalid are omitted.
+// deletableReferrers returns the referrers that the referrers API lists for an index,
+// except denials. It omits referrers whose manifests are missing or invalid.
 func deletableReferrers(ctx context.Context, repo Reader, index digest.Digest) ([]digest.Digest, error) {
 	list := repo.Traits().Referrers
 	if list == nil {
@@ -229,10 +237,11 @@ func deletableReferrers(ctx context.Context, repo Reader, index digest.Digest) (
 	return found, nil
 }
 
-// otherTags returns the digests to which tags point, with one tag each. It reads the tags of the
-// version other than the pruned one, whether or not the list contains them, tags that belong to no
-// version, and tags of versions that only differ in the suffix: OpenTofu treats 1.2.3-stable as a
-// version. tofu-oci never points the tags of other versions to the same index.
+// otherTags maps the digests that tags point to, each to one of its tags. It reads the
+// version's other tags, even if the list doesn't contain them, and tags that belong to
+// no version. It also reads tags of versions that differ only in the suffix, because
+// OpenTofu treats 1.2.3-stable as a version. tofu-oci never points the tags of other
+// versions to the same index.
 func otherTags(ctx context.Context, repo Reader, v provider.Version) (map[digest.Digest]string, error) {
 	listed, err := repo.Tags(ctx)
 	if err != nil {

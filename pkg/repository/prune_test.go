@@ -22,8 +22,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestPruneAndRestore checks that a version returns with all its content, and that each step can be
-// repeated.
+// TestPruneAndRestore checks that a restored version has all of its content, and that
+// each step can be repeated.
 func TestPruneAndRestore(t *testing.T) {
 	t.Parallel()
 	eachPruned(t, func(t *testing.T, e *end) {
@@ -55,8 +55,8 @@ func TestPruneAndRestore(t *testing.T) {
 	})
 }
 
-// TestDeletePruned checks that the index and its referrers are deleted, and that everything that
-// another version needs stays.
+// TestDeletePruned checks that the index and its referrers are deleted, and that
+// content of other versions is kept.
 func TestDeletePruned(t *testing.T) {
 	t.Parallel()
 	eachPruned(t, func(t *testing.T, e *end) {
@@ -93,7 +93,7 @@ func TestDeletePruned(t *testing.T) {
 	})
 }
 
-// TestPruneOfNothing checks versions without tags and with missing indexes.
+// TestPruneOfNothing checks versions that have no tags or whose index is missing.
 func TestPruneOfNothing(t *testing.T) {
 	t.Parallel()
 	eachPruned(t, func(t *testing.T, e *end) {
@@ -130,7 +130,8 @@ func TestPruneOfNothing(t *testing.T) {
 	})
 }
 
-// loseIndex deletes the index that a tag points to. In registries, the tag is lost, too.
+// loseIndex deletes the index that a tag points to. In registries, this also deletes
+// the tag.
 func (e *end) loseIndex(t *testing.T, tag string) {
 	t.Helper()
 	index := e.at(t, tag)
@@ -156,7 +157,8 @@ func TestRestoreIncomplete(t *testing.T) {
 					t.Errorf("got %v", err)
 				}
 				e.wantTags(t, "", index)
-				// Mirroring the version again and restoring it leaves only its tag.
+				// After the version is mirrored again and restored, only the version's
+				// tag exists.
 				e.push(t, twoZips)
 				if _, err := repository.Restore(t.Context(), e.open(t), nouns.Version(t, tag)); err != nil {
 					t.Error(err)
@@ -242,7 +244,8 @@ func TestDeletePrunedKeepsDenial(t *testing.T) {
 	})
 }
 
-// TestPruneRefused checks that results of deletions are checked, whatever the registry responds.
+// TestPruneRefused checks that Prune and DeletePruned verify each deletion, regardless
+// of the registry's response.
 func TestPruneRefused(t *testing.T) {
 	t.Parallel()
 	swallow := func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) { w.WriteHeader(http.StatusAccepted) }
@@ -292,7 +295,8 @@ func TestPruneLostTag(t *testing.T) {
 	e.wantTags(t, index, "")
 }
 
-// TestPruneWhileExtended checks that a version stays if another run extends it while it is pruned.
+// TestPruneWhileExtended checks that a version is not pruned if another run extends it
+// at the same time.
 func TestPruneWhileExtended(t *testing.T) {
 	t.Parallel()
 	eachPruned(t, func(t *testing.T, e *end) {
@@ -311,13 +315,13 @@ func TestPruneWhileExtended(t *testing.T) {
 	})
 }
 
-// TestPruneKilled kills a run after each step, and checks that the version is always complete under
-// one of its tags, and that a second run completes the first one.
+// TestPruneKilled kills a run after each step. It checks that one of the version's tags
+// always points to a complete release, and that a second run completes the first run.
 func TestPruneKilled(t *testing.T) {
 	t.Parallel()
 	v := nouns.Version(t, tag)
 	for name, test := range map[string]struct {
-		pruned bool // before
+		pruned bool // whether the version is pruned before the run
 		do     func(ctx context.Context, repo repository.Repository) error
 		check  func(t *testing.T, e *end, index digest.Digest)
 	}{
@@ -400,8 +404,8 @@ func TestLayoutTagNeedsContent(t *testing.T) {
 	}
 }
 
-// TestLayoutKeepsForeignContent checks that nothing is deleted if the content of another entry
-// can't be interpreted.
+// TestLayoutKeepsForeignContent checks that nothing is deleted if the manifest of
+// another entry can't be interpreted.
 func TestLayoutKeepsForeignContent(t *testing.T) {
 	t.Parallel()
 	e := newEnd(t, nil)
@@ -426,8 +430,8 @@ func TestLayoutKeepsForeignContent(t *testing.T) {
 	}
 }
 
-// TestPruneWhilePublished publishes, prunes, and deletes versions with common content concurrently,
-// and checks that each version with a tag is complete.
+// TestPruneWhilePublished concurrently publishes, prunes, and deletes versions that
+// share content. It checks that each version with a tag is complete.
 func TestPruneWhilePublished(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"layout", "registry"} {
@@ -472,8 +476,8 @@ func isExpected(err error) bool {
 	return provider.KindOf(err) == provider.Transient || slices.ContainsFunc([]error{repository.ErrTagMoved, repository.ErrInUse, provider.ErrVersionNotFound, repository.ErrNoRepository, repository.ErrNotFound}, func(want error) bool { return errors.Is(err, want) })
 }
 
-// wantComplete checks all releases with a tag. A release whose tag moves at the same time is
-// checked the next time.
+// wantComplete checks all tagged releases. If a tag moves during the check, its release
+// is checked by the next call.
 func (e *end) wantComplete(t *testing.T) {
 	t.Helper()
 	tags, _ := e.open(t).Tags(t.Context())

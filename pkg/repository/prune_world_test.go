@@ -34,7 +34,8 @@ func eachPruned(t *testing.T, test func(t *testing.T, e *end)) {
 	}
 }
 
-// pushAs stores a release under another tag, as the release of the version in the tag, if it is one.
+// pushAs stores a release under the given tag. If the tag contains a version, the
+// release has this version.
 func (e *end) pushAs(t *testing.T, tag string, zips map[provider.Platform]string) digest.Digest {
 	t.Helper()
 	index, err := e.tryPushAs(t.Context(), t, e.open(t), tag, zips)
@@ -108,14 +109,15 @@ func (e *end) wantTags(t *testing.T, version, pruned digest.Digest) {
 	}
 }
 
-// errDead is the error of all requests after the process was killed.
+// errDead is returned for all requests after the process was killed.
 var errDead = errors.New("the process is dead")
 
 // life ends after a number of steps.
 type life struct{ left atomic.Int64 }
 
-// killed returns the repository of a process that is killed after a number of steps: requests,
-// or checks of the context by a layout. If late is set, the registry handles the last request.
+// killed returns the repository of a process that is killed after a number of steps. A
+// step is a request or, in a layout, a check of the context. If late is set, the
+// registry handles the last request.
 func (e *end) killed(t *testing.T, steps int, late bool) (context.Context, repository.Repository, *life) {
 	t.Helper()
 	l := &life{}
@@ -165,7 +167,7 @@ func (m mortalTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, errDead
 }
 
-// hooked calls a function after each tag that it has written.
+// hooked calls a function after writing each tag.
 type hooked struct {
 	repository.Repository
 	pushed func(tag string)

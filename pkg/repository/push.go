@@ -21,20 +21,24 @@ import (
 type PushOptions struct {
 	// Progress receives retried transfers.
 	Progress provider.Progress
-	// Own lists the packages that the tag must have after the push. If another run has moved
-	// the tag since, to an index without one of them, Push returns [ErrTagMoved].
+	// Own lists the packages that the tag must have after the push. If another run
+	// moves the tag to an index that lacks one of them, Push returns [ErrTagMoved].
 	Own []provider.Package
-	// Concurrent declares that other jobs may push other platforms at the same time. If the
-	// repository can't move tags atomically, Push waits for such jobs and reads the tag again.
+	// Concurrent declares that other jobs can push other platforms at the same time. If
+	// the repository can't move tags atomically, Push waits for these jobs and reads
+	// the tag again.
 	Concurrent bool
 }
 
-// Push pushes a packed release to a repository that already has its zips: documents,
-// manifests, and finally the index under its tag, if the tag is unchanged since it was
-// inspected. Content that the inspection found undamaged is not sent. Push returns the tag
-// as it is afterwards, which another run may have moved, and reports whether it took so
-// long that concurrent jobs may have overwritten each other. It returns errors from the
-// repository, including [ErrTagMoved], and errors from reading the documents.
+// Push pushes a packed release to a repository that already has its zips. It pushes
+// documents, manifests, and finally the index under its tag, if the tag is unchanged
+// since it was inspected. Push doesn't send content that the inspection found
+// undamaged.
+//
+// Push returns an inspection of the tag after the push. Another run might have moved
+// the tag by then. slow reports whether the push took so long that concurrent jobs
+// might have overwritten each other's tags. Push returns errors from the repository,
+// including [ErrTagMoved], and errors from reading the documents.
 func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Inspection, o PushOptions) (now Inspection, slow bool, err error) {
 	began := time.Now()
 	// 1. The blobs of the manifests.
@@ -61,8 +65,8 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 			return now, false, err
 		}
 	}
-	// 4. The tag as it is now. Concurrent jobs may take twice as long between reading and
-	// writing it.
+	// 4. Read the tag back. If other jobs can write the tag concurrently, wait and read
+	// it again. Wait at least twice the time that this job took to push the release.
 	var took time.Duration
 	traits := repo.Traits()
 	for settled := traits.AtomicTags || !o.Concurrent; ; settled = true {
@@ -117,8 +121,8 @@ func ReadBack(ctx context.Context, repo Reader, tag string) (Inspection, error) 
 	return now, nil
 }
 
-// pushMissing pushes a document unless it exists. A blob that was found damaged is pushed even
-// if the repository reports that it exists.
+// pushMissing pushes a document unless it exists. It pushes a damaged blob even if the
+// repository reports that the blob exists.
 func pushMissing(ctx context.Context, repo Repository, retrier transfer.Retrier, was Inspection, d provider.Document) error {
 	blob := ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}
 	push := func() error {
@@ -156,7 +160,8 @@ func each[T any](ctx context.Context, items []T, do func(context.Context, T) err
 	return group.Wait()
 }
 
-// putManifest pushes a manifest. If the existing one was found damaged, it is read back.
+// putManifest pushes a manifest. If the existing manifest was damaged, putManifest
+// reads it back.
 func putManifest(ctx context.Context, repo Repository, m artifact.Blob, was Inspection) error {
 	d := m.Descriptor.Digest
 	if err := repo.PushManifest(ctx, m); err != nil || !was.damaged(d) {
@@ -169,7 +174,7 @@ func putManifest(ctx context.Context, repo Repository, m artifact.Blob, was Insp
 	return err
 }
 
-// damaged reports whether the manifest exists but was found damaged.
+// damaged reports whether the inspection found the manifest damaged, but not missing.
 func (i Inspection) damaged(manifest digest.Digest) bool {
 	for _, f := range i.Platforms {
 		if f.Target.Descriptor.Digest == manifest {

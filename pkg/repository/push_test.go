@@ -92,8 +92,8 @@ func TestPushOfAMovedTag(t *testing.T) {
 	})
 }
 
-// TestPushShowsWhatBecameOfTheTag checks that Push returns the current target of the
-// tag if another run moves it right after the push.
+// TestPushShowsWhatBecameOfTheTag checks that Push returns the tag's current target if
+// another run moves the tag immediately after the push.
 func TestPushShowsWhatBecameOfTheTag(t *testing.T) {
 	t.Parallel()
 	e := newEnd(t, &registrytest.Options{})

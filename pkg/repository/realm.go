@@ -15,13 +15,14 @@ import (
 )
 
 // RealmError reports that no credentials are sent to the token service ("realm") that a
-// registry refers to. [Options.TokenRealms] can allow it.
-// https://distribution.github.io/distribution/spec/auth/token/
+// registry refers to. To allow the token service, use [Options.TokenRealms]. See
+// https://distribution.github.io/distribution/spec/auth/token/.
 type RealmError struct {
 	// Realm is the host of the token service, with its port if known.
 	Realm string
-	// Private reports that the token service has a private address. Otherwise, the registry is
-	// accessed without TLS, so an attacker could have inserted the token service.
+	// Private reports that the token service has a private address. If false, the
+	// registry is accessed without TLS, so an attacker could have inserted the token
+	// service.
 	Private bool
 }
 
@@ -35,9 +36,9 @@ func (e *RealmError) Error() string {
 // Kind returns [provider.Refused].
 func (e *RealmError) Kind() provider.ErrorKind { return provider.Refused }
 
-// realmPolicy decides which token services are requested. A registry, or an attacker between
-// the client and a registry without TLS, can refer to any host, including hosts that only this
-// machine can reach and hosts that collect credentials.
+// realmPolicy decides which token services the client can use. A registry, or an
+// attacker between the client and a registry without TLS, can refer to any host. Such a
+// host might be reachable only from this machine, or might collect credentials.
 type realmPolicy struct {
 	// registry is the registry's host, with its port if it has one.
 	registry string
@@ -46,8 +47,8 @@ type realmPolicy struct {
 	allowed []string
 }
 
-// check returns an error if a token service is not allowed. It can't detect a host name that
-// resolves to another address when the request is sent.
+// check returns an error if a token service is not allowed. It can't detect a host name
+// that later resolves to a different address.
 func (p realmPolicy) check(ctx context.Context, realm *url.URL, hasLogin bool) error {
 	if p.allows(realm) {
 		return p.checkScheme(realm)
@@ -72,8 +73,8 @@ func (p realmPolicy) checkScheme(realm *url.URL) error {
 	return fmt.Errorf("token service has the unsupported scheme %q", realm.Scheme)
 }
 
-// checkAddress checks the scheme, and returns an error for private addresses of hosts other
-// than the registry's.
+// checkAddress checks the scheme. It returns an error for private addresses of all
+// hosts except the registry's.
 func (p realmPolicy) checkAddress(ctx context.Context, realm *url.URL) error {
 	if err := p.checkScheme(realm); err != nil || p.isOwn(realm) {
 		return err
@@ -82,7 +83,7 @@ func (p realmPolicy) checkAddress(ctx context.Context, realm *url.URL) error {
 	if address, err := netip.ParseAddr(realm.Hostname()); err == nil {
 		addresses = append(addresses, address)
 	} else {
-		// The proxy may know names that can't be resolved here.
+		// The proxy might resolve names that this machine can't resolve.
 		addresses, _ = net.DefaultResolver.LookupNetIP(ctx, "ip", realm.Hostname())
 	}
 	for _, address := range addresses {

@@ -204,7 +204,7 @@ func TestTokenServices(t *testing.T) {
 	}
 }
 
-// TestNoTLSWithoutALogin checks that a client without credentials may request a token
+// TestNoTLSWithoutALogin checks that a client without credentials can request a token
 // over plain HTTP.
 func TestNoTLSWithoutALogin(t *testing.T) {
 	t.Parallel()

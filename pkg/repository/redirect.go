@@ -19,7 +19,7 @@ func (r *remoteRepository) redirect(ctx context.Context, d ocispec.Descriptor) (
 	at := r.blobURL(d)
 	ctx = auth.AppendRepositoryScope(context.WithValue(ctx, noRedirectKey{}, at.String()), r.remote.Reference, auth.ActionPull)
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // stops a registry that sends the blob itself
+	defer cancel() // stops the transfer if the registry sends the blob itself
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return "", err
@@ -43,19 +43,19 @@ func (r *remoteRepository) redirect(ctx context.Context, d ocispec.Descriptor) (
 	return to.String(), nil
 }
 
-// isSignedURL reports whether a client without credentials can be redirected to a URL: it must
-// have a different host than the registry, which would require credentials, and must not
-// contain credentials.
+// isSignedURL reports whether a client without credentials can be redirected to a URL.
+// The URL must not contain credentials. Its host must differ from the registry, because
+// the registry would require credentials.
 func isSignedURL(from, to *url.URL) bool {
 	return to.Scheme == "https" && to.Host != "" && to.User == nil && !strings.EqualFold(to.Host, from.Host)
 }
 
-// noRedirectKey is the context key of the URL whose redirects are not followed. Redirects of
-// requests for tokens are followed.
+// noRedirectKey is the context key of the URL whose redirects are not followed.
+// Redirects of token requests are still followed.
 type noRedirectKey struct{}
 
-// stopAtRedirect is the redirect policy for requests to a registry. It stops requests that only
-// determine where they are redirected.
+// stopAtRedirect is the redirect policy for requests to a registry. It stops requests
+// that are sent only to learn the redirect target.
 func stopAtRedirect(req *http.Request, via []*http.Request) error {
 	if asked, marked := req.Context().Value(noRedirectKey{}).(string); marked && via[0].URL.String() == asked {
 		return http.ErrUseLastResponse
@@ -63,9 +63,10 @@ func stopAtRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// follow returns a redirect policy that combines policy with check. It removes the credentials
-// of requests that have left their first origin, even if they return to it, because net/http
-// removes them only for other host names, not for other ports.
+// follow returns a redirect policy that combines policy with check. It removes the
+// credentials of requests that have left their first origin, even if they return to it.
+// net/http removes them only if the host name differs, but not if only the port
+// differs.
 func follow(policy, check func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		if err := check(req, via); err != nil {

@@ -16,18 +16,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxMerges is the maximum number of times a list of referrers is merged because other runs
-// write it concurrently.
+// maxMerges is the maximum number of attempts to merge a list of referrers that other
+// runs write concurrently.
 const maxMerges = 20
 
 // ErrNoReferrersList is returned for registries, such as GitLab's, that resolve a tag
-// "sha256-HEX" as that digest. A list of referrers under that tag would replace the artifact
-// itself, so none is written.
+// "sha256-HEX" to the manifest with that digest. A list of referrers under that tag
+// would replace the artifact itself, so no list is written.
 var ErrNoReferrersList = provider.Errorf(provider.Refused, "registry resolves the referrers tag to the artifact itself, so it cannot store a list of referrers")
 
-// referrers contains the referrers of a manifest, from the referrers API or, if the registry
-// doesn't have it, from the referrers tag.
-// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#listing-referrers
+// referrers contains the referrers of a manifest. They come from the referrers API or,
+// if the registry doesn't have it, from the referrers tag. See
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#listing-referrers.
 type referrers struct {
 	entries []ocispec.Descriptor
 	// byAPI reports that the registry maintains the list itself.
@@ -60,10 +60,11 @@ func readReferrers(ctx context.Context, repo Reader, subject digest.Digest) (ref
 const maxDocuments = 100
 
 // Documents returns the documents that are attached to a manifest, such as SBOMs and
-// provenance, sorted by name because registries list them in any order. It omits other
-// referrers, such as signatures of the artifact and denials, and referrers whose manifests are
-// missing. If the registry can't list referrers, it returns none. None of these cases is a
-// problem of the manifest itself.
+// provenance. They are sorted by name, because registries list them in any order.
+// Documents omits other referrers, such as signatures of the artifact and denials, and
+// referrers whose manifests are missing. If the registry can't list referrers, it
+// returns no documents. An omission doesn't indicate a problem with the manifest
+// itself.
 func Documents(ctx context.Context, repo Reader, subject digest.Digest) ([]provider.Document, error) {
 	documents, _, err := readDocuments(ctx, repo, subject)
 	if err != nil {
@@ -91,8 +92,8 @@ func CheckReferrers(ctx context.Context, repo Reader, subject digest.Digest) (lo
 	return lost, err
 }
 
-// readDocuments returns the documents that are attached to a manifest in the order of the list,
-// and the problems with those that can't be read.
+// readDocuments returns the documents that are attached to a manifest, in the order of
+// the list. lost describes why documents can't be read.
 func readDocuments(ctx context.Context, repo Reader, subject digest.Digest) (documents []provider.Document, lost []error, err error) {
 	known, err := readReferrers(ctx, repo, subject)
 	switch {
@@ -135,8 +136,9 @@ func isFormat(err error) bool {
 	return is
 }
 
-// DocumentAt returns the document in a layer. Its content is read from the repository when it
-// is opened. sumsName is the name of a SHA256SUMS layer without a title.
+// DocumentAt returns the document in a layer. The document's content is read from the
+// repository when it is opened. sumsName is the name of a SHA256SUMS layer without a
+// title.
 func DocumentAt(repo Reader, layer ocispec.Descriptor, sumsName string) provider.Document {
 	document := artifact.DocumentOf(layer, sumsName)
 	document.Content = func(ctx context.Context) (io.ReadCloser, error) {
@@ -149,9 +151,9 @@ func DocumentAt(repo Reader, layer ocispec.Descriptor, sumsName string) provider
 	return document
 }
 
-// Attach attaches documents to the manifest that subject describes, and returns the names of
-// those that were not attached before. It doesn't attach a document if one with the same
-// digest, or with the same name and type, is already attached.
+// Attach attaches documents to the manifest that subject describes, and returns the
+// names of the newly attached documents. It skips a document if a document with the
+// same digest, or with the same name and type, is already attached.
 func Attach(ctx context.Context, repo Repository, documents []provider.Document, subject ocispec.Descriptor) (attached []string, err error) {
 	if len(documents) == 0 {
 		return nil, nil
@@ -223,9 +225,9 @@ type referrersList struct {
 	original artifact.Blob
 }
 
-// add adds entries to the list and reads it back, because another run may have written it
-// concurrently. If the repository doesn't write tags atomically, add reads the list again after
-// a delay.
+// add adds entries to the list and reads the list back, because another run might have
+// written it concurrently. If the repository doesn't write tags atomically, add reads
+// the list again after a delay.
 func (l referrersList) add(ctx context.Context, entries []ocispec.Descriptor, known referrers) error {
 	settled := l.repo.Traits().AtomicTags
 	for range maxMerges {
@@ -257,7 +259,8 @@ func (l referrersList) add(ctx context.Context, entries []ocispec.Descriptor, kn
 	return fmt.Errorf("updating the list of referrers: %w, %d times", ErrTagMoved, maxMerges)
 }
 
-// next returns the list to write: the original, or the known entries with the missing ones.
+// next returns the list to write. It is the original list, or the known entries with
+// the missing entries added.
 func (l referrersList) next(ctx context.Context, entries, missing []ocispec.Descriptor, known referrers) (artifact.Blob, error) {
 	isNew := func(d ocispec.Descriptor) bool { return !referrers{entries: entries}.has(d.Digest) }
 	if l.original.Bytes != nil && !slices.ContainsFunc(known.entries, isNew) {

@@ -42,16 +42,17 @@ type Options struct {
 	// Credential returns the credentials for a repository, "host/name". If nil, access is
 	// anonymous.
 	Credential func(ctx context.Context, repository string) (Credential, error)
-	// TokenRealms lists token services, as host or host:port, that may receive credentials even
-	// if they have private addresses, or if a registry of PlainHTTP on another host refers to
-	// them. A host without a port matches all ports.
+	// TokenRealms lists token services, as host or host:port, that are always allowed
+	// to receive credentials. This includes services with private addresses, and
+	// services on other hosts that a registry in PlainHTTP refers to. A host without a
+	// port matches all ports.
 	TokenRealms []string
-	// Backoff returns the pause after the given number of failures. If nil, the pause starts at
-	// half a second and doubles. It applies if a response is interrupted, because HTTP clients
-	// don't repeat such requests.
+	// Backoff returns the pause after the given number of failures. If nil, the pause
+	// starts at half a second and doubles. Backoff applies to interrupted responses,
+	// because HTTP clients don't repeat requests after an interrupted response.
 	Backoff func(failed int) time.Duration
-	// ConfirmDelay is the value of [Traits.ConfirmDelay], including for image layouts. If zero,
-	// it is half a second.
+	// ConfirmDelay is the value of [Traits.ConfirmDelay], which also applies to image
+	// layouts. If zero, it is half a second.
 	ConfirmDelay time.Duration
 	// Progress receives retried requests.
 	Progress provider.Progress
@@ -75,7 +76,7 @@ type remoteRepository struct {
 	remote      *remote.Repository
 	retrier     transfer.Retrier
 	credentials *credentialState
-	// http sends all requests, below the layer that authenticates them.
+	// http is the layer below authentication. It sends all requests.
 	http         *http.Client
 	buffers      *transfer.BufferPool
 	confirmDelay time.Duration
@@ -94,8 +95,9 @@ func newRegistry(ref template.Reference, o Options) (*remoteRepository, error) {
 
 		ReferrerListMaxPages: maxReferrerPages,
 	}
-	// Otherwise, oras maintains the list of referrers itself if the registry doesn't, and
-	// deletes what it considers to be older lists. [Attach] is more careful.
+	// Without this call, oras maintains the list of referrers itself if the registry
+	// doesn't. It then deletes lists that it considers outdated. [Attach] is more
+	// careful.
 	if err := repo.SetReferrersCapability(true); err != nil {
 		return nil, err
 	}
@@ -119,7 +121,8 @@ func (r *remoteRepository) String() string {
 	return r.remote.Reference.Registry + "/" + r.remote.Reference.Repository
 }
 
-// Traits returns the location of the repository and the optional operations of registries.
+// Traits returns the location of the repository and the optional operations that
+// registries support.
 func (r *remoteRepository) Traits() Traits {
 	return Traits{
 		Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
@@ -180,10 +183,10 @@ func (r *remoteRepository) manifest(ctx context.Context, reference string) (ocis
 	return d, data, nil
 }
 
-// fetchManifest requests a manifest and reserves memory for it, because many releases are read
-// concurrently and each manifest can be as large as OpenTofu permits. If it has to wait for
-// memory, it closes the response and repeats the request later, because HTTP/2 would buffer
-// megabytes of the response.
+// fetchManifest requests a manifest and reserves memory for it, because many releases
+// are read concurrently and each manifest can be as large as OpenTofu permits. If it
+// must wait for memory, it closes the response and repeats the request later.
+// Otherwise, HTTP/2 would buffer megabytes of the response.
 func (r *remoteRepository) fetchManifest(ctx context.Context, reference string) (ocispec.Descriptor, io.ReadCloser, error) {
 	d, body, err := r.remote.Manifests().FetchReference(ctx, reference)
 	if err != nil {
@@ -221,9 +224,10 @@ func (r *remoteRepository) PushManifest(ctx context.Context, m artifact.Blob) er
 	return nil
 }
 
-// PushTag uploads a manifest under a tag, after checking that no other run has moved the tag.
-// Registries can't do both atomically, so each attempt checks again: another run may have
-// written the tag between two attempts.
+// PushTag uploads a manifest under a tag, after checking that no other run has moved
+// the tag. Registries can't do both atomically. Therefore, PushTag checks the tag
+// before each attempt, because another run might have written the tag since the
+// previous attempt.
 func (r *remoteRepository) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
 	return r.retrier.Do(ctx, "tagging "+r.String()+":"+tag, func() error {
 		return r.checkAndTag(ctx, m, tag, was)

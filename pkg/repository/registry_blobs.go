@@ -17,9 +17,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Blob opens a blob. Its content is not verified. Blobs of 16 MiB and more are read over
-// several connections, unless the registry has refused that before. Reading fails when ctx is
-// canceled. The caller must close the blob.
+// Blob opens a blob. Its content is not verified. Blobs of 16 MiB and more are read
+// over several connections, unless the registry has previously refused range requests.
+// Reading fails when ctx is canceled. The caller must close the blob.
 func (r *remoteRepository) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
 	if 0 <= d.Size && d.Size <= httpclient.MaxAhead {
 		return r.smallBlob(ctx, d)
@@ -36,7 +36,7 @@ func (r *remoteRepository) Blob(ctx context.Context, d ocispec.Descriptor) (io.R
 			if err != nil {
 				return nil, err
 			}
-			// All responses must be of the same version as the first one.
+			// All responses must have the same version as the first response.
 			first := transfer.ValidatorOf(resp)
 			version.CompareAndSwap(nil, &first)
 			if err := part.Check(resp, *version.Load()); err != nil {
@@ -112,9 +112,9 @@ func (r *remoteRepository) url(path ...string) *url.URL {
 	return at.JoinPath(append([]string{"v2", r.remote.Reference.Repository}, path...)...)
 }
 
-// requestRange requests a range of a blob once, on a dedicated connection. It requests the URL
-// of the registry each time, not the URL that the registry redirects to, because the registry
-// authorizes the request and the URLs that it signs expire.
+// requestRange requests a range of a blob once, on a dedicated connection. It always
+// requests the registry's URL and not the redirect target, because the registry
+// authorizes each request and because its signed URLs expire.
 func (r *remoteRepository) requestRange(ctx context.Context, at *url.URL, part transfer.Range) (*http.Response, error) {
 	ctx = auth.AppendRepositoryScope(httpclient.WithDedicatedConnection(httpclient.WithoutRetry(ctx)), r.remote.Reference, auth.ActionPull)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
@@ -132,9 +132,8 @@ func (r *remoteRepository) requestRange(ctx context.Context, at *url.URL, part t
 	return resp, nil
 }
 
-// partsReader verifies a blob that is read in ranges. If the content is wrong, the next attempt
-// reads the blob over one connection, because the ranges may be at fault: some caches mix them
-// up.
+// partsReader verifies a blob that is read in ranges. If the content is wrong, the next
+// attempt reads the blob over one connection, because some caches mix up ranges.
 type partsReader struct {
 	io.ReadCloser
 	parts *transfer.RangeReader

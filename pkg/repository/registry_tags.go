@@ -14,11 +14,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ErrTagNotDeleted is returned if a registry doesn't delete tags, or not for these credentials.
+// ErrTagNotDeleted is returned if a registry doesn't support deleting tags, or doesn't
+// permit it for the credentials.
 var ErrTagNotDeleted = provider.Errorf(provider.Refused, "registry does not delete tags")
 
-// deleteTag implements [Traits.DeleteTag].
-// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#deleting-tags
+// deleteTag implements [Traits.DeleteTag]. See
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#deleting-tags.
 func (r *remoteRepository) deleteTag(ctx context.Context, tag string, was digest.Digest) error {
 	return r.retrier.Do(ctx, "deleting tag "+r.String()+":"+tag, func() error {
 		exists, err := r.resolve(ctx, tag)
@@ -32,13 +33,14 @@ func (r *remoteRepository) deleteTag(ctx context.Context, tag string, was digest
 	})
 }
 
-// codeTagged is the code with which Google's registries refuse to delete a manifest that has tags.
+// codeTagged is the error code of Google's registries for refusing to delete a manifest
+// that has tags.
 const codeTagged = "GOOGLE_MANIFEST_DANGLING_TAG"
 
-// deleteManifest implements [Traits.DeleteManifest]. The tag is checked immediately before the
-// manifest is deleted, and is deleted afterwards if the registry keeps it: an interrupted run can
-// still find the manifest by its tag.
-// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#deleting-manifests
+// deleteManifest implements [Traits.DeleteManifest]. It checks the tag immediately
+// before it deletes the manifest. If the registry keeps the tag, deleteManifest deletes
+// the tag last, so that a run can still find the manifest after an interruption. See
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#deleting-manifests.
 func (r *remoteRepository) deleteManifest(ctx context.Context, d digest.Digest, tag string) error {
 	attempt := func() error {
 		if tag != "" {
@@ -63,8 +65,8 @@ func (r *remoteRepository) deleteManifest(ctx context.Context, d digest.Digest, 
 	return r.deleteTag(ctx, tag, d)
 }
 
-// deleteReference deletes a tag or a manifest that exists. If it still exists afterwards, the
-// error wraps notDeleted.
+// deleteReference deletes an existing tag or manifest. If the tag or manifest still
+// exists afterwards, the error wraps notDeleted.
 func (r *remoteRepository) deleteReference(ctx context.Context, op, reference string, notDeleted error) error {
 	refused := r.sendDelete(ctx, op, reference)
 	if refused != nil && !isPermanent(refused) {
@@ -110,7 +112,7 @@ func (r *remoteRepository) sendDelete(ctx context.Context, op, reference string)
 	return r.fail(op, reference, responseError(resp))
 }
 
-// isPermanent reports whether err is a permanent refusal, in contrast to a temporary failure.
+// isPermanent reports whether err is a permanent refusal and not a temporary failure.
 func isPermanent(err error) bool {
 	response, ok := errors.AsType[*ResponseError](err)
 	if ok && response.Status < http.StatusInternalServerError && response.Status != http.StatusTooManyRequests {

@@ -146,8 +146,8 @@ func refuseWith(status int, body string) origintest.Fault {
 	}
 }
 
-// TestUploadNeverLeavesTLS checks that a client sends nothing to an http upload URL, as
-// a registry behind a TLS-terminating proxy may return.
+// TestUploadNeverLeavesTLS checks that a client sends nothing to an http upload URL. A
+// registry behind a TLS-terminating proxy might return such a URL.
 func TestUploadNeverLeavesTLS(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})
@@ -315,8 +315,8 @@ func TestChallengeElsewhere(t *testing.T) {
 	}
 }
 
-// TestErrorsTellNoQuery checks that errors contain no query string, because signed URLs
-// have secrets in it.
+// TestErrorsTellNoQuery checks that errors contain no query strings, because the query
+// of a signed URL contains secrets.
 func TestErrorsTellNoQuery(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{
@@ -410,7 +410,7 @@ func TestWrongManifest(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// Without a digest header, the library detects the mismatch.
+	// Without a digest header, the library detects the wrong content.
 	s.Behave()
 	s.Misbehave(registrytest.ManifestGet, func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		origintest.FlipBit(10)(headless{w}, r, honest)

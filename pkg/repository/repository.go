@@ -1,10 +1,11 @@
-// Package repository provides access to OCI repositories, both in registries and in image
-// layout directories. Both kinds implement [Repository], and declare what else they can do in
-// their [Traits].
+// Package repository provides access to OCI repositories in registries and in image
+// layout directories. Both kinds implement [Repository] and declare their optional
+// operations in their [Traits].
 //
-// Use it to inspect the content that a tag points to ([Inspect]), push a packed release
-// ([Push]), attach documents ([Attach]), or copy a release with everything that belongs to it
-// ([Copy]). Package source reads releases, and package publish writes them.
+// Use this package to inspect the content that a tag points to ([Inspect]), push a
+// packed release ([Push]), attach documents ([Attach]), or copy a release with
+// everything that belongs to it ([Copy]). Package source reads releases, and package
+// publish writes them.
 package repository
 
 import (
@@ -24,15 +25,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Reader reads from an OCI repository. If content is missing, methods return [ErrNotFound]; if
-// the repository is missing, [ErrNoRepository]; if access is denied, [provider.ErrDenied]; and
-// if a tag points to missing or damaged content, a *[DanglingTagError].
+// Reader reads from an OCI repository. Methods return [ErrNotFound] if content is
+// missing, [ErrNoRepository] if the repository is missing, and [provider.ErrDenied] if
+// access is denied. If a tag points to missing or damaged content, they return a
+// *[DanglingTagError].
 type Reader interface {
 	// String returns the name of the repository, for messages.
 	String() string
 	// Traits returns the traits of the repository, which never change.
 	Traits() Traits
-	// Tags returns all tags in any order.
+	// Tags returns all tags, in any order.
 	Tags(ctx context.Context) ([]string, error)
 	// Manifest reads a manifest or index by tag or digest, up to [artifact.MaxManifestSize]
 	// bytes, and verifies it against the digest of the descriptor.
@@ -46,19 +48,20 @@ type Reader interface {
 // Repository reads from and writes to an OCI repository.
 type Repository interface {
 	Reader
-	// PushBlob stores a blob. content must match d. It is read once, so the caller must open it
-	// again to retry.
+	// PushBlob stores a blob. content must match d. PushBlob reads content once, so the
+	// caller must open it again to retry.
 	PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error
 	// PushManifest stores a manifest under its digest.
 	PushManifest(ctx context.Context, m artifact.Blob) error
-	// PushTag stores a manifest under a tag if the tag still points to was, which is empty if
-	// the tag must not exist. Otherwise, it returns [ErrTagMoved]. [Traits.AtomicTags] reports
-	// whether the check and the write are atomic.
+	// PushTag stores a manifest under a tag if the tag still points to was. If was is
+	// empty, the tag must not exist. If the tag has changed, PushTag returns
+	// [ErrTagMoved]. [Traits.AtomicTags] reports whether the check and the write are
+	// atomic.
 	PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error
 }
 
-// Open returns the repository that a reference refers to. It doesn't contact or create
-// anything.
+// Open returns the repository that a reference refers to. It doesn't contact the
+// registry or create anything.
 func Open(ref template.Reference, o Options) (Repository, error) {
 	if ref.IsLayout() {
 		return newLayout(ref.Layout, cmp.Or(o.ConfirmDelay, defaultConfirmDelay)), nil

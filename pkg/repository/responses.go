@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// maxTags limits the number of tags of a repository, and maxTagBytes their total size. A
-	// provider has a few hundred versions.
+	// maxTags is the maximum number of tags of a repository. maxTagBytes is their
+	// maximum total size. A provider has a few hundred versions.
 	maxTags     = 100_000
 	maxTagBytes = 8 << 20
 	// maxListValues limits the JSON values on a page of tags or repositories.
 	maxListValues = maxTags + 100
-	// maxReferrerValues limits the JSON values on a page of referrers, which have about six
-	// each.
+	// maxReferrerValues limits the JSON values on a page of referrers. Each referrer
+	// has about six values.
 	maxReferrerValues = 16 << 10
 	// maxStart is the number of bytes of a response that are read to detect a web page.
 	// maxTitle is the number of bytes of a web page that are read to find its title.
@@ -62,9 +62,9 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// checkResponse checks a successful response before oras decodes it: it must come from a
-// registry, lists must be complete and within limits, and blobs must be stored under the right
-// digest.
+// checkResponse checks a successful response before oras decodes it. The response must
+// come from a registry, lists must be complete and within limits, and blobs must be
+// stored under the right digest.
 func checkResponse(req *http.Request, resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusCreated:
@@ -132,9 +132,9 @@ func readList(req *http.Request, resp *http.Response, values int) error {
 	return nil
 }
 
-// checkPage returns an error if the response is a web page instead of content. It accepts
-// content that merely has the content type of a web page, and web pages that were requested by
-// their digest.
+// checkPage returns an error if the response is a web page instead of content. It
+// accepts other content that is labeled as a web page, and web pages that were
+// requested by their digest.
 func checkPage(req *http.Request, resp *http.Response) error {
 	if req.Method == http.MethodHead {
 		if isManifest(req) && isHTML(resp.Header) {
@@ -152,7 +152,7 @@ func checkPage(req *http.Request, resp *http.Response) error {
 			return newPageError(req, resp, start)
 		}
 	}
-	// An error of the connection is returned again when the body is read.
+	// If the connection fails here, reading the body returns the error again.
 	body := resp.Body
 	resp.Body = struct {
 		io.Reader
@@ -179,8 +179,8 @@ func looksLikePage(data []byte) bool {
 	return bytes.HasPrefix(start, []byte("<!doctype html")) || bytes.HasPrefix(start, []byte("<html"))
 }
 
-// ErrPage is returned if a web page was received with status 200 instead of a registry
-// response, for example from a captive portal, login page, or proxy.
+// ErrPage is returned if the registry's response is a web page with status 200, for
+// example from a captive portal, login page, or proxy.
 var ErrPage = provider.Errorf(provider.Transient, "expected a registry response")
 
 func newPageError(req *http.Request, resp *http.Response, data []byte) error {

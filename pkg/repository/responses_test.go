@@ -56,7 +56,7 @@ func TestPageInsteadOfAnAnswer(t *testing.T) {
 			"in another's clothes": origintest.Document("application/json", "\n <HTML><title>Please log in</title>"),
 		} {
 			if name != "as it is" && (kind == registrytest.BlobGet || kind == registrytest.ManifestHead) {
-				continue // a blob may contain anything, and a HEAD response has only a content type
+				continue // a blob can contain anything, and a HEAD response has only a content type
 			}
 			t.Run(string(kind)+" "+name, func(t *testing.T) {
 				t.Parallel()
@@ -77,7 +77,7 @@ func TestPageInsteadOfAnAnswer(t *testing.T) {
 	}
 }
 
-// TestPageOfATokenService checks that the error reports the page instead of missing
+// TestPageOfATokenService checks that the error mentions the HTML page, and not missing
 // credentials.
 func TestPageOfATokenService(t *testing.T) {
 	t.Parallel()
@@ -89,7 +89,7 @@ func TestPageOfATokenService(t *testing.T) {
 	}
 }
 
-// TestPageThatIsAsked checks that a blob may contain an HTML page.
+// TestPageThatIsAsked checks that a blob can contain an HTML page.
 func TestPageThatIsAsked(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})
@@ -123,7 +123,8 @@ func TestListsBreakOff(t *testing.T) {
 	}
 }
 
-// pages returns the same page of a list with a link to the next page.
+// pages responds to each request with the same page of a list, which links to a next
+// page.
 func pages(contentType, text string) origintest.Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
 		w.Header().Set("Link", fmt.Sprintf(`<%s?more=1>; rel="next"`, r.URL.Path))
@@ -166,8 +167,8 @@ func TestListsAreBounded(t *testing.T) {
 	}
 }
 
-// TestStoredAsSomethingElse checks that PushBlob fails if the registry reports another
-// digest for the stored blob.
+// TestStoredAsSomethingElse checks that PushBlob fails if the registry reports a
+// different digest for the stored blob.
 func TestStoredAsSomethingElse(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})

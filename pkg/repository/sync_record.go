@@ -18,19 +18,21 @@ func ReadSyncRecord(ctx context.Context, repo Reader) (artifact.SyncRecord, erro
 	return record, err
 }
 
-// readSyncRecord also returns the digest that the tag of the record points to.
+// readSyncRecord is like [ReadSyncRecord], but also returns the digest that the
+// record's tag points to.
 func readSyncRecord(ctx context.Context, repo Reader) (artifact.SyncRecord, digest.Digest, error) {
 	i, err := Inspect(ctx, repo, artifact.SyncTag, DepthIndex)
 	if err != nil && !isFinding(err) {
 		return artifact.SyncRecord{}, "", fmt.Errorf("reading the sync record of %s: %w", repo, err)
 	}
-	record, _ := artifact.ParseSyncRecord(i.Bytes) // if it is damaged, dates start again
+	record, _ := artifact.ParseSyncRecord(i.Bytes) // if the record is damaged, its dates start again
 	return record.Clone(), i.Digest, nil
 }
 
-// WriteSyncRecord changes the sync record of a repository with edit, which is called again if
-// another run has changed the record. If edit changes nothing, nothing is written. Registries
-// can't exclude that another run overwrites the record afterwards, in which case dates start again.
+// WriteSyncRecord changes the sync record of a repository with edit. If another run has
+// changed the record, WriteSyncRecord calls edit again. If edit changes nothing,
+// nothing is written. In registries, another run can still overwrite the record
+// afterwards. In that case, the dates in the record start again.
 func WriteSyncRecord(ctx context.Context, repo Repository, edit func(*artifact.SyncRecord)) error {
 	err := ErrTagMoved
 	for moves := 0; moves < maxMerges && errors.Is(err, ErrTagMoved); moves++ {

@@ -31,8 +31,8 @@ func (e *end) writeRecord(t *testing.T, repo repository.Repository, edit func(*a
 	}
 }
 
-// TestSyncRecord checks that records are written only if they change, and merged with the record
-// of another run.
+// TestSyncRecord checks that a record is written only if it changes, and that it is
+// merged with changes by another run.
 func TestSyncRecord(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, _, e *end) {
@@ -50,7 +50,7 @@ func TestSyncRecord(t *testing.T) {
 		if e.writeRecord(t, e.open(t), unwanted(a)); e.state(t) != before {
 			t.Error("the same record was written again")
 		}
-		// Another run writes between reading and writing.
+		// Another run changes the record after it was read and before it is written.
 		edits := 0
 		e.writeRecord(t, e.open(t), func(r *artifact.SyncRecord) {
 			if edits++; edits == 1 {

@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Traits describes the differences between repositories. A nil function means that the
+// Traits describes the differences between repositories. If a function is nil, the
 // repository doesn't support the operation.
 type Traits struct {
 	// Registry is the registry's host or host:port, and Name the name of the repository in it.
@@ -19,23 +19,28 @@ type Traits struct {
 	// AtomicTags reports whether PushTag checks and writes a tag atomically. Registries have no
 	// such operation, so two concurrent runs can overwrite each other's tag.
 	AtomicTags bool
-	// ConfirmDelay is longer than the two requests with which another run reads and writes a
-	// tag. After this delay, a concurrent run has seen a tag that was just written.
+	// ConfirmDelay is longer than another run takes to read and then write a tag. A run
+	// that read the tag before it was written has therefore finished writing after this
+	// delay.
 	ConfirmDelay time.Duration
 	// Backoff returns the pause after the given number of failed transfers. If nil, the
 	// pause starts at half a second and doubles.
 	Backoff func(failed int) time.Duration
-	// DeleteTag deletes a tag if it still points to was. Otherwise, it returns [ErrTagMoved].
-	// The content is not deleted; the registry's garbage collection removes it. If the tag
-	// doesn't exist, DeleteTag returns nil. If the registry doesn't delete tags, which is only
-	// known after the request, it returns [ErrTagNotDeleted].
+	// DeleteTag deletes a tag if it still points to was. Otherwise, it returns
+	// [ErrTagMoved]. DeleteTag doesn't delete the content, which the registry's garbage
+	// collection removes. If the tag doesn't exist, DeleteTag returns nil. If the
+	// registry doesn't delete tags, DeleteTag returns [ErrTagNotDeleted]. This can be
+	// determined only by a request.
 	DeleteTag func(ctx context.Context, tag string, was digest.Digest) error
-	// DeleteManifest deletes a manifest and, if tag is not empty, this tag, which must point to
-	// the manifest if it exists. Otherwise, it returns [ErrTagMoved]. If the manifest doesn't
-	// exist, DeleteManifest only deletes the tag. Registries delete all tags of the manifest, and
-	// their garbage collection removes the content. In image layouts, DeleteManifest returns
-	// [ErrInUse] if another tag points to the manifest, and deletes all content that only this
-	// manifest needs. If the registry doesn't delete manifests, it returns [ErrTagNotDeleted].
+	// DeleteManifest deletes a manifest and, if tag is not empty, this tag. If the tag
+	// points to a different manifest, DeleteManifest returns [ErrTagMoved]. If the
+	// manifest doesn't exist, DeleteManifest deletes only the tag.
+	//
+	// Registries delete all tags of the manifest, and their garbage collection removes
+	// the content. If a registry doesn't delete manifests, DeleteManifest returns
+	// [ErrTagNotDeleted]. In image layouts, DeleteManifest deletes all content that
+	// only this manifest needs, and returns [ErrInUse] if another tag points to the
+	// manifest.
 	DeleteManifest func(ctx context.Context, d digest.Digest, tag string) error
 	// BlobPath returns the path of a blob's file, whether or not the file exists. It is set if
 	// blobs are local files.
@@ -43,17 +48,18 @@ type Traits struct {
 	// Referrers lists the referrers of a manifest with the referrers API. If the registry
 	// doesn't have this API, supported is false.
 	Referrers func(ctx context.Context, subject digest.Digest) (list []ocispec.Descriptor, supported bool, err error)
-	// Mount makes a blob of another repository in the same registry available in this one
-	// without sending it. If the registry doesn't support that, or doesn't permit it for these
-	// credentials, mounted is false.
+	// Mount makes a blob of another repository in the same registry available in this
+	// repository without sending the blob. If the registry doesn't support mounting, or
+	// doesn't permit it for the credentials, mounted is false.
 	Mount func(ctx context.Context, d ocispec.Descriptor, from string) (mounted bool, err error)
-	// Redirect returns the URL on another host to which the registry redirects requests for a
-	// blob, including everything needed to read it, or an empty string if the registry sends
-	// the blob itself. Anyone who has the URL can read the blob until the URL expires.
+	// Redirect returns the URL to which the registry redirects requests for a blob. The
+	// URL is on a different host and includes everything needed to read the blob, so
+	// anyone who has it can read the blob until it expires. If the registry sends the
+	// blob itself, the URL is empty.
 	Redirect func(ctx context.Context, d ocispec.Descriptor) (url string, err error)
-	// Writable returns an error if the credentials don't permit pushing. It stores nothing, but
-	// some registries create the repository when an upload starts. The error is the same as
-	// when pushing.
+	// Writable returns an error if the credentials don't permit pushing. The error is
+	// the same as for a push. Writable stores nothing, but some registries create the
+	// repository when an upload starts.
 	Writable func(ctx context.Context) error
 }
 

@@ -24,10 +24,11 @@ import (
 )
 
 const (
-	// minResumableSize is the size, in bytes, from which an interrupted upload is resumed. For
-	// smaller blobs, requesting the status costs more than sending the blob again.
+	// minResumableSize is the minimum size, in bytes, of interrupted uploads that are
+	// resumed. For smaller blobs, requesting the status costs more than sending the
+	// blob again.
 	minResumableSize = 16 << 20
-	// maxErrorBody is the number of bytes of an error response that are read.
+	// maxErrorBody is the maximum number of bytes that are read from an error response.
 	maxErrorBody = 8 << 10
 )
 
@@ -66,10 +67,11 @@ func (u *uploads) take(d digest.Digest) (broken upload, found bool) {
 	return broken, found
 }
 
-// PushBlob uploads a blob in one request. It can't retry, because it reads content once. The
-// caller must open the content again and call PushBlob again. If the upload of a large blob was
-// interrupted and the registry reports how much it received, only the rest is sent. The content
-// is read in full even then, because it is verified as a whole.
+// PushBlob uploads a blob in one request. It can't retry, because it reads content
+// once. To retry, the caller must open the content again and call PushBlob again. If
+// the upload of a large blob was interrupted and the registry reports how much it
+// received, PushBlob sends only the rest. It still reads all of content, because it
+// verifies the complete blob.
 func (r *remoteRepository) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	ctx = r.pushContext(ctx)
 	if broken, found := r.uploads.take(d.Digest); found {
@@ -84,7 +86,7 @@ func (r *remoteRepository) PushBlob(ctx context.Context, d ocispec.Descriptor, c
 }
 
 func (r *remoteRepository) pushWhole(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
-	started, err := r.startUpload(ctx) //nolint:bodyclose // startUpload has closed it
+	started, err := r.startUpload(ctx) //nolint:bodyclose // closed by startUpload
 	if err != nil {
 		return err
 	}
@@ -95,13 +97,13 @@ func (r *remoteRepository) pushWhole(ctx context.Context, d ocispec.Descriptor, 
 	return r.finishUpload(ctx, d, content, p)
 }
 
-// pushContext returns a context in which requests have the permission to push.
+// pushContext returns a context for requests that need permission to push.
 func (r *remoteRepository) pushContext(ctx context.Context) context.Context {
 	return auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull, auth.ActionPush)
 }
 
-// startUpload starts an upload:
-// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-blobs
+// startUpload starts an upload. See
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-blobs.
 func (r *remoteRepository) startUpload(ctx context.Context) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url("blobs", "uploads").String()+"/", nil)
 	if err != nil {
@@ -117,8 +119,9 @@ func (r *remoteRepository) startUpload(ctx context.Context) (*http.Response, err
 	return resp, resp.Body.Close()
 }
 
-// uploadLocation returns the URL to which the content of an upload must be sent. It must be at
-// the registry itself, because content and credentials are not sent anywhere else.
+// uploadLocation returns the URL to which the content of an upload must be sent. The
+// URL must be on the registry's host, because content and credentials are not sent to
+// any other host.
 func (r *remoteRepository) uploadLocation(started *http.Response) (partial, error) {
 	asked := r.url()
 	at, err := started.Location()
@@ -139,8 +142,8 @@ func (r *remoteRepository) uploadLocation(started *http.Response) (partial, erro
 	return partial{location: at, authorization: started.Request.Header.Get("Authorization")}, nil
 }
 
-// finishUpload sends the rest of a blob and completes its upload. If it is interrupted, the
-// upload is stored so that it can be resumed.
+// finishUpload sends the rest of a blob and completes its upload. If the upload is
+// interrupted, finishUpload stores it so that it can be resumed.
 func (r *remoteRepository) finishUpload(ctx context.Context, d ocispec.Descriptor, rest io.Reader, p partial) error {
 	sent := transfer.NewRecorder(rest)
 	req, err := p.request(ctx, d, sent)
@@ -168,9 +171,9 @@ type partial struct {
 	authorization string
 }
 
-// uploadStatus requests how much of an upload the registry has received. The size is zero if
-// the upload can't be resumed for any reason.
-// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-a-blob-in-chunks
+// uploadStatus requests how much of an upload the registry has received. If the upload
+// can't be resumed for any reason, the size is zero. See
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-a-blob-in-chunks.
 func (r *remoteRepository) uploadStatus(ctx context.Context, u upload) partial {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.location.String(), nil)
 	if err != nil {
@@ -194,8 +197,8 @@ func (r *remoteRepository) uploadStatus(ctx context.Context, u upload) partial {
 	return p
 }
 
-// receivedBytes parses the header "Range: 0-99", which means 100 bytes. The header is the same
-// for one byte and for none.
+// receivedBytes parses the Range header. For example, "Range: 0-99" means 100 bytes.
+// The header doesn't distinguish one byte from none.
 func receivedBytes(h http.Header) int64 {
 	first, last, _ := strings.Cut(strings.TrimPrefix(h.Get("Range"), "bytes="), "-")
 	n, err := strconv.ParseInt(last, 10, 64)
@@ -223,7 +226,7 @@ func (r *remoteRepository) resumeUpload(ctx context.Context, d ocispec.Descripto
 	return failure
 }
 
-// isUploadRefused reports whether a registry rejects the upload, in contrast to the
+// isUploadRefused reports whether a registry rejects the upload and not the
 // credentials.
 func isUploadRefused(err error) bool {
 	response, refused := errors.AsType[*errcode.ErrorResponse](err)
@@ -240,8 +243,8 @@ func (r *remoteRepository) checkUploaded(ctx context.Context, d ocispec.Descript
 	return err
 }
 
-// request returns the request that completes an upload:
-// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-a-blob-in-chunks
+// request returns the request that completes an upload. See
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-a-blob-in-chunks.
 func (p partial) request(ctx context.Context, d ocispec.Descriptor, rest io.Reader) (*http.Request, error) {
 	if p.size == d.Size {
 		rest = http.NoBody

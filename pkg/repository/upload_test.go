@@ -138,8 +138,8 @@ func TestUploadCannotBeResumed(t *testing.T) {
 	}
 }
 
-// TestResumedUploadFails checks that the upload succeeds if the resumed upload is
-// interrupted or rejected, or does not match the bytes that the registry has.
+// TestResumedUploadFails checks that the upload finally succeeds if the resumed upload
+// is interrupted, is rejected, or does not match the bytes that the registry has.
 func TestResumedUploadFails(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -178,7 +178,8 @@ func TestResumedUploadFails(t *testing.T) {
 			}
 			s.Misbehave(registrytest.UploadPut, test.second, 1)
 			sent, tries, err := s.pushLarge(t, largeBlob())
-			// How much is sent depends on the socket buffers, but how much is received does not.
+			// The number of sent bytes depends on the socket buffers, but the number of
+			// received bytes does not.
 			if received := s.Received(); err != nil || tries != 3 || received != test.received || sent > size*3 {
 				t.Errorf("%v after %d tries, %d bytes sent, %d received, want %d received", err, tries, sent, received, test.received)
 			}
@@ -189,7 +190,7 @@ func TestResumedUploadFails(t *testing.T) {
 	}
 }
 
-// skipped skips the first n bytes.
+// skipped is a reader that skips the first n bytes.
 type skipped struct {
 	r io.Reader
 	n int64

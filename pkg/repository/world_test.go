@@ -19,7 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// server is a registry on a loopback address with the client options to reach it.
+// server is a registry on a loopback address, with the client options to access it.
 type server struct {
 	*registrytest.Registry
 	ca      *testca.CA
@@ -103,5 +103,6 @@ func pushTag(t *testing.T, r repository.Repository, b artifact.Blob, tag string,
 	}
 }
 
-// streamed hides all methods of a reader except Read, like content from another server.
+// streamed hides all methods of a reader except Read. Content from another server has
+// only this method, too.
 func streamed(data []byte) io.Reader { return struct{ io.Reader }{bytes.NewReader(data)} }

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// writable implements [Traits.Writable]. It starts the upload of a blob, for which registries
-// check the same permissions as for a push, and cancels it.
-// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-blobs
+// writable implements [Traits.Writable]. It starts the upload of a blob and cancels it,
+// because registries check the same permissions as for a push. See
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-blobs.
 func (r *remoteRepository) writable(ctx context.Context) error {
 	started, err := r.startUpload(r.pushContext(ctx))
 	if err != nil {
@@ -21,7 +21,8 @@ func (r *remoteRepository) writable(ctx context.Context) error {
 	return nil
 }
 
-// cancel cancels an upload. Registries that don't support that expire the upload.
+// cancel cancels an upload. If a registry doesn't support canceling, the upload
+// expires.
 func (r *remoteRepository) cancel(ctx context.Context, started *http.Response) {
 	p, err := r.uploadLocation(started)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestWritableRegistry checks that Writable starts an upload and cancels it if it is on
-// the registry's host, and that it returns the registry's error.
+// TestWritableRegistry checks that Writable starts an upload and cancels it if the
+// upload is on the registry's host. It also checks that Writable returns the registry's
+// error.
 func TestWritableRegistry(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
