@@ -37,7 +37,7 @@ type slowConn struct {
 
 func (c *slowConn) Write(b []byte) (int, error) {
 	const perSecond = 20e6
-	// Compensate for late wakeups, but credit at most 50 ms of idle time.
+	// Compensate for waking up late, but credit at most 50 ms of idle time.
 	if least := time.Now().Add(-50 * time.Millisecond); c.free.Before(least) {
 		c.free = least
 	}

@@ -39,7 +39,7 @@ var (
 )
 
 // endKinds maps the kinds of source and target repositories to options of the test
-// registry. A nil value stands for an image layout.
+// registry. A nil value represents an image layout.
 var endKinds = map[string]*registrytest.Options{
 	"layout": nil, "API": {}, "tag": {NoReferrers: http.StatusNotFound},
 }
