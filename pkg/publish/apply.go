@@ -13,7 +13,8 @@ import (
 )
 
 // apply executes a plan: zips, then manifests, then the tag. If it returns
-// [repository.ErrTagMoved], the facts record what the next round doesn't have to repeat.
+// [repository.ErrTagMoved], the facts record the work that the next round doesn't have
+// to repeat.
 func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error) {
 	r = Result{Plan: p}
 	// 1. Signature and keys.
@@ -32,7 +33,7 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 	if err != nil {
 		return r, err
 	}
-	if f.denial == nil { // Force overrules only a denial that existed when the run started
+	if f.denial == nil { // Force overrides only a denial that existed when the run started
 		if err := repository.CheckDeniedNow(ctx, j.repo, j.version); err != nil {
 			return r, err
 		}
@@ -47,7 +48,7 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 	r.Digest, r.Packages = packed.Index.Descriptor.Digest, f.results(own)
 	f.now, r.Slow, err = repository.Push(ctx, j.repo, packed, was, repository.PushOptions{
 		Progress: j.Progress, Own: own,
-		// Other jobs publish other platforms only of local builds, and of releases that are
+		// Other jobs publish other platforms only if the release is a local build or is
 		// limited to some platforms.
 		Concurrent: !j.can.Published || len(j.options.Platforms) > 0,
 	})
@@ -63,10 +64,10 @@ func (f facts) results(packages []provider.Package) []PackageResult {
 	return all
 }
 
-// attach attaches the documents about all platforms to the index that the tag points to: the
-// source's, and the referrers of the indexes before it. It adds the names of new referrers to
-// the result. A later run that extends the index carries its referrers over, so it is
-// enough to read the tag once more.
+// attach attaches the documents about all platforms to the index that the tag points
+// to. These are the source's documents, and the referrers of earlier indexes. attach
+// adds the names of new referrers to the result. A later run that extends the index
+// carries its referrers over, so it is enough to read the tag once more.
 func (j *job) attach(ctx context.Context, f *facts, r *Result) error {
 	index := f.now.Descriptor
 	if j.options.DryRun || j.options.NoReferrers || index.Digest == "" || r.Tag != f.tag {
@@ -99,8 +100,8 @@ func (j *job) attach(ctx context.Context, f *facts, r *Result) error {
 }
 
 // carried returns the source's documents, and the referrers of earlier indexes that the
-// source does not replace. Approvals are not carried over: each applies only to its own
-// index.
+// source does not replace. Approvals are not carried over, because each approval
+// applies only to its own index.
 func (j *job) carried(ctx context.Context, f *facts, index ocispec.Descriptor) ([]provider.Document, error) {
 	documents := slices.Clone(f.documents)
 	// Start with the last index, which has the newest referrers.

@@ -49,11 +49,11 @@ func editIndex(edit func(x *ocispec.Index)) func(t *testing.T, w *world, to *tar
 func TestConflict(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		// before is called after minix and plan9 were published.
+		// before is called after the packages for minix and plan9 were published.
 		before func(t *testing.T, w *world, to *target)
-		// reasons must be contained in the error.
+		// reasons lists strings that the error must contain.
 		reasons []string
-		// forced contains the platforms after publishing with Force.
+		// forced contains the platforms of the release after publishing with Force.
 		forced []provider.Platform
 	}{
 		"other bytes": {
@@ -197,7 +197,7 @@ func TestSumsForget(t *testing.T) {
 }
 
 // TestEvidenceIsKept checks that stored documents are kept when a release without
-// documents extends the stored one.
+// documents extends the stored release.
 func TestEvidenceIsKept(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -211,7 +211,8 @@ func TestEvidenceIsKept(t *testing.T) {
 	})
 }
 
-// TestEvidenceDoesNotFit checks that the stored SHA256SUMS must list a new package that has none.
+// TestEvidenceDoesNotFit checks that the stored SHA256SUMS must list a new package if
+// the new release has no SHA256SUMS.
 func TestEvidenceDoesNotFit(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -269,7 +270,7 @@ func (w *world) lines(platforms ...provider.Platform) map[string]digest.Digest {
 	return lines
 }
 
-// store pushes a release like another publisher would.
+// store pushes a release like a different publisher would.
 func (w *world) store(t *testing.T, to *target, r provider.Release) {
 	t.Helper()
 	packed, err := artifact.Pack(r, artifact.Options{})
@@ -299,7 +300,8 @@ func (w *world) store(t *testing.T, to *target, r provider.Release) {
 	}
 }
 
-// TestAnotherPublisher checks that releases are equal if their zips are, regardless of annotations.
+// TestAnotherPublisher checks that releases with equal zips are equal, regardless of
+// annotations.
 func TestAnotherPublisher(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {

@@ -20,8 +20,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// TestReleaseOfRepositories checks that a release can be published from one repository to another
-// with all documents and referrers, between all kinds of repositories.
+// TestReleaseOfRepositories checks that a release can be published from one repository
+// to another with all documents and referrers. It tests all combinations of repository
+// kinds.
 func TestReleaseOfRepositories(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -124,7 +125,7 @@ func (w *world) releaseOf(t *testing.T, to *target) provider.Release {
 	return r
 }
 
-// between publishes the release of one repository to another.
+// between publishes the release from one repository to another.
 func (w *world) between(t *testing.T, from, to *target, want publish.Status) publish.Result {
 	t.Helper()
 	result, err := w.publisher().Release(t.Context(), from.asSource(t), to.open(t), w.address, w.version, publish.Options{})

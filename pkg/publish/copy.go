@@ -15,31 +15,32 @@ import (
 // errBytes is returned for options of [Publisher.Copy] that would change the bytes of the release.
 var errBytes = provider.Errorf(provider.Misuse, "a copy can't change the content of a release")
 
-// Copy copies one release between OCI repositories, byte for byte: digests stay the same, and
-// referrers are copied, too. The status of the result is one of these:
-// - Created: the tag did not exist.
-// - Unchanged: the tag points to the same index, or to another one that has all zips of the source
-// and additional documents. The other index is kept, see [Result] Source.
-// - Extended: platforms, documents, or referrers were added, and nothing was lost. See [Result]
-// Attached.
-// - Repaired: missing or damaged content was restored.
-// - Replaced: the tag pointed to an index with other content, which Force replaced.
+// Copy copies one release between OCI repositories, byte for byte. Digests stay the
+// same, and referrers are copied, too. The status of the result is one of these:
 //
-// If copying would lose content, the error is a *[repository.ConflictError]. If another run moves
-// the tag at the source or the target, Copy starts again.
+//   - Created: the tag did not exist.
+//   - Unchanged: the tag points to the same index, or to a different index that has all zips of
+//     the source and additional documents. The different index is kept. See [Result] Source.
+//   - Extended: platforms, documents, or referrers were added, and nothing was lost. See
+//     [Result] Attached.
+//   - Repaired: missing or damaged content was restored.
+//   - Replaced: the tag pointed to an index with different content, which Force replaced.
 //
-// Options have the same meaning as for [Release]. Verify receives the release of the source. Recheck
-// and NoH1 have no effect. Platforms, Index, SBOM, and Signing would change the content and cause
-// an error. Copy returns the errors of [repository.Copy], *[repository.DeniedError], and for a
-// missing release the errors of a source.
+// If copying would lose content, Copy returns a *[repository.ConflictError]. If another
+// run moves the tag at the source or the target, Copy starts again.
+//
+// Options have the same meaning as for [Release]. Verify receives the source's release.
+// Recheck and NoH1 have no effect. Platforms, Index, SBOM, and Signing would change the
+// content, so they cause an error. Copy returns the errors of [repository.Copy],
+// *[repository.DeniedError], and, if the release is missing, the errors of a source.
 func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	done := Result{Plan: Plan{Address: a, Version: v, Tag: artifact.Tag(v)}}
 	if len(o.Platforms) > 0 || o.Index.SourceURL != "" || len(o.Index.Annotations) > 0 || o.SBOM != nil || o.Signing.Signer != nil {
 		return done, errBytes
 	}
 	c := copying{job{Publisher: p, repo: p.memory.of(to), address: a, version: v, options: o}, from}
-	// 1. Check the denials of both sides, and run a quick check. Force doesn't override a denial at
-	// the source, which promote can remove.
+	// 1. Check the denials of both sides, and run a quick check. Force doesn't override
+	// a denial at the source. To remove this denial, use promote.
 	var f facts
 	err := repository.CheckDenied(ctx, from, v)
 	if err != nil {
@@ -69,14 +70,15 @@ func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to reposit
 	}
 }
 
-// copying identifies the release to copy, and its source.
+// copying identifies the release to copy and its source.
 type copying struct {
 	job
 	from repository.Reader
 }
 
-// quickCheck reports whether the target has the release, as far as a check level below that of a
-// copy can tell. If the list of tags can't be read, the copy reports the error.
+// quickCheck reports whether the target has the release, as far as the check level
+// shows. It checks less than a copy. If quickCheck can't read the list of tags, it
+// returns no error, because the copy reports it.
 func (c *copying) quickCheck(ctx context.Context, done *Result) (bool, error) {
 	depth := c.options.depth()
 	if depth > repository.DepthManifests {
@@ -119,7 +121,7 @@ func (c *copying) copyOptions(f facts) repository.CopyOptions {
 // withCopy returns the result after a copy.
 func (r Result) withCopy(copied repository.CopyResult) Result {
 	r.Digest, r.Verdict, r.Packages = copied.Digest, copied.Verdict, nil
-	// A second attempt finds the referrers that the first one attached.
+	// A second attempt finds the referrers that the first attempt attached.
 	r.Attached = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Attached, copied.Attached))))
 	r.Source, r.Documents = "", copied.Documents
 	if copied.Kept {
@@ -150,7 +152,8 @@ func (r Result) withCopy(copied repository.CopyResult) Result {
 	return r
 }
 
-// explainMissing returns the reason why a version is missing at the source.
+// explainMissing returns an error that describes why a version is missing at the
+// source.
 func (c *copying) explainMissing(ctx context.Context, err error) error {
 	if !errors.Is(err, repository.ErrNotFound) && !errors.Is(err, repository.ErrNoRepository) {
 		return err

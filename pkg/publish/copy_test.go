@@ -23,13 +23,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// copy copies with new values, as another process would.
+// copy copies with new values, like a separate process.
 func (w *world) copy(t *testing.T, from, to *target, o publish.Options) (publish.Result, error) {
 	t.Helper()
 	return w.publisher().Copy(t.Context(), from.open(t), to.open(t), w.address, w.version, o)
 }
 
-// wantCopy copies, and checks the status and that the digests are equal.
+// wantCopy copies the release, and checks the status and that the digests are equal.
 func (w *world) wantCopy(t *testing.T, from, to *target, want publish.Status, o publish.Options) publish.Result {
 	t.Helper()
 	r, err := w.copy(t, from, to, o)
@@ -76,7 +76,7 @@ func TestCopyStatuses(t *testing.T) {
 		if r := w.wantCopy(t, from, to, publish.Extended, publish.Options{}); !slices.Equal(r.Attached, []string{sbom.Name}) || len(sent(r)) != 0 {
 			t.Errorf("%+v", r)
 		}
-		// Other content of the target stays.
+		// Additional content of the target is kept.
 		part := w.layout(t)
 		w.publish(t, part, publish.Created, publish.Options{Platforms: []provider.Platform{zos}})
 		if r := w.wantCopy(t, part, to, publish.Unchanged, publish.Options{}); r.Source != part.digest(t) {
@@ -116,7 +116,7 @@ func TestCopyMounts(t *testing.T) {
 	}
 }
 
-// TestCopyChecks checks the requests of each check level to the target.
+// TestCopyChecks checks the requests that each check level sends to the target.
 func TestCopyChecks(t *testing.T) {
 	t.Parallel()
 	for check, want := range map[repository.Depth]map[registrytest.Kind]int{
@@ -153,8 +153,8 @@ func TestCopyChecks(t *testing.T) {
 	}
 }
 
-// TestCopyOfAMovedTag checks that a moved tag is copied again, and that Copy stops retrying for a tag that
-// moves constantly.
+// TestCopyOfAMovedTag checks that Copy starts again if the tag moves, and that it gives
+// up if the tag moves constantly.
 func TestCopyOfAMovedTag(t *testing.T) {
 	t.Parallel()
 	for name, times := range map[string]int{"once": 1, "all the time": -1} {
@@ -168,7 +168,7 @@ func TestCopyOfAMovedTag(t *testing.T) {
 			moving := moved{from.open(t), func() {
 				mu.Lock()
 				defer mu.Unlock()
-				if tags++; tags%2 == 0 && (times < 0 || tags/2 <= times) { // the second read of the tag ends a copy
+				if tags++; tags%2 == 0 && (times < 0 || tags/2 <= times) { // a copy ends with the second read of the tag
 					o := publish.Options{Force: true, Index: artifact.Options{Annotations: map[string]string{"turn": strings.Repeat("x", tags)}}}
 					if times > 0 {
 						o = publish.Options{}
@@ -196,7 +196,7 @@ func TestCopyOfAMovedTag(t *testing.T) {
 	}
 }
 
-// moved is a repository that calls a function before the tag of the version is read.
+// moved is a repository that calls a function before each read of the version's tag.
 type moved struct {
 	repository.Repository
 	before func()
@@ -242,7 +242,8 @@ func TestCopyMakesTheRepository(t *testing.T) {
 	w.wantCopy(t, from, to, publish.Created, publish.Options{})
 }
 
-// TestCopyHasTheSameBytes checks that options which would change the content are rejected.
+// TestCopyHasTheSameBytes checks that Copy rejects options that would change the
+// content.
 func TestCopyHasTheSameBytes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -255,7 +256,7 @@ func TestCopyHasTheSameBytes(t *testing.T) {
 	}
 }
 
-// TestCopyIsJudged checks that Verify is called for releases of the source, but not for
+// TestCopyIsJudged checks that Verify is called for releases of the source, except
 // releases that the target already has.
 func TestCopyIsJudged(t *testing.T) {
 	t.Parallel()

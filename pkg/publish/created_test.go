@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// golden is the digest of the index of the release that every world offers. It changes only with
-// the format, and then the digests of all mirrors change.
+// golden is the digest of the index of the release that every world offers. It changes
+// only if the format changes. Then the digests of all mirrors change, too.
 const golden = "sha256:a7c1154457d44d5e9cda421fc070743848806a65cf0cdf8d164421d7e9c2fef8"
 
 func TestCreated(t *testing.T) {
@@ -105,8 +105,8 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// TestRecheck checks that Recheck detects a changed version, with only one package document if the
-// origin states hashes.
+// TestRecheck checks that Recheck detects a changed version. If the origin states
+// hashes, this requires only one package document.
 func TestRecheck(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -142,7 +142,8 @@ func TestExtended(t *testing.T) {
 	})
 }
 
-// TestExtendedByOthers checks that stored platforms are kept if they are not requested.
+// TestExtendedByOthers checks that stored platforms are kept even if they are not
+// requested.
 func TestExtendedByOthers(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {

@@ -13,7 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// parseDate parses a date in RFC 3339 format. An invalid one is the zero time.
+// parseDate parses a date in RFC 3339 format. It returns the zero time for an invalid
+// date.
 func parseDate(text string) time.Time {
 	t, _ := time.Parse(time.RFC3339, text)
 	return provider.CleanDate(t)
@@ -87,17 +88,19 @@ func TestDates(t *testing.T) {
 				t.Errorf("%s: the tag is dated %q, not %q", want, got, date)
 			}
 		}
-		// An artifact without a date stays unchanged, even if the origin has a date by now.
+		// An artifact without a date stays unchanged, even if the origin now has a
+		// date.
 		step(publish.Created, "", publish.Options{Platforms: all[:1]})
 		offer(first)
 		step(publish.Unchanged, "", publish.Options{Platforms: all[:1]})
 		step(publish.Unchanged, "", publish.Options{Platforms: all[:1], Recheck: true, Check: repository.DepthContent})
-		// The date is added when the index changes for another reason, and is kept.
+		// The date is added when the index changes for a different reason. Later, it is
+		// kept.
 		step(publish.Extended, "2025-01-01T00:00:00Z", publish.Options{Platforms: all[:2]})
 		offer(second)
 		step(publish.Unchanged, "2025-01-01T00:00:00Z", publish.Options{Platforms: all[:2], Recheck: true})
 		step(publish.Extended, "2025-01-01T00:00:00Z", publish.Options{})
-		// A replaced release has the date of the new one.
+		// A replaced release has the date of the new release.
 		w.zips[plan9] = zipOf(t, "other bytes")
 		offer(second)
 		step(publish.Replaced, "2026-02-02T00:00:00Z", publish.Options{Force: true})

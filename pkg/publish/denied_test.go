@@ -25,7 +25,7 @@ func (w *world) deny(t *testing.T, to *target) {
 	w.denyAsIs(t, to)
 }
 
-// denyAsIs denies the version, which can be pending or released.
+// denyAsIs denies the version in its current state, which can be pending or released.
 func (w *world) denyAsIs(t *testing.T, to *target) {
 	t.Helper()
 	o := approval.DenyOptions{Reason: "it phones home"}
@@ -34,8 +34,8 @@ func (w *world) denyAsIs(t *testing.T, to *target) {
 	}
 }
 
-// TestDenied checks that a denied version is published neither from its origin nor from another
-// repository.
+// TestDenied checks that a denied version can't be published from its origin or from a
+// different repository.
 func TestDenied(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -59,8 +59,8 @@ func TestDenied(t *testing.T) {
 	})
 }
 
-// TestDeniedLive checks that a denied version that still has its tag is rejected, even with other
-// content.
+// TestDeniedLive checks that a denied version that still has its tag is rejected, even
+// if the content differs.
 func TestDeniedLive(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -81,12 +81,12 @@ func TestDeniedLive(t *testing.T) {
 			wantDenied(t, err)
 		}
 		_, err := w.copy(t, to, other, publish.Options{Force: true})
-		wantDenied(t, err) // denied by the source
+		wantDenied(t, err) // the source denies the version
 	})
 }
 
-// TestDeniedForced checks that Force overrides the denial, and removes it when the version has its
-// tag.
+// TestDeniedForced checks that Force overrides the denial, and that it removes the
+// denial after the version has been tagged.
 func TestDeniedForced(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -99,8 +99,8 @@ func TestDeniedForced(t *testing.T) {
 	})
 }
 
-// TestDeniedForcedStays checks the error if the tag of the denial can't be deleted, so that the
-// version is still denied.
+// TestDeniedForcedStays checks the error if the tag of the denial can't be deleted. The
+// version is then still denied.
 func TestDeniedForcedStays(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -143,7 +143,7 @@ func TestDeniedDuring(t *testing.T) {
 	}
 }
 
-// TestDeniedRequests checks that the tags are listed once.
+// TestDeniedRequests checks that the tags are listed only once.
 func TestDeniedRequests(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -168,7 +168,7 @@ func TestDeniedRequests(t *testing.T) {
 }
 
 // TestDeniedUnlisted checks that a denial is found even if the registry denies listing
-// tags, and that the list is requested only once.
+// tags. The list of tags is requested only once.
 func TestDeniedUnlisted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -257,8 +257,8 @@ func wantReason(t *testing.T, err error, reason string) {
 	}
 }
 
-// TestDeniedTooLong checks that versions can be published that are too long for the tag of a
-// denial.
+// TestDeniedTooLong checks that a version can be published even if it is too long for
+// the tag of a denial.
 func TestDeniedTooLong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})

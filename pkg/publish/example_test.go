@@ -14,12 +14,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 )
 
-// Check a locally built release, and publish it to an image layout. For a registry, use
-// repository.Open.
+// This example checks a locally built release, and publishes it to an image layout. For
+// a registry, use repository.Open.
 func ExampleRelease() {
 	dir, remove := exampletest.Dir()
 	defer remove()
-	dist := exampletest.Build(dir, "1.2.3") // terraform-provider-rocket_1.2.3_OS_ARCH.zip
+	dist := exampletest.Build(dir, "1.2.3") // contains terraform-provider-rocket_1.2.3_OS_ARCH.zip
 	ctx := context.Background()
 
 	address, err := provider.ParseAddress("acme/rocket")
@@ -52,8 +52,8 @@ func ExampleRelease() {
 	// created 1.2.3 2
 }
 
-// Copy a release between repositories. Content that the target has is not sent again, and content
-// that would be lost is a conflict.
+// This example copies a release between repositories. Content that the target already
+// has is not sent again. If content would be lost, Copy returns a conflict.
 func ExampleCopy() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -82,8 +82,8 @@ func ExampleCopy() {
 	// unchanged 1.0.0 sent: false
 }
 
-// Publishing a version again with other content is an error, because clients that locked the first
-// one could no longer install it.
+// It is an error to publish a version again with different content, because clients
+// that locked the first release could no longer install it.
 func ExampleRelease_conflict() {
 	dir, remove := exampletest.Dir()
 	defer remove()

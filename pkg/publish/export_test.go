@@ -15,10 +15,10 @@ type FactsForTest struct {
 	Kept     provider.Release
 	Restored []provider.Package
 	Lost     []provider.Platform
-	// Pending is the pending release if Inspection is the released one.
+	// Pending is the pending release if Inspection describes the released version.
 	Pending *repository.Inspection
-	// Denial, Tags, and Owner describe the repository. Wanted contains the platforms that the
-	// source is known to have without its release.
+	// Denial, Tags, and Owner describe the repository. Wanted contains the platforms
+	// that the source is known to have before its release is read.
 	Denial *repository.DenialRecord
 	Tags   []string
 	Owner  *repository.ProviderMismatchError
@@ -31,7 +31,8 @@ type PolicyForTest struct{ Force, SkipDenied, Listed bool }
 // ReleaseForTest returns the release that the tag will contain.
 func (p Plan) ReleaseForTest() provider.Release { return p.release }
 
-// NewPlan returns a plan for the facts; asks reports whether it needed the release of the source.
+// NewPlan returns a plan for the facts. asks reports whether the plan required the
+// source's release.
 func NewPlan(t FactsForTest, r provider.Release, o PolicyForTest) (p Plan, asks bool) {
 	f := facts{
 		address: r.Address, version: r.Version, tag: "1.2.3", release: r, known: map[part]bool{}, stored: t.Inspection,

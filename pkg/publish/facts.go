@@ -11,8 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// facts are the inputs of a plan, as far as they were gathered.
-type facts struct { //nolint:recvcheck // only sort changes the facts
+// facts contains the inputs of a plan that have been gathered so far.
+type facts struct { //nolint:recvcheck // only sort modifies the facts
 	address provider.Address
 	version provider.Version
 	// known contains the parts that were gathered.
@@ -22,13 +22,14 @@ type facts struct { //nolint:recvcheck // only sort changes the facts
 
 	// denial is the denial of the version, or nil.
 	denial *repository.DenialRecord
-	// tags are the tags of the repository, sorted.
+	// tags contains the sorted tags of the repository.
 	tags []string
-	// release is the release of the source, and documents are its documents about all platforms.
+	// release is the source's release. documents contains the source's documents about
+	// all platforms.
 	release   provider.Release
 	documents []provider.Document
-	// sent are the zips that the repository is known to have, and earlier the indexes that were
-	// extended. apply records both for the next round.
+	// sent contains the zips that the repository is known to have. earlier contains the
+	// indexes that were extended. apply records both for the next round.
 	sent    map[zipKey]PackageResult
 	earlier []ocispec.Descriptor
 	// now is the content of the tag after the plan was applied.
@@ -36,37 +37,39 @@ type facts struct { //nolint:recvcheck // only sort changes the facts
 
 	// The following facts change if another run moves the tag.
 
-	// tag is the tag to write, and from the digest that it points to.
+	// tag is the tag to write. from is the digest that it points to.
 	tag  string
 	from digest.Digest
-	// stored is the index that the release is added to, see [baseOf]. released is the index of the
-	// released version if a release is staged.
+	// stored is the index to which the release is added. See [baseOf]. If a release is
+	// staged, released is the index of the released version.
 	stored, released repository.Inspection
-	// foreign reports that the tag, or the repository, belongs to another provider.
+	// foreign reports that the tag or the repository belongs to a different provider.
 	foreign *repository.ProviderMismatchError
-	// wanted are the requested platforms, if they are known without the release, and digests the
-	// digests of their zips if the plan compares them.
+	// wanted contains the requested platforms if they are known before the release is
+	// read. digests contains the digests of their zips if the plan compares them.
 	wanted  []provider.Platform
 	digests map[provider.Platform]digest.Digest
-	// kept contains the intact stored packages that the source has with the same zip or not at all,
-	// with their documents. The content of documents about the release is in memory.
+	// kept contains stored packages with their documents. The packages are intact, and
+	// the source has either the same zip or no zip. The content of documents about the
+	// release is in memory.
 	kept provider.Release
 	// resigned reports that the configured signer made the signature of kept.
 	resigned bool
-	// intact are the stored platforms that stay unchanged.
+	// intact contains the stored platforms that stay unchanged.
 	intact []provider.Platform
-	// left contains the remaining documents of damaged packages whose zip is the same in the
-	// source.
+	// left contains the remaining documents of damaged packages whose zip is the same
+	// in the source.
 	left map[provider.Platform][]provider.Document
-	// restored are packages of the source that replace damaged packages which were not requested.
+	// restored contains packages of the source that were not requested but replace
+	// damaged packages.
 	restored []provider.Package
-	// lost are the platforms of damaged packages that the source does not have.
+	// lost contains the platforms of damaged packages that the source does not have.
 	lost []provider.Platform
 }
 
-// sort classifies the stored platforms. Platforms that stay unchanged are added to f.intact, and the
-// remaining documents of damaged packages to f.left. It returns the platforms of damaged or
-// misnamed packages that the release does not contain.
+// sort classifies the stored platforms. It adds platforms that stay unchanged to
+// f.intact, and the remaining documents of damaged packages to f.left. It returns the
+// platforms of damaged or misnamed packages that the release does not contain.
 func (f *facts) sort(repo repository.Reader) (damaged []provider.Platform) {
 	f.intact = nil
 	fresh := map[provider.Platform]digest.Digest{}
@@ -110,11 +113,11 @@ func (f facts) afterMove() facts {
 	}
 }
 
-// hasRelease reports whether the tag exists and does not belong to another provider.
+// hasRelease reports whether the tag exists and belongs to the right provider.
 func (f facts) hasRelease() bool { return f.stored.Exists() && f.foreign == nil }
 
-// isComplete reports whether the requested platforms are intact, as far as that is known without
-// the release.
+// isComplete reports whether the requested platforms are intact, based on what is known
+// before the release is read.
 func (f facts) isComplete() bool {
 	for _, platform := range f.wanted {
 		found := f.stored.At(platform)
@@ -136,7 +139,7 @@ func (f facts) unchanged() []provider.Platform {
 	return f.wanted
 }
 
-// misnamed returns an error if the name of a stored package is the name of another package.
+// misnamed returns an error if a stored package has the name of a different package.
 func misnamed(f repository.InspectedPackage, a provider.Address, v provider.Version) error {
 	if f.Err != nil {
 		return nil //nolint:nilerr // the name is unknown

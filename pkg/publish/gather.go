@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// job identifies the release to publish, its source, and its repository.
+// job identifies the release to publish, its source, and the target repository.
 type job struct {
 	*Publisher
 	src     provider.Source
@@ -37,17 +37,17 @@ type part int
 
 const (
 	needNothing   part = iota
-	needDenial         // whether the version is denied, and the list of tags
+	needDenial         // the denial of the version, and the list of tags
 	needIndex          // the index that the tag points to, and the owner of the repository
-	needPlatforms      // the wanted platforms, inspected as deep as Check demands
+	needPlatforms      // the wanted platforms, inspected to the depth that Check specifies
 	needRelease        // the release of the source
-	needOverlap        // the stored platforms that the release has, too
-	needAll            // everything that is stored, with its documents
+	needOverlap        // the stored platforms that the release also has
+	needAll            // all stored content, with its documents
 	needSigned         // the documents of unchanged platforms, whose signature is verified again
 	needReferrers      // the source's documents about all platforms
 )
 
-// gather adds the part that a plan needs. Nothing is read before it is needed.
+// gather adds the part that a plan needs. It reads nothing before a plan needs it.
 func (j *job) gather(ctx context.Context, f *facts, needs part) (err error) {
 	f.known[needs] = true
 	switch needs {
@@ -70,8 +70,9 @@ func (j *job) gather(ctx context.Context, f *facts, needs part) (err error) {
 	return j.readStored(ctx, f, needs)
 }
 
-// readDenial reads the denial of the version. If the repository has no list of tags, it probably
-// does not exist yet, and apply checks the denial again.
+// readDenial reads the denial of the version. If the repository has no list of tags,
+// the repository probably does not exist yet. In that case, apply checks the denial
+// again.
 func (j *job) readDenial(ctx context.Context, f *facts) (err error) {
 	f.tags, err = j.repo.Tags(ctx)
 	if errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
@@ -110,9 +111,10 @@ func (j *job) readIndex(ctx context.Context, f *facts) (err error) {
 	return err
 }
 
-// baseOf returns the index that a staged release is added to: the pending one if it contains the
-// whole released index and more, otherwise the released one. Therefore, released packages are not
-// staged again, and a pending index can always be promoted by its tag only.
+// baseOf returns the index to which a staged release is added. It is the pending index
+// if that contains the complete released index and more. Otherwise, it is the released
+// index. Therefore, released packages are not staged again, and moving the tag is
+// always enough to promote a pending index.
 func baseOf(pending, released repository.Inspection) repository.Inspection {
 	switch {
 	case released.Exists() && !adds(pending, released):
@@ -123,7 +125,7 @@ func baseOf(pending, released repository.Inspection) repository.Inspection {
 	return pending
 }
 
-// adds reports whether the pending index contains the whole released index and more.
+// adds reports whether the pending index contains the complete released index and more.
 func adds(pending, released repository.Inspection) bool {
 	if !pending.Exists() || pending.Dangling || pending.Format != nil || released.Dangling || released.Format != nil {
 		return false
@@ -139,8 +141,8 @@ func adds(pending, released repository.Inspection) bool {
 	return len(pending.Index.Targets) > len(released.Index.Targets)
 }
 
-// checkIndexOwner returns an error if the tag contains a release of another provider that no alias allows,
-// or no release.
+// checkIndexOwner returns an error if the tag contains no release, or a release of a
+// different provider that no alias allows.
 func checkIndexOwner(i repository.Inspection, a provider.Address, aliases ...provider.Alias) *repository.ProviderMismatchError {
 	if other, ok := errors.AsType[*repository.ProviderMismatchError](i.CheckProvider(a, aliases...)); ok {
 		return other
@@ -153,9 +155,9 @@ func checkIndexOwner(i repository.Inspection, a provider.Address, aliases ...pro
 	return nil
 }
 
-// readStored inspects stored platforms further. If the plan needs everything, it requests
-// damaged platforms that are not in the release from the source, and reads the documents of
-// the others.
+// readStored inspects stored platforms further. If the plan needs everything,
+// readStored requests damaged platforms that are not in the release from the source. It
+// also reads the documents of the other platforms.
 func (j *job) readStored(ctx context.Context, f *facts, needs part) (err error) {
 	var platforms []provider.Platform
 	depth := max(j.options.depth(), repository.DepthBlobs)
@@ -175,7 +177,7 @@ func (j *job) readStored(ctx context.Context, f *facts, needs part) (err error) 
 		return err
 	}
 	if needs == needAll {
-		if damaged := f.sort(j.repo); len(damaged) > 0 { // the tag must be complete
+		if damaged := f.sort(j.repo); len(damaged) > 0 { // the release under the tag must be complete
 			fresh, err := j.src.Release(ctx, j.address, j.version, damaged...)
 			if _, missing := errors.AsType[*provider.PlatformError](err); missing {
 				f.lost, err = damaged, nil
@@ -197,10 +199,10 @@ func (j *job) readStored(ctx context.Context, f *facts, needs part) (err error) 
 	return nil
 }
 
-// readWanted determines the wanted platforms without the release, if the source can and the
-// index has all of them. Published versions don't change, so their digests are read only with
-// Recheck or Force. If the wanted platforms stay unknown, the plan needs the
-// release.
+// readWanted determines the wanted platforms before the release is read, if the source
+// supports this and the index has all of the platforms. Published versions don't
+// change, so readWanted reads their digests only with Recheck or Force. If the wanted
+// platforms stay unknown, the plan needs the release.
 func (j *job) readWanted(ctx context.Context, f *facts) (err error) {
 	wanted := j.options.Platforms
 	switch {

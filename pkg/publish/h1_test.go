@@ -56,7 +56,7 @@ func TestStreams(t *testing.T) {
 	})
 }
 
-// TestLayoutNeedsNoCopy checks that h1 is computed from the file of the layout.
+// TestLayoutNeedsNoCopy checks that h1 is computed from the layout's file.
 func TestLayoutNeedsNoCopy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{NoPackages: true})
@@ -84,7 +84,7 @@ func TestSpoolNeedsItsDirectory(t *testing.T) {
 	w := newWorld(t, origintest.Options{NoPackages: true})
 	to := w.registry(t, registrytest.Options{})
 	w.tempDir = filepath.Join(t.TempDir(), "does", "not", "exist")
-	w.publish(t, w.registry(t, registrytest.Options{}), publish.Created, publish.Options{}) // does not need the directory
+	w.publish(t, w.registry(t, registrytest.Options{}), publish.Created, publish.Options{}) // this doesn't require the directory
 	w.zips[plan9] = zipOutOfOrder(t, "out of order")
 	w.offer(t, w.release(all...))
 	_, err := w.run(t, to, publish.Options{})
@@ -104,7 +104,8 @@ func TestNoH1(t *testing.T) {
 	})
 }
 
-// TestUnknownSize checks zips whose size is in neither the package document nor the response.
+// TestUnknownSize checks zips whose size is neither in the package document nor in the
+// response.
 func TestUnknownSize(t *testing.T) {
 	t.Parallel()
 	chunked := func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
@@ -142,8 +143,8 @@ func (n noLength) Write(p []byte) (int, error) {
 	return c, err
 }
 
-// TestWrongH1 checks that the h1 of the origin is verified in a layout, in the first run and in
-// later ones.
+// TestWrongH1 checks that publishing to a layout verifies the h1 of the origin, in the
+// first run and in later runs.
 func TestWrongH1(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -176,15 +177,15 @@ func TestKnownH1(t *testing.T) {
 	w.publish(t, to, publish.Created, publish.Options{Platforms: without(haiku)})
 	before := to.registry.Requests()[registrytest.BlobGet]
 	w.publish(t, to, publish.Extended, publish.Options{})
-	// The stored documents are read: SHA256SUMS, signature, and keys.
+	// Only three stored documents are read: SHA256SUMS, signature, and keys.
 	if n := to.registry.Requests()[registrytest.BlobGet] - before; n > 3 {
 		t.Errorf("%d blobs were read back", n)
 	}
 	w.wantH1(t, to)
 }
 
-// TestZipOutOfOrder checks that a zip that can't be hashed as a stream is read again from the
-// nearest copy, without leaving temporary files.
+// TestZipOutOfOrder checks a zip that can't be hashed as a stream. It is read again
+// from the nearest copy, and no temporary files remain.
 func TestZipOutOfOrder(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{NoPackages: true}, func(t *testing.T, w *world, to *target) {

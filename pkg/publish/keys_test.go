@@ -26,8 +26,8 @@ func ringOf(t *testing.T, signers ...trust.Signer) trust.Keyring {
 	return ring
 }
 
-// signedDist returns a directory with a signed SHA256SUMS but without the key, like goreleaser
-// creates it.
+// signedDist returns a directory that contains a signed SHA256SUMS but not the key,
+// like the output of goreleaser.
 func (w *world) signedDist(t *testing.T, signer trust.Signer, listing string, platforms ...provider.Platform) string {
 	t.Helper()
 	signature, err := signer.Sign([]byte(listing))
@@ -42,7 +42,8 @@ func judgedBy(ring trust.Keyring) publish.Options {
 	return publish.Options{Signing: publish.Signing{Keys: ring.KeysOf}, Verify: trust.Policy{Mode: trust.ModeRequire, Keyring: ring}.Verify}
 }
 
-// TestKeysGoAlong checks that only the key that made the signature is published with the release.
+// TestKeysGoAlong checks that the only key published with the release is the key that
+// made the signature.
 func TestKeysGoAlong(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 2)
@@ -66,8 +67,8 @@ func TestKeysGoAlong(t *testing.T) {
 	})
 }
 
-// TestKeysComeLater checks that the key is added to a release that was published without it, and
-// that no zip is sent.
+// TestKeysComeLater checks that a missing key is added to a published release, and that
+// no zip is sent.
 func TestKeysComeLater(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 2)
@@ -88,8 +89,8 @@ func TestKeysComeLater(t *testing.T) {
 	})
 }
 
-// TestKeysOfWhatIsStored checks that the key of the stored signature is added if that signature is
-// kept, instead of the key of the new one.
+// TestKeysOfWhatIsStored checks a release that keeps its stored signature. The key that
+// made this signature is added, and not the key that made the new signature.
 func TestKeysOfWhatIsStored(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 2)
@@ -117,7 +118,7 @@ func TestKeysOfWhatIsStored(t *testing.T) {
 	}
 }
 
-// TestKeysOfNobodyElse checks that keys which made no signature are not published, and that an
+// TestKeysOfNobodyElse checks that only keys that made a signature are published. An
 // untrusted release is rejected before anything is sent.
 func TestKeysOfNobodyElse(t *testing.T) {
 	t.Parallel()
@@ -133,13 +134,13 @@ func TestKeysOfNobodyElse(t *testing.T) {
 	if keys, has := w.wantStored(t, to, all...).Document(provider.KindKeys); has {
 		t.Errorf("got keys %q", keys.Bytes)
 	}
-	// Unsigned releases get no keys either.
+	// No keys are added to unsigned releases, either.
 	fail := func([]byte, ...[]byte) ([]byte, error) {
 		t.Error("unexpected request for keys")
 		return nil, nil
 	}
 	w.publishLocal(t, w.layout(t), publish.Created, w.dist(t, nil, all...), publish.Options{Signing: publish.Signing{Keys: fail}})
-	// A release of a remote source only has the keys that the source offers.
+	// A release of a remote source contains only the keys that the source offers.
 	keyless := w.release(all...)
 	keyless.Keys = nil
 	w.offer(t, keyless)

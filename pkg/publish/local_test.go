@@ -45,13 +45,13 @@ func TestLocalCreated(t *testing.T) {
 		if to.state(t) != state {
 			t.Error("unexpected writes")
 		}
-		if to.registry != nil && to.registry.Requests()[registrytest.BlobGet] != len(all)+1 { // the reads of wantStored
+		if to.registry != nil && to.registry.Requests()[registrytest.BlobGet] != len(all)+1 { // from wantStored
 			t.Error("blobs were read back")
 		}
 	})
 }
 
-// TestLocalMatrix checks that jobs that publish one platform each produce the same
+// TestLocalMatrix checks jobs that publish one platform each. They produce the same
 // index in any order.
 func TestLocalMatrix(t *testing.T) {
 	t.Parallel()
@@ -107,7 +107,7 @@ func TestLocalMatrixAtOnce(t *testing.T) {
 			group.Go(func() { run(p) })
 		}
 		group.Wait()
-		if slow.Load() { // on a busy machine; running the jobs again restores overwritten packages
+		if slow.Load() { // happens on a busy machine; running the jobs again restores overwritten packages
 			for _, p := range platforms {
 				run(p)
 			}
@@ -143,8 +143,8 @@ func TestLocalMatrixOverwritten(t *testing.T) {
 	w.wantSums(t, w.wantStored(t, to, haiku, zos), haiku, zos)
 }
 
-// TestLocalTagMovesInMidMerge checks that a run restarts if the tag moves after the run
-// has read the index.
+// TestLocalTagMovesInMidMerge checks that a run restarts if the tag moves after the
+// index was read.
 func TestLocalTagMovesInMidMerge(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -172,8 +172,8 @@ func TestLocalTagMovesInMidMerge(t *testing.T) {
 	})
 }
 
-// TestLocalDigestIsTheTags checks that the result contains the digest of the tag if
-// another run has extended the release, because that index will be signed.
+// TestLocalDigestIsTheTags checks a release that another run extends. The
+// result contains the digest that the tag points to, because users sign this index.
 func TestLocalDigestIsTheTags(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -197,7 +197,7 @@ func TestLocalSums(t *testing.T) {
 		listing = strings.TrimPrefix(listing, "# by hand\n") + strings.Repeat("0", 64) + "  " + stem + "_manifest.json\n"
 		files := map[string]string{"_SHA256SUMS": listing, "_SHA256SUMS.sig": "sig", "_SHA256SUMS.asc": "asc"}
 		w.publishLocal(t, to, publish.Created, w.dist(t, files, haiku), publish.Options{})
-		// For a job without SHA256SUMS, the stored file lists its package.
+		// If a job has no SHA256SUMS, the stored file must list its package.
 		w.publishLocal(t, to, publish.Extended, w.dist(t, nil, zos), publish.Options{})
 		r := w.wantStored(t, to, haiku, zos)
 		if got, _ := r.Document(provider.KindSums); string(got.Bytes) != listing {
@@ -237,8 +237,8 @@ func TestLocalSignedSumsDoNotFit(t *testing.T) {
 	})
 }
 
-// TestLocalUnsignedSumsDoNotFit checks that unsigned checksums that do not match are
-// regenerated.
+// TestLocalUnsignedSumsDoNotFit checks that unsigned checksums are regenerated if they
+// do not match.
 func TestLocalUnsignedSumsDoNotFit(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -276,7 +276,7 @@ func TestLocalConflict(t *testing.T) {
 }
 
 // TestLocalEvidenceIsKept checks that a package's documents are kept when other
-// platforms are added, and when a lost zip is restored without documents.
+// platforms are added, and when a lost zip is restored without its documents.
 func TestLocalEvidenceIsKept(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -305,8 +305,8 @@ func TestLocalEvidenceIsKept(t *testing.T) {
 	})
 }
 
-// TestLocalRepairsAll checks that a run for one platform also restores another lost
-// zip, so that the checksums cover both.
+// TestLocalRepairsAll checks that a run for one platform also restores the lost zip of
+// another platform, so that the checksums cover both platforms.
 func TestLocalRepairsAll(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -363,8 +363,8 @@ func TestLocalAnnotations(t *testing.T) {
 		}
 		one, two := w.dist(t, nil, haiku), w.dist(t, nil, haiku, zos)
 		ask(publish.Created, one, false, map[string]string{"team": "a", "cost": "1"})
-		// Different annotations do not cause an update. The result reports that the old
-		// annotations were kept.
+		// If only the annotations differ, the release is not updated. The result
+		// reports that the old annotations were kept.
 		ask(publish.Unchanged, one, false, map[string]string{"team": "a"})
 		ask(publish.Unchanged, one, true, map[string]string{"team": "b"})
 		ask(publish.Unchanged, one, false, nil)

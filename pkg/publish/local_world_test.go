@@ -26,8 +26,8 @@ import (
 
 const stem = "terraform-provider-thing_1.2.3"
 
-// dist returns a directory as left by a build. It contains the zips of the platforms
-// and other files, which are given by file name suffix.
+// dist returns a directory that looks like the output of a build. It contains the zips
+// of the platforms and the given files. The keys of files are file name suffixes.
 func (w *world) dist(t *testing.T, files map[string]string, platforms ...provider.Platform) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,7 +52,7 @@ func (w *world) listing(platforms ...provider.Platform) string {
 	return string(sums.New(w.lines(platforms...)).Bytes())
 }
 
-// runLocal publishes a directory with a new Publisher, as a separate process would.
+// runLocal publishes a directory with a new Publisher, like a separate process.
 func (w *world) runLocal(t *testing.T, to *target, dir string, o publish.Options) (publish.Result, error) {
 	t.Helper()
 	return w.runLocalOver(t, to.open(t), dir, o)
@@ -82,7 +82,8 @@ func (w *world) publishLocal(t *testing.T, to *target, want publish.Status, dir 
 	return result
 }
 
-// wantTag checks that the tag is unchanged. An empty digest means no tag.
+// wantTag checks that the tag still points to was. An empty digest means that the tag
+// does not exist.
 func (to *target) wantTag(t *testing.T, was digest.Digest) {
 	t.Helper()
 	if now := to.digest(t); now != was {
@@ -101,8 +102,8 @@ func eachLocalTarget(t *testing.T, scenario func(t *testing.T, w *world, to *tar
 	})
 }
 
-// evidence returns the names of a package's documents. If p is the zero Platform, it
-// returns those of the release.
+// evidence returns the names of a package's documents. For the zero Platform, it
+// returns the names of the release's documents.
 func evidence(t *testing.T, r provider.Release, p provider.Platform) []string {
 	t.Helper()
 	as := r.Documents
@@ -142,7 +143,8 @@ func (w *world) wantReferring(t *testing.T, to *target, want ...string) {
 	}
 }
 
-// wantSums compares the release's SHA256SUMS with the entries of the platforms.
+// wantSums checks that the release's SHA256SUMS contains exactly the entries of the
+// given platforms.
 func (w *world) wantSums(t *testing.T, r provider.Release, platforms ...provider.Platform) {
 	t.Helper()
 	got, _ := r.Document(provider.KindSums)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// asProgram is the first argument with which the test binary acts as an external
+// asProgram is the first argument that makes the test binary act as an external
 // program.
 const asProgram = "publish-test-program"
 
@@ -19,8 +19,8 @@ const asProgram = "publish-test-program"
 // other programs and run on every system.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 3 || os.Args[1] != asProgram {
-		// With the race detector, each process would otherwise wait for a second before
-		// it exits.
+		// Otherwise, each process waits for a second before it exits if the race
+		// detector is enabled.
 		if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 			panic(err)
 		}
@@ -48,11 +48,11 @@ func commandLine(t *testing.T, words ...string) string {
 	return line
 }
 
-// call records the input of a program.
+// call contains the recorded input of a program.
 type call struct {
 	Args  []string
 	Query map[string]string
-	// Binary is the content of the file named by the query's binary field.
+	// Binary is the content of the file whose path is in the query's binary field.
 	Binary string
 }
 
@@ -101,8 +101,8 @@ func calls(t *testing.T, dir string) []call {
 	return all
 }
 
-// sbomProgram takes the arguments DIRECTORY MODE ARG... and prints an SBOM that
-// contains the operating system.
+// sbomProgram prints an SBOM that contains the operating system. Its arguments are
+// DIRECTORY MODE ARG…
 func sbomProgram(args []string) error {
 	c, err := record(args[0], args[2:])
 	if err != nil {
@@ -120,8 +120,8 @@ func sbomProgram(args []string) error {
 	return err
 }
 
-// createProgram takes the arguments DIRECTORY MODE URL ARG... and creates a repository
-// by a request to the test's server.
+// createProgram creates a repository by a request to the test's server. Its arguments
+// are DIRECTORY MODE URL ARG…
 func createProgram(args []string) error {
 	c, err := record(args[0], args[3:])
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// maxShared is the maximum size of cached blobs in bytes. Releases share their config and keys,
-// which are small, but not their zips.
+// maxShared is the maximum size of cached blobs in bytes. Releases share their config
+// and keys, which are small, but not their zips.
 const maxShared = 64 << 10
 
-// memory caches facts about repositories for all releases of a [Publisher], so that concurrent
-// releases share one request: the owner of a repository, its tags, and small blobs that exist.
-// Missing blobs are requested again, and blobs in image layouts always, because another run can
-// delete them.
+// memory caches facts about repositories for all releases of a [Publisher], so that
+// concurrent releases share one request. It caches the owner of a repository, its tags,
+// and small blobs that exist. Missing blobs are always requested again. So are blobs in
+// image layouts, because another run can delete them.
 type memory struct {
 	owners memo.Memo[ownedBy, struct{}]
 	tags   repository.Listings
@@ -40,17 +40,17 @@ type storedBlob struct {
 // checkOwner calls [repository.CheckOwner], once per repository and provider if it succeeds.
 func (m *memory) checkOwner(ctx context.Context, repo repository.Repository, a provider.Address, aliases provider.Aliases) error {
 	_, err := m.owners.Get(ctx, ownedBy{repo.String(), a}, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, repository.CheckOwner(schedule.WithoutReservation(ctx), repo, a, aliases...) // others wait for the result
+		return struct{}{}, repository.CheckOwner(schedule.WithoutReservation(ctx), repo, a, aliases...) // other releases wait for the result
 	})
 	return err
 }
 
-// Tags returns all tags of a repository, sorted. The list is requested once.
+// Tags returns all tags of a repository, sorted. It requests the list only once.
 func (p *Publisher) Tags(ctx context.Context, repo repository.Reader) ([]string, error) {
 	return p.memory.tags.Tags(ctx, repo)
 }
 
-// of returns repo with this cache.
+// of returns a repository that uses this cache.
 func (m *memory) of(repo repository.Repository) repository.Repository { return remembered{repo, m} }
 
 type remembered struct {
@@ -74,7 +74,8 @@ func (r remembered) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	return size, err
 }
 
-// PushBlob pushes a blob, and removes it from the cache because its size might have been different.
+// PushBlob pushes a blob. It removes the blob from the cache, because its size might
+// have changed.
 func (r remembered) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	defer r.memory.blobs.Forget(storedBlob{r.String(), d.Digest})
 	return r.Repository.PushBlob(ctx, d, content)

@@ -40,7 +40,7 @@ func wantText(t *testing.T, err error, parts ...string) {
 	}
 }
 
-// TestTagMoved checks a tag that another run writes between reading and writing.
+// TestTagMoved checks a tag that another run writes after this run has read it.
 func TestTagMoved(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -63,8 +63,8 @@ func TestTagMoved(t *testing.T) {
 	})
 }
 
-// TestContentDeleted checks that content is sent again if another run deletes the version to which
-// it belonged, with content that this run has found or sent.
+// TestContentDeleted checks a version that another run deletes, together with content
+// that this run has found or sent. This run sends the content again.
 func TestContentDeleted(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]bool{"found": false, "sent": true} {
@@ -101,7 +101,7 @@ func TestContentDeleted(t *testing.T) {
 }
 
 // TestTagRefusedForNow checks that the tag is read again after a 503 response, because
-// another run may have moved it in the meantime.
+// another run might have moved it in the meantime.
 func TestTagRefusedForNow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -124,7 +124,7 @@ func TestTagRefusedForNow(t *testing.T) {
 }
 
 // TestTagOverwritten checks that a run recovers if another run overwrites the tag with
-// an older index, as registries allow.
+// an older index. Registries allow this.
 func TestTagOverwritten(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -152,8 +152,8 @@ func TestTagOverwritten(t *testing.T) {
 	})
 }
 
-// TestTagMovedOn checks that a run succeeds if another run has already extended its
-// index.
+// TestTagMovedOn checks that a run succeeds if another run has already extended the
+// index of the first run.
 func TestTagMovedOn(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -207,7 +207,7 @@ type forgetful struct{ repository.Repository }
 
 func (forgetful) PushTag(context.Context, artifact.Blob, string, digest.Digest) error { return nil }
 
-// TestBuildMatrix publishes platforms with concurrent runs.
+// TestBuildMatrix publishes one platform in each of several concurrent runs.
 func TestBuildMatrix(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -250,8 +250,8 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// TestCutOffAnywhere fails each write in turn. It checks that every tag has a complete
-// graph and that the next run completes the release.
+// TestCutOffAnywhere fails each write in turn. It checks that every tag points to a
+// complete graph, and that the next run completes the release.
 func TestCutOffAnywhere(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -285,7 +285,7 @@ func TestCutOffAnywhere(t *testing.T) {
 				}
 			}
 			result := w.publish(t, fresh, publish.Created, publish.Options{})
-			// An interrupted upload may still arrive after the zips were counted.
+			// An interrupted upload might still arrive after the zips were counted.
 			if result.Digest != golden || len(sent(result)) > len(all)-zips {
 				t.Errorf("write %d: %d zips were there, %d sent, index %s", k, zips, len(sent(result)), result.Digest)
 			}
@@ -294,8 +294,8 @@ func TestCutOffAnywhere(t *testing.T) {
 	})
 }
 
-// TestSlow checks that the result reports a write that took longer than the wait for
-// other jobs.
+// TestSlow checks that the result reports a write that took longer than Release waits
+// for other jobs.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {

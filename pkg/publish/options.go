@@ -14,52 +14,57 @@ import (
 
 // Options configures [Release]. The zero value publishes all platforms, with h1 hashes.
 type Options struct {
-	// Platforms are the platforms to publish. If empty, all platforms of the release are published.
+	// Platforms lists the platforms to publish. If empty, all platforms of the release
+	// are published.
 	Platforms []provider.Platform
-	// Index has the source URL and the annotations of the index; its Provider is ignored. Different
-	// annotations alone don't cause an update. See [Plan] AnnotationsKept.
+	// Index contains the source URL and the annotations of the index. Its Provider is
+	// ignored. Different annotations alone don't cause an update. See [Plan]
+	// AnnotationsKept.
 	Index artifact.Options
-	// SBOM, if not nil, generates the SBOM of a package from its zip, a local file, before the
-	// package is sent. It is not called for packages that have an SBOM in the source or the
-	// repository. [SBOMProgram] returns such a function for a command line.
+	// SBOM, if not nil, generates the SBOM of a package before the package is sent. zip
+	// is the path of the package's zip in a local file. SBOM is not called for packages
+	// that have an SBOM in the source or the repository. [SBOMProgram] returns such a
+	// function for a command line.
 	SBOM func(ctx context.Context, p provider.Package, zip string) (provider.Document, error)
-	// Aliases are the providers whose releases the repository can contain instead. A release of
-	// such a provider keeps its provider when platforms are added.
+	// Aliases lists other providers whose releases the repository can contain. If
+	// platforms are added to such a release, it keeps its provider.
 	Aliases provider.Aliases
 	// NoH1 omits h1 hashes that the source does not state.
 	NoH1 bool
-	// Verify, if not nil, verifies the signature of a release before anything is sent. Its argument
-	// is the release that the tag will contain, with the keys that the source offers. If it returns
-	// an error, publishing fails with this error. Unchanged releases are verified only with
-	// Recheck. The methods of trust.Policy are such functions.
+	// Verify, if not nil, verifies the signature of a release before anything is sent.
+	// r is the release that the tag will contain, with the keys that the source offers.
+	// If Verify returns an error, publishing fails with this error. Unchanged releases
+	// are verified only with Recheck. You can use a method of trust.Policy.
 	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
-	// Signing signs releases, and adds keys to signed ones.
+	// Signing signs releases, and adds keys to signed releases.
 	Signing Signing
-	// Recheck requests the digests of a remote source even if the repository has all platforms, and
-	// verifies the signature again. Published versions never change, so this only detects versions
-	// that were changed nevertheless: *[repository.ConflictError].
+	// Recheck requests the digests from a remote source and verifies the signature
+	// again, even if the repository has all platforms. Published versions must never
+	// change. If a version changed nevertheless, Recheck detects this, and the error is
+	// a *[repository.ConflictError].
 	Recheck bool
 	// Check is the depth of the inspection of an existing release. If zero, it is
-	// [repository.DepthBlobs]. [repository.DepthTags] applies only to sources of published releases
-	// without Recheck and Force; otherwise it is DepthIndex.
+	// [repository.DepthBlobs]. [repository.DepthTags] applies only to sources of
+	// published releases without Recheck and Force. In other cases, DepthIndex is used
+	// instead.
 	Check repository.Depth
 	// Force replaces conflicting content instead of returning an error, and overrides a denial.
 	Force bool
-	// SkipDenied reports a denied version as [Denied] instead of returning an error, even with
-	// Force. It is for versions that the user did not specify exactly.
+	// SkipDenied reports a denied version as [Denied] instead of returning an error,
+	// even with Force. Use it for versions that the user did not specify exactly.
 	SkipDenied bool
 	// Stage publishes the release under its pending tag, which OpenTofu ignores, until
-	// approval.Promote publishes it. The pending index includes the platforms of the released
-	// version, so that promotion only moves a tag.
+	// approval.Promote publishes the release. The pending index includes the platforms
+	// of the released version, so promotion only moves a tag.
 	Stage bool
 	// DryRun computes the result and sends nothing.
 	DryRun bool
-	// NoReferrers omits documents about all platforms, which refer to the index, for registries
-	// that can't store them. See [repository.ErrSubject].
+	// NoReferrers omits documents about all platforms, which refer to the index. Use it
+	// for registries that can't store these documents. See [repository.ErrSubject].
 	NoReferrers bool
 }
 
-// Status is the outcome of publishing a release, or of deciding about one.
+// Status is the outcome of publishing a release, or of a decision about a release.
 type Status string
 
 // Outcomes that are not errors. A conflict is a *[repository.ConflictError].
@@ -69,8 +74,8 @@ const (
 	// Unchanged means that the repository already has all requested platforms with the same zips.
 	// Nothing was sent.
 	Unchanged Status = "unchanged"
-	// Extended means that platforms were added, or documents to existing packages. See [Plan]
-	// Added.
+	// Extended means that platforms were added, or that documents were added to
+	// existing packages. See [Plan] Added.
 	Extended Status = "extended"
 	// Repaired means that missing or damaged content was restored.
 	Repaired Status = "repaired"
@@ -88,29 +93,32 @@ const (
 type Result struct {
 	// Plan is the executed plan. After a conflict, its Tag is the existing tag.
 	Plan
-	// Digest is the digest of the index. After a conflict, it is the digest of the existing index.
-	// It is empty in a dry run that would send something, and if only the list of tags was checked
-	// ([repository.DepthTags]). If other runs publish the version at the same time, the index can
-	// be one that another run built from the packages of both.
+	// Digest is the digest of the index. After a conflict, it is the digest of the
+	// existing index. It is empty in a dry run that would send something, and if only
+	// the list of tags was checked ([repository.DepthTags]). If other runs publish the
+	// version at the same time, another run might have built the index from the
+	// packages of all of these runs.
 	Digest digest.Digest
-	// Source is the digest of the source's index if [Publisher.Copy] kept another index at the
-	// target.
+	// Source is the digest of the source's index. It is set only if [Publisher.Copy]
+	// kept a different index at the target.
 	Source digest.Digest
 	// Packages contains the requested packages, sorted by platform. It is empty if only the list of
 	// tags was checked ([repository.DepthTags]).
 	Packages []PackageResult
-	// Documents contains the documents about the whole release that are published with it. It is
-	// empty if nothing is sent. Documents about a package are in Packages, and referrers in
-	// Attached.
+	// Documents contains the documents about the entire release that are published with
+	// it. It is empty if nothing is sent. Documents about a package are in Packages,
+	// and referrers are in Attached.
 	Documents []provider.Document
 	// Verdict is the result of Verify, or the zero value if Verify was not called.
 	Verdict provider.Verdict
-	// Attached contains the names of the referrers that were attached.
+	// Attached contains the names of the new referrers.
 	Attached []string
-	// Slow reports that writing took so long that jobs which published the same version at the same
-	// time might have overwritten each other's content. Running these jobs again repairs it.
+	// Slow reports that writing took very long. Jobs that published the same version at
+	// the same time might have overwritten each other's content. To repair the release,
+	// run these jobs again.
 	Slow bool
-	// Moved is the number of times that another run moved the tag and its platforms were merged.
+	// Moved is the number of times that another run moved the tag. Each time, its
+	// platforms were merged.
 	Moved int
 }
 
@@ -120,15 +128,15 @@ type PackageResult struct {
 	// Sent reports whether the zip was read from the source and pushed. Otherwise, the repository
 	// already had it.
 	Sent bool
-	// Mounted reports that the registry mounted the zip from the source repository of
-	// [Publisher.Copy].
+	// Mounted reports that [Publisher.Copy] made the registry mount the zip from the
+	// source repository.
 	Mounted bool
 }
 
 // depth returns the depth of the inspection of an existing release.
 func (o Options) depth() repository.Depth { return cmp.Or(o.Check, repository.DepthBlobs) }
 
-// orDenied returns the status Denied instead of an error, if SkipDenied is set.
+// orDenied returns the status Denied instead of an error if SkipDenied is set.
 func (r Result) orDenied(o Options, err error) (Result, error) {
 	denied, is := errors.AsType[*repository.DeniedError](err)
 	if !is || !o.SkipDenied {

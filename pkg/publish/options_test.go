@@ -85,7 +85,7 @@ func TestCancelledInMidZip(t *testing.T) {
 	})
 }
 
-// flushed flushes after every write.
+// flushed flushes the response after every write.
 type flushed struct{ http.ResponseWriter }
 
 func (f flushed) Write(p []byte) (int, error) {

@@ -12,59 +12,64 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// Plan describes what must be done so that a tag contains a release. It is data: equal facts result
-// in equal plans.
-type Plan struct { //nolint:recvcheck // merge changes the plan
+// Plan describes what must be done so that a tag contains a release. It is plain data,
+// so equal facts result in equal plans.
+type Plan struct { //nolint:recvcheck // merge modifies the plan
 	Address provider.Address `json:"provider"`
 	Version provider.Version `json:"version"`
 	Status  Status           `json:"status,omitempty"`
-	// Tag is the tag to write, or the tag that already has the release: for a staged release, the
-	// pending tag, or the tag of the version if it is already released.
+	// Tag is the tag to write, or the tag that already has the release. For a staged
+	// release, it is the pending tag or, if the version is already released, the tag of
+	// the version.
 	Tag string `json:"tag"`
-	// From is the digest that the tag points to before. It is empty if the tag does not exist.
+	// From is the digest that the tag points to before the plan is executed. It is
+	// empty if the tag does not exist.
 	From digest.Digest `json:"from,omitempty"`
-	// Released reports that a release to be staged is already released, with or without approval.
+	// Released reports that a release to be staged is already released, whether or not
+	// it was approved.
 	Released bool `json:"released,omitempty"`
-	// Send contains the platforms whose zips come from the source. The repository has the other
-	// zips.
+	// Send contains the platforms whose zips come from the source. The repository
+	// already has the other zips.
 	Send []provider.Platform `json:"send,omitempty"`
 	// Added contains the names of documents that are added to existing packages.
 	Added []string `json:"added,omitempty"`
 	// Dropped contains the platforms that Force removes from the tag, because the new SHA256SUMS
 	// does not list them or because they are damaged.
 	Dropped []provider.Platform `json:"dropped,omitempty"`
-	// Conflicts contains the reasons why nothing is done. It is empty with Force.
+	// Conflicts contains the reasons why the plan does nothing. It is empty with Force.
 	Conflicts []string `json:"conflicts,omitempty"`
-	// Denial is the denial of the version, or nil. If it is set, nothing is done.
+	// Denial is the denial of the version, or nil. If it is set, the plan does nothing.
 	Denial *repository.DenialRecord `json:"denial,omitempty"`
-	// AnnotationsKept reports that the tag has other annotations than requested, which alone does
-	// not cause an update.
+	// AnnotationsKept reports that the annotations of the tag differ from the requested
+	// ones. This difference alone does not cause an update.
 	AnnotationsKept bool `json:"annotations_kept,omitempty"`
 
-	// needs is the part of the facts that the plan still requires.
+	// needs is the part of the facts that the plan still needs.
 	needs part
-	// release is what the tag will contain: the release of the source, and other stored platforms.
+	// release is the release that the tag will contain: the source's release and other
+	// stored platforms.
 	release provider.Release
-	// index has the annotations of the new index.
+	// index contains the annotations of the new index.
 	index artifact.Options
-	// zips describes the stored zips.
+	// zips maps the digests of stored zips to their descriptions.
 	zips map[digest.Digest]storedZip
 }
 
 // storedZip describes a stored zip.
 type storedZip struct {
-	// h1 is the hash that the tag states. It is as trustworthy as the source's.
+	// h1 is the hash in the index under the tag. It is as trustworthy as the source's
+	// hash.
 	h1 string
-	// missing reports that the zip was found missing or damaged, regardless of what the repository
-	// responds when it is queried again.
+	// missing reports that the zip was found missing or damaged. If it is set, later
+	// responses of the repository about the zip are ignored.
 	missing bool
 }
 
 // policy contains the options that a plan depends on.
 type policy struct {
-	// force replaces conflicting content, and overrules also overrides a denial.
+	// force replaces conflicting content. overrules also overrides a denial.
 	force, overrules bool
-	// listed reports that a tag in the list of tags needs no further check.
+	// listed reports that a tag in the list of tags requires no further check.
 	listed bool
 	// verifiesAgain reports that the signature of an unchanged release is verified again.
 	verifiesAgain bool
@@ -84,8 +89,8 @@ func (j *job) policy() policy {
 	}
 }
 
-// newPlan computes the plan for a tag, without I/O. If the facts do not suffice, the plan specifies
-// the part that it needs.
+// newPlan computes the plan for a tag without I/O. If the facts do not suffice, the
+// plan specifies the part that it needs.
 func newPlan(f facts, o policy) Plan {
 	p := Plan{Address: f.address, Version: f.version, Tag: f.tag, From: f.from, release: f.release}
 	listed := slices.IndexFunc(f.tags, func(tag string) bool { return o.listed && (tag == artifact.Tag(f.version) || tag == f.tag) })
@@ -137,7 +142,7 @@ func (p Plan) need(needs part) Plan {
 	return p
 }
 
-// unchanged returns the plan for a release that is already stored.
+// unchanged returns the plan for a release that the repository already contains.
 func (p Plan) unchanged(f facts, o policy) Plan {
 	p = p.restoring(f)
 	p.Status = Unchanged
@@ -155,8 +160,8 @@ func (p Plan) unchanged(f facts, o policy) Plan {
 	return p
 }
 
-// restoring returns the plan that keeps the index of the stored tag. If a released version is
-// staged and only damaged content is restored, no approval is required.
+// restoring returns the plan that keeps the index of the stored tag. If a released
+// version is staged and only damaged content is restored, no approval is required.
 func (p Plan) restoring(f facts) Plan {
 	p.Released = f.stored.Tag != f.tag
 	return p.keeping(f)
@@ -168,8 +173,8 @@ func (p Plan) keeping(f facts) Plan {
 	return p
 }
 
-// compare compares the release with the tag. A platform is unchanged if its zip has the same
-// digest. Documents that the tag does not have extend it.
+// compare compares the release with the tag. A platform is unchanged if its zip has the
+// same digest. Documents that the tag does not have extend the platform.
 func compare(f facts) (status Status, conflicts []string) {
 	switch {
 	case !f.stored.Exists():
@@ -195,8 +200,8 @@ func compare(f facts) (status Status, conflicts []string) {
 	return status, conflicts
 }
 
-// comparePackage compares a package with the tag. It returns a non-empty conflict if the package
-// conflicts with the stored one.
+// comparePackage compares a package with the tag. If the package conflicts with the
+// stored package, conflict is not empty.
 func comparePackage(stored repository.Inspection, pkg provider.Package) (found Status, conflict string) {
 	if !stored.HasPlatform(pkg.Platform) {
 		return Extended, ""

@@ -10,9 +10,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
-// addKept adds the stored packages to the release. SHA256SUMS must list each of them with the same
-// checksum. With force, packages that the publisher's SHA256SUMS does not list are dropped. A
-// generated SHA256SUMS is generated again for all packages.
+// addKept adds the stored packages to the release. SHA256SUMS must list each stored
+// package with the same checksum. With force, packages that the publisher's SHA256SUMS
+// does not list are dropped. If SHA256SUMS was generated, addKept generates it again
+// for all packages.
 func (p *Plan) addKept(f facts, force bool) (conflicts []string) {
 	r, kept := &p.release, f.kept
 	keptPackages := slices.Clone(kept.Packages)
@@ -56,14 +57,15 @@ func (p *Plan) addKept(f facts, force bool) (conflicts []string) {
 	return conflicts
 }
 
-// takeStoredDocuments is used if the source has no SHA256SUMS of a publisher. The stored SHA256SUMS
-// is kept if it lists all packages; otherwise, a new one is generated for all of them, unless that
-// would lose a signature that can't be made again. Then the returned conflict is not empty.
+// takeStoredDocuments is used if the source has no publisher's SHA256SUMS. It keeps the
+// stored SHA256SUMS if this file lists all packages. Otherwise, it generates a new
+// SHA256SUMS for all packages. If that would lose a signature that can't be made again,
+// it returns a conflict.
 func takeStoredDocuments(r *provider.Release, kept provider.Release, resigned bool) (conflict string) {
 	_, generated := r.Document(provider.KindSums)
 	stored, has := kept.Document(provider.KindSums)
 	_, signed := kept.Document(provider.KindSignature)
-	_, bundled := kept.Document(provider.KindSigstore) // can't be made again
+	_, bundled := kept.Document(provider.KindSigstore) // a Sigstore bundle can't be made again
 	signed = signed && !resigned || bundled
 	if !has {
 		if generated {
@@ -89,9 +91,9 @@ func takeStoredDocuments(r *provider.Release, kept provider.Release, resigned bo
 	return ""
 }
 
-// overrides reports whether SHA256SUMS of the source replaces the stored one: if it lists new
-// platforms, or adds a signature to an unsigned release. Otherwise, the stored one and its
-// signature are kept.
+// overrides reports whether the source's SHA256SUMS replaces the stored one. It does if
+// it lists new platforms or adds a signature to an unsigned release. Otherwise, the
+// stored SHA256SUMS and its signature are kept.
 func overrides(r, kept provider.Release) bool {
 	stored, has := kept.Document(provider.KindSums)
 	if !has || len(r.Packages) > 0 {
@@ -103,8 +105,8 @@ func overrides(r, kept provider.Release) bool {
 	return signs && !signed || fresh.Digest == stored.Digest
 }
 
-// withoutSums returns the documents without SHA256SUMS, its signatures, and Sigstore bundles, which
-// belong together.
+// withoutSums returns the documents without SHA256SUMS, its signatures, and Sigstore
+// bundles. These documents belong together.
 func withoutSums(documents []provider.Document) []provider.Document {
 	return slices.DeleteFunc(documents, func(d provider.Document) bool {
 		return d.Kind == provider.KindSums || d.Kind == provider.KindSignature || d.Kind == provider.KindSigstore
@@ -115,7 +117,7 @@ func generatedSums(r provider.Release) []provider.Document {
 	return []provider.Document{source.GeneratedSums(r)}
 }
 
-// withNewNames adds those documents whose names are new.
+// withNewNames adds the documents whose names are new.
 func withNewNames(documents, more []provider.Document) []provider.Document {
 	all := slices.Clone(documents)
 	for _, d := range more {
@@ -126,8 +128,9 @@ func withNewNames(documents, more []provider.Document) []provider.Document {
 	return all
 }
 
-// withoutOwnSums returns the packages without their own SHA256SUMS, as other publishers write them,
-// if the release has one for all packages.
+// withoutOwnSums returns the packages of a release. If the release has a SHA256SUMS for
+// all packages, it removes the SHA256SUMS of individual packages, which other
+// publishers write.
 func withoutOwnSums(r provider.Release) []provider.Package {
 	if _, shared := r.Document(provider.KindSums); !shared {
 		return r.Packages
@@ -141,10 +144,10 @@ func withoutOwnSums(r provider.Release) []provider.Package {
 	return packages
 }
 
-// newDocuments returns the sorted names of documents that the source has and the tag does not have,
-// because they were created after the zips. Existing documents are kept even if the source has
-// other content, such as a regenerated SBOM. A signature is only added together with the SHA256SUMS
-// that it signs.
+// newDocuments returns the sorted names of the source's documents that the tag lacks
+// because they were created after the zips. Existing documents are kept even if the
+// source has different content, such as a regenerated SBOM. A signature is added only
+// together with the SHA256SUMS that it signs.
 func newDocuments(old repository.Inspection, r provider.Release) []string {
 	var names []string
 	for _, pkg := range r.Packages {
@@ -169,8 +172,8 @@ func newDocuments(old repository.Inspection, r provider.Release) []string {
 	return slices.Compact(names)
 }
 
-// missingKinds returns the documents about the release whose kind does not exist yet. A generated
-// SHA256SUMS is ignored.
+// missingKinds returns the documents about the release whose kind does not exist yet.
+// It ignores a generated SHA256SUMS.
 func missingKinds(existing, documents []provider.Document) []provider.Document {
 	var missing []provider.Document
 	for _, d := range documents {

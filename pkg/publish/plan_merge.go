@@ -21,9 +21,9 @@ func (p *Plan) merge(f facts, o policy) {
 		p.release.Packages, p.Send = slices.Clone(f.release.Packages), f.release.Platforms()
 		return
 	}
-	// 1. The packages. Intact stored packages are kept unless they are replaced.
+	// 1. Add the packages. Intact stored packages are kept unless they are replaced.
 	conflicts := p.addPackages(f)
-	// 2. The documents, one set for all packages.
+	// 2. Add one set of documents for all packages.
 	conflicts = append(conflicts, p.addKept(f, o.force)...)
 	p.release.Packages = withoutOwnSums(p.release)
 	if o.signs {
@@ -37,12 +37,13 @@ func (p *Plan) merge(f facts, o policy) {
 			*p = p.keeping(f)
 		}
 	}
-	// 3. The date.
+	// 3. Set the date.
 	p.release.Published = dated(p.Status, f.stored, f.release.Published)
 }
 
-// dated returns the date for the tag: the stored one, otherwise the source's. If only damaged
-// content is restored, the index must keep its digest, and therefore its date.
+// dated returns the date for the tag. It is the stored date or, if there is none, the
+// source's date. If only damaged content is restored, the index must keep its digest,
+// and therefore its date.
 func dated(s Status, stored repository.Inspection, fresh time.Time) time.Time {
 	switch {
 	case s == Replaced || stored.Dangling:
@@ -53,8 +54,8 @@ func dated(s Status, stored repository.Inspection, fresh time.Time) time.Time {
 	return cmp.Or(stored.Index.Published(), fresh)
 }
 
-// addPackages adds the packages of the source to the plan. It returns conflicts with damaged stored
-// packages.
+// addPackages adds the source's packages to the plan. It returns conflicts with damaged
+// stored packages.
 func (p *Plan) addPackages(f facts) (conflicts []string) {
 	p.release.Packages, p.zips = nil, map[digest.Digest]storedZip{}
 	for _, found := range f.stored.Platforms {
@@ -84,8 +85,9 @@ func (p *Plan) addPackages(f facts) (conflicts []string) {
 	return conflicts
 }
 
-// unverifiedPackages returns a conflict for each stored package that the source does not have and that the
-// signer has not signed before. Anyone with write access to the repository could have added it.
+// unverifiedPackages returns a conflict for each stored package that the source does
+// not have and that the signer has not signed. Anyone with write access to the
+// repository could have added these packages.
 func (p *Plan) unverifiedPackages(f facts) (conflicts []string) {
 	signed := slices.ContainsFunc(p.release.Documents, func(d provider.Document) bool {
 		return d.Kind == provider.KindSignature && d.Digest != ""
@@ -101,7 +103,7 @@ func (p *Plan) unverifiedPackages(f facts) (conflicts []string) {
 	return conflicts
 }
 
-// annotations returns the stored annotations, updated by the wanted ones.
+// annotations returns the stored annotations, updated with the wanted annotations.
 func annotations(f facts, wanted artifact.Options, s Status) artifact.Options {
 	o := artifact.Options{SourceURL: wanted.SourceURL, Annotations: map[string]string{}}
 	if f.foreign == nil {
@@ -109,7 +111,7 @@ func annotations(f facts, wanted artifact.Options, s Status) artifact.Options {
 		o.Provider = stored[artifact.AnnotationProvider]
 		maps.Copy(o.Annotations, stored)
 		if s == Replaced {
-			delete(o.Annotations, ocispec.AnnotationCreated) // the date belongs to other content
+			delete(o.Annotations, ocispec.AnnotationCreated) // the date belongs to the replaced content
 		}
 		o.SourceURL = cmp.Or(o.SourceURL, stored[ocispec.AnnotationSource])
 	}

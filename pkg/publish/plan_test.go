@@ -19,21 +19,22 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// planCase describes the content of a tag, the content of the source, and the resulting
+// planCase describes the content of a tag, the content of the source, and the expected
 // plan.
 type planCase struct {
 	name string
-	// tag describes the content of the tag as a list of "platform=zip". A mark follows
-	// the platform: "!" if its zip is lost, "?" if its manifest is lost, "~" if it has
-	// another format, and "@" if its zip has another provider's name. A text in
-	// brackets describes the tag as a unit: [none], [index lost], [other format],
-	// [other provider].
+	// tag describes the content of the tag as a list of "platform=zip". A mark can
+	// follow the platform: "!" if its zip is lost, "?" if its manifest is lost, "~" if
+	// its manifest has a different format, and "@" if its zip has the name of a
+	// different provider. A description in brackets applies to the entire tag: [none],
+	// [index lost], [other format], or [other provider].
 	tag string
-	// tagSums and sourceSums describe SHA256SUMS: "" means none, "ours" is generated,
-	// "theirs" is from a publisher, and "signed" has a signature. By default, it lists
-	// all packages. "theirs:linux" lists only linux.
+	// tagSums and sourceSums describe SHA256SUMS: "" means that it is missing, "ours"
+	// is generated, "theirs" is from a publisher, and "signed" has a signature. By
+	// default, SHA256SUMS lists all packages. "theirs:linux" lists only the package for
+	// linux.
 	tagSums, sourceSums string
-	// source describes the source's packages in the form of tag. extra describes
+	// source describes the source's packages in the same form as tag. extra describes
 	// packages that the source can restore but that were not requested.
 	source, extra string
 	force         bool
@@ -41,7 +42,7 @@ type planCase struct {
 	// "skipped" that denied versions are skipped even with force. "listed" checks only
 	// the list of tags, which contains the version. "published" means that the
 	// platforms of the source are known. "other owner" means that the repository
-	// belongs to another provider. "stage" stages the release; tag is then the
+	// belongs to a different provider. "stage" stages the release, so tag describes the
 	// published release.
 	around string
 
@@ -51,9 +52,9 @@ type planCase struct {
 	sums     string // kind of SHA256SUMS in that release: "", "ours", "theirs", "signed"
 	dropped  string
 	added    string // suffixes of the added file names
-	conflict string // part of the conflict, with which the plan does nothing
-	requests bool   // whether the source's release is read although nothing is sent
-	planned  string // tag of the plan, if it is not the version's tag
+	conflict string // part of the conflict; if set, the plan does nothing
+	requests bool   // whether the source's release is read even though nothing is sent
+	planned  string // tag of the plan if it differs from the version's tag
 }
 
 var planManual = []planCase{
@@ -61,7 +62,7 @@ var planManual = []planCase{
 	{name: "a new tag", tag: "[none]", source: "linux=a plan9=b", sourceSums: "signed", status: publish.Created, send: "linux plan9", release: "linux plan9", sums: "signed"},
 	{name: "without sums", tag: "[none]", source: "linux=a", status: publish.Created, send: "linux", release: "linux"},
 
-	// unchanged: every requested platform exists with the same zip and is complete.
+	// unchanged: every requested platform exists, has the same zip, and is complete.
 	{name: "the same", tag: "linux=a plan9=b", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Unchanged},
 	{name: "a part of it", tag: "linux=a plan9=b", tagSums: "theirs", source: "plan9=b", sourceSums: "theirs", status: publish.Unchanged},
 	{name: "other sums do not count", tag: "linux=a", tagSums: "ours", source: "linux=a", sourceSums: "theirs", status: publish.Unchanged},
@@ -109,14 +110,14 @@ var planManual = []planCase{
 	{name: "other format", tag: "[other format]", source: "linux=a", conflict: "tag 1.2.3 does not contain a provider"},
 	{name: "other format, force", tag: "[other format]", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
 
-	// Shortcuts: if the existing content is known to be complete, Release does not read
-	// the source's release.
+	// Shortcuts: Release does not read the source's release if the existing content is
+	// known to be complete.
 	{name: "listed", around: "listed", tag: "[none]", source: "linux=a", status: publish.Unchanged},
 	{name: "complete", around: "published", tag: "linux=a", source: "linux=a", status: publish.Unchanged},
 	{name: "not looked at closely", around: "published", tag: "linux?=a", source: "linux=a", status: publish.Repaired, send: "linux", release: "linux"},
 	{name: "local builds are read", tag: "linux=a", source: "linux=a", status: publish.Unchanged, requests: true},
 
-	// Ownership: a repository of another provider gets no tag.
+	// Ownership: no tag is written in a different provider's repository.
 	{name: "another owner", around: "other owner", tag: "[none]", source: "linux=a", conflict: "tag 1.2.2 contains provider"},
 
 	// Denial: a denial takes precedence. Force overrides it unless denied versions are
@@ -178,7 +179,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// know adds the conditions in around to the facts and returns the policy.
+// know adds the conditions in around to the facts, and returns the policy.
 func (c planCase) know(t *testing.T, facts *publish.FactsForTest) publish.PolicyForTest {
 	t.Helper()
 	o := publish.PolicyForTest{Force: c.force}
@@ -202,7 +203,7 @@ func (c planCase) know(t *testing.T, facts *publish.FactsForTest) publish.Policy
 	return o
 }
 
-// TestPlanAsJSON checks the JSON form of a plan, which other programs read.
+// TestPlanAsJSON checks the JSON form of a plan, because other programs read it.
 func TestPlanAsJSON(t *testing.T) {
 	t.Parallel()
 	for _, test := range planManual {
@@ -250,8 +251,8 @@ func short(platforms []provider.Platform) string {
 	return strings.Join(names, " ")
 }
 
-// packages parses text such as "linux=a plan9!=b" and returns the packages and the
-// marks by platform.
+// packages parses a description such as "linux=a plan9!=b". It returns the packages,
+// and maps platforms to their marks.
 func (c planCase) packages(t *testing.T, text string) (packages []provider.Package, marks map[provider.Platform]string) {
 	t.Helper()
 	a, v := nouns.Address(t, "registry.example.org/acme/thing"), nouns.Version(t, "1.2.3")
@@ -268,7 +269,7 @@ func (c planCase) packages(t *testing.T, text string) (packages []provider.Packa
 	return packages, marks
 }
 
-// documents returns the checksums and signature described by kind, such as
+// documents returns the checksums and the signature of the given kind, such as
 // "theirs:linux".
 func (c planCase) documents(t *testing.T, kind string, packages []provider.Package) []provider.Document {
 	t.Helper()

@@ -27,10 +27,11 @@ import (
 //
 //	syft scan file:{binary} -o spdx-json
 //
-// The program runs without a shell, once per package. {zip}, {dir}, and {binary} are replaced by
-// the paths of the zip, the directory it is unpacked to, and the executable. Other words in braces
-// are errors. On stdin, the program receives a JSON object with provider, version, os, arch, zip,
-// dir, and binary. It must write an SPDX or CycloneDX document to stdout.
+// The program runs once per package, without a shell. SBOMProgram replaces {zip},
+// {dir}, and {binary} with the paths of the zip, the directory to which it is unpacked,
+// and the executable. Other words in braces are errors. On stdin, the program receives
+// a JSON object with provider, version, os, arch, zip, dir, and binary. It must write
+// an SPDX or CycloneDX document to stdout.
 func SBOMProgram(commandLine string) (func(ctx context.Context, p provider.Package, zip string) (provider.Document, error), error) {
 	program, err := extprog.Parse(commandLine, "zip", "dir", "binary")
 	if err != nil {
@@ -98,8 +99,8 @@ func unpack(ctx context.Context, zip, dir, typ string) (binary string, err error
 	return filepath.Join(dir, filepath.FromSlash(name)), archive.Unpack(ctx, dir)
 }
 
-// CreateMissing returns a repository that calls create when a push fails because the repository
-// doesn't exist. create is called only once, even if it fails.
+// CreateMissing returns a repository that calls create when a push fails because the
+// repository doesn't exist. It calls create only once, even if create fails.
 func CreateMissing(repo repository.Repository, create func(ctx context.Context) error) repository.Repository {
 	return &creating{Repository: repo, create: create}
 }
@@ -110,8 +111,9 @@ type creating struct {
 	created memo.Memo[struct{}, error]
 }
 
-// PushBlob pushes a blob. If the repository is missing, it creates the repository and tries again.
-// The registry responds before it reads content; ECR sometimes only closes the connection.
+// PushBlob pushes a blob. If the repository is missing, PushBlob creates it and tries
+// again. The registry responds before it reads content. ECR sometimes closes the
+// connection without a response.
 func (c *creating) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	read := transfer.NewRecorder(content)
 	err := c.Repository.PushBlob(ctx, d, read)
@@ -131,10 +133,10 @@ func (c *creating) PushBlob(ctx context.Context, d ocispec.Descriptor, content i
 	return c.Repository.PushBlob(ctx, d, read)
 }
 
-// RepositoryProgram returns a function for [CreateMissing] that runs a command line. The program
-// runs without a shell. {registry} and {repository} are replaced in its arguments; other words in
-// braces are errors. On stdin, the program receives a JSON object with registry and repository. Its
-// output is ignored, and exit status 0 means success.
+// RepositoryProgram returns a function for [CreateMissing] that runs a command line
+// without a shell. It replaces {registry} and {repository} in the arguments. Other
+// words in braces are errors. On stdin, the program receives a JSON object with
+// registry and repository. Its output is ignored, and exit status 0 means success.
 func RepositoryProgram(commandLine, registry, name string) (func(ctx context.Context) error, error) {
 	program, err := extprog.Parse(commandLine, "registry", "repository")
 	if err != nil {

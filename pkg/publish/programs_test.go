@@ -21,8 +21,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// sbomOption returns options with an SBOM program, and the directory in which its calls
-// are recorded.
+// sbomOption returns options with an SBOM program, and the directory in which the
+// program's calls are recorded.
 func sbomOption(t *testing.T, mode string, words ...string) (o publish.Options, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -33,8 +33,8 @@ func sbomOption(t *testing.T, mode string, words ...string) (o publish.Options, 
 	return publish.Options{SBOM: program}, dir
 }
 
-// TestSBOMProgram checks that the program runs once for each package, for local builds
-// and for mirrored releases.
+// TestSBOMProgram checks that the program runs once for each package of local builds
+// and mirrored releases.
 func TestSBOMProgram(t *testing.T) {
 	t.Parallel()
 	for name, run := range map[string]func(t *testing.T, w *world, to *target, want publish.Status, o publish.Options){
@@ -100,7 +100,7 @@ func checkCalls(t *testing.T, w *world, all []call, want ...provider.Platform) {
 }
 
 // TestSBOMProgramAfterAMovedTag checks that the program does not run again after the
-// tag moved.
+// tag has moved.
 func TestSBOMProgramAfterAMovedTag(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -125,8 +125,8 @@ func TestSBOMProgramAfterAMovedTag(t *testing.T) {
 	})
 }
 
-// TestSBOMProgramIsNotNeeded checks that the program does not run if the build has an
-// SBOM.
+// TestSBOMProgramIsNotNeeded checks that the program does not run if the build already
+// has an SBOM.
 func TestSBOMProgramIsNotNeeded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -220,8 +220,8 @@ func TestSBOMProgramNeedsAnExecutable(t *testing.T) {
 	to.wantTag(t, "")
 }
 
-// creation configures a program that creates missing repositories, and returns the
-// directory in which its calls are recorded.
+// creation configures a program that creates missing repositories. It returns the
+// directory in which the program's calls are recorded.
 func (to *target) creation(t *testing.T, w *world, mode string) (dir string) {
 	t.Helper()
 	url := "http://" + plainServer(t, func(rw http.ResponseWriter, r *http.Request) {
@@ -247,7 +247,7 @@ func TestOnMissingRepository(t *testing.T) {
 			w := newWorld(t, origintest.Options{})
 			to := w.registry(t, registrytest.Options{NoCreate: true})
 			if endsConnections {
-				// Connections are closed until the repository is created.
+				// The test closes connections until the repository is created.
 				to.registry.Misbehave(registrytest.UploadPost, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 					if !to.registry.Has(repositoryName) {
 						cutOff(rw)
@@ -263,7 +263,7 @@ func TestOnMissingRepository(t *testing.T) {
 			if diff := cmp.Diff([]call{want}, calls(t, dir)); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
-			// An existing repository does not need the program.
+			// If the repository exists, the program does not run.
 			w.publishLocal(t, to, publish.Unchanged, w.dist(t, nil, all...), publish.Options{})
 			if len(calls(t, dir)) != 1 {
 				t.Error("the program ran again")
@@ -272,7 +272,8 @@ func TestOnMissingRepository(t *testing.T) {
 	}
 }
 
-// TestOnMissingRepositoryOfAMirror checks the same for a remote source.
+// TestOnMissingRepositoryOfAMirror checks that a missing repository is also created for
+// a remote source.
 func TestOnMissingRepositoryOfAMirror(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})

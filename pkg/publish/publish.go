@@ -1,5 +1,6 @@
-// Package publish publishes releases to OCI repositories. It compares the release of a source with
-// the content under the tag of its version, sends what is missing, and writes the tag last.
+// Package publish publishes releases to OCI repositories. It compares the release of a
+// source with the content under the version's tag, sends the missing content, and
+// writes the tag last.
 //
 //	mirror  = origin registry → Release → plan → OCI repository
 //	publish = local zips      → Release → plan → OCI repository
@@ -11,8 +12,8 @@
 //	plan     decides, without I/O
 //	apply    sends zips, then manifests, then the tag
 //
-// Use it to publish one release of any [provider.Source], or to copy one between repositories.
-// Package mirror publishes many releases.
+// Use this package to publish one release of any [provider.Source], or to copy one
+// release between repositories. Package mirror publishes many releases.
 package publish
 
 import (
@@ -27,8 +28,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// DefaultConcurrency is the default number of concurrent zip transfers. Hosts throttle clients that
-// use more.
+// DefaultConcurrency is the default number of concurrent zip transfers. Hosts throttle
+// clients with more transfers.
 const DefaultConcurrency = 4
 
 // maxMoves is the maximum number of retries after another run has moved the tag. A build matrix can
@@ -38,11 +39,11 @@ const maxMoves = 20
 // Publisher publishes releases that share a limit of concurrent transfers and a cache of facts
 // about repositories. The zero value is ready for use. A Publisher is safe for concurrent use.
 type Publisher struct {
-	// Concurrency is the maximum number of concurrent zip transfers of all releases. If zero, it is
-	// [DefaultConcurrency]. Zips up to 1 MiB are not limited.
+	// Concurrency is the maximum number of concurrent zip transfers of all releases. If
+	// zero, it is [DefaultConcurrency]. Zips of up to 1 MiB are not limited.
 	Concurrency int
-	// TempDir is the directory for zips that must be stored until their h1 hash is known. If empty,
-	// it is the system's directory for temporary files.
+	// TempDir is the directory for zips that must be stored temporarily until their h1
+	// hash is known. If empty, the system's directory for temporary files is used.
 	TempDir string
 	// Progress receives the progress of transfers.
 	Progress provider.Progress
@@ -57,11 +58,13 @@ func Release(ctx context.Context, src provider.Source, repo repository.Repositor
 	return new(Publisher).Release(ctx, src, repo, a, v, o)
 }
 
-// Release publishes one release of a source to a repository. Publishing it again has no effect;
-// publishing it after a failure completes it. Release returns errors from the source and the
-// repository, *[repository.ConflictError], and *[repository.DeniedError] for a denied version.
-// Force overrides a denial, and removes it when the version has its tag. With Stage, the denial
-// stays until the release is promoted.
+// Release publishes one release of a source to a repository. Publishing the release
+// again has no effect. After a failure, publishing it again completes it.
+//
+// Release returns errors from the source and the repository,
+// *[repository.ConflictError], and, for a denied version, *[repository.DeniedError].
+// Force overrides a denial, and removes it after the version has been tagged. With
+// Stage, the denial stays until the release is promoted.
 func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	j := job{Publisher: p, src: src, can: provider.CapabilitiesOf(src), repo: p.memory.of(repo), address: a, version: v, options: o}
 	f := facts{address: a, version: v, tag: j.tag(), release: provider.Release{Address: a, Version: v}, known: map[part]bool{}}
@@ -111,7 +114,7 @@ func (j *job) decide(ctx context.Context, f *facts) (Plan, error) {
 	}
 }
 
-// transfers returns the limit that all releases share.
+// transfers returns the limit on transfers that all releases share.
 func (p *Publisher) transfers() transfer.Acquire {
 	p.once.Do(func() {
 		if p.acquire == nil {

@@ -29,8 +29,8 @@ func wantAttached(t *testing.T, r publish.Result, want ...string) {
 	}
 }
 
-// TestReferrers checks that documents about all platforms refer to the index, and to
-// the new index when platforms are added.
+// TestReferrers checks that documents about all platforms refer to the index. When
+// platforms are added, they refer to the new index.
 func TestReferrers(t *testing.T) {
 	t.Parallel()
 	eachLocalTarget(t, func(t *testing.T, w *world, to *target) {
@@ -71,8 +71,8 @@ func TestReferrersInADryRun(t *testing.T) {
 	})
 }
 
-// TestReferrersOfWhatIsReplaced checks that a replaced release's referrers are not
-// copied, because they describe other zips.
+// TestReferrersOfWhatIsReplaced checks that the referrers of a replaced release are not
+// copied, because they describe the replaced zips.
 func TestReferrersOfWhatIsReplaced(t *testing.T) {
 	t.Parallel()
 	eachLocalTarget(t, func(t *testing.T, w *world, to *target) {
@@ -94,8 +94,8 @@ func TestReferrersAreReadFirst(t *testing.T) {
 	})
 }
 
-// TestReferrersOfAMovedTag adds a platform in another run right before the document is
-// attached to the previous index.
+// TestReferrersOfAMovedTag adds a platform in another run immediately before the
+// document is attached to the previous index.
 func TestReferrersOfAMovedTag(t *testing.T) {
 	t.Parallel()
 	eachLocalTarget(t, func(t *testing.T, w *world, to *target) {
@@ -120,7 +120,8 @@ func TestReferrersOfAMovedTag(t *testing.T) {
 	})
 }
 
-// tagged is like referring but reads only the referrers tag, as [watched] does.
+// tagged is like referring but reads only the referrers tag, because [watched] supports
+// only this tag.
 func (w *world) tagged(t *testing.T, to *target) []string {
 	t.Helper()
 	documents, err := repository.Documents(t.Context(), struct{ repository.Repository }{to.open(t)}, to.digest(t))
@@ -135,7 +136,7 @@ func (w *world) tagged(t *testing.T, to *target) []string {
 }
 
 // TestReferrersWhereTagsAreDigests checks that a run fails if the document can't be
-// attached, although the release is stored.
+// attached, even though the release is stored.
 func TestReferrersWhereTagsAreDigests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})

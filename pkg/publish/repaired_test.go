@@ -51,7 +51,7 @@ func layer(m artifact.Manifest, mediaType string) digest.Digest {
 	return ""
 }
 
-// losses lists content that cleanup jobs or full disks may remove.
+// losses lists content that cleanup jobs or full disks can remove.
 var losses = map[string]struct {
 	part func(artifact.Target, artifact.Manifest) digest.Digest
 	sent []provider.Platform
@@ -91,8 +91,8 @@ func TestRepaired(t *testing.T) {
 	}
 }
 
-// TestRepairedWhileExtending checks that a run also repairs a platform that it does not
-// add.
+// TestRepairedWhileExtending checks that a run that adds a platform also repairs other
+// platforms.
 func TestRepairedWhileExtending(t *testing.T) {
 	t.Parallel()
 	for name, loss := range losses {
@@ -111,8 +111,8 @@ func TestRepairedWhileExtending(t *testing.T) {
 	}
 }
 
-// TestLostForGood checks that a lost package of a platform that was not requested is a
-// conflict if the source no longer has it.
+// TestLostForGood checks a lost package of a platform that was not requested. If the
+// source no longer has the package, the result is a conflict.
 func TestLostForGood(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -127,7 +127,7 @@ func TestLostForGood(t *testing.T) {
 		if to.digest(t) != first.Digest || to.state(t) != state {
 			t.Error("unexpected writes")
 		}
-		// With Force, the platform is dropped and reported.
+		// With Force, the platform is dropped, and the result reports this.
 		result := w.publish(t, to, publish.Replaced, publish.Options{Platforms: []provider.Platform{haiku}, Force: true})
 		if diff := cmp.Diff([]provider.Platform{plan9}, result.Dropped); diff != "" {
 			t.Errorf("dropped (-want +got):\n%s", diff)
@@ -136,8 +136,8 @@ func TestLostForGood(t *testing.T) {
 	})
 }
 
-// TestDamagedFiles checks truncated files in a layout, as a crash or a full disk may
-// leave them.
+// TestDamagedFiles checks truncated files in a layout. A crash or a full disk can leave
+// such files.
 func TestDamagedFiles(t *testing.T) {
 	t.Parallel()
 	for name, loss := range losses {
@@ -159,8 +159,8 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// TestDamagedInPlace checks that a zip with corrupted content of the correct size is
-// restored if its manifest is missing, because a new manifest must not refer to
+// TestDamagedInPlace checks a zip with corrupted content of the correct size. If its
+// manifest is missing, the zip is restored, because a new manifest must not refer to
 // corrupted content.
 func TestDamagedInPlace(t *testing.T) {
 	t.Parallel()

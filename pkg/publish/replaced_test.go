@@ -15,7 +15,7 @@ import (
 )
 
 // TestKeptDamaged checks that a run fails if a registry accepts a correct blob but
-// keeps its corrupted one. After the blob is deleted, the release can be repaired.
+// keeps its corrupted copy. After the blob is deleted, the release can be repaired.
 func TestKeptDamaged(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -55,7 +55,8 @@ func TestKeptDamaged(t *testing.T) {
 	}
 }
 
-// TestKeptDamagedManifest checks the same for a platform's manifest.
+// TestKeptDamagedManifest checks that a run also fails if the registry keeps a
+// corrupted manifest.
 func TestKeptDamagedManifest(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

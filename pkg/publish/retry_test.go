@@ -202,8 +202,8 @@ func TestTokenExpiresForSmallBlobs(t *testing.T) {
 	w.publish(t, to, publish.Created, o)
 }
 
-// TestRefusedForGood checks that a rejected upload is retried at most once more in case
-// the token has expired.
+// TestRefusedForGood checks that a rejected upload is retried only once, in case the
+// token has expired.
 func TestRefusedForGood(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -235,7 +235,7 @@ func TestRefusedForGood(t *testing.T) {
 	}
 }
 
-// TestRegistrySaysNo checks that a rejection is detected before zips are fetched.
+// TestRegistrySaysNo checks that a rejection is detected before any zip is fetched.
 func TestRegistrySaysNo(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -292,7 +292,7 @@ func TestImmutableTags(t *testing.T) {
 	w := newWorld(t, origintest.Options{})
 	to := w.registry(t, registrytest.Options{ImmutableTags: true})
 	first := w.publish(t, to, publish.Created, publish.Options{Platforms: without(haiku)})
-	// Runs that need no new tag succeed.
+	// Runs that write no tag succeed.
 	w.publish(t, to, publish.Unchanged, publish.Options{Platforms: without(haiku)})
 	to.lose(t, w.zipDigest(plan9))
 	w.publish(t, to, publish.Repaired, publish.Options{Platforms: without(haiku)})

@@ -10,8 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestPublisherRemembers checks that runs with a shared Publisher check shared blobs
-// once, and zips in each run.
+// TestPublisherRemembers checks two runs with a shared Publisher. They check each
+// shared blob only once, but check the zips in each run.
 func TestPublisherRemembers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -23,7 +23,7 @@ func TestPublisherRemembers(t *testing.T) {
 	w.shared = &publish.Publisher{}
 	w.publish(t, to, publish.Created, publish.Options{})
 	// The first run also checks the config, the checksums, the signature, and the keys,
-	// which were missing before.
+	// which were missing before this run.
 	for _, want := range []int{len(all) + 4, len(all)} {
 		before := to.registry.Requests()[registrytest.BlobHead]
 		w.publish(t, to, publish.Unchanged, publish.Options{})
@@ -38,7 +38,7 @@ func TestPublisherRemembers(t *testing.T) {
 	}
 }
 
-// TestCheckTags checks that DepthTags uses only the list of tags, which is requested
+// TestCheckTags checks that DepthTags uses only the list of tags, and requests it only
 // once.
 func TestCheckTags(t *testing.T) {
 	t.Parallel()
@@ -62,7 +62,7 @@ func TestCheckTags(t *testing.T) {
 		if n := to.lists() - lists; to.registry != nil && n != 1 {
 			t.Errorf("tags were listed %d times", n)
 		}
-		// Runs that need the index read it.
+		// Runs that need the index still read it.
 		w.publish(t, to, publish.Unchanged, publish.Options{Check: repository.DepthTags, Recheck: true})
 		w.publish(t, to, publish.Unchanged, publish.Options{Check: repository.DepthTags, Force: true})
 	})

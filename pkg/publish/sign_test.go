@@ -57,8 +57,8 @@ func (w *world) wantSigned(t *testing.T, to *target, signer trust.Signer, platfo
 	}
 }
 
-// TestSigned checks that generated checksums and an existing unsigned SHA256SUMS are
-// signed.
+// TestSigned checks that generated checksums and an unsigned SHA256SUMS of the source
+// are signed.
 func TestSigned(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 1)
@@ -74,7 +74,7 @@ func TestSigned(t *testing.T) {
 			}
 			w.publishLocal(t, to, want, dir, publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 			w.wantSigned(t, to, signers[0], all...)
-			// A second run, with or without the key, changes nothing.
+			// A second run with or without the key changes nothing.
 			state := to.state(t)
 			w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 			w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{})
@@ -101,8 +101,8 @@ func TestSignedLater(t *testing.T) {
 	})
 }
 
-// TestSignedMatrix checks that jobs with the same key that publish one platform each
-// sign all platforms that are published so far.
+// TestSignedMatrix checks jobs with the same key that publish one platform each. Each
+// job signs all platforms that are published so far.
 func TestSignedMatrix(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 2)
@@ -118,7 +118,7 @@ func TestSignedMatrix(t *testing.T) {
 			w.wantSigned(t, to, signers[0], done...)
 		}
 	})
-	// Without the key, or with another key, the signature would no longer match.
+	// Without the key, or with a different key, the signature would no longer match.
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 		was := to.digest(t)
@@ -132,8 +132,8 @@ func TestSignedMatrix(t *testing.T) {
 	})
 }
 
-// TestSignsNothingOfOthers checks that unsigned stored packages are not signed, because
-// their origin is unknown.
+// TestSignsNothingOfOthers checks that stored packages without a signature are not
+// signed, because their origin is unknown.
 func TestSignsNothingOfOthers(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 1)

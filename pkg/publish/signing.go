@@ -11,28 +11,29 @@ import (
 
 // Signing configures how releases are signed. The zero value signs nothing.
 type Signing struct {
-	// Signer, if not nil, signs the SHA256SUMS of releases without a signature, and adds its
-	// public key. A release that it has signed before can be extended: SHA256SUMS is then
-	// generated and signed again. A trust.Signer is a Signer.
+	// Signer, if not nil, signs the SHA256SUMS of unsigned releases and adds its public
+	// key. If the release already has a signature that Signer made, the release can be
+	// extended. SHA256SUMS is then generated and signed again. A trust.Signer is a
+	// Signer.
 	Signer interface {
 		// Sign returns the detached signature of a document.
 		Sign(document []byte) ([]byte, error)
-		// Signed reports whether the signer made the signature of a document, and can sign the
-		// document again when it changes.
+		// Signed reports whether the signer made the signature of a document. If so, it
+		// can sign the document again when the document changes.
 		Signed(document, signature []byte) bool
 		// Keys returns the armored public key, which is published with the release.
 		Keys() []byte
 	}
 	// Keys, if not nil, returns the armored public keys that made the signatures of
-	// SHA256SUMS, or nil if it doesn't have them. The keys are published with signed local
-	// builds, including stored ones without keys, so that others can pin them. Sources of
-	// published releases offer keys themselves. The method KeysOf of trust.Keyring is such a
-	// function.
+	// SHA256SUMS, or nil if it doesn't have these keys. The keys are published with
+	// signed local builds, including stored builds without keys, so that users can pin
+	// the keys. Sources of published releases offer keys themselves. You can use the
+	// method KeysOf of trust.Keyring.
 	Keys func(sums []byte, signatures ...[]byte) ([]byte, error)
 }
 
-// announceSignature adds the signature and the keys that [job.signRelease] will create,
-// without content, because a plan depends on the documents of the release.
+// announceSignature adds the signature and the keys that [job.signRelease] will create.
+// They have no content yet, but a plan depends on the documents of the release.
 func (j *job) announceSignature(ctx context.Context, r provider.Release) (provider.Release, error) {
 	sums, has := r.Document(provider.KindSums)
 	if _, signed := r.Document(provider.KindSignature); has && !signed && j.options.Signing.Signer != nil {
@@ -52,9 +53,9 @@ func (j *job) announceSignature(ctx context.Context, r provider.Release) (provid
 	return r, err
 }
 
-// prove adds the announced signature and keys, and verifies the signature of the release that the
-// tag will contain. An unchanged release was verified when it was published, so it is verified
-// again only if the plan demands it.
+// prove adds the announced signature and keys, and verifies the signature of the
+// release that the tag will contain. An unchanged release was verified when it was
+// published, so prove verifies it again only if the plan requires this.
 func (j *job) prove(ctx context.Context, f *facts, r *Result) (err error) {
 	verified := f.kept
 	if r.Status == Unchanged {
@@ -68,7 +69,7 @@ func (j *job) prove(ctx context.Context, f *facts, r *Result) (err error) {
 			return err
 		}
 		verified, r.Documents, r.Packages = r.release, r.release.Documents, f.results(f.release.Packages)
-		if _, has := r.release.Document(provider.KindKeys); !has { // the announced keys belong to a signature that is not used
+		if _, has := r.release.Document(provider.KindKeys); !has { // the announced keys belong to an unused signature
 			sums, _ := r.release.Document(provider.KindSums)
 			r.Added = slices.DeleteFunc(slices.Clone(r.Added), func(name string) bool { return name == keysName(sums) })
 		}
@@ -86,8 +87,9 @@ func (j *job) prove(ctx context.Context, f *facts, r *Result) (err error) {
 	return err
 }
 
-// signRelease signs the release if a signer is configured and it has no signature. It also adds
-// the keys that made its signature, which can be the stored one.
+// signRelease signs the release if a signer is configured and the release has no
+// signature. It also adds the keys that made the release's signature, which can be the
+// stored signature.
 func (j *job) signRelease(ctx context.Context, r provider.Release) (provider.Release, error) {
 	made := r
 	made.Documents = slices.DeleteFunc(slices.Clone(r.Documents), func(d provider.Document) bool {
@@ -124,8 +126,8 @@ func signatureName(sums provider.Document) string { return sums.Name + ".sig" }
 
 func keysName(sums provider.Document) string { return sums.Name + ".keys.asc" }
 
-// keysOf returns the keys that made the signatures of a release, or nil if it has no signature or
-// the keys are unknown.
+// keysOf returns the keys that made the signatures of a release. It returns nil if the
+// release has no signature or the keys are unknown.
 func (j *job) keysOf(ctx context.Context, r provider.Release) ([]byte, error) {
 	sums, has := r.Document(provider.KindSums)
 	if !has {
@@ -152,8 +154,8 @@ func (j *job) keysOf(ctx context.Context, r provider.Release) ([]byte, error) {
 	return j.options.Signing.Keys(content, signatures...)
 }
 
-// signedByUs reports whether the signer made all signatures of a release, so that it can sign the
-// release again.
+// signedByUs reports whether the signer made all signatures of a release. If so, it can
+// sign the release again.
 func (j *job) signedByUs(r provider.Release) bool {
 	signer := j.options.Signing.Signer
 	sums, has := r.Document(provider.KindSums)
@@ -173,8 +175,8 @@ func (j *job) signedByUs(r provider.Release) bool {
 	return ours > 0
 }
 
-// withKeysOf returns the release with the keys of another one, because keys in a repository are not
-// those that the source offers.
+// withKeysOf returns r with the keys of a different release, because the keys in a
+// repository are not the keys that the source offers.
 func withKeysOf(r, other provider.Release) provider.Release {
 	isKeys := func(d provider.Document) bool { return d.Kind == provider.KindKeys }
 	without := func(documents []provider.Document) []provider.Document {

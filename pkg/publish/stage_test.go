@@ -51,7 +51,7 @@ func (w *world) promote(t *testing.T, to *target, want publish.Status) {
 	}
 }
 
-// TestStage checks that a staged release has the same bytes as a published one.
+// TestStage checks that a staged release has the same bytes as a published release.
 func TestStage(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -84,7 +84,7 @@ func TestStage(t *testing.T) {
 }
 
 // TestStageBesideVersion checks that a pending release includes the published
-// platforms, so that promoting it only moves the tag.
+// platforms, so promoting it only moves the tag.
 func TestStageBesideVersion(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -103,7 +103,8 @@ func TestStageBesideVersion(t *testing.T) {
 	})
 }
 
-// TestStageStale checks a pending release whose version was extended after staging.
+// TestStageStale checks a pending release whose version is published with more
+// platforms after staging.
 func TestStageStale(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -139,7 +140,7 @@ func TestStageConflict(t *testing.T) {
 	})
 }
 
-// TestStageRepaired checks that a pending release is repaired like a published one.
+// TestStageRepaired checks that a pending release is repaired like a published release.
 func TestStageRepaired(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -188,8 +189,8 @@ func TestStageDenied(t *testing.T) {
 	})
 }
 
-// TestStageAtOnce checks that concurrent jobs that stage one platform each keep all
-// platforms.
+// TestStageAtOnce checks that all platforms are kept if concurrent jobs stage one
+// platform each.
 func TestStageAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})

@@ -5,24 +5,25 @@ import (
 	"sync"
 )
 
-// verifyingReader forwards content, but withholds the last byte until the content is verified, so that invalid
-// content never becomes complete at the target. Its verdict can be read concurrently: when an HTTP
-// request is canceled, another goroutine can still read its body.
+// verifyingReader forwards content, but withholds the last byte until the content is
+// verified. Therefore, the target never receives complete but invalid content. The
+// verdict can be read concurrently, because another goroutine can still read the body
+// of an HTTP request after the request is canceled.
 type verifyingReader struct {
 	src io.Reader
-	// open verifies the content after all of it was read.
+	// open verifies the content after all content was read.
 	open func() error
 
 	mu sync.Mutex
-	// failure is the reason why the last byte is withheld.
+	// failure is the error because of which the last byte is withheld.
 	failure error
 
-	held  [1]byte // the newest byte, once full
+	held  [1]byte // the newest byte, after the first read
 	full  bool
 	ended bool
 }
 
-// Read is one byte behind its source.
+// Read returns content one byte later than its source.
 func (g *verifyingReader) Read(p []byte) (int, error) {
 	switch failure := g.verdict(); {
 	case failure != nil:
@@ -64,15 +65,16 @@ func (g *verifyingReader) verify() error {
 	return g.failure
 }
 
-// verdict returns the reason why the last byte is withheld, or nil as long as it is unknown. After
-// verdict returns, the effects of open are visible.
+// verdict returns the error because of which the last byte is withheld, or nil if the
+// error is not known yet. After verdict returns, the effects of open are visible.
 func (g *verifyingReader) verdict() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.failure
 }
 
-// nonEOF returns nil for io.EOF: the next Read encounters the end of the source again.
+// nonEOF returns nil for io.EOF, because the next Read reaches the end of the source
+// again.
 func nonEOF(err error) error {
 	if err == io.EOF {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// TestVerifyingReader checks that the reader returns correct content completely, and wrong content
-// never completely.
+// TestVerifyingReader checks that the reader returns all of the correct content, but
+// never all of the wrong content.
 func TestVerifyingReader(t *testing.T) {
 	t.Parallel()
 	wrong := errors.New("wrong")

@@ -57,8 +57,8 @@ func TestVerify(t *testing.T) {
 	})
 }
 
-// TestVerifyUnchanged checks that an unchanged release is verified only with Recheck: the stored
-// documents with the keys that the source offers now.
+// TestVerifyUnchanged checks that an unchanged release is verified only with Recheck.
+// The stored documents are verified with the keys that the source offers now.
 func TestVerifyUnchanged(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -85,7 +85,8 @@ func TestVerifyUnchanged(t *testing.T) {
 	})
 }
 
-// TestVerifyStoredDocuments checks that stored documents are verified if the source has none.
+// TestVerifyStoredDocuments checks that stored documents are verified if the source has
+// no documents.
 func TestVerifyStoredDocuments(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {

@@ -14,8 +14,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// watched is a repository implemented outside the package. Tests can observe, fail, and
-// interrupt each write. It does not expose local files, even if it wraps a layout.
+// watched is a repository that is implemented outside of the package. Tests can
+// observe, fail, and interrupt each write. It does not expose local files, even if it
+// wraps a layout.
 type watched struct {
 	repository.Repository
 	// before is called before each write with "blob", "manifest", or "tag".
@@ -86,7 +87,7 @@ func (b *barrier) fault(w http.ResponseWriter, r *http.Request, honest http.Hand
 	}
 }
 
-// statted is a repository that calls before in Stat.
+// statted is a repository whose Stat method calls before.
 type statted struct {
 	repository.Repository
 	before func(d digest.Digest)

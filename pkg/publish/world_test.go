@@ -32,7 +32,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// These platforms match no test machine.
+// No machine that runs these tests has one of these platforms.
 var (
 	haiku = provider.Platform{OS: "haiku", Arch: "riscv64"}
 	minix = provider.Platform{OS: "minix", Arch: "vax"}
@@ -46,8 +46,8 @@ const (
 	repositoryName = "acme/thing"
 )
 
-// world is an origin that offers acme/thing 1.2.3 for all platforms, with the options
-// for publishing it.
+// world is an origin that offers acme/thing 1.2.3 for all platforms. It includes the
+// options for publishing this release.
 type world struct {
 	// These fields configure publishers. If shared is set, all runs use it.
 	shared      *publish.Publisher
@@ -88,8 +88,8 @@ func newWorld(t *testing.T, o origintest.Options) *world {
 	return w
 }
 
-// release returns version 1.2.3 for the given platforms. Tests can change it and offer
-// it again.
+// release returns version 1.2.3 for the given platforms. Tests can modify the release
+// and offer it again.
 func (w *world) release(platforms ...provider.Platform) origintest.Release {
 	r := origintest.Release{
 		Version: "1.2.3", Protocols: []string{"5.0", "6.0"}, Archives: map[provider.Platform]origintest.Archive{},
@@ -109,14 +109,15 @@ func (w *world) offer(t *testing.T, r origintest.Release) {
 	}
 }
 
-// source returns a new source, as each run has its own.
+// source returns a new source, because each run uses its own.
 func (w *world) source() *origin.Source {
 	return origin.New(origin.Options{
 		HTTP: w.client, Services: map[svchost.Hostname]string{originHost: w.url + "/v1/providers/"},
 	})
 }
 
-// requestsSince returns the requests to the origin since the given counts.
+// requestsSince returns the number of requests to the origin after the given counts
+// were taken.
 func (w *world) requestsSince(since map[origintest.Kind]int) map[origintest.Kind]int {
 	now := w.origin.Requests()
 	for kind, n := range since {
@@ -152,7 +153,7 @@ func (w *world) registry(t *testing.T, o registrytest.Options) *target {
 	return to
 }
 
-// open returns a new Repository value, as each run has its own.
+// open returns a new Repository value, because each run uses its own.
 func (to *target) open(t *testing.T) repository.Repository {
 	t.Helper()
 	ref := template.Reference{Layout: filepath.ToSlash(to.dir)}
@@ -169,7 +170,8 @@ func (to *target) open(t *testing.T) repository.Repository {
 	return r
 }
 
-// digest returns the digest of the version's tag, or "" if the tag does not exist.
+// digest returns the digest that the version's tag points to, or "" if the tag does not
+// exist.
 func (to *target) digest(t *testing.T) digest.Digest {
 	t.Helper()
 	d, _, err := to.open(t).Manifest(t.Context(), "1.2.3")
@@ -201,7 +203,7 @@ func (to *target) path(d digest.Digest) string {
 	return filepath.Join(to.dir, "blobs", "sha256", d.Encoded())
 }
 
-// state returns a string that changes with every write.
+// state returns a string that differs after every write.
 func (to *target) state(t *testing.T) string {
 	t.Helper()
 	if to.registry != nil {
@@ -224,7 +226,8 @@ func (to *target) state(t *testing.T) string {
 	return all.String()
 }
 
-// eachTarget runs a scenario for a layout and a registry, each in its own world.
+// eachTarget runs a scenario for a layout and for a registry. Each target has its own
+// world.
 func eachTarget(t *testing.T, o origintest.Options, scenario func(t *testing.T, w *world, to *target)) {
 	t.Helper()
 	t.Run("layout", func(t *testing.T) {
@@ -239,8 +242,7 @@ func eachTarget(t *testing.T, o origintest.Options, scenario func(t *testing.T, 
 	})
 }
 
-// run publishes the release with a new source and repository, as a separate process
-// would.
+// run publishes the release with a new source and repository, like a separate process.
 func (w *world) run(t *testing.T, to *target, o publish.Options) (publish.Result, error) {
 	t.Helper()
 	return w.runOver(t.Context(), to.open(t), o)
@@ -250,7 +252,7 @@ func (w *world) runOver(ctx context.Context, repo repository.Repository, o publi
 	return w.publisher().Release(ctx, w.source(), repo, w.address, w.version, o)
 }
 
-// publisher returns the shared publisher if set, or a new one.
+// publisher returns the shared publisher or, if there is none, a new publisher.
 func (w *world) publisher() *publish.Publisher {
 	if w.shared != nil {
 		return w.shared
@@ -345,8 +347,8 @@ func zipOf(t *testing.T, text string) []byte {
 	}, text)
 }
 
-// zipOutOfOrder returns a zip that can't be read as a stream, because it has a stored
-// entry without a size.
+// zipOutOfOrder returns a zip that can't be read as a stream, because it contains a
+// stored entry without a size.
 func zipOutOfOrder(t *testing.T, text string) []byte {
 	t.Helper()
 	return zipWith(t, func(z *zip.Writer) (io.Writer, error) {
@@ -371,7 +373,7 @@ func zipWith(t *testing.T, create func(*zip.Writer) (io.Writer, error), text str
 	return b.Bytes()
 }
 
-// bigZip returns a zip that exceeds the buffers of a connection.
+// bigZip returns a zip that is larger than the buffers of a connection.
 func bigZip(t *testing.T) []byte {
 	t.Helper()
 	var text strings.Builder

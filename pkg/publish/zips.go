@@ -24,14 +24,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// zipKey identifies a package: two platforms can have equal zips with different SBOMs.
+// zipKey identifies a package. Two platforms can have equal zips but different SBOMs.
 type zipKey struct {
 	platform provider.Platform
 	digest   digest.Digest
 }
 
-// sendZips sends the zips of a plan concurrently, and returns the release with the sizes, h1
-// hashes, and SBOMs that were unknown before. Zips that earlier rounds sent are not sent again.
+// sendZips sends the zips of a plan concurrently. It returns the release with the
+// sizes, h1 hashes, and SBOMs that were previously unknown. It doesn't send zips again
+// that earlier rounds have sent.
 func (j *job) sendZips(ctx context.Context, f *facts, p Plan) (provider.Release, error) {
 	release := p.release
 	release.Packages = slices.Clone(release.Packages)
@@ -82,9 +83,9 @@ func hasSBOM(pkg provider.Package) bool {
 	return slices.ContainsFunc(pkg.Documents, func(d provider.Document) bool { return d.Kind == provider.KindSBOM })
 }
 
-// sendZip sends one zip unless the repository has it, and completes the package. A stored zip
-// is read if its h1 is wanted and neither the source nor the tag states it, which happens after
-// an interrupted run.
+// sendZip sends one zip unless the repository has it, and completes the package's
+// metadata. If the h1 is wanted but neither the source nor the tag states it, sendZip
+// reads the stored zip. This case occurs after an interrupted run.
 func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZip) (done PackageResult, err error) {
 	isStored := false
 	if !stored.missing {
@@ -134,7 +135,7 @@ func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZi
 	return PackageResult{Package: t.pkg, Sent: !isStored}, err
 }
 
-// isStored reports whether the repository has a zip, and sets its size.
+// isStored reports whether the repository has the zip, and sets the package's size.
 func (j *job) isStored(ctx context.Context, pkg *provider.Package) (bool, error) {
 	size, err := j.repo.Stat(ctx, pkg.Digest)
 	if errors.Is(err, repository.ErrNotFound) || errors.Is(err, repository.ErrNoRepository) {
@@ -152,13 +153,14 @@ type zipTransfer struct {
 	*job
 	retrier transfer.Retrier
 	pkg     provider.Package
-	// path is a local file of the zip: the source's, or if fetched is set, a temporary one.
+	// path is a local file of the zip. It is a temporary file if fetched is set, and
+	// otherwise the source's file.
 	path    string
 	fetched bool
 }
 
-// makeSBOM generates the SBOM of the zip from a local file, which it writes to dir if the
-// source has none.
+// makeSBOM generates the SBOM of the zip from a local file. If the source has no such
+// file, makeSBOM writes the zip to a file in dir.
 func (t *zipTransfer) makeSBOM(ctx context.Context, dir string, isStored bool) error {
 	if t.path == "" {
 		t.path, t.fetched = filepath.Join(dir, t.pkg.Filename), true
@@ -175,8 +177,8 @@ func (t *zipTransfer) makeSBOM(ctx context.Context, dir string, isStored bool) e
 	return nil
 }
 
-// fetch writes the zip to the local file: from the repository if it has the zip, otherwise
-// from the source.
+// fetch writes the zip to the local file. It reads the zip from the repository if the
+// repository has it, and otherwise from the source.
 func (t *zipTransfer) fetch(ctx context.Context, isStored bool) (err error) {
 	var body io.ReadCloser
 	size := t.pkg.Size
@@ -205,7 +207,7 @@ func (t *zipTransfer) fetch(ctx context.Context, isStored bool) (err error) {
 func (t *zipTransfer) send(ctx context.Context) error {
 	open, progress, stated := t.src.Open, t.Progress, t.pkg.Size
 	if t.fetched {
-		open, progress = t.openFetched, provider.Progress{Retry: progress.Retry} // fetching was reported
+		open, progress = t.openFetched, provider.Progress{Retry: progress.Retry} // the progress of fetching was already reported
 	}
 	return t.retrier.Do(ctx, "sending "+t.pkg.Filename, func() error {
 		t.pkg.Size = stated
@@ -219,7 +221,7 @@ func (t *zipTransfer) send(ctx context.Context) error {
 		}
 		content := transfer.Start(progress, t.pkg, t.pkg.Size, body)
 		var zip io.Reader = content
-		if t.pkg.Size < 0 { // registries need the size beforehand
+		if t.pkg.Size < 0 { // registries require the size in advance
 			spool, err := atomicfile.NewScratchFile(t.TempDir, -1)
 			if err != nil {
 				return content.End(err)
@@ -246,10 +248,10 @@ func (t *zipTransfer) openFetched(_ context.Context, pkg provider.Package) (io.R
 	return sums.NewReadCloser(f, pkg.Filename, pkg.Size, pkg.Digest), pkg.Size, nil
 }
 
-// push pushes the content of the zip and returns its h1 hash. The h1 that the source states is
-// not signed, so it is verified if that needs no additional transfer. The last byte of an
-// invalid zip, or of a zip with another h1, is withheld. A zip that can't be hashed as a
-// stream is read again after the push.
+// push pushes the content of the zip and returns its h1 hash. The h1 that the source
+// states is not signed, so push verifies it if that requires no additional transfer. If
+// the zip is invalid or has a different h1, push withholds the last byte. If a zip
+// can't be hashed as a stream, it is read again after the push.
 func (t *zipTransfer) push(ctx context.Context, content io.Reader) (h1 string, err error) {
 	zip := artifact.ZipDescriptor(t.pkg)
 	if t.options.NoH1 || t.pkg.H1 != "" && t.repo.Traits().BlobPath == nil {
@@ -274,7 +276,7 @@ func (t *zipTransfer) push(ctx context.Context, content io.Reader) (h1 string, e
 	}}
 	err = t.repo.PushBlob(ctx, zip, g)
 	switch failure := g.verdict(); {
-	case failure != nil: // the push might have hidden it behind its own error
+	case failure != nil: // the error of the push might hide this failure
 		return "", failure
 	case err != nil:
 		return "", err
@@ -284,13 +286,13 @@ func (t *zipTransfer) push(ctx context.Context, content io.Reader) (h1 string, e
 	return h1, nil
 }
 
-// readH1 computes the h1 of the zip from a local file of the source or the repository. If
-// neither has one, it reads the repository's blob as a stream, and uses a temporary file only
-// if it must.
+// readH1 computes the h1 of the zip from a local file of the source or the repository.
+// If there is no local file, it reads the repository's blob as a stream. It uses a
+// temporary file only if necessary.
 func (t *zipTransfer) readH1(ctx context.Context) (h1 string, err error) {
 	path := t.path
 	if blobPath := t.repo.Traits().BlobPath; blobPath != nil && path == "" {
-		path, _ = blobPath(t.pkg.Digest) // without a file, the blob is read
+		path, _ = blobPath(t.pkg.Digest) // if there is no file, the blob is read
 	}
 	var contents packagezip.Contents
 	if path != "" {
@@ -304,7 +306,7 @@ func (t *zipTransfer) readH1(ctx context.Context) (h1 string, err error) {
 	return t.checkH1(contents, err)
 }
 
-// openStored opens the zip of the repository.
+// openStored opens the repository's zip.
 func (t *zipTransfer) openStored(ctx context.Context) (io.ReadCloser, error) {
 	return repository.Verified(ctx, t.repo, artifact.ZipDescriptor(t.pkg), t.pkg.Filename)
 }
@@ -323,7 +325,7 @@ func hashFile(ctx context.Context, path string, size int64) (contents packagezip
 	return archive.Contents(ctx)
 }
 
-// checkH1 verifies the computed h1 against the stated one.
+// checkH1 compares the computed h1 with the stated h1.
 func (t *zipTransfer) checkH1(contents packagezip.Contents, err error) (string, error) {
 	if err != nil {
 		name := t.pkg.Filename
