@@ -29,16 +29,17 @@ const (
 	aliasHost   = "alias.example.com"
 	ownHost     = "own.example.com"
 	publicHost  = string(provider.DefaultHost)
-	// everyHost represents access to everything, and unknownHost the host of a release
+	// everyHost represents access to everything. unknownHost is the host of a release
 	// without a provider annotation.
 	everyHost, unknownHost = "*", ""
 )
 
-// storedKind is a way to store acme/rocket.
+// storedKind describes how acme/rocket is stored.
 type storedKind struct {
 	name string
 	rocket
-	// unannotated is the --unannotated flag, and host is the host that the rules apply to.
+	// unannotated is the value of the --unannotated flag. host is the host that the
+	// access rules apply to.
 	unannotated, host string
 }
 
@@ -78,10 +79,10 @@ var matrixCallers = []matrixCaller{
 // matrixView is a protocol or API that serves the provider.
 type matrixView struct {
 	name string
-	// host is the requested host, and requested is the host of the address.
+	// host is the host of the request. requested is the host in the provider's address.
 	host, requested string
-	// shown is the host in paths of the API and the pages, or empty if they don't show the
-	// view.
+	// shown is the host in the paths of the API and the pages. It is empty if they
+	// don't show the view.
 	shown string
 	// serves lists the hosts whose releases are in the view.
 	serves   []string
@@ -98,7 +99,8 @@ var matrixViews = []matrixView{
 
 const rocketZip = "terraform-provider-rocket_1.0.0_plan9_mips.zip"
 
-// archivePath returns the path of an archive after /archive or /v1/documents.
+// archivePath returns the part of an archive's path that follows /archive or
+// /v1/documents.
 func (v matrixView) archivePath(token string) string {
 	host := v.requested
 	if !v.isMirror {
@@ -107,7 +109,7 @@ func (v matrixView) archivePath(token string) string {
 	return "/" + token + "/" + host + "/acme/rocket/1.0.0/" + rocketZip
 }
 
-// routes returns the paths of a view, with the status for callers with access.
+// routes maps the paths of a view to the status for callers with access.
 func (v matrixView) routes(document string) map[string]int {
 	paths := map[string]int{
 		"/archive" + v.archivePath("-"):                                       200,
@@ -134,7 +136,8 @@ func (v matrixView) routes(document string) map[string]int {
 	return paths
 }
 
-// want returns the expected status of a request for a release that is stored under a host.
+// want returns the expected status of a request for a release that is stored under the
+// given host.
 func (v matrixView) want(c matrixCaller, host string, allowed int) int {
 	switch {
 	case slices.Contains(v.serves, host) && c.may(host):
@@ -184,7 +187,7 @@ func newMatrixWorld(t *testing.T, kind storedKind) *world {
 	return w
 }
 
-// as sends a request on behalf of a caller.
+// as sends a request as the given caller.
 func (w *world) as(t *testing.T, c matrixCaller, v matrixView, path string) (code int, body string) {
 	t.Helper()
 	var headers []string
@@ -209,9 +212,9 @@ func (w *world) evidence(t *testing.T) string {
 	return version.Evidence[0].Digest
 }
 
-// TestAccessMatrix checks that on every route and in every view, access depends on the
-// address that a release is stored as. Without access, neither that address nor a version
-// is revealed.
+// TestAccessMatrix checks that access depends on the address that a release is stored
+// as, on every route and in every view. Without access, a response reveals neither this
+// address nor a version.
 func TestAccessMatrix(t *testing.T) {
 	t.Parallel()
 	rows := 0
@@ -248,9 +251,9 @@ func TestAccessMatrix(t *testing.T) {
 	}
 }
 
-// TestAccessMatrixOfLinks checks that a signed link grants access to its archive and
-// documents without a token in every view that serves the same release, and to nothing
-// else.
+// TestAccessMatrixOfLinks checks signed links. In every view that serves the same
+// release, a signed link grants access to its archive and documents without a token. It
+// grants no other access.
 func TestAccessMatrixOfLinks(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

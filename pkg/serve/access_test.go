@@ -89,7 +89,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// link returns the path of an archive in the network mirror protocol.
+// link returns the path of an archive from the network mirror protocol.
 func (w *world) link(t *testing.T) string {
 	t.Helper()
 	url := &url.URL{Path: mirrored}
@@ -100,8 +100,8 @@ func (w *world) link(t *testing.T) string {
 	return at.Path
 }
 
-// TestLinks checks that links are valid without a bearer token in both protocols, but only
-// for one archive.
+// TestLinks checks that links in both protocols are valid without a bearer token, but
+// only for one archive.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, guarded(t))
@@ -130,7 +130,7 @@ func TestLinks(t *testing.T) {
 	if escaped := (&url.URL{Path: link}).String(); escaped != link || strings.ContainsAny(link, "?&=%") {
 		t.Errorf("link %s changes when escaped: %s", link, escaped)
 	}
-	other := newLayout(t, guarded(t)) // has a different key
+	other := newLayout(t, guarded(t)) // this server has a different key
 	other.push(t, r)
 	if got := other.get(t, link); got.Code != http.StatusForbidden {
 		t.Errorf("server with another key: got %d", got.Code)

@@ -19,7 +19,7 @@ const (
 	providersOnPage, versionsOnPage = 50, 20
 )
 
-// asJSON returns a handler that responds with a description as JSON.
+// asJSON returns a handler that responds with a description in JSON.
 func asJSON[T any](describe func(*Server, *exchange) (T, error)) func(*Server, *exchange) error {
 	return responding("application/json", describe, func(_ *Server, _ *exchange, found T) ([]byte, error) {
 		data, err := json.Marshal(found)
@@ -30,7 +30,8 @@ func asJSON[T any](describe func(*Server, *exchange) (T, error)) func(*Server, *
 	})
 }
 
-// responding returns a handler that responds with an encoded description and its ETag.
+// responding returns a handler that responds with an encoded description. It sets the
+// description's ETag.
 func responding[T any](mediaType string, describe func(*Server, *exchange) (T, error), encode func(*Server, *exchange, T) ([]byte, error)) func(*Server, *exchange) error {
 	return func(s *Server, x *exchange) (err error) {
 		if x.base, err = s.base(x.r); err != nil {
@@ -59,7 +60,8 @@ func (s *Server) apiDescription(x *exchange) error {
 	return nil
 }
 
-// writeProblem writes an error as defined in https://www.rfc-editor.org/rfc/rfc9457.
+// writeProblem responds with an error as defined in
+// https://www.rfc-editor.org/rfc/rfc9457.
 func (x *exchange) writeProblem(status int, text string) {
 	title := http.StatusText(status)
 	if title == "" {
@@ -87,11 +89,11 @@ func (s *Server) setPrivate(x *exchange) {
 	x.Header().Set("Vary", "Authorization")
 }
 
-// notModified sets the ETag of a response, and reports whether it responded with 304
-// because the client already has that version.
+// notModified sets the ETag of a response. It reports whether it responded with 304
+// because the client already has the current version.
 func (x *exchange) notModified(tag string) bool {
 	x.Header().Set("Etag", tag)
-	// https://www.rfc-editor.org/rfc/rfc9110#name-if-none-match
+	// See https://www.rfc-editor.org/rfc/rfc9110#name-if-none-match.
 	for one := range strings.SplitSeq(strings.Join(x.r.Header.Values("If-None-Match"), ","), ",") {
 		if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == tag {
 			x.WriteHeader(http.StatusNotModified)
@@ -114,7 +116,7 @@ func (x *exchange) page() (int, error) {
 	return n, nil
 }
 
-// pageOf returns the items on a page, and reports whether there are more.
+// pageOf returns the items on a page, and reports whether more items follow.
 func pageOf[T any](all []T, page, size int) (items []T, more bool) {
 	from := min((page-1)*size, len(all))
 	to := min(from+size, len(all))

@@ -81,7 +81,7 @@ func TestAPIWithHostileText(t *testing.T) {
 	if dated := document[api.Version](t, w.api(t, apiRocket+"/1.1.0")); dated.Published == nil || dated.Published.Format(time.RFC3339) != "2024-02-29T11:00:00Z" {
 		t.Errorf("%v", dated.Published)
 	}
-	if got := w.api(t, apiRocket+"/0.9.0"); got.Code != http.StatusNotFound { // belongs to another provider
+	if got := w.api(t, apiRocket+"/0.9.0"); got.Code != http.StatusNotFound { // this release belongs to a different provider
 		t.Errorf("got %d", got.Code)
 	}
 	if len(version.Referrers) != 3 {
@@ -102,7 +102,7 @@ func TestAPIWithHostileText(t *testing.T) {
 }
 
 // TestAPIWithHostileCatalog checks that invalid repository names are ignored, and that
-// errors contain no text of the registry.
+// errors contain no text from the registry.
 func TestAPIWithHostileCatalog(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -151,8 +151,8 @@ func TestAPIStale(t *testing.T) {
 	}
 }
 
-// TestAPIUnresponsiveRegistry checks that a release has the status unknown if the registry
-// doesn't respond, while others are listed.
+// TestAPIUnresponsiveRegistry checks that a release has the status unknown if the
+// registry doesn't respond, and that the other releases are still listed.
 func TestAPIUnresponsiveRegistry(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t)

@@ -63,7 +63,7 @@ func TestAPIProviders(t *testing.T) {
 	}
 }
 
-// named returns n provider addresses, like those read from a file of providers.
+// named returns n provider addresses, as if read from a file of providers.
 func named(t *testing.T, n int) []provider.Address {
 	t.Helper()
 	var all []provider.Address
@@ -211,7 +211,7 @@ func TestAPIVersion(t *testing.T) {
 	if !strings.Contains(got.Requirement, `rocket = {`) || !strings.Contains(got.Requirement, `source  = "acme/rocket"`) {
 		t.Errorf("%s", got.Requirement)
 	}
-	// All of its URLs work.
+	// All URLs in the description work.
 	path := func(url string) string { return strings.TrimPrefix(url, "https://tofu.example.com") }
 	if zip := w.get(t, path(got.Packages[0].URL)); zip.Code != http.StatusOK || int64(zip.Body.Len()) != got.Packages[0].Size {
 		t.Errorf("the archive: %d, %d bytes", zip.Code, zip.Body.Len())
@@ -227,7 +227,7 @@ func TestAPIVersion(t *testing.T) {
 	if diff := cmp.Diff(want, bom); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	// They are not requested again.
+	// The documents are not requested again.
 	before := jsonText(w.registry.Requests())
 	w.api(t, apiRocket+"/1.0.0")
 	w.api(t, path(got.Referrers[0].Components))
@@ -304,7 +304,8 @@ func TestAPIMissingBlobs(t *testing.T) {
 	}
 }
 
-// TestAPIBlobsMissingLater checks that a cached list shows missing blobs soon.
+// TestAPIBlobsMissingLater checks that a cached list shows missing blobs after a few
+// minutes.
 func TestAPIBlobsMissingLater(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t)
@@ -338,8 +339,8 @@ func TestAPIDeniedBlobs(t *testing.T) {
 	}
 }
 
-// TestAPIPending checks that pending releases are listed for callers with access, and not
-// served by the protocols.
+// TestAPIPending checks that callers with access can list pending releases, and that
+// the protocols don't serve them.
 func TestAPIPending(t *testing.T) {
 	t.Parallel()
 	for _, open := range []bool{true, false} {
@@ -360,7 +361,7 @@ func TestAPIPending(t *testing.T) {
 			t.Errorf("%s", got.Body)
 		}
 	}
-	// Callers without a token don't see them.
+	// Callers without a token don't see pending releases.
 	w := newLayout(t, func(o *serve.Options) { o.Rules = ruled(t, everyone) })
 	w.push(t, rocket{version: "1.0.0"})
 	w.tag(t, "1.0.0", "pending-1.2.0")
@@ -369,7 +370,8 @@ func TestAPIPending(t *testing.T) {
 	}
 }
 
-// TestAPIETags checks that If-None-Match results in 304.
+// TestAPIETags checks that a request with a matching If-None-Match header results in
+// 304.
 func TestAPIETags(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
@@ -445,7 +447,8 @@ func TestAPIAccess(t *testing.T) {
 	}
 }
 
-// TestAPIOfPublishedHost checks that the providers of a published host have its name.
+// TestAPIOfPublishedHost checks that the providers of a published host have its host
+// name.
 func TestAPIOfPublishedHost(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, func(o *serve.Options) {
@@ -470,7 +473,7 @@ func TestAPIOfPublishedHost(t *testing.T) {
 	}
 }
 
-// TestOpenAPI checks that the description contains all routes and no others.
+// TestOpenAPI checks that the description contains all routes and no other paths.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
@@ -492,7 +495,7 @@ func TestOpenAPI(t *testing.T) {
 	if got := document[map[string]any](t, w.api(t, "/api/v1/openapi.json")); got["openapi"] != "3.1.1" {
 		t.Errorf("%v", got["openapi"])
 	}
-	// Other paths of the API return errors in the same form.
+	// Unknown paths of the API return errors in the same form.
 	for path, code := range map[string]int{"/api/v2/providers": 404, "/api": 404, "/api/v1/providers/x": 404} {
 		var p api.Problem
 		got := w.get(t, path)

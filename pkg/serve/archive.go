@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// archive responds with a verified zip, or with a range of it.
+// archive responds with a verified zip, or with a range of the zip.
 func (s *Server) archive(x *exchange) error {
 	found, state, err := s.index(x)
 	if s.canPullThrough(x.query, err) {
@@ -44,8 +44,8 @@ func (s *Server) describe(x *exchange, p provider.Package, state cacheState) {
 	h.Set("Content-Disposition", `attachment; filename="`+p.Filename+`"`)
 }
 
-// send responds with a zip from the nearest location: the store, the image layout, or the
-// registry.
+// send responds with a zip from the store, the image layout, or the registry, whichever
+// is nearest.
 func (s *Server) send(x *exchange, t storedPackage) error {
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
@@ -67,11 +67,11 @@ func (s *Server) send(x *exchange, t storedPackage) error {
 	return s.sendContent(x, content)
 }
 
-// sendContent responds with a zip, or with the requested range.
+// sendContent responds with a zip, or with the requested range of the zip.
 func (s *Server) sendContent(x *exchange, content *content) error {
 	defer content.Close()
 	if !content.isSeekable && !isOpenEnded(x.r.Header.Get("Range")) {
-		x.r.Header.Del("Range") // a server can ignore ranges
+		x.r.Header.Del("Range") // servers are allowed to ignore ranges
 	}
 	w := &partWriter{writer: x.writer}
 	http.ServeContent(w, x.r, "", time.Time{}, content)
@@ -83,13 +83,13 @@ func (s *Server) sendContent(x *exchange, content *content) error {
 		return &problem{http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the requested range is outside of the archive, which has %d bytes", content.size)}
 	case content.err != nil && x.sent:
 		x.event.Err = content.err
-		panic(http.ErrAbortHandler) // what was sent must not look complete
+		panic(http.ErrAbortHandler) // a truncated response must not look complete
 	}
 	return content.err
 }
 
-// redirectURL returns the URL of a zip in the storage behind the registry, or "" if there
-// is none. Such URLs support only GET.
+// redirectURL returns the URL of a zip in the storage behind the registry, or "" if
+// there is no such URL. The URL supports only GET.
 func (s *Server) redirectURL(x *exchange, t storedPackage) (string, error) {
 	redirect := t.repo.Traits().Redirect
 	if !s.options.Redirect || redirect == nil || x.r.Method != http.MethodGet || s.isInStore(x.r.Context(), t) {
@@ -118,9 +118,9 @@ func (w *partWriter) Write(p []byte) (int, error) {
 	return w.writer.Write(p)
 }
 
-// isOpenEnded reports whether a Range header requests a single range that extends to the
-// end, as clients do to resume a download. Such a range of a stream can be verified,
-// because the entire stream is read.
+// isOpenEnded reports whether a Range header requests a single range that extends to
+// the end. Clients send such a header to resume a download. A range of this kind can be
+// verified even in a stream, because the entire stream is read.
 func isOpenEnded(header string) bool {
 	first, found := strings.CutPrefix(strings.TrimSpace(header), "bytes=")
 	return found && strings.Count(first, ",") == 0 && strings.HasSuffix(strings.TrimSpace(first), "-")

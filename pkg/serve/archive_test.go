@@ -70,7 +70,7 @@ func TestArchive(t *testing.T) {
 			t.Run(name+"/"+test.name, func(t *testing.T) {
 				t.Parallel()
 				if isStream && test.name == "no range" {
-					test.code, test.body = 200, zip // ranges of a stream that can't be verified are ignored
+					test.code, test.body = 200, zip // if a range of a stream can't be verified, it is ignored
 				}
 				got := w.ask(t, test.method, archive, test.headers...)
 				if got.Code != test.code || got.Header().Get("Content-Range") != test.rng && test.rng != "" {
@@ -96,8 +96,8 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestArchiveParts checks that any range of a file is served, and only verifiable ranges of
-// a stream. Otherwise, the response is the entire archive.
+// TestArchiveParts checks that the server sends any range of a file, but only
+// verifiable ranges of a stream. Otherwise, it sends the entire archive.
 func TestArchiveParts(t *testing.T) {
 	t.Parallel()
 	r := rocket{version: "1.0.0"}
@@ -138,8 +138,9 @@ func TestStoreCachesArchives(t *testing.T) {
 	}
 }
 
-// TestStoreAccess checks that a release that only states the digest of a zip in another
-// repository doesn't make that zip readable, even though the store contains it.
+// TestStoreAccess checks a release that states the digest of a zip in a different
+// repository. The release doesn't make the zip readable, even though the store contains
+// it.
 func TestStoreAccess(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, stored(t), guarded(t))
@@ -188,7 +189,7 @@ func TestWrongArchive(t *testing.T) {
 			t.Errorf("%q: got all %d bytes of %d", rng, len(content), resp.ContentLength)
 		}
 		var wrong *sums.MismatchError
-		server.Close() // to flush the event
+		server.Close() // flushes the event
 		if !errors.As(w.last().Err, &wrong) {
 			t.Errorf("%q: events: %v", rng, w.last().Err)
 		}
@@ -196,7 +197,7 @@ func TestWrongArchive(t *testing.T) {
 }
 
 // TestSilentCorruption checks that the first full response detects disk corruption that
-// leaves no trace in the metadata.
+// doesn't change the file's metadata.
 func TestSilentCorruption(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
@@ -216,7 +217,7 @@ func TestSilentCorruption(t *testing.T) {
 	if err := atomicfile.NewRecord(filepath.Join(w.layout, ".tofu-oci.blobs")).Add(d, info); err != nil {
 		t.Fatal(err)
 	}
-	// The server has cached the verification, so use another one.
+	// The server has cached the verification, so use a new server.
 	fresh := newLayout(t, func(o *serve.Options) { o.From[0] = parsed(t, w.template) })
 	server := httptest.NewServer(fresh.server)
 	defer server.Close()

@@ -39,7 +39,7 @@ func (s *Server) authorizeRegistry(x *exchange) error {
 	return s.authorize(x)
 }
 
-// authorizeBrowsing authorizes a request of the API or of a page.
+// authorizeBrowsing authorizes a request for the API or a page.
 func (s *Server) authorizeBrowsing(x *exchange) error {
 	host, err := x.host()
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Server) authorizeBrowsing(x *exchange) error {
 	return s.authorize(x)
 }
 
-// locateMirrored sets the provider in a path of the network mirror protocol.
+// locateMirrored sets the provider from a path of the network mirror protocol.
 func (s *Server) locateMirrored(x *exchange) error {
 	host, err := x.host()
 	if err != nil {
@@ -69,13 +69,13 @@ func (s *Server) locateMirrored(x *exchange) error {
 	return x.locate(s.mirrored, host)
 }
 
-// locatePublished sets the provider in a path of the registry protocol.
+// locatePublished sets the provider from a path of the registry protocol.
 func (s *Server) locatePublished(x *exchange) error {
 	v, _ := s.viewOf(x.r)
 	return x.locate(v, v.as)
 }
 
-// host parses the host in a path.
+// host parses the host in the path.
 func (x *exchange) host() (svchost.Hostname, error) {
 	text := x.r.PathValue("HOST")
 	host, err := provider.ParseHost(text)
@@ -85,7 +85,7 @@ func (x *exchange) host() (svchost.Hostname, error) {
 	return host, nil
 }
 
-// locate sets the provider in a path.
+// locate sets the provider from the path.
 func (x *exchange) locate(v *view, host svchost.Hostname) error {
 	a, err := provider.ParseAddress(host.ForDisplay() + "/" + x.r.PathValue("NAMESPACE") + "/" + x.r.PathValue("TYPE"))
 	if err != nil {
@@ -95,7 +95,7 @@ func (x *exchange) locate(v *view, host svchost.Hostname) error {
 	return nil
 }
 
-// readVersion sets the version in a path if there is one.
+// readVersion sets the version from the path if the path contains one.
 func (x *exchange) readVersion() (err error) {
 	text := x.r.PathValue("VERSION")
 	if text == "" {
@@ -108,8 +108,8 @@ func (x *exchange) readVersion() (err error) {
 	return err
 }
 
-// viewOf returns the view of the requested host, and reports whether the access rules
-// define the host.
+// viewOf returns the view of the requested host. It also reports whether the access
+// rules define this host.
 func (s *Server) viewOf(r *http.Request) (v *view, isPublished bool) {
 	rules := s.options.Rules()
 	if rules == nil || len(rules.Hosts) == 0 {
@@ -159,7 +159,8 @@ func (s *Server) identifyCaller(x *exchange) error {
 	return nil
 }
 
-// because returns a problem with its reason, which is only logged.
+// because returns a problem with its reason. The reason is logged but not sent to the
+// client.
 func because(reason error, status int, text string) error {
 	return errors.Join(&problem{status, text}, reason)
 }
@@ -176,9 +177,9 @@ func (s *Server) limit(x *exchange, caller access.Caller) error {
 	return &problem{http.StatusTooManyRequests, "too many requests, try again later"}
 }
 
-// token returns the token of a request, or "" if there is none. Browsers can't send bearer
-// tokens. For the API and the pages, the token can be the password of basic authentication,
-// with any user name.
+// token returns the token of a request, or "" if the request has none. Browsers can't
+// send bearer tokens, so requests for the API and the pages can use the token as the
+// password of basic authentication, with any user name.
 func (x *exchange) token() string {
 	if _, password, is := x.r.BasicAuth(); is && x.mayBeBrowser() {
 		return password
@@ -202,8 +203,8 @@ func (x *exchange) challenge() {
 	}
 }
 
-// client returns the address of the client: the last address in X-Forwarded-For that is not
-// a trusted proxy, or the peer address.
+// client returns the client's address. It is the last address in X-Forwarded-For that
+// is not a trusted proxy. Without such an address, client returns the peer address.
 func (s *Server) client(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

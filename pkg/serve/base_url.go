@@ -25,8 +25,9 @@ func (s *Server) isTrustedProxy(client string) bool {
 	return false
 }
 
-// network returns the network of a client, for limits. It is zero for trusted proxies,
-// which send the requests of many clients, and for clients without an IP address.
+// network returns the network of a client, to which the limits apply. It is zero for
+// trusted proxies, which send the requests of many clients, and for clients without an
+// IP address.
 func (s *Server) network(client string) netip.Prefix {
 	ip, err := netip.ParseAddr(client)
 	if err != nil || s.isTrustedProxy(client) {
@@ -36,7 +37,7 @@ func (s *Server) network(client string) netip.Prefix {
 }
 
 // forwarded returns the value of a header that was set by a trusted proxy. If several
-// proxies appended values, it is the last one.
+// proxies appended values, it returns the last value.
 func (s *Server) forwarded(r *http.Request, header string) string {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !s.isTrustedProxy(peer.Addr().String()) {
@@ -54,8 +55,8 @@ func (s *Server) requestHost(r *http.Request) string {
 	return r.Host
 }
 
-// base returns the URL of the server as seen by the client, without a trailing slash. It is
-// the configured URL unless the client requested a published host.
+// base returns the URL of the server as seen by the client, without a trailing slash.
+// It returns the configured URL, unless the client requested a published host.
 func (s *Server) base(r *http.Request) (*url.URL, error) {
 	host := s.requestHost(r)
 	_, isPublished := s.viewOf(r)

@@ -9,8 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
 
-// BenchmarkArchive serves an archive of 64 MiB over TLS from an image layout, a store, and
-// a registry, with HTTP/1.1 and HTTP/2.
+// BenchmarkArchive serves a 64 MiB archive over TLS, using HTTP/1.1 and HTTP/2. The
+// archive is in an image layout, a store, or a registry.
 func BenchmarkArchive(b *testing.B) {
 	r := rocket{version: "1.0.0", size: 64 << 20}
 	for name, w := range map[string]*world{"layout": newLayout(b), "store": newRegistry(b, stored(b)), "registry": newRegistry(b)} {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// negativeAge is the maximum age of a not-found result. It is short because a release
-	// that was just pushed must appear soon.
+	// negativeAge is the maximum age of a not-found result. It is short, so that a
+	// newly pushed release appears soon.
 	negativeAge = 10 * time.Second
 	// retryAfter is the pause after a failed request if stale data can be served.
 	retryAfter = 5 * time.Second
@@ -22,21 +22,21 @@ const (
 	failureAge = time.Second
 	// staleWait is how long a caller waits for new data if there is stale data.
 	staleWait = 2 * time.Second
-	// maxWait is how long a caller waits for new data if there is no stale data. Clients
-	// time out after ten seconds, and then report no reason.
+	// maxWait is how long a caller waits for new data if there is no stale data.
+	// Clients time out after ten seconds and then don't report a reason.
 	maxWait = 8 * time.Second
-	// maxRequestTime limits the duration of a request that no caller waits for anymore. A
-	// late response is cached for the next caller.
+	// maxRequestTime limits the duration of a request if all callers have stopped
+	// waiting. A late response is cached for the next caller.
 	maxRequestTime = 2 * time.Minute
-	// maxConcurrentRequests limits the concurrent requests, including those that no caller
-	// waits for anymore.
+	// maxConcurrentRequests limits the concurrent requests, including requests that no
+	// caller is waiting for.
 	maxConcurrentRequests = 512
 	// entryCost is the memory of an entry in bytes, without its value.
 	entryCost = 512
 )
 
-// errBusy is returned if a limit is exceeded: for requests to repositories, for requests of
-// clients, or for the memory of responses.
+// errBusy is returned if a limit is exceeded. The limits apply to requests to
+// repositories, requests from clients, and the memory for responses.
 var errBusy = errors.New("the server is busy")
 
 // errTimeout is returned if a repository does not respond in time.
@@ -44,12 +44,13 @@ var errTimeout = provider.Errorf(provider.Transient, "the repository did not res
 
 // freshness specifies how long cached values are served.
 type freshness struct {
-	// maxAge is the maximum age without a new request. If zero, values never expire.
+	// maxAge is the age after which a value is requested again. If zero, values never
+	// expire.
 	maxAge time.Duration
-	// staleIfError is the maximum age if a new request fails.
+	// staleIfError is the maximum age of a value that is served if a new request fails.
 	staleIfError time.Duration
-	// retryPause is the pause after a failed request if there is no stale data. It applies
-	// if it is longer than failureAge.
+	// retryPause is the pause after a failed request if there is no stale data. It is
+	// ignored if it is shorter than failureAge.
 	retryPause time.Duration
 	now        func() time.Time
 	// requests is a semaphore for the requests in progress.
@@ -65,14 +66,14 @@ type cacheState struct {
 	stale error
 }
 
-// merge returns the combined state of two values.
+// merge returns the combined state of two cached values.
 func (s cacheState) merge(t cacheState) cacheState {
 	return cacheState{max(s.age, t.age), errors.Join(s.stale, t.stale)}
 }
 
-// cache caches values from registries and origins. Concurrent callers share one request,
-// which continues if they stop waiting. If a request fails, stale values are served for a
-// limited time.
+// cache caches values from registries and origins. Concurrent callers share one
+// request, which continues even if they stop waiting. If a request fails, the cache
+// serves stale values for a limited time.
 type cache[K comparable, V any] struct {
 	freshness
 	onLookup  func(hit bool)
@@ -80,10 +81,10 @@ type cache[K comparable, V any] struct {
 	kept      memo.Memo[K, cacheEntry[V]]
 }
 
-// cacheEntry is the last result, and the failure after it.
+// cacheEntry contains the last result and the failure that followed it, if any.
 type cacheEntry[V any] struct {
-	// hasResult reports that there is a result from time fetchedAt: value, or absent if it
-	// doesn't exist.
+	// hasResult reports that a result was fetched at fetchedAt. The result is value or,
+	// if the value doesn't exist, absent.
 	hasResult bool
 	value     V
 	absent    error
@@ -102,7 +103,7 @@ func newCache[K comparable, V any](f freshness, name string, size int64, weigh f
 	}
 }
 
-// isDefinitive reports whether an error means that something doesn't exist, so that the
+// isDefinitive reports whether an error means that a value doesn't exist, so that the
 // error can be cached.
 func isDefinitive(err error) bool {
 	return isAbsent(err) || repository.IsUnknownProvider(err) || errors.Is(err, api.ErrNoSBOM)
@@ -113,7 +114,7 @@ func (c *cache[K, V]) get(ctx context.Context, key K, fetch func(context.Context
 	return c.getWithin(ctx, key, c.maxAge, fetch)
 }
 
-// getWithin is like get, but with a different maximum age.
+// getWithin is like get, but uses the given maximum age.
 func (c *cache[K, V]) getWithin(ctx context.Context, key K, maxAge time.Duration, fetch func(context.Context) (V, error)) (none V, state cacheState, err error) {
 	// 1. Check the cached value.
 	entry, _ := c.kept.Lookup(key)
@@ -142,7 +143,7 @@ func (c *cache[K, V]) getWithin(ctx context.Context, key K, maxAge time.Duration
 		return value, cacheState{}, err
 	case isUsable || c.retryPause > 0:
 		latest, _ := c.kept.Lookup(key)
-		c.kept.Put(key, latest.after(c.now(), value, err)) // so that the next caller doesn't wait as well
+		c.kept.Put(key, latest.after(c.now(), value, err)) // otherwise, the next caller would wait as well
 	}
 	if isUsable {
 		return entry.value, cacheState{now.Sub(entry.fetchedAt), err}, nil
@@ -170,13 +171,13 @@ func (l cacheEntry[V]) after(now time.Time, value V, err error) cacheEntry[V] {
 	return l
 }
 
-// refresh calls fetch, or waits for the call of another caller.
+// refresh calls fetch, or waits until the call for a concurrent caller returns.
 func (c *cache[K, V]) refresh(ctx context.Context, key K, maxAge, wait time.Duration, fetch func(context.Context) (V, error)) (none V, err error) {
 	waiting, cancel := context.WithTimeoutCause(ctx, wait, errTimeout)
 	defer cancel()
 	l, err := c.kept.Refresh(waiting, key, func(ctx context.Context) (cacheEntry[V], error) {
 		entry, _ := c.kept.Lookup(key)
-		if entry.isFresh(c.now(), maxAge) { // another caller has just renewed it
+		if entry.isFresh(c.now(), maxAge) { // a concurrent caller has just renewed the entry
 			entry.failed = nil
 			return entry, nil
 		}
@@ -205,8 +206,8 @@ func (c *cache[K, V]) refresh(ctx context.Context, key K, maxAge, wait time.Dura
 	return l.value, l.absent
 }
 
-// recovering converts a panic to an error. The call runs in its own goroutine, where a
-// panic would terminate the program.
+// recovering converts a panic into an error. The call runs in its own goroutine, in
+// which a panic would terminate the program.
 func recovering[V any](ctx context.Context, fetch func(context.Context) (V, error)) (value V, err error) {
 	defer func() {
 		if recovered := recover(); recovered != nil {
@@ -216,8 +217,8 @@ func recovering[V any](ctx context.Context, fetch func(context.Context) (V, erro
 	return fetch(ctx)
 }
 
-// lookup returns the cached value without a request. found is false if there is none or if
-// it doesn't exist.
+// lookup returns the cached value and never sends a request. found is false if no value
+// is cached or if the value doesn't exist.
 func (c *cache[K, V]) lookup(key K) (value V, found bool) {
 	l, _ := c.kept.Lookup(key)
 	return l.value, l.hasResult && l.absent == nil

@@ -16,19 +16,21 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// hashAge is how long a verified file is not hashed again if its metadata is unchanged.
+// hashAge is the time during which a verified file is not hashed again if its metadata
+// is unchanged.
 const hashAge = time.Hour
 
-// content is a zip as an [io.ReadSeeker] for [http.ServeContent]. It opens nothing before
-// the first Read, because HEAD needs no content.
+// content is a zip as an [io.ReadSeeker] for [http.ServeContent]. It opens nothing
+// before the first Read, because HEAD requests need no content.
 //
-// A read from the start is verified: the Read that would complete a zip with a wrong digest
-// returns an error instead. A read of a stream from another offset is verified as well,
-// because it reads the skipped bytes. A range of a file relies on the metadata of the file,
-// which shows that the file wasn't changed since it was verified. That misses only disk
-// corruption, which the next full response after hashAge detects.
+// A read from the start verifies the zip. If the digest is wrong, the Read that would
+// complete the zip returns an error. A read of a stream from a different offset also
+// verifies the zip, because it reads the skipped bytes. A read of a file from a
+// different offset relies on the file's metadata, which shows that the file hasn't
+// changed since it was verified. The metadata doesn't show disk corruption, which the
+// next full response after hashAge detects.
 type content struct {
-	ctx  context.Context //nolint:containedctx // it is the context of the only request that reads
+	ctx  context.Context //nolint:containedctx // the context of the only request that reads
 	size int64
 	pos  int64
 	// isSeekable reports that reading can start at any offset without reading the bytes
@@ -41,8 +43,8 @@ type content struct {
 
 	digest digest.Digest
 	name   string
-	// hashed reports that the file was verified recently. onVerified is called after it was
-	// verified.
+	// hashed reports that the file was verified recently. onVerified is called after
+	// each verification.
 	hashed     bool
 	onVerified func()
 	// isVerifying reports that src verifies the file.
@@ -82,10 +84,10 @@ func (s *Server) content(ctx context.Context, t storedPackage) (*content, error)
 	return c, nil
 }
 
-// repositoryHas reports whether the repository contains a zip, or can't be queried. The
+// repositoryHas reports whether the repository contains a zip or can't be queried. The
 // store contains the zips of all repositories. Without this check, a release that only
-// states the digest of a zip in another repository would make that zip readable. Each zip
-// is checked once, and only if there are access rules.
+// states the digest of a zip in a different repository would make that zip readable.
+// Each zip is checked once, and only if there are access rules.
 func (s *Server) repositoryHas(ctx context.Context, t storedPackage) bool {
 	key := contentKey{t.repo.String(), t.zip.Digest.String()}
 	if _, known := s.owned.Lookup(key); known || s.options.Rules().AllowAll() {

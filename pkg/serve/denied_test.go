@@ -9,7 +9,7 @@ import (
 )
 
 // TestDenied checks that a denied version disappears from all routes when the tags are
-// listed again, while others remain.
+// listed again, and that the other versions remain.
 func TestDenied(t *testing.T) {
 	t.Parallel()
 	for name, w := range map[string]*world{"layout": newLayout(t), "registry": newRegistry(t)} {

@@ -21,8 +21,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// describeProviders returns a page of the providers that match the search and that the
-// caller can read.
+// describeProviders returns a page of the providers that match the search. The list
+// contains only providers that the caller can read.
 func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) {
 	// 1. Parse the request.
 	search := x.r.URL.Query().Get("search")
@@ -62,7 +62,8 @@ func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) 
 	return found, nil
 }
 
-// listed returns the providers of all views that the caller can read, sorted by address.
+// listed returns the providers that the caller can read in all views, sorted by
+// address.
 func (s *Server) listed(x *exchange) (all []listedProvider, warnings []string, state cacheState, err error) {
 	add := func(v *view, name svchost.Hostname) error {
 		list, listState, err := s.repos.providers(x.r.Context(), v)
@@ -123,7 +124,7 @@ func (s *Server) describeProvider(x *exchange) (none api.Provider, err error) {
 	return found, nil
 }
 
-// concurrently calls do for each index below n, and returns after maxWait at the latest.
+// concurrently calls do for each index below n. It returns after maxWait at the latest.
 // Later results are cached for the next caller.
 func (s *Server) concurrently(ctx context.Context, n int, do func(ctx context.Context, n int)) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
@@ -163,7 +164,7 @@ func (s *Server) publishedHosts() []access.Host {
 	return nil
 }
 
-// ref describes a provider with its URL in the API.
+// ref returns a reference to a provider, which includes its URL in the API.
 func (p providerQuery) ref(base *url.URL) api.ProviderRef {
 	return api.ProviderRef{
 		Address: p.shown.String(), Host: p.shown.Host.ForDisplay(), Namespace: p.shown.Namespace, Type: p.shown.Type,
@@ -176,9 +177,9 @@ func (p providerQuery) url(base *url.URL, more ...string) string {
 	return base.String() + "/api/v1/providers" + pathOf(append([]string{p.shown.Host.ForDisplay(), p.shown.Namespace, p.shown.Type}, more...)...)
 }
 
-// installation returns the CLI configuration that installs a provider from this server. It
-// is empty for a published host, which needs none, and for a host with a port, which
-// network mirrors don't support.
+// installation returns the CLI configuration that installs a provider from this server.
+// It is empty for a published host, which requires no configuration, and for a host
+// with a port, which network mirrors don't support.
 func (p providerQuery) installation(base *url.URL) string {
 	if p.as != "" || strings.Contains(string(p.shown.Host), ":") {
 		return ""

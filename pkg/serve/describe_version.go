@@ -29,8 +29,8 @@ type release struct {
 	state   cacheState
 }
 
-// release returns the requested version. If its tag doesn't point to a readable release,
-// the summary contains the problem, and there is no index.
+// release returns the requested version. If its tag doesn't point to a readable
+// release, the summary describes the problem and the index is empty.
 func (s *Server) release(x *exchange) (r release, err error) {
 	r.index, r.state, err = s.index(x)
 	if isAbsent(err) {
@@ -196,12 +196,13 @@ func (s *Server) apiDocument(x *exchange) error {
 	if _, err = io.Copy(x, body); err != nil && x.sent {
 		x.event.Err = err
 		s.options.Events.onFailure(err)
-		panic(http.ErrAbortHandler) // what was sent must not look complete
+		panic(http.ErrAbortHandler) // a truncated response must not look complete
 	}
 	return err
 }
 
-// components has the components in an SBOM, its version, and its document.
+// components contains the components in an SBOM, and the version and document that they
+// are from.
 type components struct {
 	api.SBOM
 	version  api.Version

@@ -1,15 +1,15 @@
 // Package serve makes providers in OCI repositories available to clients without OCI
-// support, such as Terraform, older OpenTofu versions, IDEs, and Terragrunt. [Server] is an
-// [http.Handler] for the network mirror protocol, the provider registry protocol, the
-// archives that both protocols link to, an API, and web pages.
+// support, such as Terraform, older OpenTofu versions, IDEs, and Terragrunt. [Server]
+// is an [http.Handler] for the network mirror protocol, the provider registry protocol,
+// the archives that both protocols link to, an API, and web pages.
 //
-// The server is stateless: it only caches, so you can run any number of replicas and
-// restart them at any time.
+// The server only caches data and is otherwise stateless. You can run any number of
+// replicas and restart them at any time.
 //
-// ServeHTTP handles a request in this order: It finds the route and the requested provider,
-// authorizes the caller, looks up the release in the repositories, and checks that the
-// caller is allowed to read the address that the release is stored as. Then one method per
-// route writes the response.
+// To handle a request, ServeHTTP finds the route and the requested provider, authorizes
+// the caller, and looks up the release in the repositories. It then checks whether the
+// caller is allowed to read the address that the release is stored as. Finally, the
+// method for the route writes the response.
 //
 //	/mirror/HOST/NAMESPACE/TYPE/index.json, VERSION.json
 //	/.well-known/terraform.json
@@ -22,11 +22,11 @@
 //	/static/HASH/FILE, /login
 //	/healthz, /readyz
 //
-// With [Options] PullThrough, missing releases are pulled from their origin registries:
-// version lists and metadata come from the documents of the origin, and the first request
-// for an archive mirrors the release. If an archive is unavailable, its link contains the
-// REASON, because clients print the link but not the response.
+// If PullThrough is set in [Options], missing releases are pulled from their origin
+// registries. Version lists and metadata come from the documents of the origin, and the
+// first request for an archive mirrors the release. If an archive is unavailable, its
+// link contains the REASON, because clients print the link but not the response.
 //
-// https://opentofu.org/docs/internals/provider-network-mirror-protocol/,
-// https://opentofu.org/docs/internals/provider-registry-protocol/
+// See https://opentofu.org/docs/internals/provider-network-mirror-protocol/ and
+// https://opentofu.org/docs/internals/provider-registry-protocol/.
 package serve

@@ -13,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// errorLabel returns the metric label for an error of a repository. It is empty if nothing
-// is wrong with the repository, for example if the client disconnected.
+// errorLabel returns the metric label for a repository's error. It is empty if the
+// repository is not at fault, for example if the client disconnected.
 func errorLabel(err error) string {
 	status, ok := responseStatus(err)
 	_, isSize := errors.AsType[*sums.SizeError](err)
@@ -53,8 +53,8 @@ func responseStatus(err error) (status int, ok bool) {
 	return 0, false
 }
 
-// refusalLabel returns the metric label for the reason why a request was rejected, or "" if
-// the client is not the reason.
+// refusalLabel returns the metric label for the reason why a request was rejected, or
+// "" if the client is not at fault.
 func refusalLabel(err error) string {
 	p, is := errors.AsType[*problem](err)
 	_, policy := errors.AsType[*pullthrough.RefusedError](err)
@@ -75,7 +75,7 @@ func refusalLabel(err error) string {
 	return refusalLabels[p.status]
 }
 
-// refusalLabels has the labels that follow from the status.
+// refusalLabels maps statuses to labels.
 var refusalLabels = map[int]string{
 	http.StatusUnauthorized:                 "no-token",
 	http.StatusForbidden:                    "forbidden",

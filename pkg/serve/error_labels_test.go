@@ -60,7 +60,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestLookups checks that the first lookup is a miss and the second one is a hit.
+// TestLookups checks that the first lookup is a miss and the second lookup is a hit.
 func TestLookups(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

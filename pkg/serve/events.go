@@ -7,17 +7,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Events has callbacks for logs and metrics. Each callback can be nil and is called
-// concurrently.
+// Events contains callbacks for logs and metrics. Each callback can be nil. The
+// callbacks are called concurrently.
 type Events struct {
 	// OnRequest is called after each response.
 	OnRequest func(RequestEvent)
-	// OnOmitted is called when a release is found to be unusable for the registry protocol.
+	// OnOmitted is called when the registry protocol omits a release that it can't use.
 	OnOmitted func(a provider.Address, v provider.Version, reason string)
 	// OnLookup is called for each cache lookup. what is "tags", "index", "manifest",
-	// "evidence", "versions", "archive" (if archives are cached) or, for the API,
-	// "catalog", "owner", "summary", "blobs", "report", "pending", or "components". hit
-	// reports whether the value was cached.
+	// "evidence", "versions", or "archive" (if archives are cached). For the API, what
+	// can also be "catalog", "owner", "summary", "blobs", "report", "pending", or
+	// "components". hit reports whether the value was cached.
 	OnLookup func(what string, hit bool)
 	// OnFailure is called for each failed request to a repository. kind is one of nine
 	// labels. Clients might have received stale data instead.
@@ -26,12 +26,14 @@ type Events struct {
 	OnPull func(pullthrough.Event)
 }
 
-// RequestEvent describes a request and its response. It contains no secrets, but untrusted
-// text, which must be escaped for output.
+// RequestEvent describes a request and its response. It contains no secrets, but it can
+// contain untrusted text, which must be escaped for output.
 type RequestEvent struct {
-	// Route is the route of the request, such as "archive". There are about twenty.
+	// Route is the route of the request, such as "archive". There are about twenty
+	// routes.
 	Route string
-	// Method and Path are from the request. A token in the path is replaced.
+	// Method and Path are from the request. If the path contains a token, the token is
+	// replaced.
 	Method, Path string
 	// Client is the address of the client, and Caller is its name in the access rules.
 	Client, Caller string
@@ -40,17 +42,17 @@ type RequestEvent struct {
 	Bytes int64
 	// Duration is the time from the request to the end of the response.
 	Duration time.Duration
-	// Repository is the repository that the response is based on, or empty if none was
-	// needed.
+	// Repository is the repository that the response is based on. It is empty if the
+	// response required no repository.
 	Repository string
-	// Age is the time since the data was requested from the repository.
+	// Age is the time since the repository's data was requested.
 	Age time.Duration
 	// Stale is the reason why stale data was served, or nil.
 	Stale error
 	// Err is the error of the request, or nil.
 	Err error
-	// Refused is the label of the reason why the client is not served, such as "token".
-	// There are about ten. It is empty if the client is not the reason.
+	// Refused is the label of the reason why the request was rejected, such as "token".
+	// There are about ten labels. Refused is empty if the client is not at fault.
 	Refused string
 }
 

@@ -22,8 +22,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// evidence is the verification metadata of a package for the registry protocol. Clients use
-// it to verify the signature of the publisher or of this server.
+// evidence contains the metadata with which clients of the registry protocol verify a
+// package. The signature is the publisher's or this server's.
 type evidence struct {
 	protocols []string
 	// filename is the file name of the zip in the checksums.
@@ -31,8 +31,8 @@ type evidence struct {
 	zip             digest.Digest
 	sums, signature []byte
 	keys            []signingKey
-	// omitReason is the reason why the registry protocol omits the package: no client would
-	// install it. It is empty otherwise.
+	// omitReason describes why the registry protocol omits a package that no client
+	// would install. Otherwise, it is empty.
 	omitReason string
 }
 
@@ -65,7 +65,7 @@ func (s *Server) evidenceFor(ctx context.Context, q providerQuery, i index, p pr
 
 // readEvidence reads the evidence of a package from its artifact.
 func (rc *repositoryCache) readEvidence(ctx context.Context, q providerQuery, i index, p provider.Platform) (evidence, error) {
-	// 1. Read the package and its documents. Documents that are invalid are errors.
+	// 1. Read the package and its documents. Invalid documents cause an error.
 	deeper, err := i.InspectMore(ctx, i.repo, repository.DepthManifests, p)
 	if err != nil {
 		return evidence{}, err
@@ -83,7 +83,7 @@ func (rc *repositoryCache) readEvidence(ctx context.Context, q providerQuery, i 
 
 // evidenceOf returns the evidence of the first package of a release.
 func (rc *repositoryCache) evidenceOf(ctx context.Context, r provider.Release) (evidence, error) {
-	// Only the keys in the artifact are used, because clients have no others.
+	// Use only the keys in the artifact, because clients have no other keys.
 	verdict, err := trust.Policy{Mode: trust.ModeOff}.Verify(ctx, r)
 	if _, refused := errors.AsType[*trust.RefusedError](err); err != nil && !refused {
 		return evidence{}, err
@@ -101,8 +101,8 @@ func (rc *repositoryCache) evidenceOf(ctx context.Context, r provider.Release) (
 	return evidence{omitReason: verdict.String()}, nil
 }
 
-// isInvalidContent reports whether the content of a repository is invalid. A wrong size
-// doesn't count, because the response might have been truncated.
+// isInvalidContent reports whether the content of a repository is invalid. It returns
+// false for a wrong size, because the response might have been truncated.
 func isInvalidContent(err error) bool {
 	_, isSize := errors.AsType[*sums.SizeError](err)
 	kind := provider.KindOf(err)
@@ -124,7 +124,7 @@ func (e evidence) signedByPublisher(r provider.Release, verdict provider.Verdict
 	}
 	e.sums, e.keys = listed.Bytes, keys
 	e.filename = listedName(listed, r.Packages[0])
-	// Clients receive a single signature, so find one that they accept.
+	// Clients receive a single signature, so find a signature that they accept.
 	var refused error
 	for _, d := range r.Documents {
 		if d.Kind != provider.KindSignature {
@@ -154,8 +154,9 @@ func (e evidence) signedByServer(by Signer, r provider.Release) (evidence, error
 	return e, nil
 }
 
-// listedName returns the file name of a zip in the checksums: the conventional name if it
-// is listed, otherwise the name in the artifact.
+// listedName returns the file name of a zip in the checksums. If they list the
+// conventional name, it returns this name. Otherwise, it returns the name in the
+// artifact.
 func listedName(listed provider.Document, p provider.Package) string {
 	file, err := sums.Parse(listed.Bytes)
 	if err == nil && p.ListedAs != "" && file.Check(p.Filename, p.Digest) != nil {
@@ -170,8 +171,8 @@ func hasBlankLine(document []byte) bool {
 	return slices.ContainsFunc(lines, func(line []byte) bool { return len(bytes.Fields(line)) == 0 })
 }
 
-// splitKeys returns the readable keys in armored text, one per block: clients read only the
-// first key of a text, and fail at keys that they can't read.
+// splitKeys returns the readable keys in armored text, one per block. Clients read only
+// the first key of a text, and fail if they can't read a key.
 func splitKeys(armored []byte, id string) []signingKey {
 	const begin, end = "-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END PGP PUBLIC KEY BLOCK-----"
 	var keys []signingKey
@@ -207,9 +208,9 @@ func dearmor(signature []byte) []byte {
 	return raw
 }
 
-// checkLikeClient verifies a signature like OpenTofu and Terraform do: key by key, and
-// accepting expired keys and signatures.
-// https://github.com/opentofu/opentofu/blob/v1.12.6/internal/getproviders/package_authentication.go
+// checkLikeClient verifies a signature like OpenTofu and Terraform do. It tries each
+// key, and accepts expired keys and signatures. See
+// https://github.com/opentofu/opentofu/blob/v1.12.6/internal/getproviders/package_authentication.go.
 func checkLikeClient(document, signature []byte, keys []signingKey) error {
 	for _, k := range keys {
 		ring, err := openpgp.ReadArmoredKeyRing(strings.NewReader(k.ASCIIArmor))

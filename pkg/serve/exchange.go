@@ -15,17 +15,18 @@ import (
 const writeTimeout = 60 * time.Second
 
 const (
-	// bodyMemory limits the buffers of all responses in bytes. A stalled client occupies
-	// its buffer until [writeTimeout].
+	// bodyMemory limits the total size of all response buffers, in bytes. A stalled
+	// client keeps its buffer until [writeTimeout].
 	bodyMemory = 64 << 20
-	// streamMemory is the memory of a stalled stream without its buffer: a TLS record,
-	// connection buffers, and stacks.
+	// streamMemory is the memory of a stalled stream in addition to its buffer: a TLS
+	// record, connection buffers, and stacks.
 	streamMemory = 48 << 10
-	// upstreamMemory is the memory of the connection that a response is read from, unless
-	// it is read from a file.
+	// upstreamMemory is the memory of the connection from which a response is read. It
+	// doesn't apply to responses that are read from a file.
 	upstreamMemory = 32 << 10
-	// fastBuffer is large enough that reading a file costs little compared with encrypting
-	// it. It is used while less than fastMemory is in use, and slowBuffer otherwise.
+	// fastBuffer is so large that reading a file costs little compared with encrypting
+	// it. It is used while less than fastMemory is in use. Otherwise, slowBuffer is
+	// used.
 	fastBuffer = 256 << 10
 	slowBuffer = 16 << 10
 	fastMemory = bodyMemory / 4
@@ -41,7 +42,7 @@ type exchange struct {
 	base   *url.URL
 	event  RequestEvent
 	caller access.Caller
-	// query, version, and platform are parsed from the path if the route has them.
+	// query, version, and platform are parsed from the path if the route contains them.
 	query    providerQuery
 	version  provider.Version
 	platform provider.Platform
@@ -51,16 +52,17 @@ type exchange struct {
 	showError func(status int, text string)
 }
 
-// writer counts the bytes of a response and sets a deadline for each write, so that a
-// download can take hours as long as the client keeps reading. It sends the status with the
-// first byte, so that the status can change until then.
+// writer counts the bytes of a response and sets a deadline for each write. Therefore,
+// a download can take hours if the client keeps reading. writer sends the status with
+// the first byte, so the status can change until then.
 type writer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	status  int
 	sent    bool
 	bytes   int64
-	// memory is the quota for buffers, and client is the client that they are charged to.
+	// memory is the quota for buffers. client is the client to which buffers are
+	// charged.
 	memory *quota
 	client netip.Prefix
 	// busy reports that the quota for buffers was exceeded.
@@ -83,7 +85,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// finish sends the status unless it was sent.
+// finish sends the status if it has not been sent.
 func (w *writer) finish() {
 	if w.sent {
 		return

@@ -15,7 +15,7 @@ import (
 
 func status(code int) origintest.Fault { return origintest.Status(code) }
 
-// TestFresh checks that a new release appears when the list of tags expires.
+// TestFresh checks that a new release appears after the list of tags has expired.
 func TestFresh(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t)
@@ -58,8 +58,8 @@ func TestNegativeCaching(t *testing.T) {
 	document[any](t, w.get(t, mirrored+"index.json"))
 }
 
-// TestStale checks that stale data is served while the registry is down, is marked as
-// stale, and expires.
+// TestStale checks that stale data is served while the registry is down. The data is
+// marked as stale, and expires.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, func(o *serve.Options) { o.StaleIfError = time.Hour })
@@ -77,7 +77,7 @@ func TestStale(t *testing.T) {
 			t.Errorf("%s: not marked as stale: %v", path, got.Header())
 		}
 	}
-	// Not every request is sent to a registry that is down.
+	// If a registry is down, not every request is sent to it.
 	before := w.registry.Requests()[registrytest.Tags]
 	document[any](t, w.get(t, mirrored+"index.json"))
 	if n := w.registry.Requests()[registrytest.Tags] - before; n != 0 {
@@ -95,15 +95,16 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestConcurrentRefresh checks that a caller who misses the cache just before another
-// request completes uses its result.
+// TestConcurrentRefresh checks a caller whose lookup misses the cache just before the
+// request of a concurrent caller completes. Both callers use the result of the same
+// request.
 func TestConcurrentRefresh(t *testing.T) {
 	t.Parallel()
 	var w *world
 	var begun atomic.Bool
 	w = newRegistry(t, func(o *serve.Options) {
 		o.Events.OnLookup = func(what string, hit bool) {
-			if what == "tags" && !hit && !begun.Swap(true) { // between the lookup and the request
+			if what == "tags" && !hit && !begun.Swap(true) { // runs between the lookup and the request
 				document[any](t, w.get(t, mirrored+"index.json"))
 			}
 		}

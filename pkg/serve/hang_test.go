@@ -26,8 +26,8 @@ func (s silent) Tags(ctx context.Context) ([]string, error) {
 	return s.Reader.Tags(ctx)
 }
 
-// TestHang checks that clients don't wait longer than they can for a registry that hangs,
-// and even less if there is stale data.
+// TestHang checks that the server responds before clients time out if a registry hangs,
+// and even earlier if there is stale data.
 func TestHang(t *testing.T) {
 	t.Parallel()
 	stored := newLayout(t)
@@ -42,7 +42,7 @@ func TestHang(t *testing.T) {
 		if got := w.get(t, mirrored+"index.json"); got.Code != http.StatusGatewayTimeout || time.Since(start) != 8*time.Second {
 			t.Errorf("got %d after %s", got.Code, time.Since(start))
 		}
-		time.Sleep(2 * time.Minute) // virtual time, until the request is canceled
+		time.Sleep(2 * time.Minute) // virtual time; until then, the request is canceled
 		synctest.Wait()
 		hangs = false
 		document[any](t, w.get(t, mirrored+"index.json"))
@@ -55,7 +55,7 @@ func TestHang(t *testing.T) {
 				t.Errorf("got %v after %s", got.Header(), time.Since(start))
 			}
 		}
-		time.Sleep(2 * time.Minute) // virtual time, until no goroutine is left
+		time.Sleep(2 * time.Minute) // virtual time; until then, all goroutines end
 	})
 }
 
@@ -64,7 +64,7 @@ type broken struct{ repository.Reader }
 
 func (broken) Tags(context.Context) ([]string, error) { panic("a bug") }
 
-// TestPanic checks that a panic in one request doesn't affect others.
+// TestPanic checks that a panic in one request doesn't affect other requests.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, func(o *serve.Options) {

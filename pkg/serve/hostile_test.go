@@ -21,7 +21,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// hostileTexts are untrusted texts for fields of a release.
+// hostileTexts contains untrusted strings for the fields of a release.
 var hostileTexts = map[string]string{
 	"a script":                       `<script>alert(1)</script>`,
 	"end of the surrounding element": `"'></code></td></table></main><script src=https://evil.example/x.js></script>`,
@@ -70,12 +70,12 @@ var hostileTexts = map[string]string{
 	"a path":                         "../../../../etc/passwd",
 	"nothing":                        "",
 	"much white space":               strings.Repeat(" \u00A0\u3000", 1<<13),
-	"lone surrogate in JSON":         "\uFFFD", // JSON's \ud800 is decoded to this
+	"lone surrogate in JSON":         "\uFFFD", // the result of decoding \ud800 in JSON
 	"brackets of other scripts":      "\uFF1Cscript\uFF1E",
 	"percent sign in a URL":          "%3Cscript%3E%00%2e%2e%2f",
 }
 
-// TestHostileText checks that pages escape all untrusted texts: they contain no additional
+// TestHostileText checks that pages escape all untrusted strings, which must not add
 // tags or attributes.
 func TestHostileText(t *testing.T) {
 	t.Parallel()
@@ -128,7 +128,8 @@ func skeleton(body string) map[string]bool {
 	return all
 }
 
-// pagesWith returns the pages for a release that contains a text in every possible field.
+// pagesWith returns the pages for a release that contains the given string in every
+// possible field.
 func (w *world) pagesWith(t *testing.T, text string, by *key) map[string]string {
 	t.Helper()
 	bom := w.pushHostile(t, text, by)
@@ -145,7 +146,7 @@ func (w *world) pagesWith(t *testing.T, text string, by *key) map[string]string 
 		if !slices.Contains(want, got.Code) {
 			t.Errorf("%s: got %d %s", path, got.Code, got.Body)
 		}
-		if got.Header().Get("Content-Type") != "application/json" { // invalid paths have a JSON error
+		if got.Header().Get("Content-Type") != "application/json" { // errors about invalid paths are in JSON
 			checkPage(t, path, got.Header(), got.Body.String())
 			all[path] = got.Body.String()
 		}
@@ -153,7 +154,8 @@ func (w *world) pagesWith(t *testing.T, text string, by *key) map[string]string 
 	return all
 }
 
-// pushHostile stores a release that contains a text, and returns the digest of its SBOM.
+// pushHostile stores a release that contains the given string, and returns the digest
+// of its SBOM.
 func (w *world) pushHostile(t *testing.T, text string, by *key) digest.Digest {
 	t.Helper()
 	// 1. Push a valid release with an SBOM for each package.
@@ -168,7 +170,7 @@ func (w *world) pushHostile(t *testing.T, text string, by *key) digest.Digest {
 			"mediaType": mediaType, "digest": bom.Digest.String(), "size": bom.Size, "annotations": map[string]any{ocispec.AnnotationTitle: title},
 		}
 	}
-	// 2. Add the text to its manifests and its index.
+	// 2. Add the string to its manifests and its index.
 	tagged, index := w.manifest(t, "1.0.0")
 	for _, m := range index["manifests"].([]any) {
 		child := m.(map[string]any)
@@ -207,7 +209,7 @@ func (w *world) refer(t *testing.T, name string, to ocispec.Descriptor) {
 	renamed := w.pushManifest(t, manifest)
 	list := artifact.ReferrersTag(to.Digest)
 	if w.registry != nil {
-		return // it lists referrers itself
+		return // this registry lists referrers itself
 	}
 	was, index := w.manifest(t, list)
 	entry := index["manifests"].([]any)[0].(map[string]any)
@@ -234,7 +236,7 @@ func (w *world) blob(t *testing.T, document map[string]any) artifact.Blob {
 	t.Helper()
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false) // escaping would turn one byte into six
+	encoder.SetEscapeHTML(false) // escaping would turn one byte into six bytes
 	if err := encoder.Encode(document); err != nil {
 		t.Fatal(err)
 	}

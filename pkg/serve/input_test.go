@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestBadInput checks the status, the JSON error, and the event of invalid requests, which
-// must not cause requests to the registry.
+// TestBadInput checks the status, the JSON error, and the event of invalid requests.
+// Invalid requests must not cause requests to the registry.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t)

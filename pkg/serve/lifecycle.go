@@ -17,31 +17,34 @@ import (
 )
 
 const (
-	// readHeaderTimeout limits the time in which a client must send its request header.
+	// readHeaderTimeout is the time within which a client must send its request header.
 	readHeaderTimeout = 10 * time.Second
-	// idleTimeout is how long an idle connection stays open. Reverse proxies keep idle
-	// connections for 60 seconds, and must close them first.
+	// idleTimeout is how long an idle connection stays open. It exceeds the 60 seconds
+	// after which reverse proxies close idle connections, because proxies must close
+	// them first.
 	idleTimeout = 90 * time.Second
 	// maxHeader limits the size of a request header in bytes. A token is a few kilobytes
 	// long.
 	maxHeader = 64 << 10
 	// maxStreams limits the concurrent requests on an HTTP/2 connection.
 	maxStreams = 100
-	// DefaultMaxConnections is several times the number of connections that an office or a
-	// fleet of runners opens. It corresponds to about 180 MB of memory.
+	// DefaultMaxConnections is several times the number of connections that an office
+	// or a fleet of runners opens. This number of connections uses about 180 MB of
+	// memory.
 	DefaultMaxConnections = 4096
-	// defaultShareQuarters is the default of MaxPerAddress in quarters of MaxConnections.
-	// It is high because many clients can share the address of a NAT gateway.
+	// defaultShareQuarters is the default of MaxPerAddress, in quarters of
+	// MaxConnections. It is high, because many clients can share the address of a NAT
+	// gateway.
 	defaultShareQuarters = 3
 	// DefaultGrace is enough for most downloads to complete.
 	DefaultGrace = 25 * time.Second
 )
 
-// ListenOptions configures how a server listens and shuts down. If a field is zero, its
-// default is used.
+// ListenOptions configures how a server listens and shuts down. Fields that are zero
+// use their defaults.
 type ListenOptions struct {
-	// TLS configures TLS. If nil, plain HTTP is used, which is intended for a proxy on the
-	// same machine.
+	// TLS configures TLS. If nil, the server uses plain HTTP, for example behind a
+	// proxy on the same machine.
 	TLS *tls.Config
 	// InsecureHTTP allows plain HTTP on addresses that other machines can reach. The caller
 	// is then responsible for protecting the connection.
@@ -50,9 +53,9 @@ type ListenOptions struct {
 	// the concurrent requests.
 	MaxConnections int
 	// MaxPerAddress limits the open connections from one address, or from one IPv6 /64
-	// network. Further connections are closed. If zero, it is three quarters of
-	// MaxConnections. The same share applies to requests and to the memory for responses.
-	// Trusted proxies are exempt.
+	// network. The server closes further connections. If zero, the limit is three
+	// quarters of MaxConnections. The same share applies to requests and to the memory
+	// for responses. Trusted proxies are exempt.
 	MaxPerAddress int
 	// OnListen, if not nil, is called before the first connection is accepted.
 	OnListen func(net.Addr)
@@ -64,7 +67,7 @@ type ListenOptions struct {
 }
 
 // ErrInsecure is returned for plain HTTP on an address that other machines can reach.
-// Clients send tokens, so TLS is required there.
+// Such an address requires TLS, because clients send tokens.
 var ErrInsecure = provider.Errorf(provider.Misuse, "plain HTTP is allowed only on loopback addresses")
 
 func isLoopback(a net.Addr) bool {
@@ -90,9 +93,9 @@ func (options ListenOptions) complete() ListenOptions {
 	return options
 }
 
-// Run serves requests on a listener until ctx is canceled. It then waits for requests in
-// progress, for at most Grace. Run always closes the listener, and returns nil after a
-// shutdown by ctx.
+// Run serves requests on a listener until ctx is canceled. It then waits at most Grace
+// for requests in progress. Run always closes the listener. After a shutdown by ctx, it
+// returns nil.
 func (s *Server) Run(ctx context.Context, l net.Listener, options ListenOptions) error {
 	if options.TLS == nil && !options.InsecureHTTP && !isLoopback(l.Addr()) {
 		_ = l.Close()
@@ -136,7 +139,7 @@ func (s *Server) shutDown(ctx context.Context, server *http.Server, grace time.D
 	s.draining.Store(true)
 	shutdownCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	defer s.Close() // until then, downloads can follow a release that is being pulled
+	defer s.Close() // before that, downloads can follow a release that is being pulled
 	err := server.Shutdown(shutdownCtx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = server.Close()
@@ -147,7 +150,7 @@ func (s *Server) shutDown(ctx context.Context, server *http.Server, grace time.D
 	return nil
 }
 
-// lineWriter is an [io.Writer] that calls a function with each line of a log.
+// lineWriter is an [io.Writer] that calls a function with each line of the log.
 type lineWriter func(line string)
 
 func (w lineWriter) Write(p []byte) (int, error) {
@@ -156,8 +159,8 @@ func (w lineWriter) Write(p []byte) (int, error) {
 }
 
 // TLSConfig returns a TLS configuration with a certificate chain and its key from PEM
-// files. The files are reloaded when they change. If that fails, failed is called unless it
-// is nil, and the previous certificate stays in use.
+// files. The files are reloaded when they change. If reloading fails, the previous
+// certificate stays in use, and failed is called if it is not nil.
 func TLSConfig(certFile, keyFile string, failed func(error)) (*tls.Config, error) {
 	parse := func(contents [][]byte) (*tls.Certificate, error) {
 		read, err := tls.X509KeyPair(contents[0], contents[1])

@@ -28,7 +28,7 @@ import (
 // running is a server on a loopback address.
 type running struct {
 	address string
-	// end shuts the server down, and wait returns its result.
+	// end shuts the server down. wait returns its result.
 	end  func()
 	wait func() error
 }
@@ -162,8 +162,8 @@ func TestCertificate(t *testing.T) {
 	}
 }
 
-// TestCertificateIsRenewed checks that a renewed certificate is used, and an invalid one is
-// not.
+// TestCertificateIsRenewed checks that a renewed certificate is used and that an
+// invalid one is not used.
 func TestCertificateIsRenewed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -206,8 +206,8 @@ func TestCertificateIsRenewed(t *testing.T) {
 	})
 }
 
-// TestReady checks that a server is ready if its repositories are reachable or it has
-// cached data.
+// TestReady checks that a server is ready if its repositories are reachable or if it
+// has cached data.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	var down error
@@ -229,7 +229,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestConnections checks that clients above the limit wait.
+// TestConnections checks that clients wait if the limit is exceeded.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
@@ -238,7 +238,7 @@ func TestConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Wait until the connection was accepted.
+	// Wait until the server has accepted the connection.
 	if _, err := fmt.Fprint(silent, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}

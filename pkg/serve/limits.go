@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// quota limits an amount that is in use at the same time, in total and per client, so that
-// no client uses all of it. It is safe for concurrent use.
+// quota limits an amount that is in use at the same time. It limits the total and the
+// amount per client, so that no client uses the entire quota. It is safe for concurrent
+// use.
 type quota struct {
 	total, perClient int64
 
@@ -17,7 +18,8 @@ type quota struct {
 	clients map[netip.Prefix]int64
 }
 
-// newQuota returns a quota. The share of each client is the same as for connections.
+// newQuota returns a quota. The share of each client equals its share of the
+// connections.
 func newQuota(total int64, options ListenOptions) *quota {
 	return &quota{
 		total: total, perClient: total * int64(options.MaxPerAddress) / int64(options.MaxConnections),
@@ -25,8 +27,8 @@ func newQuota(total int64, options ListenOptions) *quota {
 	}
 }
 
-// take reserves an amount for a client until release is called. ok is false if the quota is
-// exceeded. The zero client is limited only by the total.
+// take reserves an amount for a client. Calling release returns the amount. ok is false
+// if the quota is exceeded. Only the total limits the zero client.
 func (q *quota) take(client netip.Prefix, amount int64) (release func(), ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -83,7 +85,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// connection releases its share of the quota when it is closed.
+// connection releases its share of the quota when the connection is closed.
 type connection struct {
 	net.Conn
 	release func()
@@ -91,6 +93,6 @@ type connection struct {
 
 // Close implements [net.Conn].
 func (c *connection) Close() error {
-	c.release() // before the next connection is accepted
+	c.release() // must precede the next Accept
 	return c.Conn.Close()
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// mirrorIndex lists the versions of a provider:
-// https://opentofu.org/docs/internals/provider-network-mirror-protocol/#list-available-versions
+// mirrorIndex lists the versions of a provider. See
+// https://opentofu.org/docs/internals/provider-network-mirror-protocol/#list-available-versions.
 func (s *Server) mirrorIndex(x *exchange) error {
 	var known listing
 	upstream, state, err := s.withOrigin(x.r.Context(), x.query, func() (_ []provider.Version, state cacheState, err error) {
@@ -37,8 +37,8 @@ type mirrorArchive struct {
 	Hashes []string `json:"hashes"`
 }
 
-// mirrorVersion lists the packages of a version:
-// https://opentofu.org/docs/internals/provider-network-mirror-protocol/#list-available-installation-packages
+// mirrorVersion lists the packages of a version. See
+// https://opentofu.org/docs/internals/provider-network-mirror-protocol/#list-available-installation-packages.
 func (s *Server) mirrorVersion(x *exchange) error {
 	found, state, err := s.index(x)
 	if s.canPullThrough(x.query, err) {
@@ -64,13 +64,14 @@ type mirrorArchives struct {
 	Archives map[string]mirrorArchive `json:"archives"`
 }
 
-// mirrorLink returns the link to an archive relative to VERSION.json in
+// mirrorLink returns the link to an archive. The link is relative to VERSION.json in
 // /mirror/HOST/NAMESPACE/TYPE/. path is the path below /archive.
 func mirrorLink(path string) string { return "../../../../archive" + path }
 
-// zipHash returns the zh: hash of a package, from the annotation in the index or, without
-// one, from the manifest. It omits the h1: annotation, because no signature covers it, and
-// a client with trust_all_hashes writes every hash in the response to its lock file.
+// zipHash returns the zh: hash of a package from the annotation in the index or, if
+// there is no annotation, from the manifest. It omits the h1: annotation, because no
+// signature covers it and a client with trust_all_hashes writes every hash in the
+// response to its lock file.
 func (s *Server) zipHash(x *exchange, i index, p provider.Platform) (string, error) {
 	t, _ := i.Index.Target(p)
 	if zip, stated := t.Digest(); stated {

@@ -64,9 +64,9 @@ func TestMirror(t *testing.T) {
 	}
 }
 
-// TestMirrorRequests checks that listing versions requires one list of tags and one check
-// of the owner, and that a version requires one index, regardless of the number of
-// requests.
+// TestMirrorRequests checks the number of requests to the registry. Listing versions
+// requires one list of tags and one check of the owner, and a version requires one
+// index. These numbers don't depend on the number of client requests.
 func TestMirrorRequests(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t)
@@ -88,8 +88,8 @@ func TestMirrorRequests(t *testing.T) {
 	}
 }
 
-// TestMirrorWithoutAnnotations checks artifacts of other tools, which have no hashes in
-// their index.
+// TestMirrorWithoutAnnotations checks artifacts of other tools, whose indexes contain
+// no hashes.
 func TestMirrorWithoutAnnotations(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
@@ -101,8 +101,8 @@ func TestMirrorWithoutAnnotations(t *testing.T) {
 	}
 }
 
-// TestMirrorHost checks a template with the providers of two hosts in one repository: a
-// release of one host is not served for the other.
+// TestMirrorHost checks a template that stores the providers of two hosts in one
+// repository. A release of one host is not served for the other host.
 func TestMirrorHost(t *testing.T) {
 	t.Parallel()
 	other := "/mirror/registry.terraform.io/acme/rocket/"
@@ -127,8 +127,8 @@ func TestMirrorHost(t *testing.T) {
 	document[any](t, aliased.get(t, other+"1.0.0.json"))
 }
 
-// TestMirrorFirstRepository checks that the first repository that has the provider is used
-// and logged.
+// TestMirrorFirstRepository checks that the first repository that contains the provider
+// is used and logged.
 func TestMirrorFirstRepository(t *testing.T) {
 	t.Parallel()
 	first, second := newRegistry(t), newLayout(t)

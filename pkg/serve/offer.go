@@ -24,17 +24,19 @@ type offer struct {
 	Warnings []string         `json:"warnings,omitempty"`
 }
 
-// releaseList has the versions in a repository for the registry protocol, for all callers.
+// releaseList contains the versions in a repository for the registry protocol. It
+// doesn't depend on the caller.
 type releaseList struct {
 	listing
 	releases []listedRelease
 }
 
-// listedRelease is a version, with a reason if clients would not install it.
+// listedRelease is a version. If clients would not install it, it includes the reason.
 type listedRelease struct {
 	version    offeredVersion
 	omitReason string
-	// stored is the address that the release is stored as, or zero if unknown.
+	// stored is the address that the release is stored as, or zero if the address is
+	// unknown.
 	stored provider.Address
 }
 
@@ -46,8 +48,8 @@ func (s releaseList) weight() int64 {
 	return weight
 }
 
-// offer returns the installable versions that the caller can read. Its warnings, which tofu
-// init prints, list the omitted versions.
+// offer returns the installable versions that the caller can read. Its warnings list
+// the omitted versions. tofu init prints these warnings.
 func (s releaseList) offer(q providerQuery) offer {
 	o := offer{Versions: []offeredVersion{}}
 	var names []string
@@ -77,7 +79,7 @@ func (s *Server) releaseList(ctx context.Context, q providerQuery) (releaseList,
 	return s.repos.offers.get(ctx, q.key(), func(ctx context.Context) (releaseList, error) {
 		known, state, err := s.repos.find(ctx, q)
 		if err == nil && state.stale != nil {
-			err = state.stale // the cache then serves its previous list as stale
+			err = state.stale // makes the cache serve its previous list as stale
 		}
 		if err != nil {
 			return releaseList{}, err

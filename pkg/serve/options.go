@@ -21,13 +21,14 @@ import (
 
 // Defaults of [Options].
 const (
-	// DefaultMaxAge is the default of MaxAge: a new release appears within a minute, and
-	// each list of tags is requested at most once per minute.
+	// DefaultMaxAge is the default of MaxAge. With this default, a new release appears
+	// within a minute, and each list of tags is requested at most once per minute.
 	DefaultMaxAge = time.Minute
-	// DefaultStaleIfError is long enough to bridge a registry outage overnight.
+	// DefaultStaleIfError is the default of StaleIfError. It is long enough to bridge a
+	// registry outage overnight.
 	DefaultStaleIfError = 12 * time.Hour
-	// defaultMemory is the default of Memory in bytes, enough for the indexes of about
-	// 2,000 releases.
+	// defaultMemory is the default of Memory in bytes. It is enough for the indexes of
+	// about 2,000 releases.
 	defaultMemory = 32 << 20
 )
 
@@ -39,34 +40,34 @@ type Signer interface {
 	Keys() []byte
 }
 
-// Options configures a [Server]. From and Open are required. If a duration or size is zero,
-// its default is used.
+// Options configures a [Server]. From and Open are required. Durations and sizes that
+// are zero use their defaults.
 type Options struct {
-	// From lists the repository templates in order of preference. The first repository that
-	// contains the provider is used. A repository with a provider of the same name from
-	// another host is skipped. Open opens a repository.
+	// From lists the repository templates in order of preference. The server uses the
+	// first repository that contains the provider, and skips repositories with a
+	// provider of the same name from a different host. Open opens a repository.
 	From []template.Template
 	Open func(template.Reference) (repository.Reader, error)
-	// Catalog lists the repository names of a registry, like [repository.Catalog]. The
-	// argument refers to any repository in the registry. If nil, registries can't be
-	// listed.
+	// Catalog lists the names of the repositories in a registry, like
+	// [repository.Catalog]. at refers to any repository in the registry. If nil, the
+	// server can't list repositories.
 	Catalog func(ctx context.Context, at template.Reference) ([]string, error)
 	// Providers returns the providers to list instead of the catalogs of registries. It is
 	// called again after MaxAge. If nil, the catalogs are used.
 	Providers func() ([]provider.Address, error)
 	// Verify verifies the signature of a release for the API and the pages. If nil, the
-	// zero trust.Policy is used: it only warns, and trusts the keys in the artifact.
-	// Releases that Verify rejects are still served.
+	// zero trust.Policy is used, which only warns and trusts the keys in the artifact.
+	// The server still serves releases that Verify rejects.
 	Verify func(context.Context, provider.Release) (provider.Verdict, error)
-	// Aliases allows the network mirror protocol to serve releases of other addresses. The
-	// registry protocol always ignores the host.
+	// Aliases allows the network mirror protocol to serve releases of different
+	// addresses. The registry protocol always ignores the host.
 	Aliases provider.Aliases
-	// Unannotated is the assumed host of releases that have no provider annotation and are
-	// in repositories whose template has no {hostname}. If empty, such releases are served
-	// for any host, but only to callers who can read everything.
+	// Unannotated is the assumed host of releases without a provider annotation, in
+	// repositories whose template doesn't contain {hostname}. If empty, these releases
+	// are served for any host, but only to callers who can read everything.
 	Unannotated svchost.Hostname
-	// BaseURL is the URL of the server as seen by clients, including any path prefix. If
-	// nil, it is derived from each request.
+	// BaseURL is the URL of the server as seen by clients, including its path prefix.
+	// If nil, it is derived from each request.
 	BaseURL *url.URL
 	// TrustedProxies are the networks of proxies whose X-Forwarded headers are honored.
 	TrustedProxies []netip.Prefix
@@ -78,22 +79,25 @@ type Options struct {
 	Key access.ArchiveKey
 	// Limiter limits the request rate of each client. If nil, there is no limit.
 	Limiter *access.Limiter
-	// Signer signs unsigned releases for the registry protocol. If nil, they are omitted.
+	// Signer signs unsigned releases for the registry protocol. If nil, unsigned
+	// releases are omitted.
 	Signer Signer
 	// Store caches archives. If nil, archives are not cached.
 	Store *store.Store
-	// Redirect redirects clients to the storage behind a registry if it provides URLs that
-	// need no credentials. Clients then verify the archives themselves.
+	// Redirect redirects clients to the storage behind a registry if the registry
+	// provides URLs that require no credentials. Clients then verify the archives
+	// themselves.
 	Redirect bool
-	// PullThrough pulls missing releases from their origin registries on request. If nil,
-	// they are not pulled. A provider that is in no repository is stored in the repository
-	// of the last template in From. OnEvent is replaced by Events.OnPull.
+	// PullThrough pulls missing releases from their origin registries on request. If
+	// nil, missing releases are not pulled. A provider that is in no repository is
+	// stored in the repository of the last template in From. Events.OnPull replaces
+	// OnEvent.
 	PullThrough *pullthrough.Options
 	// Ready returns an error if the repositories can't be reached. If nil, the server
-	// always assumes that they can.
+	// assumes that they are reachable.
 	Ready func(context.Context) error
-	// MaxAge is the maximum age of cached tags. StaleIfError is how long older data is
-	// served while a registry does not respond.
+	// MaxAge is the maximum age of cached tags. If a registry does not respond, older
+	// data is served for up to StaleIfError.
 	MaxAge, StaleIfError time.Duration
 	// Memory limits the memory of cached data in bytes.
 	Memory int64

@@ -15,8 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// originFailing is the pause after a failed request to an origin. Otherwise each client
-// would wait for the timeout.
+// originFailing is the pause after a failed request to an origin. Without this pause,
+// each client would wait for the timeout.
 const originFailing = 10 * time.Second
 
 // maxTag is the maximum length of a tag in a registry.
@@ -31,8 +31,8 @@ type origins struct {
 	dates    *cache[key, time.Time]
 }
 
-// upstreamRelease is a release as described by its origin. refused is the reason why it
-// can't be pulled, or nil.
+// upstreamRelease describes a release in its origin. refused is the reason why the
+// release can't be pulled, or nil.
 type upstreamRelease struct {
 	provider.Release
 	refused error
@@ -115,22 +115,22 @@ func (o *origins) release(ctx context.Context, a provider.Address, v provider.Ve
 	return d, state, err
 }
 
-// isPullThrough reports whether missing releases of a provider are pulled from its origin
-// for the caller. Pulled releases are stored as the requested address.
+// isPullThrough reports whether missing releases of a provider are pulled from its
+// origin for the caller. Pulled releases are stored under the requested address.
 func (s *Server) isPullThrough(q providerQuery) bool {
 	return s.origins != nil && s.origins.puller.Covers(q.address) && q.caller.MayRead(q.address)
 }
 
-// canPullThrough reports whether err means that the repositories don't contain a provider
-// or version, and that its origin might.
+// canPullThrough reports whether err means that the repositories don't contain a
+// provider or version that its origin might contain.
 func (s *Server) canPullThrough(q providerQuery, err error) bool {
 	absent := errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)
 	return absent && !isForeign(err) && s.isPullThrough(q)
 }
 
-// decisions returns the pending and denied versions of a provider in all repositories that
-// might contain it. If a repository can't list tags, decisions checks the tags of the
-// requested versions.
+// decisions returns the pending and denied versions of a provider in all repositories
+// that might contain the provider. If a repository can't list tags, decisions checks
+// the tags of the requested versions.
 func (rc *repositoryCache) decisions(ctx context.Context, q providerQuery, maxAge time.Duration, requested ...provider.Version) (all taggedVersions, state cacheState, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
@@ -147,7 +147,7 @@ func (rc *repositoryCache) decisions(ctx context.Context, q providerQuery, maxAg
 			_, err = rc.owner(ctx, q, listing{candidate: in, taggedVersions: known})
 		}
 		switch state = state.merge(tagState); {
-		case repository.IsUnknownProvider(err) || isForeign(err): // its decisions concern another provider
+		case repository.IsUnknownProvider(err) || isForeign(err): // this repository's decisions concern a different provider
 		case err != nil:
 			return taggedVersions{}, state, err
 		default:
@@ -157,8 +157,8 @@ func (rc *repositoryCache) decisions(ctx context.Context, q providerQuery, maxAg
 	return all, state, nil
 }
 
-// decisionsByTag returns which of the versions are pending or denied in a repository that
-// can't list tags.
+// decisionsByTag returns the given versions that are pending or denied in a repository
+// that can't list tags.
 func (rc *repositoryCache) decisionsByTag(ctx context.Context, repo repository.Reader, maxAge time.Duration, versions []provider.Version) (found taggedVersions, state cacheState, err error) {
 	exists := func(tag string) bool {
 		if len(tag) > maxTag || err != nil {
@@ -182,8 +182,8 @@ func (rc *repositoryCache) decisionsByTag(ctx context.Context, repo repository.R
 	return found, state, err
 }
 
-// addStored adds a mirrored release to the cached listing of its repository, so that
-// clients needn't wait until the tags are listed again.
+// addStored adds a mirrored release to the cached list of its repository, so that
+// clients don't wait until the tags are listed again.
 func (rc *repositoryCache) addStored(e pullthrough.Event) {
 	known, _ := rc.listings.kept.Lookup(e.Repository)
 	switch {

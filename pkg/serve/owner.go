@@ -14,12 +14,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// maxUnreadable limits how many of the newest releases are read to determine the provider
-// of a repository.
+// maxUnreadable limits the number of unreadable releases, starting with the newest,
+// that are read to determine the provider of a repository.
 const maxUnreadable = 4
 
-// unstated returns the address of releases without a provider annotation in a repository.
-// It is zero unless the repository name determines the address.
+// unstated returns the address of releases without a provider annotation in a
+// repository. The address is zero unless the repository name determines it.
 func (v *view) unstated(t template.Template, ref template.Reference) provider.Address {
 	addresses, _ := t.Match(ref)
 	if len(addresses) != 1 {
@@ -35,9 +35,9 @@ func (v *view) unstated(t template.Template, ref template.Reference) provider.Ad
 	return a
 }
 
-// ownerOf returns the address that a release is stored as, or zero if it is unknown. It
-// returns a *[repository.ProviderMismatchError] if the release must not be served for the
-// requested address.
+// ownerOf returns the address that a release is stored as, or zero if the address is
+// unknown. It returns a *[repository.ProviderMismatchError] if the release must not be
+// served for the requested address.
 func (p providerQuery) ownerOf(found repository.Inspection, unstated provider.Address) (provider.Address, error) {
 	stated := found.Index.Annotations[artifact.AnnotationProvider]
 	if stated == "" {
@@ -53,8 +53,9 @@ func (p providerQuery) ownerOf(found repository.Inspection, unstated provider.Ad
 	return provider.ParseAddress(stated)
 }
 
-// owner returns the address that the releases of a repository are stored as, based on the
-// newest readable release. It returns the errors of ownerOf and of the repository.
+// owner returns the address that the releases of a repository are stored as. The newest
+// readable release determines it. owner returns the errors of ownerOf and of the
+// repository.
 func (rc *repositoryCache) owner(ctx context.Context, q providerQuery, l listing) (provider.Address, error) {
 	if len(l.newest) == 0 {
 		return q.address, nil // an empty repository reveals nothing
@@ -71,17 +72,17 @@ func (rc *repositoryCache) owner(ctx context.Context, q providerQuery, l listing
 	return l.unstated, nil
 }
 
-// mayRequest reports whether the caller can read any release that is served for the
-// address.
+// mayRequest reports whether the caller can read any of the releases that are served
+// for the address.
 func (p providerQuery) mayRequest() bool {
 	return p.caller.MayRead(p.address) ||
 		slices.ContainsFunc(p.aliases, func(x provider.Alias) bool { return x.Requested.Match(p.address) })
 }
 
-// authorizationError returns nil if the caller can read the stored address. Otherwise it
-// returns a refusal, or err without the names of other providers. If nothing was found,
-// callers without access to the requested address get a refusal instead of a not-found
-// error.
+// authorizationError returns nil if the caller can read the stored address. Otherwise,
+// it returns a refusal, or err without the names of other providers. If nothing was
+// found and the caller has no access to the requested address, it returns a refusal
+// instead of a not-found error.
 func (p providerQuery) authorizationError(stored provider.Address, err error) error {
 	switch {
 	case err == nil && !p.caller.MayRead(stored):
@@ -92,8 +93,8 @@ func (p providerQuery) authorizationError(stored provider.Address, err error) er
 	return p.withoutForeignAddress(err)
 }
 
-// withoutForeignAddress replaces an error that contains the address of another provider,
-// unless the caller can read that provider.
+// withoutForeignAddress replaces an error that contains the address of a different
+// provider, unless the caller can read that provider.
 func (p providerQuery) withoutForeignAddress(err error) error {
 	if !isForeign(err) || p.caller.MayRead(foreignTo(err)) {
 		return err
@@ -101,8 +102,8 @@ func (p providerQuery) withoutForeignAddress(err error) error {
 	return because(err, http.StatusNotFound, fmt.Sprintf("%v: no repository has %s", provider.ErrProviderNotFound, p.address))
 }
 
-// refusal returns the error for a caller without access to a stored address. Only the log
-// contains that address.
+// refusal returns the error for a caller without access to a stored address. Only the
+// log contains the address.
 func (p providerQuery) refusal(stored provider.Address) error {
 	reason := fmt.Errorf("stored as %s", stored)
 	if stored == (provider.Address{}) {
@@ -117,13 +118,14 @@ func (p providerQuery) refusal(stored provider.Address) error {
 	return because(reason, http.StatusForbidden, fmt.Sprintf("the token does not grant access to %s", p.address))
 }
 
-// isForeign reports whether an error is about a release of another provider.
+// isForeign reports whether an error is about a release of a different provider.
 func isForeign(err error) bool {
 	_, is := errors.AsType[*repository.ProviderMismatchError](err)
 	return is
 }
 
-// foreignTo returns the address of the other provider, or zero if it is unknown.
+// foreignTo returns the address of the different provider, or zero if the address is
+// unknown.
 func foreignTo(err error) (stored provider.Address) {
 	if foreign, is := errors.AsType[*repository.ProviderMismatchError](err); is {
 		stored, _ = provider.ParseAddress(foreign.Provider)

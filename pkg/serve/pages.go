@@ -11,7 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/page"
 )
 
-// isPagePath reports whether a path is the path of a page, so that errors are pages as well.
+// isPagePath reports whether a path is the path of a page. Errors for such a path are
+// pages, too.
 func isPagePath(elements []string) bool {
 	return len(elements) > 0 && slices.Contains([]string{"", "providers", "login"}, elements[0])
 }
@@ -21,8 +22,8 @@ func prefersHTML(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// asPage returns a handler that responds with a description as a page. number is the page
-// number in a list.
+// asPage returns a handler that responds with a description as a page. number is the
+// number of the page in a list.
 func asPage[T any](describe func(*Server, *exchange) (T, error), render func(f page.Frame, x *exchange, found T, number int) ([]byte, error)) func(*Server, *exchange) error {
 	return responding(page.MediaType, describe, func(s *Server, x *exchange, found T) ([]byte, error) {
 		number, err := x.page()
@@ -58,8 +59,9 @@ func renderComponents(f page.Frame, _ *exchange, found components, number int) (
 	return f.Components(found.version, found.document, found.SBOM, number)
 }
 
-// static responds with a static asset. If the path contains the hash of another version of
-// this program, as happens while replicas are updated, the asset must not be cached.
+// static responds with a static asset. If the path contains the hash of a different
+// program version, the asset must not be cached. Such paths occur during a rolling
+// update of replicas.
 func (s *Server) static(x *exchange) error {
 	asset, found := page.OpenAsset(x.r.PathValue("FILE"))
 	if !found {
@@ -75,7 +77,8 @@ func (s *Server) static(x *exchange) error {
 	return nil
 }
 
-// login requests credentials if there are none, and otherwise redirects to the first page.
+// login requests credentials if the request has none. Otherwise, it redirects to the
+// first page.
 func (s *Server) login(x *exchange) error {
 	if x.caller.Name == "" && !s.options.Rules().AllowAll() {
 		return &problem{http.StatusUnauthorized, "not logged in"}
@@ -91,13 +94,13 @@ func (s *Server) login(x *exchange) error {
 func (s *Server) frame(x *exchange) page.Frame {
 	base, err := s.base(x.r)
 	if err != nil {
-		base = &url.URL{} // used only for the error page about that error
+		base = &url.URL{} // the error page about that error needs no URL
 	}
 	return page.Frame{Root: base.EscapedPath(), Caller: x.caller.Name, Login: !s.options.Rules().AllowAll()}
 }
 
-// paginate returns the position of a page in a list. A page after the last one doesn't
-// exist.
+// paginate returns the position of a page in a list. It returns an error for a page
+// after the last page.
 func paginate(number, total, size int) (page.Pagination, error) {
 	pages := max(1, (total+size-1)/size)
 	if number > pages {

@@ -115,7 +115,8 @@ func TestPageETags(t *testing.T) {
 	}
 }
 
-// TestUnknownPaths checks that browsers get an error page, and other clients get JSON.
+// TestUnknownPaths checks that browsers receive an error page and other clients receive
+// JSON.
 func TestUnknownPaths(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
@@ -158,8 +159,8 @@ func basic(user, password string) []string {
 	return []string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}
 }
 
-// TestPageAccess checks that pages enforce the access rules, and that browsers can log in
-// with a password.
+// TestPageAccess checks that pages enforce the access rules, and that browsers can log
+// in with a token as the password.
 func TestPageAccess(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, guarded(t))
@@ -206,7 +207,7 @@ func TestPageAccess(t *testing.T) {
 }
 
 // TestAnonymousPages checks that public providers are visible without a login, and that
-// there is a link to log in.
+// pages contain a login link.
 func TestAnonymousPages(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, guarded(t), func(o *serve.Options) {

@@ -18,14 +18,14 @@ const (
 	// ownerAge is the maximum age of a cached owner. Owners rarely change, and a registry
 	// can have hundreds of repositories.
 	ownerAge = 10 * time.Minute
-	// reportAge is the maximum age of a cached check of all blobs of a release.
+	// reportAge is the maximum age of a cached check of a release's blobs.
 	reportAge = 5 * time.Minute
 )
 
-// providerList has the providers in the repositories of a view.
+// providerList contains the providers in the repositories of a view.
 type providerList struct {
 	providers []listedProvider
-	// warnings describe what could not be listed.
+	// warnings describes the repositories that could not be listed.
 	warnings []string
 }
 
@@ -33,7 +33,8 @@ type providerList struct {
 type listedProvider struct {
 	address   provider.Address
 	reference template.Reference
-	// stored is the address that its releases are stored as, or zero if unknown.
+	// stored is the address that the provider's releases are stored as, or zero if the
+	// address is unknown.
 	stored provider.Address
 }
 
@@ -44,8 +45,8 @@ type owner struct {
 	latest  string
 }
 
-// providers lists the providers of a view. If several templates have a provider, the first
-// template wins.
+// providers lists the providers of a view. If several templates contain a provider, the
+// first template wins.
 func (rc *repositoryCache) providers(ctx context.Context, v *view) (providerList, cacheState, error) {
 	return rc.lists.get(ctx, v, func(ctx context.Context) (providerList, error) {
 		o := catalog.Options{Names: rc.options.Catalog}
@@ -76,7 +77,7 @@ func (rc *repositoryCache) providers(ctx context.Context, v *view) (providerList
 					found.stored = e.Address
 				}
 				if v.as != "" {
-					found.address.Host = v.as // such a view ignores the host
+					found.address.Host = v.as // this view ignores the host
 				}
 				if !seen[found.address] {
 					seen[found.address] = true
@@ -118,8 +119,8 @@ func (r *tagRecorder) Tags(ctx context.Context) (tags []string, err error) {
 	return r.tags, err
 }
 
-// newest returns the version that is installed by default: the newest that is not a
-// pre-release or, without one, the newest.
+// newest returns the version that is installed by default. It is the newest version
+// that is not a pre-release or, if there are only pre-releases, the newest version.
 func newest(versions []provider.Version) string {
 	for _, v := range versions {
 		if !v.Prerelease() {
@@ -132,7 +133,7 @@ func newest(versions []provider.Version) string {
 	return versions[0].String()
 }
 
-// latest returns the newest version in a repository if it is cached.
+// latest returns the newest version in a repository if the version is cached.
 func (rc *repositoryCache) latest(ref template.Reference) string {
 	if known, found := rc.listings.lookup(ref.String()); found {
 		return newest(known.versions)
@@ -141,8 +142,8 @@ func (rc *repositoryCache) latest(ref template.Reference) string {
 	return known.latest
 }
 
-// listingWarning returns a warning for callers if the providers of a template can't be
-// listed for a lasting reason. For temporary errors it returns "".
+// listingWarning returns a warning for callers if a permanent error prevents listing
+// the providers of a template. For temporary errors, it returns "".
 func listingWarning(t template.Template, err error) string {
 	about, refused := errors.AsType[*repository.Error](err)
 	_, invalid := errors.AsType[*template.ReferenceError](err)

@@ -21,8 +21,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// decisionAge is the maximum age of the list of tags that is checked before a pull. It lets
-// concurrent requests share a list.
+// decisionAge is the maximum age of the list of tags that is checked before a pull. It
+// allows concurrent requests to share a list.
 const decisionAge = time.Second
 
 // maxReason limits the length of the reason in a link, because clients print the link on
@@ -32,16 +32,16 @@ const maxReason = 300
 // originLabel identifies an origin in the repository field of the log.
 func originLabel(a provider.Address) string { return "origin " + a.Host.ForDisplay() }
 
-// withOrigin returns the versions that only the origin has, without those that are pending,
-// denied, or known to be too young. Meanwhile, it calls stored to get the versions in the
-// repositories, because clients don't wait long enough for two consecutive requests. If the
-// origin doesn't respond, withOrigin returns no versions.
+// withOrigin returns the versions that only the origin has, except versions that are
+// pending, denied, or known to be too young. At the same time, it calls stored to get
+// the versions in the repositories, because clients don't wait long enough for two
+// consecutive requests. If the origin doesn't respond, withOrigin returns no versions.
 func (s *Server) withOrigin(ctx context.Context, q providerQuery, stored func() ([]provider.Version, cacheState, error)) (upstream []provider.Version, state cacheState, err error) {
 	if !s.isPullThrough(q) {
 		_, state, err := stored()
 		return nil, state, err
 	}
-	originCtx, cancel := context.WithTimeout(ctx, maxWait) // for all requests together
+	originCtx, cancel := context.WithTimeout(ctx, maxWait) // limits all requests together
 	defer cancel()
 	var group sync.WaitGroup
 	var decisions taggedVersions
@@ -65,8 +65,9 @@ func (s *Server) withOrigin(ctx context.Context, q providerQuery, stored func() 
 	return s.filterByAge(originCtx, q.address, upstream, len(known) > 0), state.merge(originState), nil
 }
 
-// pullDestination returns the repository that a release is pulled to: the repository with
-// other versions of the provider, or otherwise the last repository.
+// pullDestination returns the repository to which a release is pulled. It is the
+// repository that contains other versions of the provider or, if there is none, the
+// last repository.
 func (s *Server) pullDestination(ctx context.Context, q providerQuery) (template.Reference, error) {
 	candidates, err := s.repos.open(q)
 	if err != nil {
@@ -79,8 +80,8 @@ func (s *Server) pullDestination(ctx context.Context, q providerQuery) (template
 	return known.ref, err
 }
 
-// upstreamRelease describes a release that only the origin has. It reports a recent failure
-// to pull the release.
+// upstreamRelease describes a release that only the origin has. If pulling the release
+// failed recently, it returns this failure.
 func (s *Server) upstreamRelease(x *exchange) (upstreamRelease, cacheState, error) {
 	q, v := x.query, x.version
 	d, state, err := s.origins.release(x.r.Context(), q.address, v)
@@ -119,9 +120,9 @@ func (s *Server) checkDecisions(ctx context.Context, q providerQuery, v provider
 	return state, &pullthrough.RefusedError{Address: q.address, Version: v, Err: fmt.Errorf("%s %s %s", q.address, v, reason)}
 }
 
-// upstreamMirrorVersion is mirrorVersion for a release that only the origin has. If the
-// release is refused, the reason is part of the links, because clients print links but not
-// error responses.
+// upstreamMirrorVersion is like mirrorVersion, but for a release that only the origin
+// has. If the release is refused, the links contain the reason, because clients print
+// links but not error responses.
 func (s *Server) upstreamMirrorVersion(x *exchange, absent error) error {
 	d, state, err := s.upstreamRelease(x)
 	if isAbsent(err) {
@@ -139,7 +140,8 @@ func (s *Server) upstreamMirrorVersion(x *exchange, absent error) error {
 	return x.respondJSON(mirrorArchives{archives}, state)
 }
 
-// upstreamSignedPackage is signedPackage for a release that only the origin has.
+// upstreamSignedPackage is like signedPackage, but for a release that only the origin
+// has.
 func (s *Server) upstreamSignedPackage(x *exchange) (signedPackage, error) {
 	d, state, err := s.upstreamRelease(x)
 	if err != nil {
@@ -158,8 +160,9 @@ func (s *Server) upstreamSignedPackage(x *exchange) (signedPackage, error) {
 	return signedPackage{e, state, x.query.address, linkReason(d.refused)}, err
 }
 
-// pull responds with the zip of a release that only the origin has, while the release is
-// mirrored. It returns [pullthrough.ErrStored] if the release is in the repository by now.
+// pull responds with the zip of a release that only the origin has, and mirrors the
+// release at the same time. If the repository already contains the release, pull
+// returns [pullthrough.ErrStored].
 func (s *Server) pull(x *exchange) error {
 	d, state, err := s.upstreamRelease(x)
 	if err != nil {
@@ -172,7 +175,7 @@ func (s *Server) pull(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if x.r.Method == http.MethodHead { // HEAD doesn't mirror the release
+	if x.r.Method == http.MethodHead { // HEAD requests don't mirror the release
 		s.describe(x, pkg, state)
 		if pkg.Size >= 0 {
 			x.Header().Set("Content-Length", strconv.FormatInt(pkg.Size, 10))
@@ -186,7 +189,7 @@ func (s *Server) pull(x *exchange) error {
 	zip, err := s.origins.puller.Fetch(x.r.Context(), to, d.Release, x.platform, func(ctx context.Context) error {
 		state, err := s.checkDecisions(ctx, x.query, x.version, decisionAge)
 		if err == nil {
-			err = state.stale // fail unless the decision is current
+			err = state.stale // stale decisions cause a failure
 		}
 		return err
 	})
@@ -205,8 +208,8 @@ func (s *Server) pull(x *exchange) error {
 	})
 }
 
-// linkReason returns a reason as text for a link. It replaces characters that clients would
-// escape.
+// linkReason returns a reason as text for a link. It replaces the characters that
+// clients would escape.
 func linkReason(reason error) string {
 	if reason == nil {
 		return ""
@@ -238,18 +241,19 @@ func withReason(path, reason string) string {
 const (
 	// dateAge is the maximum age of a cached date. Dates don't change.
 	dateAge = 12 * time.Hour
-	// maxDates limits the dates that are requested for one list. Requesting a date takes
-	// two requests. The date is then cached.
+	// maxDates limits the number of dates that are requested for one list. Each date
+	// takes two requests and is then cached.
 	maxDates = 24
 	// maxConcurrentDates limits the concurrent requests for dates.
 	maxConcurrentDates = 8
 )
 
-// filterByAge removes versions that are known to be too young, so that clients choose an
-// older one. It requests the dates of the versions that a client would choose: the newest
-// of each minor version, and the next one if that is too young. Other versions are checked
-// when they are requested. If no version is old enough and hasOthers is false, filterByAge
-// returns all versions, so that clients learn the reason.
+// filterByAge removes versions that are known to be too young, so that clients choose
+// an older version. It requests the dates of the versions that a client would choose.
+// These are the newest version of each minor version and, if that version is too young,
+// the next one. Other versions are checked when they are requested. If no version is
+// old enough and hasOthers is false, filterByAge returns all versions, so that clients
+// learn the reason.
 func (s *Server) filterByAge(ctx context.Context, a provider.Address, versions []provider.Version, hasOthers bool) []provider.Version {
 	if !s.origins.puller.HasMinAge() {
 		return versions
@@ -274,7 +278,7 @@ func (s *Server) filterByAge(ctx context.Context, a provider.Address, versions [
 				requested++
 			}
 		}
-		// 2. Request their dates.
+		// 2. Request the dates of these versions.
 		group := errgroup.Group{}
 		group.SetLimit(maxConcurrentDates)
 		for _, v := range undated {

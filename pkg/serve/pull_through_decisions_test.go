@@ -17,7 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// before adds the repositories of another world before those of the world itself.
+// before adds the repositories of another world before the world's own repositories.
 func before(t *testing.T, first *world) func(*serve.Options) {
 	t.Helper()
 	return func(o *serve.Options) { o.From = append([]template.Template{parsed(t, first.template)}, o.From...) }
@@ -32,8 +32,8 @@ func (t *pullThroughWorld) unchanged(tb testing.TB, version string) {
 	}
 }
 
-// TestPullThroughDecidedElsewhere checks that a version that is denied or pending in one
-// repository is not pulled into another repository of the same provider.
+// TestPullThroughDecidedElsewhere checks a version that is denied or pending in one
+// repository. The version is not pulled into other repositories of the same provider.
 func TestPullThroughDecidedElsewhere(t *testing.T) {
 	t.Parallel()
 	for tag, why := range map[string]string{"denied-1.2.0": "is denied", "pending-1.2.0": "is pending approval"} {
@@ -71,8 +71,8 @@ func TestPullThroughDenialOfAnotherHost(t *testing.T) {
 	w.checkComplete(t, "1.2.0")
 }
 
-// TestPullThroughNewDecision checks that a decision applies even if the cached list of tags
-// is older.
+// TestPullThroughNewDecision checks that a decision applies even if it is newer than
+// the cached list of tags.
 func TestPullThroughNewDecision(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -98,7 +98,7 @@ func TestPullThroughDecidedWhileMirroring(t *testing.T) {
 	for _, tag := range []string{"denied-1.2.0", "pending-1.2.0"} {
 		first := newLayout(t)
 		w := newPullThrough(t, newLayout, before(t, first))
-		first.push(t, rocket{version: "1.1.0"}) // the release is pulled to this repository
+		first.push(t, rocket{version: "1.1.0"}) // releases are pulled to this repository
 		w.push(t, rocket{version: "1.0.0"})
 		w.offer(t, "1.2.0", 1000)
 		started, blocked := make(chan struct{}), make(chan struct{})

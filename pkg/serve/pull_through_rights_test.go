@@ -12,8 +12,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// TestPullThroughRights checks that access to another host of the same name doesn't allow
-// requests to an origin, because a pulled release is stored as the requested address.
+// TestPullThroughRights checks that access to a provider of the same name on a
+// different host doesn't allow requests to an origin. A pulled release would be stored
+// under the requested address.
 func TestPullThroughRights(t *testing.T) {
 	t.Parallel()
 	hash := sha256.Sum256([]byte(canary))
@@ -32,8 +33,8 @@ func TestPullThroughRights(t *testing.T) {
 }
 
 // TestPullThroughPastAnotherProvider checks that a provider is pulled to the last
-// repository if the first one contains a provider of another host, unless the last one
-// does, too.
+// repository if the first repository contains a provider of a different host. If the
+// last repository also contains such a provider, nothing is pulled.
 func TestPullThroughPastAnotherProvider(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

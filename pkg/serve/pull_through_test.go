@@ -30,8 +30,8 @@ import (
 
 var makers = map[string]func(testing.TB, ...func(*serve.Options)) *world{"layout": newLayout, "registry": newRegistry}
 
-// TestPullThrough checks that a release that only the origin has is listed, described, and
-// installed, and is then complete in the repository.
+// TestPullThrough checks that a release that only the origin has is listed, described,
+// and installed. Afterwards, the repository contains the complete release.
 func TestPullThrough(t *testing.T) {
 	t.Parallel()
 	for name, over := range makers {
@@ -64,7 +64,7 @@ func TestPullThrough(t *testing.T) {
 			if diff := cmp.Diff(2, w.origin.Requests()[origintest.Zip]); diff != "" {
 				t.Errorf("zips that were fetched (-want +got):\n%s", diff)
 			}
-			// From here on, the origin is not needed.
+			// The remaining steps don't need the origin.
 			hashes := document[archives](t, w.get(t, mirrored+"1.2.0.json")).Archives[plan9.String()].Hashes
 			if len(hashes) != 1 || w.last().Repository != w.repo.String() {
 				t.Errorf("not served from the repository: %v, %+v", hashes, w.last())
@@ -98,8 +98,8 @@ func TestPullThroughEmpty(t *testing.T) {
 	}
 }
 
-// TestPullThroughOnce checks that concurrent clients cause one mirror operation, and one
-// download of each zip.
+// TestPullThroughOnce checks that concurrent clients cause only one mirror operation
+// and one download of each zip.
 func TestPullThroughOnce(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -146,8 +146,8 @@ func hold(w *pullThroughWorld) (released func()) {
 	return sync.OnceFunc(func() { close(blocked) })
 }
 
-// TestPullThroughClientDisconnects checks that the mirror operation continues if its client
-// disconnects, and that a later client shares its file.
+// TestPullThroughClientDisconnects checks that the mirror operation continues if the
+// client disconnects, and that a later client shares the downloaded file.
 func TestPullThroughClientDisconnects(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -162,7 +162,7 @@ func TestPullThroughClientDisconnects(t *testing.T) {
 	}, -1)
 	ctx, leave := context.WithCancel(t.Context())
 	var group sync.WaitGroup
-	document[any](t, w.get(t, mirrored+"1.2.0.json")) // so that the request isn't delayed later
+	document[any](t, w.get(t, mirrored+"1.2.0.json")) // prevents a later delay of this request
 	group.Go(func() {
 		w.server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, archiveOf("1.2.0", plan9), nil))
 	})
@@ -186,8 +186,8 @@ func TestPullThroughClientDisconnects(t *testing.T) {
 	}
 }
 
-// TestPullThroughRefused checks that a rejected release is not mirrored, and that the link
-// to its archive contains the reason, because clients print the link.
+// TestPullThroughRefused checks that a rejected release is not mirrored, and that the
+// link to its archive contains the reason. Clients print the link.
 func TestPullThroughRefused(t *testing.T) {
 	t.Parallel()
 	w := newPullThrough(t, newLayout, func(o *serve.Options) {
@@ -210,8 +210,8 @@ func TestPullThroughRefused(t *testing.T) {
 	}
 }
 
-// TestPullThroughWrongDigest checks that a zip with a wrong digest is sent neither to the
-// client nor to the repository, and that the failure is remembered for one minute.
+// TestPullThroughWrongDigest checks that a zip with a wrong digest is sent neither to
+// the client nor to the repository. The server remembers the failure for one minute.
 func TestPullThroughWrongDigest(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -224,7 +224,8 @@ func TestPullThroughWrongDigest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Either the digest is known before the first byte, or the response is truncated.
+	// The response is an error if the digest is known before the first byte is sent.
+	// Otherwise, the response is truncated.
 	content, err := io.ReadAll(resp.Body)
 	if broken := resp.StatusCode == http.StatusOK && err != nil && len(content) < len(zips[plan9]); !broken && resp.StatusCode != http.StatusBadGateway {
 		t.Errorf("got %s, %d bytes, %v", resp.Status, len(content), err)
@@ -267,8 +268,8 @@ func TestPullThroughWrongSums(t *testing.T) {
 	}
 }
 
-// TestPullThroughDown checks that only versions in the repository are served while the
-// origin is down, and that the response is marked as stale.
+// TestPullThroughDown checks that the server lists only versions in the repository
+// while the origin is down. The response is marked as stale.
 func TestPullThroughDown(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -318,8 +319,8 @@ func TestPullThroughAbsent(t *testing.T) {
 	}
 }
 
-// TestPullThroughPatterns checks that nothing is pulled for providers outside of the
-// patterns, for callers without access, or for HEAD requests.
+// TestPullThroughPatterns checks that nothing is pulled for providers that match no
+// pattern, for callers without access, or for HEAD requests.
 func TestPullThroughPatterns(t *testing.T) {
 	t.Parallel()
 	w := newPullThrough(t, newLayout, guarded(t))
@@ -356,7 +357,7 @@ func TestPullThroughPatterns(t *testing.T) {
 }
 
 // TestPullThroughRegistry checks that the registry protocol returns the publisher's
-// signature both before and after the release is in the repository.
+// signature both before and after the release is mirrored.
 func TestPullThroughRegistry(t *testing.T) {
 	t.Parallel()
 	w := newPullThrough(t, newRegistry)
@@ -398,8 +399,8 @@ func TestPullThroughRegistry(t *testing.T) {
 	}
 }
 
-// TestPullThroughAlreadyStored checks that a version that is in the repository by now is
-// served from there, regardless of the origin.
+// TestPullThroughAlreadyStored checks a version that another process has stored in the
+// repository. The server sends it from the repository, regardless of the origin.
 func TestPullThroughAlreadyStored(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -407,7 +408,7 @@ func TestPullThroughAlreadyStored(t *testing.T) {
 	w.offer(t, "1.2.0", 1000)
 	document[any](t, w.get(t, mirrored+"index.json"))
 	r := rocket{version: "1.2.0"}
-	w.push(t, r) // pushed by another process, with different content
+	w.push(t, r) // another process pushes different content
 	got := w.get(t, archiveOf("1.2.0", plan9))
 	if e := w.end(t); e.Status != "unchanged" || got.Code != http.StatusOK || !bytes.Equal(got.Body.Bytes(), r.zipOf(plan9)) {
 		t.Errorf("got %d %s, told %+v", got.Code, got.Body, e)
@@ -428,7 +429,8 @@ func TestPullThroughReplicas(t *testing.T) {
 	other.ServeHTTP(got, httptest.NewRequestWithContext(t.Context(), http.MethodGet, archiveOf("1.2.0", plan9), nil))
 	ok(t, got.Code, got.Body.String())
 	w.end(t)
-	// The replica hasn't cached the release, so it finds it in the repository.
+	// The replica hasn't cached the release, so it reads the release from the
+	// repository.
 	again := w.get(t, archiveOf("1.2.0", plan9))
 	ok(t, again.Code, again.Body.String())
 	if e := w.end(t); e.Status != "unchanged" || !bytes.Equal(again.Body.Bytes(), zips[plan9]) {
@@ -439,8 +441,8 @@ func TestPullThroughReplicas(t *testing.T) {
 	}
 }
 
-// TestPullThroughRegistryTrouble checks that the client gets its zip even if the repository
-// rejects the release, which then doesn't appear there.
+// TestPullThroughRegistryTrouble checks that the client receives its zip even if the
+// repository rejects the release. The repository then doesn't contain the release.
 func TestPullThroughRegistryTrouble(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -458,8 +460,8 @@ func TestPullThroughRegistryTrouble(t *testing.T) {
 }
 
 // TestPullThroughAge checks that versions that are too young are not listed, so that
-// clients choose older ones. A request for such a version is rejected with the date when it
-// becomes available.
+// clients choose older versions. If a client requests a version that is too young, the
+// error contains the date when the version becomes available.
 func TestPullThroughAge(t *testing.T) {
 	t.Parallel()
 	w := newPullThrough(t, newLayout, func(o *serve.Options) { o.PullThrough.Cooldown.MinAge = 72 * time.Hour })

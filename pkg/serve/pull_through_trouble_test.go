@@ -41,8 +41,8 @@ func (silentOrigin) Open(ctx context.Context, _ provider.Package) (io.ReadCloser
 	return nil, 0, ctx.Err()
 }
 
-// TestPullThroughHang checks that an origin that hangs delays clients no longer than they
-// wait, and that the next clients aren't delayed for a few seconds.
+// TestPullThroughHang checks an origin that hangs. The server responds before clients
+// time out, and the following requests aren't delayed for a few seconds.
 func TestPullThroughHang(t *testing.T) {
 	t.Parallel()
 	stored := newLayout(t)
@@ -72,13 +72,13 @@ func TestPullThroughHang(t *testing.T) {
 		if got.Code != http.StatusGatewayTimeout || !strings.Contains(got.Body.String(), "the origin registry registry.opentofu.org did not respond in time") || time.Since(start) != 8*time.Second {
 			t.Errorf("got %d %s after %s", got.Code, got.Body, time.Since(start))
 		}
-		time.Sleep(3 * time.Minute) // virtual time, until the requests are canceled
+		time.Sleep(3 * time.Minute) // virtual time; until then, the requests are canceled
 		w.server.Close()
 	})
 }
 
-// TestPullThroughClose checks that closing a server removes everything in progress from the
-// repository and the disk.
+// TestPullThroughClose checks that closing a server removes unfinished releases from
+// the repository and the disk.
 func TestPullThroughClose(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -121,7 +121,7 @@ func TestPullThroughClose(t *testing.T) {
 }
 
 // TestPullThroughFullDisk checks that zips that exceed the disk limit are mirrored, and
-// that clients get them from the repository.
+// that clients receive them from the repository.
 func TestPullThroughFullDisk(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -142,7 +142,7 @@ func TestPullThroughFullDisk(t *testing.T) {
 }
 
 // TestPullThroughResumes checks that an interrupted download is repeated, and that the
-// clients reading it get every byte once.
+// clients that are reading the zip receive every byte once.
 func TestPullThroughResumes(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

@@ -30,7 +30,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// pullThroughWorld is a world with an origin that has releases that the repositories don't have.
+// pullThroughWorld is a world with an origin. The origin has releases that the
+// repositories don't have.
 type pullThroughWorld struct {
 	*world
 	origin *origintest.Origin
@@ -44,7 +45,7 @@ type pullThroughWorld struct {
 	ended      chan pullthrough.Event
 }
 
-// newPullThrough returns a world over a registry or image layouts, with an origin.
+// newPullThrough returns a world that uses a registry or image layouts, with an origin.
 func newPullThrough(tb testing.TB, over func(testing.TB, ...func(*serve.Options)) *world, options ...func(*serve.Options)) *pullThroughWorld {
 	tb.Helper()
 	ca, err := testca.New()
@@ -86,7 +87,7 @@ func newPullThrough(tb testing.TB, over func(testing.TB, ...func(*serve.Options)
 	return t
 }
 
-// replica returns another server over the same repositories and origin.
+// replica returns a second server for the same repositories and origin.
 func (t *pullThroughWorld) replica(tb testing.TB) *serve.Server {
 	tb.Helper()
 	s, err := serve.New(t.options)
@@ -109,8 +110,8 @@ func (t *pullThroughWorld) end(tb testing.TB) pullthrough.Event {
 	}
 }
 
-// get sends a request like clients do, and retries if the server times out, which happens
-// on a busy machine.
+// get sends a request like clients do. It retries if the server times out, which
+// happens on a busy machine.
 func (t *pullThroughWorld) get(tb testing.TB, path string, headers ...string) *httptest.ResponseRecorder {
 	tb.Helper()
 	for {

@@ -7,8 +7,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// discovery implements remote service discovery:
-// https://opentofu.org/docs/internals/remote-service-discovery/
+// discovery implements remote service discovery. See
+// https://opentofu.org/docs/internals/remote-service-discovery/.
 func (s *Server) discovery(x *exchange) error {
 	base, err := s.base(x.r)
 	if err != nil {
@@ -29,8 +29,8 @@ type offeredPlatform struct {
 	Arch string `json:"arch"`
 }
 
-// versions lists the versions of a provider that clients would install:
-// https://opentofu.org/docs/internals/provider-registry-protocol/#list-available-versions
+// versions lists the versions of a provider that clients would install. See
+// https://opentofu.org/docs/internals/provider-registry-protocol/#list-available-versions.
 func (s *Server) versions(x *exchange) error {
 	list := offer{Versions: []offeredVersion{}}
 	upstream, state, err := s.withOrigin(x.r.Context(), x.query, func() (known []provider.Version, state cacheState, err error) {
@@ -48,7 +48,7 @@ func (s *Server) versions(x *exchange) error {
 	if x.event.Repository == "" {
 		x.event.Repository = originLabel(x.query.address)
 	}
-	for _, v := range upstream { // when a client requests such a version, its signature is checked
+	for _, v := range upstream { // their signatures are checked on request
 		list.Versions = append(list.Versions, offeredVersion{Version: v.String(), Platforms: []offeredPlatform{}})
 	}
 	return x.respondJSON(list, state)
@@ -60,8 +60,8 @@ type signingKey struct {
 	ASCIIArmor string `json:"ascii_armor"`
 }
 
-// packageDocument is the response with the links to a package, its checksums, and its
-// signing keys.
+// packageDocument is the response that contains the links to a package, its checksums,
+// and its signing keys.
 type packageDocument struct {
 	Protocols    []string `json:"protocols,omitempty"`
 	OS           string   `json:"os"`
@@ -76,8 +76,8 @@ type packageDocument struct {
 	} `json:"signing_keys"`
 }
 
-// pkg describes a package:
-// https://opentofu.org/docs/internals/provider-registry-protocol/#find-a-provider-package
+// pkg describes a package. See
+// https://opentofu.org/docs/internals/provider-registry-protocol/#find-a-provider-package.
 func (s *Server) pkg(x *exchange) error {
 	p, err := provider.ParsePlatform(x.r.PathValue("OS") + "_" + x.r.PathValue("ARCH"))
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Server) pkg(x *exchange) error {
 		return err
 	}
 	path := s.tokenPath(x, found.stored, provider.Filename(x.query.address, x.version, p))
-	// The URLs are absolute because not all clients support relative ones
+	// The URLs are absolute, because not all clients support relative URLs
 	// (terragrunt#3304).
 	document := packageDocument{
 		Protocols: e.protocols, OS: p.OS, Arch: p.Arch, Filename: e.filename, Sum: e.zip.Encoded(),
@@ -110,9 +110,11 @@ func (s *Server) pkg(x *exchange) error {
 type signedPackage struct {
 	evidence
 	state cacheState
-	// stored is the address that the package is stored as, or zero if unknown.
+	// stored is the address that the package is stored as, or zero if the address is
+	// unknown.
 	stored provider.Address
-	// reason is the reason why the archive is unavailable, or empty.
+	// reason describes why the archive is unavailable. It is empty if the archive is
+	// available.
 	reason string
 }
 

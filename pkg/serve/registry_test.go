@@ -128,8 +128,8 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// TestUnsigned checks that versions that no client would install are omitted and mentioned
-// in a warning.
+// TestUnsigned checks versions that no client would install. They are omitted from the
+// list and mentioned in a warning.
 func TestUnsigned(t *testing.T) {
 	t.Parallel()
 	author := newKey(t)
@@ -186,7 +186,8 @@ func TestUnsigned(t *testing.T) {
 	}
 }
 
-// TestSignaturesForClients checks that evidence that clients can't process is not sent.
+// TestSignaturesForClients checks that the server doesn't send evidence that clients
+// can't process.
 func TestSignaturesForClients(t *testing.T) {
 	t.Parallel()
 	author, other := newKey(t), newKey(t)
@@ -225,7 +226,8 @@ func TestBadSignature(t *testing.T) {
 	}
 }
 
-// TestListAgain checks that listing the versions again requires only one list of tags.
+// TestListAgain checks that listing the versions again requires only one list of tags
+// from the registry.
 func TestListAgain(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -278,7 +280,7 @@ func TestHosts(t *testing.T) {
 func TestBase(t *testing.T) {
 	t.Parallel()
 	forwarded := []string{"X-Forwarded-Host", "evil.example.com, front.example.com", "X-Forwarded-Proto", "http", "X-Forwarded-Prefix", "/tofu"}
-	trust := func(o *serve.Options) { o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} } // the address of httptest requests
+	trust := func(o *serve.Options) { o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} } // httptest requests come from this address
 	base := func(o *serve.Options) { o.BaseURL = &url.URL{Scheme: "https", Host: "a.example.com", Path: "/b/"} }
 	for _, test := range []struct {
 		name    string

@@ -33,8 +33,8 @@ type report struct {
 	weight    int64
 }
 
-// report checks a release like `tofu-oci verify` does: its index, manifests, evidence, and
-// referrers, and whether its blobs exist.
+// report checks a release like `tofu-oci verify` does. It checks the index, manifests,
+// evidence, and referrers, and whether all blobs exist.
 func (rc *repositoryCache) report(ctx context.Context, q providerQuery, i index) (report, error) {
 	r, _, err := rc.reports.getWithin(ctx, i.key(q, provider.Platform{}), max(reportAge, rc.options.MaxAge), func(ctx context.Context) (report, error) {
 		var r report
@@ -69,8 +69,8 @@ func (rc *repositoryCache) report(ctx context.Context, q providerQuery, i index)
 	return r, err
 }
 
-// verdictOf converts a verdict. It returns nil if the signature could not be verified
-// because of another error.
+// verdictOf converts a verdict. It returns nil if a different error prevented the
+// verification of the signature.
 func verdictOf(v provider.Verdict, err error) *api.Verdict {
 	refused, isRefused := errors.AsType[*trust.RefusedError](err)
 	if err != nil && !isRefused {
@@ -97,7 +97,7 @@ func findingsOf(found verify.Report, v provider.Version) (findings []finding.Fin
 	findings, more = []finding.Finding{}, found.More
 	for _, f := range found.Findings {
 		switch {
-		case f.Subject.Version != v.String(): // it concerns the repository
+		case f.Subject.Version != v.String(): // this finding concerns the repository
 		case len(findings) == maxFindings:
 			more++
 		default:
@@ -111,8 +111,8 @@ func findingsOf(found verify.Report, v provider.Version) (findings []finding.Fin
 // maxConcurrentStats limits the blobs of a release that are checked concurrently.
 const maxConcurrentStats = 8
 
-// checkedSummary returns a summary with a status that considers missing blobs. Version
-// lists and version pages use it, so they show the same status.
+// checkedSummary returns a summary whose status considers missing blobs. Version lists
+// and version pages both use it, so they show the same status.
 func (rc *repositoryCache) checkedSummary(ctx context.Context, q providerQuery, i index) (summary, error) {
 	s, err := rc.summary(ctx, q, i)
 	if err != nil || s.Status != api.StatusComplete {
@@ -130,7 +130,7 @@ func (rc *repositoryCache) checkedSummary(ctx context.Context, q providerQuery, 
 		s.Status = api.StatusIncomplete
 		return s, nil
 	}
-	// 2. Use a cached report, which can contain further errors.
+	// 2. Use a cached report, which can contain additional errors.
 	known, _ := rc.reports.lookup(id)
 	for _, f := range known.findings {
 		if f.Severity == finding.Error {
@@ -141,8 +141,9 @@ func (rc *repositoryCache) checkedSummary(ctx context.Context, q providerQuery, 
 	return s, nil
 }
 
-// missing returns the digests of the zips and documents that don't exist in the repository,
-// or have a different size there. It requests each of them once without reading it.
+// missing returns the digests of the zips and documents that don't exist in the
+// repository or whose size there differs. It requests each blob once and doesn't read
+// it.
 func (s *summary) missing(ctx context.Context) ([]string, error) {
 	sizes := map[string]int64{}
 	for _, d := range s.documentsOfAll() {
@@ -177,7 +178,8 @@ func (s *summary) missing(ctx context.Context) ([]string, error) {
 	return missing, nil
 }
 
-// incomplete describes the problem of a release with missing blobs, or returns "".
+// incomplete describes the problem of a release with missing blobs. If no blobs are
+// missing, it returns "".
 func (s *summary) incomplete(missing []string) string {
 	var platforms, names []string
 	for _, p := range s.packages {

@@ -18,15 +18,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// listAge is the maximum age of an index if it is needed only for a list of versions. A
+// listAge is the maximum age of an index that is needed only for a list of versions. A
 // provider can have hundreds of versions, and their signatures rarely change.
 const listAge = time.Hour
 
-// repositoryCache caches data from repositories. It requests no more than a response needs:
-// a version list requires one list of tags, and a version requires one index.
+// repositoryCache caches data from repositories. It sends only the requests that a
+// response needs. A version list requires one list of tags, and a version requires one
+// index.
 type repositoryCache struct {
 	options Options
-	// opened has the repositories that have responded. They keep tokens and connections.
+	// opened contains the repositories that have responded. These repositories keep
+	// tokens and connections.
 	opened    memo.Memo[key, []candidate]
 	listings  *cache[string, taggedVersions]
 	indexes   *cache[contentKey, index]
@@ -34,7 +36,7 @@ type repositoryCache struct {
 	evidence  *cache[key, evidence]
 	offers    *cache[key, releaseList]
 
-	// The caches below are used by the API and the pages.
+	// Only the API and the pages use the caches below.
 	lists     *cache[*view, providerList]
 	owners    *cache[template.Reference, owner]
 	summaries *cache[key, summary]
@@ -44,8 +46,8 @@ type repositoryCache struct {
 	sboms     *cache[digest.Digest, api.SBOM]
 }
 
-// key identifies a cached value. Fields that don't apply are zero. It includes the provider
-// because the meaning of an index depends on the requested provider.
+// key identifies a cached value. Fields that don't apply are zero. The key includes the
+// provider, because the meaning of an index depends on the requested provider.
 type key struct {
 	view     *view
 	address  provider.Address
@@ -54,8 +56,8 @@ type key struct {
 	platform provider.Platform
 }
 
-// contentKey identifies a tag or a blob in a repository. All queries share the cached index
-// of a tag, but the provider is checked for each query.
+// contentKey identifies a tag or a blob in a repository. All queries share the cached
+// index of a tag, but each query checks the provider.
 type contentKey struct{ repository, reference string }
 
 func (p providerQuery) key() key { return key{view: p.view, address: p.address} }
@@ -65,23 +67,25 @@ func (i index) key(q providerQuery, p provider.Platform) key {
 	return key{q.view, q.address, i.version, i.Digest, p}
 }
 
-// taggedVersions has the versions in the tags of a repository.
+// taggedVersions contains the versions in the tags of a repository.
 type taggedVersions struct {
-	// newest has the tags of the newest releases, including denied ones. They determine the
-	// provider of the repository.
+	// newest contains the tags of the newest releases, including denied releases. They
+	// determine the provider of the repository.
 	newest   []string
 	versions []provider.Version
-	// pending has the versions that await approval. They are not served to clients.
+	// pending contains the versions that await approval. They are not served to
+	// clients.
 	pending []provider.Version
-	// denied has the denied versions. They are not pulled from the origin.
+	// denied contains the denied versions. They are not pulled from the origin.
 	denied []provider.Version
 }
 
-// listing has the versions of a provider and their repository.
+// listing contains the versions of a provider and their repository.
 type listing struct {
 	candidate
 	taggedVersions
-	// stored is the address that the releases are stored as, or zero if unknown.
+	// stored is the address that the releases are stored as, or zero if the address is
+	// unknown.
 	stored provider.Address
 }
 
@@ -90,16 +94,17 @@ type index struct {
 	repository.Inspection
 	candidate
 	version provider.Version
-	// stored is the address that the release is stored as, or zero if unknown.
+	// stored is the address that the release is stored as, or zero if the address is
+	// unknown.
 	stored provider.Address
 	weight int64
 }
 
-// storedPackage is the package for a platform as described by its manifest.
+// storedPackage is the package for a platform, as described by its manifest.
 type storedPackage struct {
 	repo repository.Reader
 	zip  ocispec.Descriptor
-	// pkg has the metadata of the package.
+	// pkg contains the metadata of the package.
 	pkg provider.Package
 }
 
@@ -152,11 +157,11 @@ func (rc *repositoryCache) list(ctx context.Context, q providerQuery) (listing, 
 	return known, state, nil
 }
 
-// find returns the versions of a provider in the first repository that contains it. The
-// result doesn't depend on the caller, because an address must refer to the same provider
-// for everyone.
+// find returns the versions of a provider in the first repository that contains the
+// provider. The result doesn't depend on the caller, because an address must refer to
+// the same provider for everyone.
 func (rc *repositoryCache) find(ctx context.Context, q providerQuery) (listing, cacheState, error) {
-	ctx, cancel := context.WithTimeout(ctx, maxWait) // for all repositories together
+	ctx, cancel := context.WithTimeout(ctx, maxWait) // limits all repositories together
 	defer cancel()
 	candidates, err := rc.open(q)
 	if err != nil {
@@ -168,7 +173,7 @@ func (rc *repositoryCache) find(ctx context.Context, q providerQuery) (listing, 
 		var state cacheState
 		known.taggedVersions, state, err = rc.tags(ctx, in.repo, rc.listings.maxAge)
 		if repository.IsUnknownProvider(err) {
-			continue // any other error is returned, because the next repository must not replace this one
+			continue // for any other error, the next repository must not replace this one
 		}
 		if err == nil {
 			rc.opened.Put(q.key(), candidates)
@@ -180,7 +185,8 @@ func (rc *repositoryCache) find(ctx context.Context, q providerQuery) (listing, 
 		case !isForeign(err):
 			return listing{}, state, err
 		case choice == len(candidates)-1:
-			// Pull-through can't write to the last repository either.
+			// Pull-through can't write to the last repository, because it belongs to a
+			// different provider.
 			return listing{}, state, fmt.Errorf("%w: %w", absent, err)
 		}
 	}

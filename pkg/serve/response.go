@@ -22,9 +22,9 @@ type problem struct {
 
 func (p *problem) Error() string { return p.text }
 
-// statusOf returns the HTTP status of an error, and a message for the client. Clients rely
-// on the status: after 404 they try their next installation method, and 401 and 403 refer
-// to their own credentials, never to the server's credentials.
+// statusOf returns the HTTP status of an error, and a message for the client. Clients
+// rely on the status. After 404, they try their next installation method. 401 and 403
+// always refer to the client's credentials, never to the server's credentials.
 func statusOf(err error) (status int, text string) {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p.status, p.text
@@ -59,7 +59,7 @@ func statusOf(err error) (status int, text string) {
 	case errors.Is(err, provider.ErrDenied):
 		return http.StatusBadGateway, "the registry rejected the server's credentials"
 	}
-	// The error of the registry is only logged, because it can reveal internal host names.
+	// The registry's error is only logged, because it can reveal internal host names.
 	return http.StatusBadGateway, "the server cannot read the repository; see the server log for details"
 }
 
@@ -67,7 +67,7 @@ func statusOf(err error) (status int, text string) {
 // connection.
 const statusClientClosed = 499
 
-// retryLater is the value of Retry-After in seconds.
+// retryLater is the value of the Retry-After header in seconds.
 const retryLater = "5"
 
 // fail responds with an error in the form that both protocols use: {"errors":["…"]}.
@@ -157,7 +157,7 @@ func (x *exchange) writeBytes(status int, contentType string, data []byte) {
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	x.WriteHeader(status)
 	if x.r.Method != http.MethodHead {
-		_, _ = x.Write(data) // if the client disconnected, the log shows fewer bytes
+		_, _ = x.Write(data) // if the client has disconnected, the log shows fewer bytes
 	}
 }
 

@@ -10,8 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// maxPath limits a path in bytes. The longest realistic path has about 500 bytes: a version
-// and a type of more than 100 characters each, and a token.
+// maxPath limits the length of a path in bytes. The longest realistic path has about
+// 500 bytes. It contains a token, and a version and a type of more than 100 characters
+// each.
 const maxPath = 4 << 10
 
 // route is a kind of request.
@@ -29,7 +30,7 @@ const (
 	routeUnknown = "unknown"
 )
 
-// routes has all routes by pattern.
+// routes maps patterns to routes.
 var routes = map[string]*route{
 	"/.well-known/terraform.json":                                                     {"discovery", nil, (*Server).discovery},
 	"/v1/providers/{NAMESPACE}/{TYPE}/versions":                                       {"versions", (*Server).authorizeRegistry, (*Server).versions},
@@ -74,7 +75,7 @@ func (r *route) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 
 // find sets the route of an exchange based on the elements of its path.
 func (s *Server) find(x *exchange, elements []string) {
-	request := x.r.WithContext(x.r.Context()) // a shallow copy
+	request := x.r.WithContext(x.r.Context()) // creates a shallow copy
 	request.URL = &url.URL{Path: "/" + strings.Join(elements, "/"), RawQuery: x.r.URL.RawQuery}
 	s.mux.ServeHTTP(x, request)
 	elements = slices.Clone(elements)
@@ -84,9 +85,9 @@ func (s *Server) find(x *exchange, elements []string) {
 	x.event.Route, x.event.Path = x.route.name, "/"+strings.Join(elements, "/")
 }
 
-// split returns the unescaped elements of the path as it was sent. It rejects elements that
-// a proxy or a file system could interpret differently: dots, empty elements, and escaped
-// slashes.
+// split returns the unescaped elements of the path as the client sent it. It rejects
+// elements that a proxy or a file system could interpret differently: dots, empty
+// elements, and escaped slashes.
 func split(u *url.URL) ([]string, error) {
 	path := u.EscapedPath()
 	if len(path) > maxPath {
@@ -115,8 +116,8 @@ func split(u *url.URL) ([]string, error) {
 	return elements, nil
 }
 
-// pathElements returns the elements of the path of a URL without the base path, which a
-// proxy might have removed. Only the first page can have a path that ends in a slash.
+// pathElements returns the elements of a URL's path without the base path, which a
+// proxy might have removed. Only the path of the first page can end in a slash.
 func (s *Server) pathElements(u *url.URL) ([]string, error) {
 	base := s.options.BaseURL
 	if base != nil && strings.TrimSuffix(u.Path, "/") == strings.TrimRight(base.Path, "/") {

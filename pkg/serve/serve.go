@@ -22,21 +22,21 @@ type Server struct {
 	mux     *http.ServeMux
 	// origins is nil if pull-through is disabled.
 	origins *origins
-	// mirrored is the view of the network mirror protocol, own is the view of the registry
-	// protocol, and hosts has the views of the hosts in the access rules.
+	// mirrored is the view of the network mirror protocol. own is the view of the
+	// registry protocol. hosts contains the views of the hosts in the access rules.
 	mirrored, own *view
-	hosts         sync.Map // access.Host → *view
+	hosts         sync.Map // maps access.Host to *view
 	// hashed contains the digests of files that were recently read and verified in full.
 	hashed memo.Memo[digest.Digest, struct{}]
 	// owned contains the zips that are known to exist in their repositories.
 	owned memo.Memo[contentKey, struct{}]
-	// requests limits concurrent requests, and memory limits the buffers of responses.
+	// requests limits concurrent requests. memory limits the buffers of responses.
 	requests, memory *quota
 	// draining is set when the server starts shutting down.
 	draining atomic.Bool
 }
 
-// New returns a server. It makes no requests.
+// New returns a server. It sends no requests.
 func New(o Options) (*Server, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -56,22 +56,22 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close cancels the pulls from origin registries that are in progress. [Server.Run] closes
-// the server before it returns.
+// Close cancels all pulls from origin registries. [Server.Run] closes the server before
+// it returns.
 func (s *Server) Close() {
 	if s.origins != nil {
 		s.origins.puller.Close()
 	}
 }
 
-// setLimits sets the limits per client and in total.
+// setLimits sets the total limits and the limits per client.
 func (s *Server) setLimits(options ListenOptions) {
 	s.requests, s.memory = newQuota(int64(options.MaxConnections), options), newQuota(bodyMemory, options)
 }
 
-// ServeHTTP responds to a request and reports it to [Events]. Because an HTTP/2 connection
-// carries many requests, it responds with 503 if a client exceeds its limit on concurrent
-// requests.
+// ServeHTTP responds to a request and reports it to [Events]. If a client exceeds its
+// limit on concurrent requests, ServeHTTP responds with 503. The limit on connections
+// is not enough, because an HTTP/2 connection carries many requests.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := s.exchange(w, r)
 	release, ok := s.requests.take(x.client, 1)
@@ -83,7 +83,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer release()
 	s.respond(x) //nolint:contextcheck // the exchange contains the request and its context
 	if r.ProtoMajor > 1 {
-		_ = x.control.Flush() // otherwise net/http would send the rest after the request is no longer counted
+		_ = x.control.Flush() // otherwise, net/http would send the rest after the request is no longer counted
 	}
 }
 
@@ -107,7 +107,7 @@ func (s *Server) respond(x *exchange) {
 	start := s.options.Now()
 	defer func() {
 		recovered := recover()
-		if recovered != nil && recovered != http.ErrAbortHandler { //nolint:errorlint // it is never wrapped
+		if recovered != nil && recovered != http.ErrAbortHandler { //nolint:errorlint // ErrAbortHandler is never wrapped
 			x.event.Err = fmt.Errorf("internal error: %v", recovered)
 			if !x.sent {
 				x.fail(&problem{http.StatusInternalServerError, "internal server error"})
@@ -116,7 +116,7 @@ func (s *Server) respond(x *exchange) {
 		}
 		s.finish(x, start)
 		if recovered != nil {
-			panic(http.ErrAbortHandler) // close the connection so that the client detects the truncated response
+			panic(http.ErrAbortHandler) // closes the connection so that the client detects the truncated response
 		}
 	}()
 	if err := s.serve(x); err != nil {
@@ -137,7 +137,8 @@ func (s *Server) serve(x *exchange) error {
 	h := x.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	if x.r.ContentLength != 0 {
-		// Request bodies are never read, and a slow one must not keep the connection open.
+		// The server never reads request bodies, and a slow body must not keep the
+		// connection open.
 		h.Set("Connection", "close")
 		_ = x.control.SetReadDeadline(time.Now().Add(time.Second))
 	}
@@ -176,8 +177,8 @@ func (s *Server) health(x *exchange) error {
 	return nil
 }
 
-// ready responds with 200 if the server is not shutting down and either its repositories
-// are reachable or cached data can be served.
+// ready responds with 200 if the server is not shutting down and can serve data. The
+// server can serve data if its repositories are reachable or if data is cached.
 func (s *Server) ready(x *exchange) error {
 	if s.draining.Load() {
 		return &problem{http.StatusServiceUnavailable, "the server is shutting down"}

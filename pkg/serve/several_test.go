@@ -25,8 +25,8 @@ func over(t *testing.T, worlds ...*world) func(*serve.Options) {
 	return func(o *serve.Options) { o.From = from }
 }
 
-// TestRepositoriesOfOneName checks that a repository with the provider of another
-// host doesn't hide the next one on any route.
+// TestRepositoriesOfOneName checks that a repository with the provider of a different
+// host doesn't hide the next repository on any route.
 func TestRepositoriesOfOneName(t *testing.T) {
 	t.Parallel()
 	const terraform = "registry.terraform.io/acme/rocket"
@@ -57,21 +57,22 @@ func TestRepositoriesOfOneName(t *testing.T) {
 	if diff := cmp.Diff(want, listed); diff != "" {
 		t.Errorf("providers (-want +got):\n%s", diff)
 	}
-	// A repository in which all releases are denied still belongs to another host.
+	// A repository belongs to its host even if all of its releases are denied.
 	first.tag(t, "1.0.0", "denied-1.0.0")
 	w.clock.Forward(serve.DefaultMaxAge)
 	if got := w.get(t, "/mirror/"+terraform+"/index.json"); got.Code != http.StatusOK || w.last().Repository != second.repo.String() {
 		t.Errorf("after a denial: got %d from %q", got.Code, w.last().Repository)
 	}
-	// Both the first and the last repository belong to another host.
+	// The first and the last repository belong to different hosts than the requested
+	// one.
 	var foreign *repository.ProviderMismatchError
 	if got := w.get(t, "/mirror/registry.example.com/acme/rocket/index.json"); got.Code != http.StatusNotFound || !errors.As(w.last().Err, &foreign) {
 		t.Errorf("got %d, told %v", got.Code, w.last().Err)
 	}
 }
 
-// TestLinkStoredAddress checks that a link isn't valid for the same path in another view,
-// which can be a different release.
+// TestLinkStoredAddress checks that a link isn't valid for the same path in a different
+// view, because the path can refer to a different release there.
 func TestLinkStoredAddress(t *testing.T) {
 	t.Parallel()
 	private, public := newLayout(t), newLayout(t)
@@ -87,15 +88,15 @@ func TestLinkStoredAddress(t *testing.T) {
 	}
 }
 
-// TestRepositoryOfTwoHosts checks that each release of a repository with releases of two
-// hosts is visible to the callers with access to it.
+// TestRepositoryOfTwoHosts checks a repository with releases of two hosts. Each release
+// is visible only to callers with access to it.
 func TestRepositoryOfTwoHosts(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, guarded(t))
 	k := newKey(t)
 	w.push(t, rocket{version: "1.2.0", key: k})
 	w.push(t, rocket{host: privateHost, version: "1.1.0", key: k})
-	w.push(t, rocket{host: privateHost, version: "1.0.5"}) // omitted because it is unsigned
+	w.push(t, rocket{host: privateHost, version: "1.0.5"}) // omitted because this release is unsigned
 	w.push(t, rocket{version: "1.0.0", key: k})
 	list := document[listed](t, w.get(t, "/v1/providers/acme/rocket/versions", login...))
 	if got := list.versions(); !slices.Equal(got, []string{"1.2.0", "1.0.0"}) || list.Warnings != nil {
@@ -116,8 +117,9 @@ func TestRepositoryOfTwoHosts(t *testing.T) {
 	}
 }
 
-// TestPendingOfAnotherHost checks that a pending release is visible to callers with access
-// to that release, not to those with access to other releases in its repository.
+// TestPendingOfAnotherHost checks that a pending release is visible only to callers
+// with access to that release. Access to other releases in its repository is not
+// enough.
 func TestPendingOfAnotherHost(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, guarded(t))

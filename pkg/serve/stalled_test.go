@@ -31,7 +31,7 @@ func (s *stalled) Write([]byte) (int, error) {
 	return 0, net.ErrClosed
 }
 
-// crowd is a number of clients that disconnect together.
+// crowd is a group of clients that disconnect together.
 type crowd struct {
 	leave    chan struct{}
 	requests sync.WaitGroup
@@ -61,8 +61,8 @@ func (c *crowd) fill(t *testing.T, server http.Handler, from, path string) (acce
 	}
 }
 
-// TestStalledClients checks that the memory for bodies is limited, and that no client uses
-// all of it.
+// TestStalledClients checks that the memory for bodies is limited, and that no client
+// can use all of this memory.
 func TestStalledClients(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -73,7 +73,7 @@ func TestStalledClients(t *testing.T) {
 	if again := c.fill(t, w.server, "[2001:db8::2]:443", archive); again != 0 {
 		t.Errorf("another address of the same client gets %d archives", again)
 	}
-	const least, most = 256, 1024 // each uses at least 64 KiB
+	const least, most = 256, 1024 // each body uses at least 64 KiB
 	all := one + c.fill(t, w.server, "192.0.2.9:443", archive)
 	if one < least || one == all || all > most {
 		t.Errorf("%d archives are being sent, %d of them to one client", all, one)
@@ -88,7 +88,7 @@ func TestStalledClients(t *testing.T) {
 	}
 }
 
-// TestStalledDocuments checks that large responses of other kinds use the same quota.
+// TestStalledDocuments checks that other large responses use the same quota.
 func TestStalledDocuments(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
@@ -104,8 +104,8 @@ func TestStalledDocuments(t *testing.T) {
 	c.requests.Wait()
 }
 
-// TestStalledStreams checks that requests count until their responses are read, regardless
-// of how many a connection has.
+// TestStalledStreams checks that a request counts until its response is read,
+// regardless of the number of requests on a connection.
 func TestStalledStreams(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -115,7 +115,7 @@ func TestStalledStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := w.run(t, serve.ListenOptions{TLS: c, MaxConnections: 2}) // one address can use one of them
+	server := w.run(t, serve.ListenOptions{TLS: c, MaxConnections: 2}) // one address can use one of the two connections
 	conn, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}).DialContext(t.Context(), "tcp", server.address)
 	if err != nil {
 		t.Fatal(err)
@@ -199,8 +199,7 @@ func (p pipes) answers(t *testing.T, from string) bool {
 	return n == 1
 }
 
-// TestConnectionsPerAddress checks that no address uses all connections, unless it is a
-// trusted proxy.
+// TestConnectionsPerAddress checks that only a trusted proxy can use all connections.
 func TestConnectionsPerAddress(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -17,7 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// summary has the information about a release in its index and manifests, without URLs.
+// summary contains the information about a release from its index and manifests,
+// without URLs.
 type summary struct {
 	api.VersionRef
 	digest    string
@@ -25,7 +26,8 @@ type summary struct {
 	packages  []api.Package
 	evidence  []api.Document
 	repo      repository.Reader
-	// stored is the address that the release is stored as, or zero if unknown.
+	// stored is the address that the release is stored as, or zero if the address is
+	// unknown.
 	stored provider.Address
 	weight int64
 }
@@ -36,8 +38,8 @@ func brokenSummary(v provider.Version, problem string) summary {
 	return summary{VersionRef: ref, packages: []api.Package{}}
 }
 
-// brokenProblem describes why a tag doesn't point to a readable release. It returns "" if
-// the release is not the reason.
+// brokenProblem describes why a tag doesn't point to a readable release. It returns ""
+// if the release is not at fault.
 func brokenProblem(err error) string {
 	dangling, isLost := errors.AsType[*repository.DanglingTagError](err)
 	format, isFormat := errors.AsType[*artifact.FormatError](err)
@@ -53,8 +55,8 @@ func brokenProblem(err error) string {
 	return ""
 }
 
-// summary returns the summary of a release. Manifests are read only once unless the release
-// has a problem, which might have been fixed.
+// summary returns the summary of a release. It reads manifests only once, except if the
+// release has a problem that might have been fixed.
 func (rc *repositoryCache) summary(ctx context.Context, q providerQuery, i index) (summary, error) {
 	fetch := func(ctx context.Context) (summary, error) {
 		deeper, err := i.InspectMore(ctx, i.repo, repository.DepthManifests)
@@ -132,8 +134,8 @@ func (s *summary) add(q providerQuery, v provider.Version, f repository.Inspecte
 	return p
 }
 
-// documents adds the documents in a manifest. Documents about the release are in all
-// manifests but are added only once.
+// documents adds the documents in a manifest. All manifests contain the documents about
+// the release, but documents adds them only once.
 func (s *summary) documents(p *api.Package, q providerQuery, v provider.Version, layers []ocispec.Descriptor) {
 	for _, layer := range layers {
 		d := artifact.DocumentOf(layer, provider.SumsName(q.address, v))
@@ -155,8 +157,8 @@ func describe(d provider.Document) api.Document {
 	return api.Document{Name: d.Name, Kind: string(d.Kind), MediaType: short(d.MediaType), Digest: d.Digest.String(), Size: d.Size}
 }
 
-// dateOf returns the origin's publication date of a release, or nil if there is no valid
-// date.
+// dateOf returns the date on which the origin published a release, or nil if there is
+// no valid date.
 func dateOf(x artifact.Index) *time.Time {
 	t, err := time.Parse(time.RFC3339, x.Annotations[ocispec.AnnotationCreated])
 	if err != nil {
@@ -167,8 +169,8 @@ func dateOf(x artifact.Index) *time.Time {
 }
 
 const (
-	// maxProtocols limits the protocols of a release. shortText limits the length of short
-	// untrusted texts in bytes.
+	// maxProtocols limits the number of a release's protocols. shortText limits the
+	// length of short untrusted strings, in bytes.
 	maxProtocols = 16
 	shortText    = 100
 )
@@ -203,11 +205,11 @@ func (s *summary) documentsOfAll() []api.Document {
 	return all
 }
 
-// maxPending limits the pending releases of a provider that are shown.
+// maxPending limits the number of pending releases that are shown for a provider.
 const maxPending = 20
 
-// addPending adds pending releases. If there are access rules, only callers with a token
-// see them.
+// addPending adds pending releases. If there are access rules, only callers with a
+// token see these releases.
 func (s *Server) addPending(x *exchange, found *api.Provider, known listing) {
 	if !s.options.Rules().AllowAll() && x.caller.Name == "" {
 		return
@@ -225,8 +227,8 @@ func (s *Server) addPending(x *exchange, found *api.Provider, known listing) {
 	}
 }
 
-// pendingRef describes a pending release. If the release can't be read, it uses the stored
-// address of the other releases in the repository.
+// pendingRef describes a pending release. If the release can't be read, pendingRef uses
+// the stored address of the repository's other releases.
 func (rc *repositoryCache) pendingRef(ctx context.Context, q providerQuery, known listing, v provider.Version) summary {
 	s, _, err := rc.pending.get(ctx, key{view: q.view, address: q.address, version: v}, func(ctx context.Context) (summary, error) {
 		found, err := repository.Inspect(ctx, known.repo, artifact.PendingTag(v), repository.DepthManifests)

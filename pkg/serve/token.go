@@ -16,20 +16,22 @@ import (
 const anonymousToken = "-"
 
 const (
-	// tokenAge is the minimum lifetime of a link to an archive. A client that installs many
-	// providers requests all links first, and can resume a failed download much later.
+	// tokenAge is the minimum lifetime of a link to an archive. A client that installs
+	// many providers requests all links first. It can resume a failed download much
+	// later.
 	tokenAge = time.Hour
-	// tokenStep rounds the expiry, so that all replicas return the same links for a few
-	// minutes.
+	// tokenStep is the interval to which the expiry is rounded, so that all replicas
+	// return the same links for a few minutes.
 	tokenStep = 5 * time.Minute
 )
 
 // linkRefused is the message for an invalid link.
 const linkRefused = "the link is invalid or has expired; request the provider again"
 
-// tokenPath returns the path of a package after /archive or /v1/documents. The token in the
-// path replaces credentials, which clients don't send with these requests. The link is
-// valid only for a release that is stored as the given address.
+// tokenPath returns the part of a package's path that follows /archive or
+// /v1/documents. The token in the path replaces credentials, which clients don't send
+// with these requests. The link is valid only for a release that is stored as the given
+// address.
 func (s *Server) tokenPath(x *exchange, stored provider.Address, filename string) string {
 	token := anonymousToken
 	if !s.options.Rules().AllowAll() {
@@ -47,8 +49,8 @@ func pathOf(elements ...string) string {
 	return strings.Join(elements, "")
 }
 
-// authorizeByToken authorizes a request for a package by the token in its path or, without
-// access rules, by the caller.
+// authorizeByToken authorizes a request for a package by the token in its path. Without
+// access rules, it authorizes the request by its caller.
 func (s *Server) authorizeByToken(x *exchange) error {
 	// 1. Parse the provider and the version.
 	if name := x.r.PathValue("DOCUMENT"); name != "" && name != documentSums && name != documentSignature {

@@ -19,8 +19,9 @@ const ownHost = "-"
 type view struct {
 	from    []template.Template
 	aliases provider.Aliases
-	// unannotated is the assumed host of releases that have no provider annotation and are
-	// in repositories whose template has no {hostname}. If empty, their host is unknown.
+	// unannotated is the assumed host of releases without a provider annotation, in
+	// repositories whose template doesn't contain {hostname}. If empty, the host of
+	// these releases is unknown.
 	unannotated svchost.Hostname
 	// as overrides the host of every address. If empty, the host is taken from the request
 	// path.
@@ -35,13 +36,13 @@ type providerQuery struct {
 	// address in the repositories.
 	shown provider.Address
 	// caller is the caller of the request. The zero value can't read anything. byLink
-	// reports that access is granted by a signed link.
+	// reports that a signed link grants access.
 	caller access.Caller
 	byLink bool
 }
 
-// host returns the path element for the host: ownHost for a view with a fixed host,
-// otherwise the host of the address.
+// host returns the path element for the host. It is ownHost for a view with a fixed
+// host. Otherwise, it is the host of the address.
 func (p providerQuery) host() string {
 	if p.as != "" {
 		return ownHost
@@ -54,13 +55,13 @@ type candidate struct {
 	template template.Template
 	ref      template.Reference
 	repo     repository.Reader
-	// unstated is the address of releases without a provider annotation in the repository,
-	// or zero if it is unknown.
+	// unstated is the address of releases without a provider annotation in the
+	// repository. It is zero if the address is unknown.
 	unstated provider.Address
 }
 
 // open returns the repositories that might contain a provider, in order of preference.
-// Templates that can't be expanded for the address are skipped: for example, a repository
+// It skips templates that can't be expanded for the address. For example, a repository
 // name can't contain a host with a port.
 func (rc *repositoryCache) open(q providerQuery) ([]candidate, error) {
 	if all, found := rc.opened.Lookup(q.key()); found {
@@ -90,7 +91,7 @@ func (rc *repositoryCache) open(q providerQuery) ([]candidate, error) {
 
 // published returns a view that ignores the host of stored releases.
 func published(from []template.Template, as, unannotated svchost.Hostname) *view {
-	anyHost, _ := provider.ParseAlias(as.ForDisplay() + "/*/*=*/*/*") // if as is not a valid host, the alias allows nothing
+	anyHost, _ := provider.ParseAlias(as.ForDisplay() + "/*/*=*/*/*") // if as is not a valid host, the alias matches nothing
 	return &view{from: from, aliases: provider.Aliases{anyHost}, unannotated: unannotated, as: as}
 }
 

@@ -32,7 +32,7 @@ import (
 
 var haiku, plan9 = nouns.Haiku, nouns.Plan9
 
-// clock is a clock that tests set.
+// clock is a clock that tests can set.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -52,7 +52,7 @@ func (c *clock) Forward(d time.Duration) {
 
 // world is a server backed by a repository with releases of acme/rocket.
 type world struct {
-	// template is the template for all providers, and repo is the repository of
+	// template is the template for all providers. repo is the repository of
 	// acme/rocket.
 	template string
 	open     func(template.Reference) (repository.Repository, error)
@@ -67,7 +67,7 @@ type world struct {
 	leftOut []string
 }
 
-// newLayout returns a world over image layouts.
+// newLayout returns a world that uses image layouts.
 func newLayout(tb testing.TB, options ...func(*serve.Options)) *world {
 	tb.Helper()
 	dir := filepath.ToSlash(tb.TempDir())
@@ -79,7 +79,7 @@ func newLayout(tb testing.TB, options ...func(*serve.Options)) *world {
 	return w
 }
 
-// newRegistry returns a world over a registry.
+// newRegistry returns a world that uses a registry.
 func newRegistry(tb testing.TB, options ...func(*serve.Options)) *world {
 	tb.Helper()
 	ca, err := testca.New()
@@ -176,9 +176,10 @@ type rocket struct {
 	host, version string
 	// key signs the checksums. If nil, the release is unsigned.
 	key *key
-	// noKeys omits the key, and noSums omits the checksums.
+	// noKeys omits the key. noSums omits the checksums.
 	noKeys, noSums bool
-	// badSignature signs other checksums, and armored uses a form that clients can't read.
+	// badSignature signs different checksums. armored uses a form that clients can't
+	// read.
 	badSignature, armored bool
 	// keys replaces the key.
 	keys []byte
