@@ -191,14 +191,14 @@ func aliases(c *cli.Context) (provider.Aliases, error) {
 	return all, nil
 }
 
-// minAge parses --min-age. The default is zero.
-func minAge(c *cli.Context) (time.Duration, error) {
-	if c.String("min-age") == "" {
+// age parses a flag for an age. The default is zero.
+func age(c *cli.Context, flag string) (time.Duration, error) {
+	if c.String(flag) == "" {
 		return 0, nil
 	}
-	d, err := text.ParseAge(c.String("min-age"))
+	d, err := text.ParseAge(c.String(flag))
 	if err != nil {
-		return 0, usagef("--min-age: %w", err)
+		return 0, usagef("--%s: %w", flag, err)
 	}
 	return d, nil
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/report"
-	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
@@ -178,9 +177,9 @@ func cachePrune(c *cli.Context, out *report.Report) error {
 		o.MaxSize = &limit
 	}
 	if c.IsSet("max-age") {
-		limit, err := text.ParseAge(c.String("max-age"))
+		limit, err := age(c, "max-age")
 		if err != nil {
-			return usagef("--max-age: %w", err)
+			return err
 		}
 		o.MaxAge = &limit
 	}

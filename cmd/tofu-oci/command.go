@@ -90,7 +90,7 @@ func newCommand(c *cli.Context, out *report.Report) (*command, error) {
 			return nil, usagef("invalid --concurrency %d: want at least 1", cmd.concurrency)
 		}
 	}
-	if cmd.minAge, err = minAge(c); err != nil {
+	if cmd.minAge, err = age(c, "min-age"); err != nil {
 		return nil, err
 	}
 	if commandline.FlagNamed(c.Command, "signatures") != nil {

@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opencontainers/go-digest"
 	"github.com/urfave/cli/v2"
 
-	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
@@ -20,15 +18,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
-	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-const (
-	// defaultDeclaration is the declaration of sync commands without an argument.
-	defaultDeclaration = "mirror.hcl"
-	// maxTrustFile is the maximum size of a trust file in bytes.
-	maxTrustFile = 1 << 20
-)
+// defaultDeclaration is the declaration of sync commands without an argument.
+const defaultDeclaration = "mirror.hcl"
 
 func syncCommand() *cli.Command {
 	return &cli.Command{
@@ -36,9 +29,8 @@ func syncCommand() *cli.Command {
 		Usage:     "mirror and prune providers as declared in a file",
 		ArgsUsage: "validate | plan | apply | init | report [FLAG...]",
 		Description: strings.TrimSpace(`
-A declaration is a file that lists providers, version policies, and target repositories.
-sync plan shows what differs from the repositories, and sync apply changes them. The
-default DECLARATION is mirror.hcl.
+A declaration lists providers, version policies, and target repositories. sync plan shows
+what differs, and sync apply changes it. The default DECLARATION is mirror.hcl.
 
 Details: ` + docs + `sync.md`),
 		Subcommands: []*cli.Command{syncValidateCommand(), syncPlanCommand(), syncApplyCommand(), syncInitCommand(), syncReportCommand()},
@@ -51,12 +43,9 @@ func syncPlanCommand() *cli.Command {
 		Usage:     "show the actions that make repositories match a declaration",
 		ArgsUsage: "[DECLARATION] [FLAG...]",
 		Description: strings.TrimSpace(`
-It changes nothing, runs no programs except credential helpers, and sends no
-notifications.
+It changes nothing, runs only credential helpers, and sends no notifications.
 
 Examples:
-   tofu-oci sync plan
-
    # a comment for a pull request
    tofu-oci sync plan mirror.hcl --output markdown > comment.md
 
@@ -81,8 +70,6 @@ are in the plan, and none if the declaration, the trust file, or a digest in the
 changed (exit code 4).
 
 Examples:
-   tofu-oci sync apply
-
    # an approved plan
    tofu-oci sync apply --plan plan.json
 
@@ -135,29 +122,13 @@ func readDeclarationFrom(path string) (*sync.Declaration, error) {
 	return d, nil
 }
 
-// trustOf returns the policy that the trust file of a declaration describes, and the digest of
-// the file.
-func trustOf(d *sync.Declaration) (p trust.Policy, of digest.Digest, err error) {
-	if d.Trust != "" {
-		data, err := bounded.ReadFileOrPipe(d.Trust, maxTrustFile)
-		if err == nil {
-			p.Rules, err = trust.ParseRules(d.Trust, data)
-		}
-		if err != nil {
-			return p, "", usagef("reading the trust file: %w", err)
-		}
-		of = digest.FromBytes(data)
-	}
-	return p.WithEnvironment(os.Getenv), of, nil
-}
-
 // syncOptions returns the options of sync plan and sync apply.
 func syncOptions(c *cli.Context, out *report.Report) (o sync.Options, err error) {
 	if o.Declaration, err = readDeclaration(c); err != nil {
 		return o, err
 	}
-	if o.Policy, o.Trust, err = trustOf(o.Declaration); err != nil {
-		return o, err
+	if o.Policy, o.Trust, err = o.Declaration.Policy(os.Getenv); err != nil {
+		return o, usagef("%w", err)
 	}
 	if o.Shard, err = sync.ParseShard(c.String("shard"), os.Getenv); err != nil {
 		return o, usagef("--shard: %w", err)
@@ -218,7 +189,7 @@ func syncApply(c *cli.Context, out *report.Report) error {
 
 // applyPlan plans and applies.
 func applyPlan(c *cli.Context, out *report.Report, o sync.Options) error {
-	out.StartSync(o.Declaration)
+	out.Sync = outcome.New(&sync.Plan{Declaration: sync.PlannedFile{Path: o.Declaration.Path, Digest: o.Declaration.Digest}}) // if there is no plan
 	plan, err := sync.NewPlan(c.Context, o)
 	if file := c.String("plan"); file != "" && err == nil {
 		var approved *sync.Plan
@@ -232,13 +203,11 @@ func applyPlan(c *cli.Context, out *report.Report, o sync.Options) error {
 	}
 	err = plan.Apply(c.Context, out.WatchSync(o, plan))
 	if c.IsSet("textfile") || c.IsSet("out") {
-		out.SetNewest(sync.Newest(c.Context, o))
+		out.Sync.Summary.Newest = sync.Newest(c.Context, o)
 	}
 	err = out.FinishSync(o.Problems, err)
 	if file := c.String("out"); file != "" {
-		if failed := out.WriteSync(file); failed != nil {
-			return errors.Join(err, usagef("--out: %w", failed))
-		}
+		err = errors.Join(err, out.Sync.Write(file)) // the error contains the path
 	}
 	return err
 }
@@ -265,13 +234,11 @@ func (w *watcher) open(d *sync.Declaration) error {
 func (w *watcher) finish(err error) error {
 	code := explain.ExitCode(w.c.Context, err)
 	if file := w.c.String("textfile"); file != "" {
-		if failed := w.out.SyncMetrics(code).WriteTextfile(file); failed != nil {
-			err = errors.Join(err, usagef("--textfile: %w", failed))
-		}
+		err = errors.Join(err, w.out.Sync.Metrics(code).WriteTextfile(file)) // the error contains the path
 	}
-	if text, summary := w.out.SyncMessage(code, err); w.hook != nil && text != "" && w.c.Context.Err() == nil {
+	if text := w.out.SyncMessage(code, err); w.hook != nil && text != "" && w.c.Context.Err() == nil {
 		o := outcome.SendOptions{CAFile: w.c.String("ca-file"), UserAgent: "tofu-oci/" + thisBuild().Version}
-		if failed := w.hook.Send(w.c.Context, text, summary, o); failed != nil {
+		if failed := w.hook.Send(w.c.Context, text, w.out.Sync.Summary, o); failed != nil {
 			w.out.Warn("%v", failed)
 		}
 	}

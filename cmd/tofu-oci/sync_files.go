@@ -12,14 +12,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/internal/report"
-	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
@@ -34,14 +33,11 @@ func syncValidateCommand() *cli.Command {
 It sends no requests.
 
 Examples:
-   tofu-oci sync validate
-
    # the settings of a provider, and the line that each setting comes from
    tofu-oci sync validate mirror.hcl --explain hashicorp/aws`),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "explain", Category: commandline.GroupSelection, Usage: "show the settings of `PROVIDER`"},
-			outputFlag("`FORMAT`: text or json"),
-			quietFlag(),
+			outputFlag("`FORMAT`: text or json"), quietFlag(),
 		},
 		Action: withReport(syncValidate),
 	}
@@ -52,8 +48,8 @@ func syncValidate(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := trustOf(d); err != nil {
-		return err
+	if _, _, err := d.Policy(os.Getenv); err != nil {
+		return usagef("%w", err)
 	}
 	wanted, problems := d.Wanted(c.Context)
 	if !c.IsSet("explain") {
@@ -78,8 +74,6 @@ func syncInitCommand() *cli.Command {
 The file has comments that explain it. Existing files are not overwritten.
 
 Examples:
-   tofu-oci sync init
-
    # the providers of an existing mirror
    tofu-oci sync init --from ghcr.io/acme/providers/{namespace}/{type}
 
@@ -165,10 +159,7 @@ Each FILE is the result of sync apply --shard I/N --out FILE. The exit code is t
 a single run. If the result of a shard is missing, it is 3.
 
 Examples:
-   tofu-oci sync report result-*.json
-
-   # a summary for a pull request
-   tofu-oci sync report result-*.json --output markdown`),
+   tofu-oci sync report result-*.json --textfile sync.prom`),
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "declaration", Category: commandline.GroupSelection, Usage: "`FILE`: the declaration (default: its path in the results)"},
 			&cli.StringFlag{Name: "ca-file", Category: commandline.GroupNetwork, Usage: "also trust the CA certificates in `FILE` (PEM)"},
@@ -183,23 +174,19 @@ func syncReport(c *cli.Context, out *report.Report) error {
 	if !c.Args().Present() {
 		return usagef("missing FILE: specify the results of sync apply --out")
 	}
-	oldest := time.Time{}
-	if c.IsSet("max-age") {
-		age, err := text.ParseAge(c.String("max-age"))
-		if err != nil {
-			return usagef("--max-age: %w", err)
-		}
-		oldest = time.Now().Add(-age)
-	}
-	applied, problems, err := out.MergeSync(c.Args().Slice(), oldest)
+	limit, err := age(c, "max-age")
 	if err != nil {
 		return err
 	}
-	d, err := readDeclarationFrom(cmp.Or(c.String("declaration"), applied.Path))
+	all, problems, err := outcome.Merge(c.Args().Slice(), limit)
 	if err != nil {
 		return err
 	}
-	if d.Digest != applied.Digest {
+	d, err := readDeclarationFrom(cmp.Or(c.String("declaration"), all.Summary.Declaration.Path))
+	if err != nil {
+		return err
+	}
+	if d.Digest != all.Summary.Declaration.Digest {
 		return provider.Errorf(provider.Conflict, "%s differs from the declaration of the results", d.Path)
 	}
 	out.Summary = os.Getenv("GITHUB_STEP_SUMMARY")
@@ -207,5 +194,5 @@ func syncReport(c *cli.Context, out *report.Report) error {
 	if err := watch.open(d); err != nil {
 		return err
 	}
-	return watch.finish(out.FinishSync(problems, nil))
+	return watch.finish(out.MergeSync(all, problems))
 }

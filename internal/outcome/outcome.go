@@ -1,5 +1,5 @@
-// Package outcome stores and merges the results of runs of sync apply, and sends them to
-// webhooks.
+// Package outcome describes plans and results of sync. It merges the results of shards, and
+// sends them to webhooks.
 package outcome
 
 import (
@@ -10,10 +10,13 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/internal/metrics"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
@@ -21,6 +24,9 @@ import (
 // maxFile is the maximum size of a result in bytes, and maxValues the maximum number of its
 // JSON values. 4,000 providers with 50 changes each take about 200 MB.
 const maxFile, maxValues = 512 << 20, 32 << 20
+
+// maxNotified is the maximum number of lines in a notification.
+const maxNotified = 20
 
 // Summary is the summary of a plan, of its result, or of the results of several shards.
 type Summary struct {
@@ -51,26 +57,67 @@ type Problem struct {
 	ExitCode int                `json:"exit_code"`
 }
 
-// Document is the result of a run. I is the type of its items.
-type Document[I any] struct {
+// Schema is the URL of the schema of documents.
+const Schema = "https://raw.githubusercontent.com/tofu-oci/tofu-oci/main/docs/schema/v2/sync.schema.json"
+
+// Document is a plan, the result of a run, or the results of all shards of a run.
+type Document struct {
 	Schema  string  `json:"$schema"`
-	Items   []I     `json:"items"`
+	Items   []Item  `json:"items"`
 	Summary Summary `json:"summary"`
+	// Planned reports that nothing was applied.
+	Planned bool `json:"-"`
 }
 
-// Write writes a document to a file.
-func Write[I any](path string, d Document[I]) error {
+// New returns a document for a plan, without its actions.
+func New(p *sync.Plan) *Document {
+	return &Document{Schema: Schema, Items: []Item{}, Summary: Summary{
+		Declaration: p.Declaration, Trust: p.Trust.String(), Shard: p.Shard.String(), CheckLevel: p.CheckLevel, Unchanged: p.Summary.Unchanged,
+	}}
+}
+
+// Finish completes the summary. problems are errors that are not about an item.
+func (d *Document) Finish(problems []error) {
+	s := &d.Summary
+	for _, problem := range problems {
+		s.Problems = append(s.Problems, *ProblemOf(problem))
+	}
+	s.Actions, s.Statuses, s.Bytes = map[string]int{}, map[string]int{}, 0
+	for _, i := range d.Items {
+		s.Actions[i.Action]++
+		s.Statuses[i.Status]++
+		s.Bytes += i.Bytes
+	}
+	if !d.Planned && s.Finished.IsZero() {
+		s.Finished = time.Now().UTC().Truncate(time.Second)
+	}
+}
+
+// Write writes the document to a file.
+func (d *Document) Write(path string) error {
 	return atomicfile.Write(path, 0o644, func(w io.Writer) error { return json.NewEncoder(w).Encode(d) })
 }
 
-// Merge reads the results of all shards of a run. schema is their schema. problems has an
-// error for each file that can't be read or that is from before oldest, and for each missing
-// shard. Merge returns an error of kind [provider.Misuse] if no file can be read or a shard
-// is duplicate, and of kind [provider.Conflict] if the results have different declarations.
-func Merge[I any](paths []string, schema string, oldest time.Time) (all Document[I], problems []error, err error) {
+// Metrics returns the metrics of a run that ended with an exit code.
+func (d *Document) Metrics(code int) metrics.Sync {
+	s := d.Summary
+	m := metrics.Sync{Declaration: s.Declaration.Path, Finished: cmp.Or(s.Finished, time.Now()), ExitCode: code, Failed: s.Statuses[StatusFailed], Bytes: s.Bytes, Newest: s.Newest, Actions: map[string]int{"unchanged": s.Unchanged}}
+	for _, action := range Actions() {
+		m.Actions[action] = s.Actions[action]
+	}
+	return m
+}
+
+// Merge reads the results of all shards of a run, sorted by provider. If maxAge is not zero,
+// older results are rejected. problems has an error for each file that can't be read, and
+// for each missing shard. Merge returns an error of kind [provider.Misuse] if no file can be
+// read or a shard is duplicate, and of kind [provider.Conflict] if the results have
+// different declarations.
+func Merge(paths []string, maxAge time.Duration) (all *Document, problems []error, err error) {
+	all = &Document{Schema: Schema, Items: []Item{}}
 	places, count := map[int]string{}, 0
 	for _, path := range paths {
-		one, shard, err := read[I](path, schema, oldest)
+		one, shard, err := read(path, maxAge)
 		if err != nil {
 			problems = append(problems, err)
 			continue
@@ -96,11 +143,12 @@ func Merge[I any](paths []string, schema string, oldest time.Time) (all Document
 			problems = append(problems, provider.Errorf(provider.NotFound, "the result of shard %d/%d is missing", i, count))
 		}
 	}
+	slices.SortStableFunc(all.Items, func(a, b Item) int { return strings.Compare(a.Provider, b.Provider) })
 	return all, problems, nil
 }
 
 // read reads the result of a shard.
-func read[I any](path, schema string, oldest time.Time) (d Document[I], shard sync.Shard, err error) {
+func read(path string, maxAge time.Duration) (d Document, shard sync.Shard, err error) {
 	data, err := bounded.ReadFile(path, maxFile)
 	if err == nil {
 		err = bounded.DecodeJSON(data, &d, maxValues)
@@ -108,9 +156,9 @@ func read[I any](path, schema string, oldest time.Time) (d Document[I], shard sy
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return d, shard, err // contains the path
-	case err == nil && (d.Schema != schema || d.Summary.Finished.IsZero()):
+	case err == nil && (d.Schema != Schema || d.Summary.Finished.IsZero()):
 		err = errors.New("not a result of sync apply --out of this version")
-	case err == nil && d.Summary.Finished.Before(oldest):
+	case err == nil && maxAge > 0 && time.Since(d.Summary.Finished) > maxAge:
 		err = fmt.Errorf("the result is too old: it is from %s", d.Summary.Finished.Format(time.RFC3339))
 	case err == nil:
 		shard, err = sync.ParseShard(d.Summary.Shard, func(string) string { return "" })
@@ -122,7 +170,7 @@ func read[I any](path, schema string, oldest time.Time) (d Document[I], shard sy
 }
 
 // add adds the result of a shard.
-func (d *Document[I]) add(one Document[I]) {
+func (d *Document) add(one Document) {
 	d.Items = append(d.Items, one.Items...)
 	d.Summary.Unchanged += one.Summary.Unchanged
 	d.Summary.Problems = append(d.Summary.Problems, one.Summary.Problems...)

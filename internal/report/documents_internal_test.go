@@ -42,7 +42,7 @@ var documents = map[string]struct {
 	"tofurc":         {document[configurationItem, findingCounts]{}, "tofurc --validate"},
 	"cache":          {document[cacheDescription, none]{}, "cache info"},
 	"cache-prune":    {document[cachedItem, pruneSummary]{}, "cache prune"},
-	"sync":           {document[syncItem, outcome.Summary]{}, "sync plan, sync apply, and sync report"},
+	"sync":           {document[outcome.Item, outcome.Summary]{}, "sync plan, sync apply, and sync report"},
 	"sync-validate":  {document[declaredItem, declaredSummary]{}, "sync validate"},
 	"version":        {document[Build, none]{}, "version"},
 	"login":          {document[LoggedIn, none]{}, "login"},
@@ -170,16 +170,13 @@ func valueSchema(in reflect.Type, name string, of reflect.Type, parts map[string
 func enums(in reflect.Type, field string) []string {
 	switch strings.ToLower(in.Name()[:1]) + in.Name()[1:] + "." + field {
 	case "item.status":
-		return append(slices.Clone(statuses), statusChecked)
-	case "syncItem.status":
-		return append(slices.Clone(statuses), statusPlanned)
-	case "syncItem.action":
-		var actions []string
-		for _, w := range planWords {
-			actions = append(actions, string(w.kind))
+		if in == reflect.TypeFor[outcome.Item]() {
+			return append(slices.Clone(statuses), outcome.StatusPlanned)
 		}
-		return actions
-	case "item.staged", "syncItem.staged":
+		return append(slices.Clone(statuses), statusChecked)
+	case "item.action":
+		return outcome.Actions()
+	case "item.staged":
 		return []string{stagedPending, stagedReleased}
 	case "pendingItem.status":
 		return []string{string(publish.Pending), string(publish.Denied), string(approval.Pruned), string(publish.Promoted)}

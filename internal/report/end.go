@@ -16,7 +16,7 @@ type errorSummary struct {
 // End prints the summary of a run, writes the last event, and adds the summary to the job.
 // code is the exit code. If err is not nil, the command failed with it.
 func (o *Report) End(err error, code int) {
-	if o.plan == nil && o.sync == nil && len(o.results) > 1 && code != explain.ExitInterrupted {
+	if o.plan == nil && o.Sync == nil && len(o.results) > 1 && code != explain.ExitInterrupted {
 		o.Note("%s", o.line())
 	}
 	o.noteSkipped()
@@ -32,8 +32,8 @@ func (o *Report) End(err error, code int) {
 		if o.lockCheck.done {
 			text = o.lockCheck.markdown(o.heading(code))
 		}
-		if o.sync != nil {
-			text = o.syncMarkdown(o.heading(code))
+		if o.Sync != nil {
+			text = o.syncMarkdown(o.heading(code), whole)
 		}
 		if err := text.appendTo(o.Summary); err != nil {
 			o.Warn("writing the job summary to $GITHUB_STEP_SUMMARY: %v", err)
@@ -50,7 +50,7 @@ func (o *Report) heading(code int) string {
 	switch {
 	case o.lockCheck.done:
 		text += " --check: " + o.lockCheck.line()
-	case o.sync != nil:
+	case o.Sync != nil:
 		text += ": " + o.syncLine()
 	case len(o.results) > 0:
 		text += ": " + o.line()

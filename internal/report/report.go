@@ -19,6 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -83,8 +84,8 @@ type Report struct {
 	// lockCheck is the result of lock --check so far.
 	lockCheck lockCheck
 	lockFiles []lockedFile
-	// sync is nil except for sync.
-	sync *syncRun
+	// Sync is the plan or the result of sync. It is nil for other commands.
+	Sync *outcome.Document
 }
 
 // New returns the report of a command. Its errors are about the file for events.

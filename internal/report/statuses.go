@@ -15,21 +15,12 @@ const (
 	statusChecked = "checked" // by trust, which transfers nothing
 	statusFailed  = "failed"
 	statusHeld    = "held"
-
-	// Statuses of sync.
-	statusPlanned  = "planned" // by sync plan, which changes nothing
-	statusRestored = "restored"
-	statusPruned   = "pruned"
-	statusDeleted  = "deleted"
-	statusMarked   = "marked"
-	statusUnmarked = "unmarked"
-	statusPending  = string(publish.Pending)
 )
 
 // statuses lists all statuses of releases, in the order of the summary line.
 var statuses = []string{
 	string(publish.Created), string(publish.Extended), string(publish.Repaired), string(publish.Replaced), string(publish.Promoted), statusPulled,
-	statusRestored, statusPruned, statusDeleted, statusMarked, statusUnmarked, string(publish.Denied), string(publish.Unchanged), statusPending, statusHeld, statusFailed,
+	"restored", "pruned", "deleted", "marked", "unmarked", string(publish.Denied), string(publish.Unchanged), string(publish.Pending), statusHeld, statusFailed,
 }
 
 // counts returns the number of results by status.
@@ -41,22 +32,16 @@ func counts(results []Item) map[string]int {
 	return of
 }
 
-// countsLine returns "5 created, 12 unchanged, 1 failed".
-func countsLine(of map[string]int) string {
-	var parts []string
+// line returns the summary of a run: "5 created, 12 unchanged, 1 failed · 212.0 MB sent ·
+// 41 s".
+func line(results []Item, moved int64, took time.Duration) string {
+	of, parts := counts(results), []string{}
 	for _, status := range append(slices.Clone(statuses), statusChecked) {
 		if of[status] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", of[status], status))
 		}
 	}
-	return strings.Join(parts, ", ")
-}
-
-// line returns the summary of a run: "5 created, 12 unchanged, 1 failed · 212.0 MB sent ·
-// 41 s".
-func line(results []Item, moved int64, took time.Duration) string {
-	of := counts(results)
-	text := countsLine(of)
+	text := strings.Join(parts, ", ")
 	if slices.ContainsFunc(results, func(i Item) bool { return i.DryRun }) {
 		text = "dry run: " + text
 	}

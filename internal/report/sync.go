@@ -4,89 +4,31 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
-	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
 
-// syncItem is an action of sync plan, or the result of an action of sync apply.
-type syncItem struct {
-	Action string `json:"action"`
-	// Target is the name of the target in the declaration.
-	Target string `json:"target,omitempty"`
-	// Source is the repository that a release is copied from.
-	Source string `json:"source,omitempty"`
-	// From is the digest that the tag pointed to when the action was planned.
-	From   string `json:"from,omitempty"`
-	Reason string `json:"reason,omitempty"`
-	// Locked lists the lock files that select a version to deny.
-	Locked []string `json:"locked,omitempty"`
-	// Bytes is the size of the zips that were sent.
-	Bytes int64 `json:"bytes,omitempty"`
-	Item
-}
-
-// syncSchema is the schema of sync plan, sync apply, and sync report.
-const syncSchema = schemas + "sync.schema.json"
-
-// syncRun is the state of the report of a sync command.
-type syncRun struct {
-	items   []syncItem
-	summary outcome.Summary
-	// planned reports that nothing is applied.
-	planned bool
-}
-
-// plannedStatuses maps actions to the statuses of planned items. The default is
-// statusPlanned.
-var plannedStatuses = map[sync.Kind]string{
-	sync.Hold: statusHeld, sync.Skip: "denied", sync.Pending: statusPending, sync.Conflict: statusFailed, sync.Fail: statusFailed,
-}
-
-// doneStatuses maps actions that don't publish to the statuses of results.
-var doneStatuses = map[sync.Kind]string{
-	sync.Restore: statusRestored, sync.Deny: "denied", sync.Mark: statusMarked, sync.Unmark: statusUnmarked, sync.PruneTag: statusPruned, sync.Delete: statusDeleted,
-}
-
-// planWords contains the words for actions in the summary of a plan, in their order.
-var planWords = []struct {
-	kind  sync.Kind
-	words string
-}{
-	{sync.Mirror, "to mirror"}, {sync.Copy, "to copy"}, {sync.Stage, "to stage"}, {sync.Extend, "to extend"}, {sync.Repair, "to repair"},
-	{sync.Restore, "to restore"}, {sync.Deny, "to deny"}, {sync.PruneTag, "to prune"}, {sync.Delete, "to delete"}, {sync.Mark, "newly unwanted"},
-	{sync.Unmark, "wanted again"}, {sync.Hold, "held back"}, {sync.Pending, "waiting for approval"}, {sync.Skip, "skipped"}, {sync.Conflict, "conflicting"}, {sync.Fail, "failed"},
-}
-
-func newSyncRun(p *sync.Plan, planned bool) *syncRun {
-	return &syncRun{planned: planned, summary: outcome.Summary{
-		Statuses: map[string]int{}, Declaration: p.Declaration, Trust: p.Trust.String(), Shard: p.Shard.String(), CheckLevel: p.CheckLevel, Unchanged: p.Summary.Unchanged,
-	}}
-}
-
-// StartSync prepares the report of a run, which can fail before there is a plan.
-func (o *Report) StartSync(d *sync.Declaration) {
-	o.sync = newSyncRun(&sync.Plan{Declaration: sync.PlannedFile{Path: d.Path, Digest: d.Digest}}, false)
-}
+// maxComment is the maximum size of the Markdown that --output markdown prints, in bytes.
+// GitHub limits comments to 65,536 characters.
+const maxComment = 60_000
 
 // SyncPlanned prints a plan. problems are errors that are not about an action.
 func (o *Report) SyncPlanned(p *sync.Plan, problems []error) error {
-	o.sync = newSyncRun(p, true)
+	o.Sync = outcome.New(p)
+	o.Sync.Planned = true
 	for _, a := range p.Actions {
-		o.addSync(plannedItem(a), errorOf(a))
+		i := outcome.Planned(a)
+		o.addSync(i, eventOf(i), a.Err)
 	}
 	return o.FinishSync(problems, nil)
 }
 
 // WatchSync returns so with callbacks that report the run.
 func (o *Report) WatchSync(so sync.Options, p *sync.Plan) sync.Options {
-	o.sync = newSyncRun(p, false)
+	o.Sync = outcome.New(p)
 	n := 0
 	for _, a := range p.Actions {
 		if a.Kind.Changes() {
@@ -96,179 +38,168 @@ func (o *Report) WatchSync(so sync.Options, p *sync.Plan) sync.Options {
 	o.run.plan(n)
 	so.OnStart = func(a sync.Action) { o.run.itemStarted(a.Provider, a.Version) }
 	so.OnResult = func(r sync.Result) {
-		i := o.syncResult(r)
-		o.run.itemFinished(r.Action.Provider, r.Action.Version, i.Item)
-		o.addSync(i, cmp.Or(r.Err, errorOf(r.Action)))
+		i := outcome.Done(r)
+		event := eventOf(i)
+		if r.Err == nil && r.Published.Status != "" {
+			event = o.mirroredItem(i.Repository, r.Published)
+		}
+		o.run.itemFinished(r.Action.Provider, r.Action.Version, event)
+		o.addSync(i, event, r.Err)
 	}
 	return so
 }
 
+// MergeSync prints the results of the shards of a run, like SyncPlanned.
+func (o *Report) MergeSync(all *outcome.Document, problems []error) error {
+	o.Sync = outcome.New(&sync.Plan{})
+	o.Sync.Summary = all.Summary
+	for _, i := range all.Items {
+		o.addSync(i, eventOf(i), i.Error.Err())
+	}
+	return o.FinishSync(problems, nil)
+}
+
+// eventOf returns an item with the fields of events.
+func eventOf(i outcome.Item) Item {
+	return Item{Provider: i.Provider, Version: i.Version, Status: i.Status, Repository: i.Repository, Tag: i.Tag, Digest: i.Digest, Eligible: i.Eligible, Error: (*ErrorItem)(i.Error)}
+}
+
 // addSync records an item and prints the result of an action.
-func (o *Report) addSync(i syncItem, err error) {
-	o.sync.items = append(o.sync.items, i)
+func (o *Report) addSync(i outcome.Item, event Item, err error) {
+	o.Sync.Items = append(o.Sync.Items, i)
 	switch {
 	case err != nil:
-		o.failed(i.Item, err)
-	case o.sync.planned || o.Format == Markdown:
-		o.results = append(o.results, i.Item)
+		o.failed(event, err)
+	case o.Sync.Planned || o.Format == Markdown:
+		o.results = append(o.results, event)
 	default:
-		at := i.Repository + ":" + i.Tag
-		if i.Digest != "" {
-			at += "@" + i.Digest
-		}
-		o.done(i.Item, fmt.Sprintf("%s %s %s %s\n%s%s", i.Provider, i.Version, i.Status, at, detailed([]string{i.details()}), packageTable(i.Packages)))
+		at := strings.TrimSuffix(i.Repository+":"+i.Tag+"@"+i.Digest, "@")
+		o.done(event, fmt.Sprintf("%s %s %s\n%s%s", i.Release(), i.Status, at, detailed([]string{i.Details()}), packageTable(event.Packages)))
 	}
-}
-
-// errorOf returns the error of an action that can't be performed.
-func errorOf(a sync.Action) error {
-	switch {
-	case a.Err != nil:
-		return a.Err
-	case a.Kind == sync.Conflict:
-		return &repository.ConflictError{Release: a.Provider.String() + " " + a.Version.String(), Reasons: a.Conflicts}
-	case a.Kind == sync.Fail:
-		return errors.New(a.Provider.String() + ": " + a.Reason)
-	}
-	return nil
-}
-
-// plannedItem returns the item of an action.
-func plannedItem(a sync.Action) syncItem {
-	i := syncItem{
-		Action: string(a.Kind), Target: a.Target, Source: a.Source, From: a.From.String(), Reason: a.Reason, Locked: a.Locked,
-		Item: Item{
-			Provider: a.Provider.String(), Status: cmp.Or(plannedStatuses[a.Kind], statusPlanned),
-			Repository: a.Repository, Tag: a.Tag, Eligible: dateText(a.Eligible),
-		},
-	}
-	if a.Version != (provider.Version{}) {
-		i.Version = a.Version.String()
-	}
-	if err := errorOf(a); err != nil {
-		i.Error = describeError(err)
-	}
-	return i
-}
-
-// syncResult returns the item of a result.
-func (o *Report) syncResult(r sync.Result) syncItem {
-	i := plannedItem(r.Action)
-	i.Bytes = r.Bytes
-	switch {
-	case r.Err != nil:
-		i.Item = failedItem(provider.Requirement{Address: r.Action.Provider}, r.Action.Version, i.Repository, r.Err)
-		i.Tag = r.Action.Tag
-	case r.Published.Status != "":
-		i.Item = o.mirroredItem(i.Repository, r.Published)
-	case r.Action.Kind.Changes():
-		i.Status = cmp.Or(doneStatuses[r.Action.Kind], i.Status)
-	}
-	return i
-}
-
-// details returns the reason of an action, and what users should know before they approve
-// it.
-func (i syncItem) details() string {
-	text := i.Reason
-	if i.Eligible != "" && !strings.Contains(text, i.Eligible) {
-		text += "; eligible from " + i.Eligible
-	}
-	if len(i.Locked) > 0 {
-		text += "; locked in " + strings.Join(i.Locked, ", ")
-	}
-	if i.Error != nil && i.Error.Message != text {
-		text += "; " + i.Error.Message
-	}
-	return strings.TrimPrefix(text, "; ")
 }
 
 // FinishSync prints the result of a sync command and returns its error. problems are errors
 // that are not about an action, and err is the error of the run.
 func (o *Report) FinishSync(problems []error, err error) error {
-	s := o.sync
 	for _, problem := range problems {
 		o.printError(problem)
-		s.summary.Problems = append(s.summary.Problems, outcome.Problem(*describeError(problem)))
 	}
-	s.summary.Statuses, s.summary.Actions = counts(o.results), map[string]int{}
-	for _, i := range s.items {
-		s.summary.Actions[i.Action]++
-		s.summary.Bytes += i.Bytes
-	}
-	if !s.planned && s.summary.Finished.IsZero() {
-		s.summary.Finished = time.Now().UTC().Truncate(time.Second)
-	}
+	o.Sync.Finish(problems)
 	o.EndProgress()
 	text := ""
 	switch {
 	case o.Format == Markdown:
-		text, _ = o.syncMarkdown("tofu-oci " + o.Command + ": " + o.syncLine()).text(maxComment) // the heading fits
-	case s.planned:
-		text = s.table() + "plan: " + o.syncLine() + "\n"
+		text, _ = o.syncMarkdown(o.heading(explain.ExitDone), nil).text(maxComment) // the heading fits
+	case o.Sync.Planned:
+		rows := make([]string, 0, len(o.Sync.Items))
+		for _, i := range o.Sync.Items {
+			rows = append(rows, cells(i.Action, i.Release(), i.Target, i.Details()))
+		}
+		text = table(rows) + "plan: " + o.syncLine() + "\n"
 	default:
 		o.Note("%s", o.syncLine())
 	}
-	if failed := printItems(o, "sync", s.items, s.summary, text); failed != nil {
+	if failed := printItems(o, "sync", o.Sync.Items, o.Sync.Summary, text); failed != nil {
 		return failed
 	}
-	if len(s.summary.Problems) > 0 {
+	if len(o.Sync.Summary.Problems) > 0 {
 		return errors.Join(&explain.ExitError{Code: explain.ExitPartly}, err)
 	}
-	done := s.summary.Unchanged + len(o.results) - len(o.errors) - s.summary.Statuses[statusHeld]
+	done := o.Sync.Summary.Unchanged + len(o.results) - len(o.errors) - o.Sync.Summary.Statuses[statusHeld]
 	return errors.Join(explain.Items(done, o.errors), err)
 }
 
-// table returns a line for each action of a plan.
-func (s *syncRun) table() string {
-	rows := make([]string, 0, len(s.items))
-	for _, i := range s.items {
-		rows = append(rows, cells(i.Action, strings.TrimSpace(i.Provider+" "+i.Version), i.Target, i.details()))
-	}
-	return table(rows)
-}
-
-// syncLine returns the summary in one line: "3 to mirror, 12 unchanged" for a plan, or
-// "3 created, 12 unchanged · 1.1 kB sent".
+// syncLine returns the summary in one line.
 func (o *Report) syncLine() string {
-	s := o.sync.summary
-	if !o.sync.planned {
-		of := maps.Clone(s.Statuses)
-		of["unchanged"] += s.Unchanged
-		text := countsLine(of)
-		if s.Bytes > 0 {
-			text += fmt.Sprintf(" · %s sent", Size(s.Bytes))
-		}
-		return cmp.Or(text, "no releases")
+	if n := o.Sync.Summary.Bytes; n > 0 {
+		return o.Sync.Line() + " · " + Size(n) + " sent"
 	}
-	var parts []string
-	for _, w := range planWords {
-		if n := s.Actions[string(w.kind)]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, w.words))
-		}
-	}
-	if s.Unchanged > 0 || parts == nil {
-		parts = append(parts, fmt.Sprintf("%d unchanged", s.Unchanged))
-	}
-	return strings.Join(parts, ", ")
+	return o.Sync.Line()
 }
 
-// maxComment is the maximum size of the Markdown that --output markdown prints, in bytes.
-// GitHub limits comments to 65,536 characters.
-const maxComment = 60_000
-
-// syncMarkdown returns a plan or its results for pull requests and job summaries.
-func (o *Report) syncMarkdown(heading string) markdown {
+// syncMarkdown returns a plan or its results for pull requests and job summaries. whole is the
+// error of the whole run, or nil.
+func (o *Report) syncMarkdown(heading string, whole *ErrorItem) markdown {
 	m := markdown{heading: heading, columns: "| action | provider | version | target | status | reason |\n|---|---|---|---|---|---|\n"}
-	for _, problem := range o.sync.summary.Problems {
+	if whole != nil {
+		m.failures = append(m.failures, fmt.Sprintf("- %s\n", asCode(whole.Message)))
+	}
+	for _, problem := range o.Sync.Summary.Problems {
 		m.failures = append(m.failures, fmt.Sprintf("- %s\n", asCode(problem.Message)))
 	}
-	for _, i := range o.sync.items {
+	for _, i := range o.Sync.Items {
 		if i.Error != nil {
-			m.failures = append(m.failures, fmt.Sprintf("- %s: %s\n", asCode(i.Provider+" "+i.Version), asCode(i.Error.Message)))
+			m.failures = append(m.failures, fmt.Sprintf("- %s: %s\n", asCode(i.Release()), asCode(i.Error.Message)))
 		}
 		m.rows = append(m.rows, fmt.Sprintf("| %s | %s | %s | %s | %s | %s |\n",
-			i.Action, asCode(i.Provider), asCode(i.Version), asCode(i.Target), i.Status, asCode(i.details())))
+			i.Action, asCode(i.Provider), asCode(i.Version), asCode(i.Target), i.Status, asCode(i.Details())))
 	}
 	return m
+}
+
+// SyncMessage returns the notification of a run that ended with an error and an exit code. It
+// is empty if nothing changed and nothing failed.
+func (o *Report) SyncMessage(code int, err error) string {
+	if _, reported := errors.AsType[*explain.ExitError](err); reported {
+		err = nil
+	}
+	lines := o.Sync.Message(err)
+	if len(lines) == 0 {
+		return ""
+	}
+	return o.heading(code) + " (" + o.Sync.Summary.Declaration.Path + ")\n" + joinLines(lines)
+}
+
+// declaredItem is a provider of a declaration.
+type declaredItem struct {
+	Provider string `json:"provider"`
+	// SelectedBy lists what selects versions of the provider: lines, and lock files.
+	SelectedBy []string `json:"selected_by"`
+	// Settings are the effective settings, with --explain.
+	Settings []settingItem `json:"settings,omitempty"`
+}
+
+// settingItem is an effective setting, and the line that it comes from.
+type settingItem struct {
+	Name     string `json:"name"`
+	Value    string `json:"value"`
+	Position string `json:"position"`
+}
+
+// declaredSummary is the summary of sync validate.
+type declaredSummary struct {
+	Declaration sync.PlannedFile `json:"declaration"`
+	Problems    []ErrorItem      `json:"problems,omitempty"`
+}
+
+// Declared prints the providers of a declaration or, if explained is not empty, the settings
+// of the only one. problems are errors of the files that the declaration names.
+func (o *Report) Declared(d *sync.Declaration, wanted []sync.Wanted, explained []sync.Setting, problems []error) error {
+	summary := declaredSummary{Declaration: sync.PlannedFile{Path: d.Path, Digest: d.Digest}}
+	for _, problem := range problems {
+		o.printError(problem)
+		summary.Problems = append(summary.Problems, *describeError(problem))
+	}
+	items := make([]declaredItem, len(wanted))
+	text := fmt.Sprintf("%s: %s, %s\n", d.Path, Counted(len(wanted), "provider"), Counted(len(d.Targets), "target"))
+	for n, w := range wanted {
+		i := declaredItem{Provider: w.Address.String(), SelectedBy: []string{}}
+		for _, r := range w.Requirements {
+			i.SelectedBy = append(i.SelectedBy, r.From)
+		}
+		if len(explained) > 0 {
+			rows := []string{cells("selected by", cmp.Or(strings.Join(i.SelectedBy, ", "), "nothing"))}
+			for _, s := range explained {
+				i.Settings = append(i.Settings, settingItem(s))
+				rows = append(rows, cells(s.Name, s.Value, s.Position))
+			}
+			text = i.Provider + "\n" + indented(table(rows))
+		}
+		items[n] = i
+	}
+	err := printItems(o, "sync-validate", items, summary, text)
+	if err == nil && len(problems) > 0 {
+		return &explain.ExitError{Code: explain.ExitPartly}
+	}
+	return err
 }

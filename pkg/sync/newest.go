@@ -13,12 +13,12 @@ import (
 // Newest returns the publication date of the newest released version of each provider of
 // the shard, in its first target. It sends two requests for each provider. Providers
 // whose date is unknown are omitted.
-func Newest(ctx context.Context, o Options) map[provider.Address]time.Time {
+func Newest(ctx context.Context, o Options) map[string]time.Time {
 	type dated struct {
 		address   provider.Address
 		published time.Time
 	}
-	found := map[provider.Address]time.Time{}
+	found := map[string]time.Time{}
 	schedule.Each(ctx, len(o.Wanted), func(ctx context.Context, i int) (dated, bool) {
 		d := dated{address: o.Wanted[i].Address}
 		if o.Shard.Has(d.address) {
@@ -27,7 +27,7 @@ func Newest(ctx context.Context, o Options) map[provider.Address]time.Time {
 		return d, true
 	}, func(d dated) {
 		if !d.published.IsZero() {
-			found[d.address] = d.published
+			found[d.address.String()] = d.published
 		}
 	})
 	return found

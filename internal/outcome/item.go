@@ -1,0 +1,216 @@
+package outcome
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/sync"
+)
+
+// Item is an action of a plan, or its result.
+type Item struct {
+	Action   string `json:"action"`
+	Provider string `json:"provider"`
+	Version  string `json:"version,omitempty"`
+	Status   string `json:"status"`
+	// Target is the name of the target in the declaration.
+	Target     string `json:"target,omitempty"`
+	Repository string `json:"repository,omitempty"`
+	Tag        string `json:"tag,omitempty"`
+	// From is the digest that the tag pointed to when the action was planned, and Digest the
+	// digest that it points to now.
+	From   string `json:"from,omitempty"`
+	Digest string `json:"digest,omitempty"`
+	// Source is the repository that a release is copied from.
+	Source string `json:"source,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Eligible is when a release can be mirrored or pruned.
+	Eligible string `json:"eligible,omitempty"`
+	// Locked lists the lock files that select a version to deny.
+	Locked []string `json:"locked,omitempty"`
+	// Platforms lists the platforms that a release has in the target.
+	Platforms []string `json:"platforms,omitempty"`
+	// Bytes is the size of the zips that were sent.
+	Bytes int64    `json:"bytes,omitempty"`
+	Error *Problem `json:"error,omitempty"`
+}
+
+// Statuses of items, in addition to those of package publish.
+const (
+	StatusPlanned = "planned"
+	StatusHeld    = "held"
+	StatusFailed  = "failed"
+)
+
+// kinds contains the words and statuses of all actions, in the order of summaries.
+var kinds = []struct {
+	kind sync.Kind
+	// toDo and done are words for the number of actions: "3 to mirror", "3 mirrored".
+	toDo, done string
+	// status is the status of planned items and, for actions that don't change anything, of
+	// results. after is the status of results that don't publish.
+	status, after string
+}{
+	{sync.Mirror, "to mirror", "mirrored", StatusPlanned, ""},
+	{sync.Copy, "to copy", "copied", StatusPlanned, ""},
+	{sync.Stage, "to stage", "staged", StatusPlanned, ""},
+	{sync.Extend, "to extend", "extended", StatusPlanned, ""},
+	{sync.Repair, "to repair", "repaired", StatusPlanned, ""},
+	{sync.Restore, "to restore", "restored", StatusPlanned, "restored"},
+	{sync.Deny, "to deny", "denied", StatusPlanned, string(publish.Denied)},
+	{sync.PruneTag, "to prune", "pruned", StatusPlanned, "pruned"},
+	{sync.Delete, "to delete", "deleted", StatusPlanned, "deleted"},
+	{sync.Mark, "newly unwanted", "newly unwanted", StatusPlanned, "marked"},
+	{sync.Unmark, "wanted again", "wanted again", StatusPlanned, "unmarked"},
+	{sync.Hold, "held back", "held back", StatusHeld, ""},
+	{sync.Pending, "waiting for approval", "waiting for approval", string(publish.Pending), ""},
+	{sync.Skip, "skipped", "skipped", string(publish.Denied), ""},
+	{sync.Conflict, "conflicting", "", StatusFailed, ""},
+	{sync.Fail, "failed", "", StatusFailed, ""},
+}
+
+// Actions returns the names of all actions, in the order of summaries.
+func Actions() (names []string) {
+	for _, k := range kinds {
+		names = append(names, string(k.kind))
+	}
+	return names
+}
+
+// Planned returns the item of a planned action.
+func Planned(a sync.Action) Item {
+	i := Item{
+		Action: string(a.Kind), Provider: a.Provider.String(), Target: a.Target, Repository: a.Repository, Tag: a.Tag,
+		From: a.From.String(), Source: a.Source, Reason: a.Reason, Locked: a.Locked, Error: ProblemOf(a.Err),
+	}
+	if a.Version != (provider.Version{}) {
+		i.Version = a.Version.String()
+	}
+	if !a.Eligible.IsZero() {
+		i.Eligible = a.Eligible.UTC().Format(time.RFC3339)
+	}
+	for _, k := range kinds {
+		if k.kind == a.Kind {
+			i.Status = k.status
+		}
+	}
+	return i
+}
+
+// Done returns the item of a result.
+func Done(r sync.Result) Item {
+	i := Planned(r.Action)
+	i.Bytes, i.Error = r.Bytes, ProblemOf(r.Err)
+	if i.Error != nil {
+		i.Status = StatusFailed
+		return i
+	}
+	for _, k := range kinds {
+		if k.kind == r.Action.Kind {
+			i.Status = cmp.Or(string(r.Published.Status), k.after, k.status)
+		}
+	}
+	if r.Published.Status != "" {
+		i.Tag, i.Digest = cmp.Or(r.Published.Tag, i.Tag), r.Published.Digest.String()
+	}
+	for _, p := range r.Published.Packages {
+		i.Platforms = append(i.Platforms, p.Package.Platform.String())
+	}
+	return i
+}
+
+// ProblemOf describes an error. It returns nil if err is nil.
+func ProblemOf(err error) *Problem {
+	if err == nil {
+		return nil
+	}
+	return &Problem{Message: err.Error(), Hint: explain.Hint(err), Class: provider.KindOf(err), ExitCode: explain.ItemCode(err)}
+}
+
+// Err returns the error that the problem describes, or nil.
+func (p *Problem) Err() error {
+	if p == nil {
+		return nil
+	}
+	return provider.Errorf(p.Class, "%s", p.Message)
+}
+
+// Release returns the provider and the version.
+func (i Item) Release() string { return strings.TrimSpace(i.Provider + " " + i.Version) }
+
+// Details returns the reason of an action, and what users should know before they approve
+// it.
+func (i Item) Details() string {
+	text := i.Reason
+	if i.Eligible != "" && !strings.Contains(text, i.Eligible) {
+		text += "; eligible from " + i.Eligible
+	}
+	if len(i.Locked) > 0 {
+		text += "; locked in " + strings.Join(i.Locked, ", ")
+	}
+	if i.Error != nil {
+		text += "; " + i.Error.Message
+	}
+	return strings.TrimPrefix(text, "; ")
+}
+
+// Line returns the summary in one line: "3 to mirror, 12 unchanged" for a plan, or
+// "3 mirrored, 1 failed, 12 unchanged" for results.
+func (d *Document) Line() string {
+	var parts []string
+	add := func(n int, words string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, words))
+		}
+	}
+	succeeded, failed := map[string]int{}, 0
+	for _, i := range d.Items {
+		if i.Error == nil || d.Planned {
+			succeeded[i.Action]++
+		} else {
+			failed++
+		}
+	}
+	for _, k := range kinds {
+		words := k.done
+		if d.Planned {
+			words = k.toDo
+		}
+		add(succeeded[string(k.kind)], words)
+	}
+	add(failed, "failed")
+	if add(d.Summary.Unchanged, "unchanged"); parts == nil {
+		return "no releases"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Message returns the text of a notification, without a heading: a line for each failure
+// and each change. err is an error of the whole run, or nil.
+func (d *Document) Message(err error) (lines []string) {
+	var changed []string
+	for _, problem := range d.Summary.Problems {
+		lines = append(lines, problem.Message)
+	}
+	if err != nil {
+		lines = append(lines, err.Error())
+	}
+	for _, i := range d.Items {
+		line := fmt.Sprintf("%s %s %s: %s", i.Release(), i.Status, i.Target, i.Details())
+		switch {
+		case i.Error != nil:
+			lines = append(lines, line)
+		case sync.Kind(i.Action).Changes():
+			changed = append(changed, line)
+		}
+	}
+	if lines = append(lines, changed...); len(lines) > maxNotified {
+		lines = append(lines[:maxNotified:maxNotified], fmt.Sprintf("and %d more", len(lines)-maxNotified))
+	}
+	return lines
+}
