@@ -188,7 +188,9 @@ func (x *applier) publishTo(ctx context.Context, u unit, a Action, src provider.
 	if a.Source == "" {
 		policy.History = x.history(a, s, repo)
 		options.Verify = policy.VerifyOffered
-		return x.publish(ctx, nil, src, repo, a.Provider, a.Version, options)
+		o := x.Options
+		o.Source = src
+		return o.publish(ctx, nil, repo, a.Provider, a.Version, options)
 	}
 	u.mu.Lock()
 	failed := u.failed[a.Source]
@@ -201,7 +203,7 @@ func (x *applier) publishTo(ctx context.Context, u unit, a Action, src provider.
 		return publish.Result{}, err
 	}
 	options.Verify = policy.Verify
-	return x.publish(ctx, from, nil, repo, a.Provider, a.Version, options)
+	return x.publish(ctx, from, repo, a.Provider, a.Version, options)
 }
 
 // history returns the earlier releases in a repository, whose keys are compared with new ones.

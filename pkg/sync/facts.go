@@ -122,7 +122,7 @@ func (o Options) checkReleases(ctx context.Context, f facts, i int, repos []repo
 		if t.from >= 0 {
 			source = repos[t.from]
 		}
-		done, err := o.publish(ctx, source, o.Source, repos[i], f.wanted.Address, versions[n], options)
+		done, err := o.publish(ctx, source, repos[i], f.wanted.Address, versions[n], options)
 		return check{done.Plan, err}, true
 	}, func(c check) {
 		t.checks[versions[n]] = c
@@ -136,9 +136,9 @@ func (o Options) publishOptions(s Settings) publish.Options {
 }
 
 // publish copies a release, if from is not nil, or mirrors it.
-func (o Options) publish(ctx context.Context, from repository.Reader, src provider.Source, to repository.Repository, a provider.Address, v provider.Version, options publish.Options) (publish.Result, error) {
+func (o Options) publish(ctx context.Context, from repository.Reader, to repository.Repository, a provider.Address, v provider.Version, options publish.Options) (publish.Result, error) {
 	if from == nil {
-		return o.Publisher.Release(ctx, src, to, a, v, options)
+		return o.Publisher.Release(ctx, o.Source, to, a, v, options)
 	}
 	options.Platforms, options.Stage = nil, false
 	return o.Publisher.Copy(ctx, listedOnce{from, o.Publisher}, to, a, v, options)
