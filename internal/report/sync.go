@@ -21,7 +21,7 @@ func (o *Report) SyncPlanned(p *sync.Plan, problems []error) error {
 	o.Sync.Planned = true
 	for _, a := range p.Actions {
 		i := outcome.Planned(a)
-		o.addSync(i, eventOf(i), a.Err)
+		o.addSync(i, eventOf(i), "", a.Err)
 	}
 	return o.FinishSync(problems, nil)
 }
@@ -39,12 +39,13 @@ func (o *Report) WatchSync(so sync.Options, p *sync.Plan) sync.Options {
 	so.OnStart = func(a sync.Action) { o.run.itemStarted(a.Provider, a.Version) }
 	so.OnResult = func(r sync.Result) {
 		i := outcome.Done(r)
-		event := eventOf(i)
+		event, about := eventOf(i), ""
 		if r.Err == nil && r.Published.Status != "" {
 			event = o.mirroredItem(i.Repository, r.Published)
+			about = o.verdict(r.Action.Provider, i.Version, r.Published.Verdict) + packageTable(event.Packages)
 		}
 		o.run.itemFinished(r.Action.Provider, r.Action.Version, event)
-		o.addSync(i, event, r.Err)
+		o.addSync(i, event, about, r.Err)
 	}
 	return so
 }
@@ -54,7 +55,7 @@ func (o *Report) MergeSync(all *outcome.Document, problems []error) error {
 	o.Sync = outcome.New(&sync.Plan{})
 	o.Sync.Summary = all.Summary
 	for _, i := range all.Items {
-		o.addSync(i, eventOf(i), i.Error.Err())
+		o.addSync(i, eventOf(i), "", i.Error.Err())
 	}
 	return o.FinishSync(problems, nil)
 }
@@ -64,8 +65,9 @@ func eventOf(i outcome.Item) Item {
 	return Item{Provider: i.Provider, Version: i.Version, Status: i.Status, Repository: i.Repository, Tag: i.Tag, Digest: i.Digest, Eligible: i.Eligible, Error: (*ErrorItem)(i.Error)}
 }
 
-// addSync records an item and prints the result of an action.
-func (o *Report) addSync(i outcome.Item, event Item, err error) {
+// addSync records an item and prints the result of an action. about describes the published
+// release.
+func (o *Report) addSync(i outcome.Item, event Item, about string, err error) {
 	o.Sync.Items = append(o.Sync.Items, i)
 	switch {
 	case err != nil:
@@ -74,7 +76,7 @@ func (o *Report) addSync(i outcome.Item, event Item, err error) {
 		o.results = append(o.results, event)
 	default:
 		at := strings.TrimSuffix(i.Repository+":"+i.Tag+"@"+i.Digest, "@")
-		o.done(event, fmt.Sprintf("%s %s %s\n%s%s", i.Release(), i.Status, at, detailed([]string{i.Details()}), packageTable(event.Packages)))
+		o.done(event, fmt.Sprintf("%s %s %s\n%s%s", i.Release(), i.Status, at, detailed([]string{i.Details()}), about))
 	}
 }
 
