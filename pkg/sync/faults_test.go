@@ -2,6 +2,7 @@ package sync_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -17,22 +18,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
 
-// runCases is the number of random histories.
-const runCases = 500
+var histories = flag.Int("histories", 20, "the number of random histories; make nightly runs 500")
 
 // TestRunsWithFaults runs random histories: declarations change, time passes, requests fail, runs
 // are canceled or run twice. After each run, every tag is complete, and only what the plan names is
 // gone. Without faults, the last runs succeed.
 func TestRunsWithFaults(t *testing.T) {
 	t.Parallel()
-	cases := runCases
-	if testing.Short() {
-		cases /= 25
-	}
 	for worker := range 4 {
 		t.Run(fmt.Sprint(worker), func(t *testing.T) {
 			t.Parallel()
-			for seed := worker; seed < cases && !t.Failed(); seed += 4 {
+			for seed := worker; seed < *histories && !t.Failed(); seed += 4 {
 				h := newHistory(t, seed)
 				for range 6 {
 					h.round(t)

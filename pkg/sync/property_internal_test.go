@@ -2,6 +2,7 @@ package sync
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -18,23 +19,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// propertyCases is the number of random cases.
-const propertyCases = 100_000
+var worlds = flag.Int("worlds", 2_000, "the number of random plans; make nightly runs 100000")
 
 // TestPlanProperties plans for random declarations, states, and faults, and checks rules that every
 // plan must obey.
 func TestPlanProperties(t *testing.T) {
 	t.Parallel()
-	cases := propertyCases
-	if testing.Short() {
-		cases /= 50
-	}
 	pool := newPool(t)
 	workers := runtime.GOMAXPROCS(0)
 	for worker := range workers {
 		t.Run(fmt.Sprint(worker), func(t *testing.T) {
 			t.Parallel()
-			for seed := worker; seed < cases && !t.Failed(); seed += workers {
+			for seed := worker; seed < *worlds && !t.Failed(); seed += workers {
 				checkPlan(t, seed, pool)
 			}
 		})
