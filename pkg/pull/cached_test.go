@@ -40,8 +40,8 @@ func newCachedWorld(t *testing.T) *cachedWorld {
 	return w
 }
 
-// pull pulls to a new directory with its own store, like a separate process. It returns
-// the files and the number of fetched zips.
+// pull pulls to a new directory with a separate store, like a separate process. It
+// returns the files and the number of fetched zips.
 func (w *cachedWorld) pull(t *testing.T, layout pull.Layout) (dir string, fetched int) {
 	t.Helper()
 	cache, err := store.Open(w.dir, store.Options{
@@ -81,8 +81,9 @@ func (w *cachedWorld) entries(t *testing.T) (zip, tree string) {
 	return zip, tree
 }
 
-// TestCachedPull checks that every layout gets the same files from the cache as from the
-// origin registry, even after earlier output was modified.
+// TestCachedPull checks that every layout contains the same files, whether they come
+// from the cache or the origin registry. Modifying earlier output must not affect the
+// cache.
 func TestCachedPull(t *testing.T) {
 	t.Parallel()
 	for _, layout := range pull.Layouts() {
@@ -135,8 +136,8 @@ func spoil(t *testing.T, dir string) {
 	}
 }
 
-// TestCachedPullOfDamage checks that corrupt cache entries never reach the output, are
-// reported, and are restored.
+// TestCachedPullOfDamage checks that corrupt cache entries never reach the output. They
+// are reported and restored.
 func TestCachedPullOfDamage(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -188,7 +189,7 @@ func TestCachedPullOfDamage(t *testing.T) {
 }
 
 // TestCachedPullWithoutSpace checks that a cache that can't store anything is reported
-// once and doesn't cause a failure.
+// once and causes no failure.
 func TestCachedPullWithoutSpace(t *testing.T) {
 	t.Parallel()
 	for _, layout := range pull.Layouts() {
@@ -207,7 +208,7 @@ func TestCachedPullWithoutSpace(t *testing.T) {
 }
 
 // TestCachedPullOfWrongH1 checks that h1: hashes in metadata are compared with the
-// cache, like with an unpacked zip.
+// cache, as they are with an unpacked zip.
 func TestCachedPullOfWrongH1(t *testing.T) {
 	t.Parallel()
 	cache, err := store.Open(t.TempDir(), store.Options{})

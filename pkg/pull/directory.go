@@ -13,12 +13,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// errZipRequired is returned by sinks of zips for a package without a zip.
+// errZipRequired is returned by sinks that store zips if a package has no zip.
 var errZipRequired = errors.New("a zip is required")
 
-// fetchDirectory stores a package in the sink that exists only unpacked in the source.
-// done is false if the package has a zip. If the sink requires zips, the error comes from
-// the source.
+// fetchDirectory stores a package that exists only unpacked in the source. done is
+// false if the package has a zip. If the sink requires zips, the error comes from the
+// source.
 func fetchDirectory(ctx context.Context, src provider.Source, sink Sink, p provider.Package) (r Result, done bool, err error) {
 	r.Package = p
 	directory := provider.CapabilitiesOf(src).Directory
@@ -41,8 +41,8 @@ func fetchDirectory(ctx context.Context, src provider.Source, sink Sink, p provi
 	return r, true, err
 }
 
-// PutDirectory copies an unpacked package if the h1: hash of its files is the package's.
-// See [Sink].
+// PutDirectory copies an unpacked package if the h1: hash of its files matches the
+// package. See [Sink].
 func (s *unpackedSink) PutDirectory(ctx context.Context, p provider.Package, from string) (path string, kept bool, err error) {
 	if p.H1 == "" {
 		return "", false, fmt.Errorf("copying %s: no h1 hash to verify the package with", from)
@@ -62,7 +62,7 @@ func (s *unpackedSink) PutDirectory(ctx context.Context, p provider.Package, fro
 	if err != nil {
 		return path, false, err
 	}
-	defer atomicfile.DiscardDir(tmp) // after a failure
+	defer atomicfile.DiscardDir(tmp) // cleans up after a failure
 	if err := copyTree(ctx, tmp, from); err != nil {
 		return path, false, fmt.Errorf("copying %s: %w", from, err)
 	}
@@ -78,8 +78,8 @@ func (s *unpackedSink) PutDirectory(ctx context.Context, p provider.Package, fro
 	return path, kept, err
 }
 
-// holds reports whether the directory at path has an h1: hash. If path doesn't exist, it
-// returns false. Any other content is [ErrExists].
+// holds reports whether the directory at path has the given h1: hash. If path doesn't
+// exist, holds returns false. For any other content, it returns [ErrExists].
 func (s *unpackedSink) holds(path, want string) (bool, error) {
 	got, err := hashDirectory(path)
 	if err != nil || got == "" {
@@ -91,8 +91,8 @@ func (s *unpackedSink) holds(path, want string) (bool, error) {
 	return true, nil
 }
 
-// copyTree copies the files below a directory to an empty directory, and flushes them to
-// disk. Empty directories are skipped, because no hash includes them.
+// copyTree copies the files below a directory to an empty directory, and flushes them
+// to disk. It skips empty directories, because no hash includes them.
 func copyTree(ctx context.Context, to, from string) error {
 	resolved, err := filepath.EvalSymlinks(from)
 	if err != nil {

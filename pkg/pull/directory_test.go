@@ -17,7 +17,7 @@ import (
 
 // unpackedMirror is a filesystem_mirror with one unpacked package, and its source.
 type unpackedMirror struct {
-	dir     string // of the package
+	dir     string // directory of the package
 	source  *filesystem.Source
 	pkg     provider.Package
 	address provider.Address

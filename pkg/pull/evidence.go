@@ -19,7 +19,8 @@ import (
 )
 
 // writeEvidence writes the documents about the release and each package to the
-// directories of the zips, under their own names, and adds their paths to the results.
+// directories of the zips. It keeps the documents' names, and adds their paths to the
+// results.
 func writeEvidence(ctx context.Context, src provider.Source, r provider.Release, results []Result) error {
 	shared := r.Documents
 	if about := provider.CapabilitiesOf(src).Documents; about != nil {
@@ -49,10 +50,11 @@ func writeEvidence(ctx context.Context, src provider.Source, r provider.Release,
 	return nil
 }
 
-// isEvidenceName reports whether a file name is a conventional name of a document about a
-// provider: terraform-provider-TYPE, "_" or ".", and a known ending. The name comes from
-// a repository and is not verified, so it must not be the name of a package, a
-// configuration, or any other file that programs look for in the same directory.
+// isEvidenceName reports whether a file name is a conventional name of a document about
+// a provider. Such a name consists of terraform-provider-TYPE, "_" or ".", and a known
+// suffix. The name comes from a repository and is not verified. Therefore, it must not
+// be the name of a package, a configuration, or any other file that programs look for
+// in the same directory.
 func isEvidenceName(name string, a provider.Address) bool {
 	rest, found := strings.CutPrefix(name, "terraform-provider-"+a.Type)
 	if !found || !strings.HasPrefix(rest, "_") && !strings.HasPrefix(rest, ".") || provider.CheckFilename(name) != nil {
@@ -76,7 +78,7 @@ func isEvidenceName(name string, a provider.Address) bool {
 // the suffix of signatures, as in _SHA256SUMS.72D7468F.sig.
 var keyID = regexp.MustCompile(`\.[0-9A-Fa-f]{8,64}$`)
 
-// writeDocument creates a file. An equal existing file is kept.
+// writeDocument creates a file. It keeps an existing file with the same content.
 func writeDocument(path string, content []byte) error {
 	f, err := atomicfile.Create(path, modeZip)
 	if err != nil {

@@ -60,7 +60,7 @@ func (s *evidenced) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Documents: func(context.Context, provider.Release) ([]provider.Document, error) { return s.referrers, nil }}
 }
 
-// pull pulls with documents.
+// pull pulls the package with its documents.
 func (s *evidenced) pull(t *testing.T, layout pull.Layout, dir string) ([]pull.Result, error) {
 	t.Helper()
 	sink, err := pull.NewSink(layout, dir, nil)
@@ -95,7 +95,7 @@ func TestEvidence(t *testing.T) {
 			if diff := cmp.Diff(paths, results[0].Evidence); diff != "" || len(results[0].Skipped) != 0 {
 				t.Errorf("skipped %v, evidence (-want +got):\n%s", results[0].Skipped, diff)
 			}
-			// An equal existing file is kept.
+			// An existing file with the same content is kept.
 			path := paths[1]
 			before, err := os.Stat(path)
 			if err != nil {
@@ -113,8 +113,8 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestEvidenceNeverOverwrites checks that different files are kept, whether shorter or
-// longer.
+// TestEvidenceNeverOverwrites checks that existing files with different content are
+// kept, whether they are shorter or longer.
 func TestEvidenceNeverOverwrites(t *testing.T) {
 	t.Parallel()
 	for _, mine := range []string{"mine", "sum", "sums and more", ""} {
@@ -133,9 +133,9 @@ func TestEvidenceNeverOverwrites(t *testing.T) {
 	}
 }
 
-// TestEvidenceOfOtherNames checks that documents with other names are not written. The
-// names are not verified, so they must not refer to another directory, a package, or a
-// configuration.
+// TestEvidenceOfOtherNames checks that documents with unconventional names are not
+// written. The names are not verified, so they must not refer to a different directory,
+// a package, or a configuration.
 func TestEvidenceOfOtherNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{

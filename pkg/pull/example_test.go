@@ -16,8 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// A package is unpacked for OpenTofu's filesystem_mirror and plugin cache. The directory
-// appears only if the complete zip is valid.
+// This example unpacks a package for OpenTofu's filesystem_mirror and plugin cache. The
+// directory appears only if the entire zip is valid.
 func ExampleRelease_unpacked() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -43,7 +43,7 @@ func ExampleRelease_unpacked() {
 		return
 	}
 	results, err := pull.Release(ctx, src, sink, wanted.Address, versions[0], pull.Options{
-		Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}}, // if empty, this machine's
+		Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}}, // if empty, this machine's platform
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -57,8 +57,8 @@ func ExampleRelease_unpacked() {
 	// plugins/registry.opentofu.org/acme/rocket/1.2.3/linux_amd64 <nil>
 }
 
-// Zips of all platforms are stored in one directory, with SHA256SUMS. The second run
-// keeps existing files.
+// This example stores the zips of all platforms in one directory, together with
+// SHA256SUMS. The second run keeps the existing files.
 func ExampleRelease_zip() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -107,8 +107,8 @@ func ExampleRelease_zip() {
 	// terraform-provider-rocket_1.2.3_linux_amd64.zip kept: true documents: 1
 }
 
-// A network mirror for any web server consists of zips and the JSON documents that
-// clients request. A second run adds a version.
+// A network mirror for any web server consists of zips and of the JSON documents that
+// clients request. The second run adds a version.
 func ExampleRelease_network() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -156,7 +156,7 @@ func ExampleRelease_network() {
 	// <nil>
 }
 
-// The error's kind shows the reason of a failure.
+// The error's kind identifies the reason for a failure.
 func ExampleRelease_errors() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -234,8 +234,8 @@ func ExampleOptions_progress() {
 	// <nil>
 }
 
-// Many pulls multiple providers. A failure doesn't stop the others, and results are in
-// the order of the requirements.
+// Many pulls multiple providers. A failure doesn't stop the other providers, and
+// results are in the order of the requirements.
 func ExampleMany() {
 	dir, remove := exampletest.Dir()
 	defer remove()

@@ -10,19 +10,20 @@ import (
 
 // ManyOptions configures [Many].
 type ManyOptions struct {
-	// Options configures each release. Concurrency limits the concurrent transfers of all
-	// releases, except zips up to 1 MiB.
+	// Options configures each release. Concurrency limits the total number of
+	// concurrent transfers of all releases, except transfers of zips up to 1 MiB.
 	Options
 	// FailFast stops starting new releases after the first failure. If a requirement
-	// selects no version, nothing is started. Transfers in progress are completed.
+	// selects no version, no release is started. Transfers in progress are completed.
 	FailFast bool
-	// OnStart and OnFinish, if not nil, are called when the release of a requirement starts
-	// and finishes. They can be called concurrently and in any order. If a requirement
-	// selects no version, only OnFinish is called.
+	// OnStart and OnFinish, if not nil, are called when the release of a requirement
+	// starts and when it finishes. They can be called concurrently and in any order. If
+	// a requirement selects no version, only OnFinish is called.
 	OnStart  func(provider.Requirement, provider.Version)
 	OnFinish func(Pulled)
-	// OnResult, if not nil, is called for each requirement after the requirement and all
-	// before it have finished, one call at a time in their order.
+	// OnResult, if not nil, is called for each requirement after this requirement and
+	// all preceding ones have finished. Calls are sequential and in the order of the
+	// requirements.
 	OnResult func(Pulled)
 }
 
@@ -37,9 +38,9 @@ type Pulled struct {
 }
 
 // Many pulls the newest release of each requirement into a sink, concurrently. Failures
-// are passed to the callbacks and don't stop the other releases, unless FailFast is set.
-// Many returns an error only if the context is canceled; no further releases are started
-// then.
+// are passed to the callbacks and don't stop the other releases, unless FailFast is
+// set. Many returns an error only if the context is canceled. In this case, it starts
+// no further releases.
 func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider.Requirement, o ManyOptions) error {
 	o = o.complete()
 	o.Options = o.withAcquire()
@@ -93,7 +94,7 @@ func (o ManyOptions) complete() ManyOptions {
 	return o
 }
 
-// newest returns the version that a requirement selects.
+// newest returns the newest version that a requirement selects.
 func newest(ctx context.Context, src provider.Source, r provider.Requirement) Pulled {
 	versions, err := source.Resolve(ctx, src, r, 1)
 	if err != nil {
@@ -106,7 +107,7 @@ func newest(ctx context.Context, src provider.Source, r provider.Requirement) Pu
 // result doesn't depend on timing.
 type turn struct {
 	// before is closed when the previous release has finished. It is nil for the first
-	// one.
+	// release.
 	before <-chan struct{}
 	ended  chan struct{}
 }

@@ -86,7 +86,7 @@ func pullMany(t *testing.T, src provider.Source, wanted []provider.Requirement, 
 	return all
 }
 
-// TestManyInOrder delays the first zip until the last one is requested.
+// TestManyInOrder delays the first zip until the last zip is requested.
 func TestManyInOrder(t *testing.T) {
 	t.Parallel()
 	names := []string{"acme/one", "acme/two", "acme/three"}
@@ -124,7 +124,8 @@ func TestManyInOrder(t *testing.T) {
 	}
 }
 
-// TestManyFailFast checks that nothing is started if a requirement selects no version.
+// TestManyFailFast checks that no release is started if a requirement selects no
+// version.
 func TestManyFailFast(t *testing.T) {
 	t.Parallel()
 	offered, src := offer(t, 1000, "acme/one")
@@ -137,8 +138,8 @@ func TestManyFailFast(t *testing.T) {
 	}
 }
 
-// TestManyTakeTurns checks that of two packages with the same name, the first one is
-// stored and the second one is not fetched.
+// TestManyTakeTurns checks two packages with the same name. The first package is
+// stored, and the second package is not fetched.
 func TestManyTakeTurns(t *testing.T) {
 	t.Parallel()
 	offered, src := offer(t, 1000, "acme/one", "other/one")
@@ -154,8 +155,8 @@ func TestManyTakeTurns(t *testing.T) {
 	}
 }
 
-// TestManyTransfers checks that Concurrency limits the transfers of large zips in all
-// releases.
+// TestManyTransfers checks that Concurrency limits the total number of transfers of
+// large zips in all releases.
 func TestManyTransfers(t *testing.T) {
 	t.Parallel()
 	const concurrency = 2
@@ -198,7 +199,7 @@ func TestLastAttemptRunsExclusively(t *testing.T) {
 	}
 }
 
-// TestManyInterrupted checks that nothing is started after cancellation.
+// TestManyInterrupted checks that no release is started after cancellation.
 func TestManyInterrupted(t *testing.T) {
 	t.Parallel()
 	_, src := offer(t, 1000, "acme/one")

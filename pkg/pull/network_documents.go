@@ -16,13 +16,13 @@ type versionsList struct {
 	Versions map[string]struct{} `json:"versions"`
 }
 
-// archivesList is the document VERSION.json. Its zips are keyed by platform.
+// archivesList is the document VERSION.json. It maps platforms to zips.
 type archivesList struct {
 	Archives map[string]*archive `json:"archives"`
 }
 
-// archive describes a zip. A client accepts a package if any hash matches, and may write
-// all of the hashes to its lock file.
+// archive describes a zip. A client accepts a package if any of the hashes matches, and
+// can write all of them to its lock file.
 type archive struct {
 	Hashes []string `json:"hashes,omitempty"`
 	// URL is relative to the document.
@@ -39,9 +39,9 @@ func (l versionsList) with(v provider.Version) versionsList {
 	return versionsList{versions}
 }
 
-// with returns the list with an additional package. h1 is empty if unknown. Existing
-// hashes are kept. The error is the predicate of a sentence about the list; it describes
-// a conflict with the package.
+// with returns the list with an additional package. h1 is empty if it is unknown.
+// Existing hashes are kept. If the list conflicts with the package, the error is the
+// predicate of a sentence about the list.
 func (l archivesList) with(p provider.Package, h1 string) (archivesList, error) {
 	platform := p.Platform.String()
 	merged := archive{URL: provider.Filename(p.Address, p.Version, p.Platform), Hashes: []string{sums.ZH(p.Digest)}}
@@ -72,8 +72,8 @@ func (l archivesList) with(p provider.Package, h1 string) (archivesList, error) 
 	return archivesList{archives}, nil
 }
 
-// contradicted returns the hash with the same scheme and a different value, if there is
-// one: a zip has only one hash per scheme.
+// contradicted returns the known hash that has the same scheme but a different value,
+// if such a hash exists. A zip has only one hash per scheme.
 func contradicted(hash string, known []string) (want string, differs bool) {
 	scheme, _, _ := strings.Cut(hash, ":")
 	for _, want := range known {

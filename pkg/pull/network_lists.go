@@ -18,8 +18,8 @@ import (
 const (
 	// indexName is the name of the document that lists the versions of a provider.
 	indexName = "index.json"
-	// maxList is the maximum size of a document in bytes, and maxListValues the maximum
-	// number of values. They are sufficient for about 10,000 versions.
+	// maxList is the maximum size of a document in bytes. maxListValues is the maximum
+	// number of values. Both are sufficient for about 10,000 versions.
 	maxList       = 4 << 20
 	maxListValues = 64 << 10
 )
@@ -31,16 +31,16 @@ type mirrorLists struct {
 	mu sync.Mutex
 }
 
-// lists are the documents that contain a package. Missing documents are empty.
+// lists contains the documents that list a package. Missing documents are empty.
 type lists struct {
 	index                  versionsList
 	version                archivesList
 	indexPath, versionPath string
 }
 
-// has reports whether both documents contain a package, with its zh: hash and the given
-// h1: hash, or any h1: hash if h1 is empty. If the documents contradict the package, it
-// returns an error.
+// has reports whether both documents list a package with its zh: hash and the given h1:
+// hash. If h1 is empty, any h1: hash is accepted. If the documents contradict the
+// package, has returns an error.
 func (m *mirrorLists) has(p provider.Package, h1 string) (bool, error) {
 	existing, err := m.read(p)
 	if err != nil {
@@ -54,8 +54,8 @@ func (m *mirrorLists) has(p provider.Package, h1 string) (bool, error) {
 	return listed && merged.hasH1(p) && existing.version.equal(merged), nil
 }
 
-// add adds a package to the documents. index.json is written last, so it never lists a
-// version whose document is missing. Existing entries are kept.
+// add adds a package to the documents. It writes index.json last, so this document
+// never lists a version whose document is missing. Existing entries are kept.
 func (m *mirrorLists) add(ctx context.Context, p provider.Package, h1 string) error {
 	return m.locked(ctx, func() error {
 		existing, err := m.read(p)
@@ -88,7 +88,7 @@ func (m *mirrorLists) read(p provider.Package) (existing lists, err error) {
 	return existing, errors.Join(readList(existing.indexPath, &existing.index), readList(existing.versionPath, &existing.version))
 }
 
-// locked calls do while no other process writes documents of the mirror.
+// locked calls do while no other process writes the mirror's documents.
 func (m *mirrorLists) locked(ctx context.Context, do func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,8 +96,8 @@ func (m *mirrorLists) locked(ctx context.Context, do func() error) error {
 }
 
 // readList reads a document. If the document doesn't exist, into is unchanged. If the
-// document is invalid or has unknown fields, the error is [ErrExists], because rewriting
-// it would lose data.
+// document is invalid or contains unknown fields, readList returns [ErrExists], because
+// rewriting the document would lose data.
 func readList(path string, into any) error {
 	fi, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -45,9 +45,9 @@ func largeZip(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// TestUnpackedOfWrongParts checks that bytes are verified before the unpacked content. A
-// wrong byte in a part is reported as a digest mismatch, not as an invalid zip, and the
-// package is then fetched in one stream.
+// TestUnpackedOfWrongParts checks that the bytes of a zip are verified before its
+// content. A wrong byte in a part is reported as a digest mismatch, not as an invalid
+// zip. The package is then fetched in one stream.
 func TestUnpackedOfWrongParts(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -80,7 +80,8 @@ func TestUnpackedOfWrongParts(t *testing.T) {
 	}
 }
 
-// wrongInParts returns a repository that flips a bit of a blob if parts are requested.
+// wrongInParts returns a repository that flips a bit of a blob if the blob is requested
+// in parts.
 func wrongInParts(t *testing.T, at int64, content []byte) repository.Repository {
 	t.Helper()
 	ca, err := testca.New()

@@ -1,10 +1,10 @@
-// Package pull downloads packages from a source into a directory. Everything that is
-// written matches the SHA256SUMS, the digest, and the h1: hash from the source.
+// Package pull downloads packages from a source into a directory. All written files
+// match the SHA256SUMS, the digest, and the h1: hash from the source.
 //
 //	pull = oci.Source (or another) → Package → verifying reader → directory sink
 //
-// Use it to fill directories that OpenTofu installs from, or to distribute zips.
-// Implement a [Sink] to store packages elsewhere.
+// Use this package to fill directories that OpenTofu installs from, or to distribute
+// zips. To store packages elsewhere, implement a [Sink].
 package pull
 
 import (
@@ -30,23 +30,25 @@ type Options struct {
 	Platforms []provider.Platform
 	// Concurrency is the maximum number of concurrent transfers. If 0, it is 4.
 	Concurrency int
-	// Acquire, if not nil, is called before the transfer of a zip with its size in bytes,
-	// or -1 if unknown. It blocks until the transfer can start. The returned function is
-	// called when the transfer has finished, and before the last attempt, which calls
-	// Acquire again. Use it to share a limit between releases, as [Many] does. It applies
-	// in addition to Concurrency. In either case, the last attempt runs exclusively.
+	// Acquire, if not nil, is called before the transfer of a zip. size is the size of
+	// the zip in bytes, or -1 if it is unknown. Acquire blocks until the transfer can
+	// start. The returned function is called when the transfer has finished. It is also
+	// called before the last attempt, which calls Acquire again. Use Acquire to share a
+	// limit between releases, as [Many] does. It applies in addition to Concurrency.
+	// With or without Acquire, the last attempt runs exclusively.
 	Acquire func(ctx context.Context, size int64) (release func(), err error)
 	// Verify, if not nil, verifies the signature of the release before anything is
-	// written. If it returns an error, Release fails. It is typically a method of
+	// written. If it returns an error, Release fails. Verify is typically a method of
 	// trust.Policy.
 	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
-	// Evidence writes the documents of the release to the directories of the zips:
-	// checksums, signatures, keys, SBOMs, and provenance. The sink must store zips.
+	// Evidence writes the documents of the release to the directories of the zips.
+	// These are checksums, signatures, keys, SBOMs, and provenance. The sink must store
+	// zips.
 	Evidence bool
 	// Backoff returns the delay after the given number of failures. If nil, the delay
 	// starts at half a second and doubles.
 	Backoff func(failed int) time.Duration
-	// Progress is called for transfers.
+	// Progress receives the progress of transfers.
 	Progress provider.Progress
 }
 
@@ -59,21 +61,22 @@ type Result struct {
 	Kept bool
 	// Evidence lists the paths of the documents about the package and its release.
 	Evidence []string
-	// Skipped lists the names of documents that were not written, because their names are
-	// not conventional names of documents.
+	// Skipped lists the names of documents that were not written because their names
+	// are unconventional.
 	Skipped []string
 	// Verdict is the result of Verify. It is the zero value if Verify is nil.
 	Verdict provider.Verdict
-	// Stored is the location of the release, if it comes from one OCI repository.
+	// Stored is the location of the release if the release comes from one OCI
+	// repository.
 	Stored provider.Stored
-	// Sums reports that a SHA256SUMS document lists the zip. Otherwise, the digest is
+	// Sums reports that a SHA256SUMS document lists the zip. If false, the digest is
 	// only as trustworthy as the repository.
 	Sums bool
 }
 
 // Release pulls the packages of a release from a source into a sink. The results are
-// sorted by platform. Files and directories get their final names only after
-// verification.
+// sorted by platform. Files and directories receive their final names only after they
+// are verified.
 func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Address, v provider.Version, o Options) ([]Result, error) {
 	platforms := o.Platforms
 	if len(platforms) == 0 {
@@ -129,7 +132,7 @@ func concurrency(o Options) int {
 	return defaultConcurrency
 }
 
-// withAcquire returns the options with a limit for transfers.
+// withAcquire returns the options with a limit on transfers.
 func (o Options) withAcquire() Options {
 	if o.Acquire == nil {
 		o.Acquire = schedule.NewTransfers(concurrency(o)).Acquire
@@ -137,7 +140,7 @@ func (o Options) withAcquire() Options {
 	return o
 }
 
-// fetch stores a package in the sink, unless it already exists.
+// fetch stores a package in the sink unless the package already exists.
 func fetch(ctx context.Context, src provider.Source, sink Sink, p provider.Package, o Options) (Result, error) {
 	if result, done, err := fetchDirectory(ctx, src, sink, p); done {
 		return result, err

@@ -13,27 +13,28 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// Sink stores verified packages. It must be safe for concurrent use, even by multiple
-// processes with the same directory.
+// Sink stores verified packages. It must be safe for concurrent use, even if multiple
+// processes use the same directory.
 type Sink interface {
 	// Has reports whether a valid package exists. path is its existing or future
-	// location. Any other content at path is [ErrExists].
+	// location. If path has any other content, Has returns [ErrExists].
 	//
-	// If a sink needs the zip to find out, it returns false, and Put compares the
-	// package.
+	// If a sink can determine this only by reading the zip, Has returns false, and Put
+	// compares the package.
 	Has(ctx context.Context, p provider.Package) (path string, ok bool, err error)
 	// Put stores the zip that open returns. Each call of open returns a new verifying
-	// reader; see [provider.Source]. The package appears at path only after the reader
-	// has returned [io.EOF]. A valid existing package is kept. Any other existing content
-	// is never overwritten; the error is [ErrExists].
+	// reader. See [provider.Source]. The package appears at path only after the reader
+	// has returned [io.EOF]. A valid existing package is kept. Any other existing
+	// content is never overwritten, and Put returns [ErrExists].
 	Put(ctx context.Context, p provider.Package, open Opener) (path string, kept bool, err error)
-	// PutDirectory copies an unpacked package from a directory if its h1: hash is the
-	// package's. Otherwise, it behaves like Put. Sinks of zips return an error.
+	// PutDirectory copies an unpacked package from a directory if the h1: hash of the
+	// directory matches the package. Otherwise, it behaves like Put. Sinks that store
+	// zips return an error.
 	PutDirectory(ctx context.Context, p provider.Package, from string) (path string, kept bool, err error)
 }
 
-// Opener opens a zip. A sink closes the reader, and opens the zip again if it can't be
-// unpacked while it is read.
+// Opener opens a zip. The sink closes the reader. If the zip can't be unpacked while it
+// is read, the sink opens the zip again.
 type Opener func(ctx context.Context) (io.ReadCloser, error)
 
 // Layout is the structure of a directory with packages.
@@ -48,9 +49,9 @@ const (
 	// LayoutUnpacked stores unpacked packages in a directory per package, for OpenTofu's
 	// filesystem_mirror and plugin cache.
 	LayoutUnpacked Layout = "unpacked"
-	// LayoutNetwork stores a network mirror as files: zips in a directory per provider,
-	// and the JSON documents that OpenTofu and Terraform request from a network_mirror.
-	// Any HTTPS server can serve it.
+	// LayoutNetwork stores a network mirror as files. It stores zips in a directory per
+	// provider, and the JSON documents that OpenTofu and Terraform request from a
+	// network_mirror. Any HTTPS server can serve these files.
 	LayoutNetwork Layout = "network"
 )
 
@@ -68,10 +69,10 @@ func ParseLayout(s string) (Layout, error) {
 	return "", &provider.SyntaxError{What: "layout", Input: s, Problem: "must be one of " + strings.Join(names, ", ")}
 }
 
-// NewSink returns a sink that stores packages in dir, which is created for the first
-// package. If cache is not nil, the sink copies unpacked packages from the cache instead
-// of opening their zips, and stores packages that it unpacks in the cache. To cache zips,
-// use [source.NewCached].
+// NewSink returns a sink that stores packages in dir. The sink creates dir for the
+// first package. If cache is not nil, the sink copies unpacked packages from the cache
+// instead of opening their zips, and stores packages that it unpacks in the cache. To
+// cache zips, use [source.NewCached].
 func NewSink(layout Layout, dir string, cache *store.Store) (Sink, error) {
 	if _, err := ParseLayout(string(layout)); err != nil {
 		return nil, err

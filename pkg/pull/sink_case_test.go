@@ -27,13 +27,13 @@ import (
 // sinkCase is a sink for the test suite of the Sink contract.
 type sinkCase struct {
 	layout pull.Layout
-	// cache is the directory of the sink's store. If empty, it has none.
+	// cache is the directory of the sink's store. If empty, the sink has no store.
 	cache string
-	// files are the files that Put creates, by path.
+	// files maps the paths of the files that Put creates to their contents.
 	files map[string]string
 	// place is the path that Put returns.
 	place string
-	// p is a package, and zip its content.
+	// p is a package. zip is the package's content.
 	p   provider.Package
 	zip []byte
 }
@@ -161,7 +161,7 @@ func sinkFiles(t *testing.T, dir string) map[string]string {
 func checkSinkFiles(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	got := sinkFiles(t, dir)
-	// Skip the record of unpacked zips, and lock files.
+	// Skip lock files and the record of unpacked zips.
 	maps.DeleteFunc(got, func(name, _ string) bool { return name == ".tofu-oci.lock" || path.Base(name) == ".tofu-oci.unpacked" })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)

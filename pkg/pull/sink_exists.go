@@ -9,12 +9,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ErrExists is returned if different content exists at the path of a package. The
-// existing content is kept: only the user can decide whether to delete it.
+// ErrExists is returned if the path of a package has different content. The existing
+// content is kept, because only the user can decide whether to delete it.
 var ErrExists = provider.Errorf(provider.Conflict, "move it or choose another directory")
 
-// exists returns an [ErrExists] about a path. The format is the predicate of a sentence
-// about the path.
+// exists returns an [ErrExists] about a path. The format string is the predicate of a
+// sentence about the path.
 func exists(path, format string, args ...any) error {
 	return fmt.Errorf("%s %s; %w", path, fmt.Sprintf(format, args...), ErrExists)
 }
@@ -24,8 +24,8 @@ func otherContents(path, got, want string) error {
 	return exists(path, "has different content (%s, want %s)", got, want)
 }
 
-// lookAt returns information about the target of path, or nil if nothing exists at path.
-// For a dangling symbolic link, it describes the link.
+// lookAt returns information about the target of path, or nil if nothing exists at
+// path. If path is a dangling symbolic link, it describes the link.
 func lookAt(path string) (fs.FileInfo, error) {
 	fi, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -37,7 +37,7 @@ func lookAt(path string) (fs.FileInfo, error) {
 	return fi, err
 }
 
-// kindOf describes a file.
+// kindOf describes the kind of a file.
 func kindOf(fi fs.FileInfo) string {
 	switch mode := fi.Mode(); {
 	case mode.IsRegular():

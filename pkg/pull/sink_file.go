@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// modeZip is the mode of zips before the umask.
+// modeZip is the file mode of zips before the umask is applied.
 const modeZip = 0o644
 
 // newZipSink returns a sink that stores zips as
@@ -34,7 +34,7 @@ func newZipSink(dir string, kept *store.Store) fileSink {
 
 // newPackedSink returns a sink that stores zips as
 // DIR/HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip. OpenTofu's
-// filesystem_mirror reads version and platform from these names.
+// filesystem_mirror reads the version and the platform from these names.
 func newPackedSink(dir string, kept *store.Store) fileSink {
 	return newFileSink(kept, func(p provider.Package) (string, error) {
 		return mirrorPath(dir, p.Address, provider.Filename(p.Address, p.Version, p.Platform))
@@ -43,7 +43,7 @@ func newPackedSink(dir string, kept *store.Store) fileSink {
 
 // fileSink stores a zip as the file at path.
 type fileSink struct {
-	// store, if not nil, has zips that need not be fetched.
+	// store, if not nil, contains zips that need not be fetched.
 	store *store.Store
 	swept *atomicfile.Sweeper
 	path  func(p provider.Package) (string, error)
@@ -125,11 +125,11 @@ func (s fileSink) begin(ctx context.Context, p provider.Package, path string, op
 }
 
 // commit renames the temporary file of a zip. If another process has created the file,
-// commit keeps it if it is valid.
+// commit keeps it if the file is valid.
 func (s fileSink) commit(ctx context.Context, p provider.Package, zip tempZip) (kept bool, err error) {
 	err = zip.CommitNew()
 	if errors.Is(err, fs.ErrExist) {
-		// Another process was faster. Check its file.
+		// Another process created the file first. Check this file.
 		if _, kept, problem := s.Has(ctx, p); problem != nil || kept {
 			return kept, problem
 		}
@@ -137,9 +137,9 @@ func (s fileSink) commit(ctx context.Context, p provider.Package, zip tempZip) (
 	return false, err
 }
 
-// stored copies a zip from the store to a temporary file. It returns false if the store
-// doesn't have the zip, or if copying fails. The source is used in this case, and reports
-// the error if it persists.
+// stored copies a zip from the store to a temporary file. ok is false if the store
+// doesn't have the zip or if copying fails. In this case, the source is used. It
+// reports the error if the error persists.
 func (s fileSink) stored(ctx context.Context, p provider.Package, path string) (zip tempZip, ok bool) {
 	blob, ok := s.store.Blob(ctx, p.Digest)
 	if !ok {

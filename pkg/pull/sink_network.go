@@ -13,9 +13,9 @@ import (
 )
 
 // networkSink stores zips as
-// DIR/HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip, and lists them
-// with their hashes in index.json and VERSION.json in the same directory. This is the
-// network mirror protocol as files. See
+// DIR/HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip. It lists the
+// zips with their hashes in index.json and VERSION.json in the same directory.
+// Together, these files implement the network mirror protocol. See
 // https://opentofu.org/docs/internals/provider-network-mirror-protocol/.
 type networkSink struct {
 	zips  fileSink
@@ -31,9 +31,9 @@ func newNetworkSink(dir string, kept *store.Store) *networkSink {
 	}
 }
 
-// Has reports whether the zip exists and is listed with both hashes. The listed h1: hash
-// is trusted, because anyone who can write the list can also write the zip. Lists that
-// contradict the package or can't be read are [ErrExists]. See [Sink].
+// Has reports whether the zip exists and is listed with both hashes. The listed h1:
+// hash is trusted, because anyone who can write the list can also write the zip. If a
+// list contradicts the package or can't be read, Has returns [ErrExists]. See [Sink].
 func (s *networkSink) Has(ctx context.Context, p provider.Package) (path string, ok bool, err error) {
 	path, found, listed, err := s.look(ctx, p)
 	return path, found && listed, err
@@ -47,9 +47,9 @@ func (s *networkSink) look(ctx context.Context, p provider.Package) (path string
 	return path, found, listed, err
 }
 
-// Put stores the zip, and then lists it. The h1: hash is computed from the zip, because
-// clients write it to lock files. Put also returns errors of unsafe archives, and a
-// *[sums.MismatchError] if the package has a different h1: hash. See [Sink].
+// Put stores the zip and then lists it. It computes the h1: hash from the zip, because
+// clients write the hash to lock files. Put also returns errors of unsafe archives, and
+// a *[sums.MismatchError] if the package has a different h1: hash. See [Sink].
 func (s *networkSink) Put(ctx context.Context, p provider.Package, open Opener) (path string, kept bool, err error) {
 	path, found, listed, err := s.look(ctx, p)
 	if err != nil || found && listed {
@@ -66,7 +66,7 @@ func (s *networkSink) Put(ctx context.Context, p provider.Package, open Opener) 
 	if err != nil {
 		return path, false, err
 	}
-	// 2. Add it to the lists.
+	// 2. Add the zip to the lists.
 	return path, kept, s.lists.add(ctx, p, h1)
 }
 
@@ -75,9 +75,9 @@ func (s *networkSink) PutDirectory(ctx context.Context, p provider.Package, from
 	return s.zips.PutDirectory(ctx, p, from)
 }
 
-// putZip stores a zip and hashes its contents while it is read. If the zip can't be
-// hashed as a stream, or comes from the store, it is read again before the file is
-// renamed.
+// putZip stores a zip and hashes its contents while reading it. If the zip can't be
+// hashed as a stream, or if it comes from the store, putZip reads it again before
+// renaming the file.
 func (s *networkSink) putZip(ctx context.Context, p provider.Package, path string, open Opener) (h1 string, kept bool, err error) {
 	var passing passingHash
 	defer passing.close()
@@ -121,7 +121,7 @@ func fileH1(ctx context.Context, p provider.Package, path string) (string, error
 	return checkedH1(p, contents, err)
 }
 
-// checkedH1 returns the computed h1: hash and compares it with the package.
+// checkedH1 returns the computed h1: hash after comparing it with the package's hash.
 func checkedH1(p provider.Package, contents packagezip.Contents, err error) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("reading %s: %w", p.Filename, err)
@@ -152,7 +152,7 @@ func (h *passingHash) of(ctx context.Context, body io.ReadCloser) io.ReadCloser 
 	}{io.TeeReader(body, h.writer), body}
 }
 
-// contents returns the hashes of the zip. If no zip was read, the error is a
+// contents returns the hashes of the zip. If no zip was read, contents returns a
 // *[packagezip.NotStreamableError].
 func (h *passingHash) contents() (packagezip.Contents, error) {
 	if h.writer == nil {

@@ -39,8 +39,8 @@ func networkCase(t *testing.T, v, platform string) sinkCase {
 	return c
 }
 
-// TestNetworkSinkMerges adds packages concurrently with separate sinks, like separate
-// processes, to a mirror of another program.
+// TestNetworkSinkMerges adds packages to a mirror of a different program. It uses
+// separate sinks concurrently, like separate processes.
 func TestNetworkSinkMerges(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -83,7 +83,7 @@ func TestNetworkSinkMerges(t *testing.T) {
 	if len(index.Versions) != 3 || index.Versions["0.9.0"] == nil {
 		t.Errorf("index.json has %v", index.Versions)
 	}
-	// If everything exists, nothing is written.
+	// If all packages exist, nothing is written.
 	before := networkTimes(t, dir)
 	for _, c := range cases {
 		checkPut(t, sinkAt(t, c, dir), c, dir, true)
@@ -93,8 +93,8 @@ func TestNetworkSinkMerges(t *testing.T) {
 	}
 }
 
-// TestNetworkSinkListsExistingZips checks that an existing zip is listed if an earlier run
-// was killed before it updated both documents.
+// TestNetworkSinkListsExistingZips checks that an existing zip is listed if an earlier
+// run was killed before it updated both documents.
 func TestNetworkSinkListsExistingZips(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string][]string{"both": {"index.json", "1.2.0.json"}, "index": {"index.json"}, "version": {"1.2.0.json"}} {
@@ -165,8 +165,8 @@ func TestNetworkSinkRefusesLists(t *testing.T) {
 	}
 }
 
-// TestNetworkSinkVerifiesH1 checks that the listed h1: hash is computed from the
-// zip. If the package has a different one, it is rejected before the file is renamed.
+// TestNetworkSinkVerifiesH1 checks that the listed h1: hash is computed from the zip.
+// If the package has a different hash, it is rejected before the file is renamed.
 func TestNetworkSinkVerifiesH1(t *testing.T) {
 	t.Parallel()
 	c, dir := sinkCases(t)["network"], t.TempDir()
@@ -210,7 +210,7 @@ func TestNetworkSinkHosts(t *testing.T) {
 		}
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 3 { // two hosts, and the lock
+	if err != nil || len(entries) != 3 { // two hosts and the lock file
 		t.Errorf("%v, %v", entries, err)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// TestSinkPaths checks addresses that programs could write differently. want is the
-// result of OpenTofu 1.12's internal/getproviders.
+// TestSinkPaths checks addresses that programs could write in different ways. want is
+// the path that OpenTofu 1.12's internal/getproviders returns.
 func TestSinkPaths(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -109,8 +109,8 @@ func TestUnpackedSinkFollowsALink(t *testing.T) {
 	}
 }
 
-// TestUnpackedSinkRequiresExecutable checks that a directory is rejected if its executable
-// lacks the executable bit.
+// TestUnpackedSinkRequiresExecutable checks that a directory is rejected if its
+// executable lacks the executable bit.
 func TestUnpackedSinkRequiresExecutable(t *testing.T) {
 	t.Parallel()
 	data := sinkZip(t, "one", "terraform-provider-x")
@@ -133,8 +133,8 @@ func TestUnpackedSinkRequiresExecutable(t *testing.T) {
 	}
 }
 
-// TestUnpackedSinkVerifiesH1 checks that a directory with different contents is not
-// kept just because the unsigned h1: hash of the package matches it.
+// TestUnpackedSinkVerifiesH1 checks that a directory is not kept if its contents differ
+// from the zip, even if the unsigned h1: hash of the package matches the directory.
 func TestUnpackedSinkVerifiesH1(t *testing.T) {
 	t.Parallel()
 	old, data := sinkZip(t, "one", "terraform-provider-x"), sinkZip(t, "two", "terraform-provider-x")
@@ -174,7 +174,8 @@ func TestSinkRefusesPipes(t *testing.T) {
 	})
 }
 
-// TestNetworkSinkModes checks that a web server with a different user can read all files.
+// TestNetworkSinkModes checks that a web server that runs as a different user can read
+// all files.
 func TestNetworkSinkModes(t *testing.T) {
 	t.Parallel()
 	probe := filepath.Join(t.TempDir(), "probe")
@@ -208,8 +209,8 @@ func TestNetworkSinkModes(t *testing.T) {
 	}
 }
 
-// TestNetworkSinkReplacesNoLink checks that documents that are links are neither read nor
-// replaced.
+// TestNetworkSinkReplacesNoLink checks that documents that are symbolic links are
+// neither read nor replaced.
 func TestNetworkSinkReplacesNoLink(t *testing.T) {
 	t.Parallel()
 	c, dir := sinkCases(t)["network"], t.TempDir()

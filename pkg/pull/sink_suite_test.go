@@ -106,8 +106,8 @@ func TestSinkRefusesOtherContent(t *testing.T) {
 	})
 }
 
-// checkObstacle checks that Put refuses other content at the path of the package, and keeps
-// it.
+// checkObstacle checks that Put rejects different content at the path of the package,
+// and that it keeps this content.
 func checkObstacle(t *testing.T, c sinkCase, dir string, put func(path string) error) {
 	t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(c.place))
@@ -164,7 +164,7 @@ func TestSinkStoresNoPartialPackages(t *testing.T) {
 			}
 			checkSinkFiles(t, dir, map[string]string{})
 		}
-		// Remaining files don't affect the next run.
+		// Leftover files don't affect the next run.
 		checkPut(t, sinkAt(t, c, dir), c, dir, false)
 		checkSinkFiles(t, dir, c.files)
 	})
@@ -187,7 +187,7 @@ func TestSinkIsInterrupted(t *testing.T) {
 	})
 }
 
-// cancelAfter returns a writer that cancels after n bytes.
+// cancelAfter returns a writer that calls cancel after n bytes.
 func cancelAfter(n int, cancel context.CancelFunc) io.Writer {
 	return writerFunc(func(p []byte) (int, error) {
 		if n -= len(p); n <= 0 {
@@ -206,12 +206,12 @@ func TestConcurrentSinks(t *testing.T) {
 	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
 		const runs = 8
 		kept, errs := make([]bool, runs), make([]error, runs)
-		// Readers return their first byte only after all runs have found the path free.
-		// This makes the runs race.
+		// Readers return their first byte only after all runs have found that the path
+		// doesn't exist. This makes the runs race.
 		var started, group sync.WaitGroup
 		started.Add(runs)
 		for i := range runs {
-			s := sinkAt(t, c, dir) // separate, like in another process
+			s := sinkAt(t, c, dir) // a separate sink, like in a separate process
 			group.Go(func() {
 				body := bytes.NewReader(c.zip)
 				arrive := sync.OnceFunc(started.Done)
@@ -273,7 +273,7 @@ func TestSinkOfAFile(t *testing.T) {
 	for _, layout := range pull.Layouts() {
 		for _, dir := range []string{file, filepath.Join(file, "below"), ""} {
 			if runtime.GOOS == "windows" && dir != file && dir != "" {
-				continue // on Windows, it does not exist and can't be created later
+				continue // on Windows, the path doesn't exist and can't be created later
 			}
 			if s, err := pull.NewSink(layout, dir, nil); err == nil || s != nil {
 				t.Errorf("%s sink of %q: %v, %v; want only an error", layout, dir, s, err)
@@ -302,7 +302,8 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// opening returns an opener for a reader. A reader that can seek starts over.
+// opening returns an opener for a reader. If the reader can seek, each call starts at
+// the beginning.
 func opening(r io.Reader) pull.Opener {
 	return func(context.Context) (io.ReadCloser, error) {
 		if seeker, ok := r.(io.Seeker); ok {

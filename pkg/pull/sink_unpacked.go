@@ -20,9 +20,9 @@ import (
 type unpackedSink struct {
 	dir   string
 	swept atomicfile.Sweeper
-	// unpacked records the h1: hashes of directories by the digest of their zips.
+	// unpacked maps the digests of zips to the h1: hashes of their directories.
 	unpacked *unpackedRecord
-	// store, if not nil, has packages that need not be unpacked.
+	// store, if not nil, contains packages that need not be unpacked.
 	store *store.Store
 }
 
@@ -30,9 +30,9 @@ func newUnpackedSink(dir string, s *store.Store) *unpackedSink {
 	return &unpackedSink{dir: dir, unpacked: newUnpackedRecord(dir), store: s}
 }
 
-// Has reports whether the existing directory has the contents of the zip, according to
+// Has reports whether the existing directory has the contents of the zip. It relies on
 // the record that this program wrote when it unpacked a zip with this digest. The h1:
-// hash in metadata is not proof. See [Sink].
+// hash in metadata proves nothing. See [Sink].
 func (s *unpackedSink) Has(_ context.Context, p provider.Package) (path string, ok bool, err error) {
 	if path, err = s.path(p); err != nil {
 		return "", false, err
@@ -46,7 +46,7 @@ func (s *unpackedSink) Has(_ context.Context, p provider.Package) (path string, 
 	}
 	got, err := sums.H1Dir(at)
 	if err != nil || got != h1 {
-		return path, false, nil //nolint:nilerr // Put reports the problem
+		return path, false, nil //nolint:nilerr // Put returns the error
 	}
 	return path, true, startable(path, p.Address.Type)
 }
@@ -66,8 +66,9 @@ func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener)
 	if existing != "" {
 		return path, true, s.compare(ctx, p, path, existing, open)
 	}
-	// 2. Unpack the zip to a temporary directory, and verify it. The unpacked size is
-	// unknown, so the size of the zip is the minimum.
+	// 2. Unpack the zip to a temporary directory, and verify the directory. The
+	// unpacked size is unknown, so the disk must have room for at least the size of the
+	// zip.
 	if err := atomicfile.CheckRoom(s.dir, p.Size); err != nil {
 		return path, false, fmt.Errorf("writing %s: %w", path, err)
 	}
@@ -75,7 +76,7 @@ func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener)
 	if err != nil {
 		return path, false, err
 	}
-	defer atomicfile.DiscardDir(tmp) // after a failure
+	defer atomicfile.DiscardDir(tmp) // cleans up after a failure
 	h1, err := s.fill(ctx, p, tmp, open)
 	if err != nil {
 		return path, false, err
@@ -89,7 +90,7 @@ func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener)
 }
 
 // commit renames a temporary directory. If another process has created the directory,
-// commit keeps it if it has the same h1: hash.
+// commit keeps that directory if it has the same h1: hash.
 func (s *unpackedSink) commit(tmp, path, h1 string) (kept bool, err error) {
 	err = atomicfile.CommitDir(tmp, path)
 	if errors.Is(err, fs.ErrExist) {
@@ -100,15 +101,16 @@ func (s *unpackedSink) commit(tmp, path, h1 string) (kept bool, err error) {
 	return false, err
 }
 
-// fill fills an empty directory with a copy from the store or the contents of the zip,
-// and returns the h1: hash of the directory.
+// fill fills an empty directory with a copy from the store or with the contents of the
+// zip. It returns the h1: hash of the directory.
 func (s *unpackedSink) fill(ctx context.Context, p provider.Package, tmp string, open Opener) (h1 string, err error) {
 	if tree, ok := s.store.Tree(ctx, p.Digest); ok {
 		h1, err := copyStored(ctx, p, tree, tmp)
 		if _, mismatch := errors.AsType[*sums.MismatchError](err); err == nil || mismatch {
 			return h1, err
 		}
-		// Ignore other errors of the store. If they persist, unpacking reports them.
+		// Ignore other errors of the store. If these errors persist, unpacking returns
+		// them.
 		if err := packagezip.Empty(tmp); err != nil {
 			return "", err
 		}
@@ -148,7 +150,8 @@ func (s *unpackedSink) path(p provider.Package) (string, error) {
 	return mirrorPath(s.dir, p.Address, path.Join(p.Version.String(), p.Platform.String()))
 }
 
-// hashDirectory returns the h1: hash of the directory at path, or "" if it doesn't exist.
+// hashDirectory returns the h1: hash of the directory at path, or "" if the directory
+// doesn't exist.
 func hashDirectory(path string) (string, error) {
 	at, err := directoryAt(path)
 	if err != nil || at == "" {
@@ -157,8 +160,8 @@ func hashDirectory(path string) (string, error) {
 	return sums.H1Dir(at)
 }
 
-// directoryAt returns the directory at path after following links, or "" if it doesn't
-// exist. Any other content is [ErrExists].
+// directoryAt returns the directory at path after following links, or "" if the
+// directory doesn't exist. For any other content, it returns [ErrExists].
 func directoryAt(path string) (string, error) {
 	fi, err := lookAt(path)
 	if err != nil || fi == nil {
@@ -167,12 +170,12 @@ func directoryAt(path string) (string, error) {
 	if !fi.IsDir() {
 		return "", exists(path, "is %s, not a directory", kindOf(fi))
 	}
-	// Links to packages are allowed in caches, but hashing doesn't follow links.
+	// Plugin caches can contain links to packages, but hashing doesn't follow links.
 	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return "", err
 	}
-	// Reading a named pipe would block forever.
+	// Detect named pipes, because reading a named pipe would block forever.
 	err = filepath.WalkDir(resolved, func(at string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && !entry.Type().IsRegular() {
 			return exists(path, "contains %s, which is not a regular file", filepath.Base(at))

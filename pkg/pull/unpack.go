@@ -19,7 +19,7 @@ func checkContents(p provider.Package, contents packagezip.Contents, err error) 
 }
 
 // startable returns an error if the executable of an unpacked package lacks the
-// executable bit, which the h1: hash doesn't include. The executable is the file that
+// executable bit, which the h1: hash doesn't cover. The executable is the file that
 // OpenTofu would start.
 func startable(dir, typ string) error {
 	if runtime.GOOS == "windows" {

@@ -15,18 +15,19 @@ import (
 )
 
 const (
-	// recordName is the name of the file that records which zips the packages in the
-	// directory come from: the digest of each zip, and the h1: hash of its unpacked
-	// directory. It is as trustworthy as the packages, because anyone who can write one
-	// can write the other. OpenTofu ignores files in this directory.
+	// recordName is the name of the file that records the zips from which the packages
+	// in the directory were unpacked. It contains the digest of each zip and the h1:
+	// hash of its unpacked directory. The file is as trustworthy as the packages,
+	// because anyone who can write one of them can write both. OpenTofu ignores files
+	// in this directory.
 	recordName = ".tofu-oci.unpacked"
-	// maxRecord is the maximum size of the record in bytes, sufficient for about 100,000
-	// packages.
+	// maxRecord is the maximum size of the record in bytes. It is sufficient for about
+	// 100,000 packages.
 	maxRecord = 16 << 20
 )
 
 // unpackedRecord maps digests of zips to h1: hashes of unpacked directories. Entries
-// never become outdated, because both depend only on the content.
+// never become outdated, because the digest and the hash depend only on the content.
 type unpackedRecord struct {
 	path string
 
@@ -38,7 +39,8 @@ func newUnpackedRecord(dir string) *unpackedRecord {
 	return &unpackedRecord{path: filepath.Join(dir, recordName)}
 }
 
-// of returns the h1: hash of the directory that a zip unpacks to, or "" if unknown.
+// of returns the h1: hash of the directory to which a zip unpacks, or "" if the hash is
+// unknown.
 func (r *unpackedRecord) of(zip digest.Digest) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +48,8 @@ func (r *unpackedRecord) of(zip digest.Digest) string {
 	return r.known[zip]
 }
 
-// add records a zip. Errors are ignored, because the zip is then read again next time.
+// add records a zip. It ignores errors, because a zip without a record is only read
+// again.
 func (r *unpackedRecord) add(zip digest.Digest, h1 string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,11 +62,11 @@ func (r *unpackedRecord) add(zip digest.Digest, h1 string) {
 	if err != nil {
 		return
 	}
-	_, _ = fmt.Fprintf(f, "%s %s\n", zip, h1) // a single write, so that lines of concurrent processes don't mix
+	_, _ = fmt.Fprintf(f, "%s %s\n", zip, h1) // use a single write, so that lines of concurrent processes don't mix
 	_ = f.Close()
 }
 
-// load reads the record once. Invalid and contradictory lines are ignored.
+// load reads the record once. It ignores invalid and contradictory lines.
 func (r *unpackedRecord) load() {
 	if r.known != nil {
 		return

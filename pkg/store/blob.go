@@ -25,8 +25,9 @@ type Blob struct {
 	opened fs.FileInfo
 }
 
-// Blob opens the zip with a digest. ok is false if the store doesn't have it. If the file has
-// changed since it was verified, Blob hashes it, and removes it if it is damaged.
+// Blob opens the zip with the given digest. ok is false if the store doesn't have the
+// zip. If the file has changed since it was verified, Blob hashes it. If the zip is
+// damaged, Blob removes it.
 func (s *Store) Blob(ctx context.Context, d digest.Digest) (b *Blob, ok bool) {
 	if s == nil {
 		return nil, false
@@ -45,7 +46,7 @@ func (s *Store) Blob(ctx context.Context, d digest.Digest) (b *Blob, ok bool) {
 	}
 	switch {
 	case ctx.Err() != nil, errors.Is(err, fs.ErrNotExist):
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR), isBusy(err): // not a problem of the zip
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR), isBusy(err): // the zip itself is not at fault
 		s.fail(err)
 	default:
 		b.damaged(err)
@@ -73,7 +74,7 @@ func (b *Blob) open(ctx context.Context, path string) (err error) {
 		if err := b.hash(ctx); err != nil {
 			return err
 		}
-		// If this fails, the zip is hashed again the next time.
+		// If writing the record fails, the zip is hashed again the next time.
 		_ = b.store.write(record, []byte(stamp.String()))
 	}
 	touch(record)
@@ -87,7 +88,7 @@ func recorded(path string, s atomicfile.Stamp) bool {
 	return err == nil && string(text) == s.String()
 }
 
-// hash reads the whole file, which must not change at the same time.
+// hash reads the entire file, which must not change at the same time.
 func (b *Blob) hash(ctx context.Context) error {
 	content := sums.NewReader(bounded.Reader(ctx, b.file), b.file.Name(), -1, b.digest)
 	if _, err := io.Copy(io.Discard, content); err != nil {
@@ -99,15 +100,16 @@ func (b *Blob) hash(ctx context.Context) error {
 	return b.Unchanged()
 }
 
-// Unchanged returns an error if the file has changed since it was opened. In this case, data
-// that was copied from the file can't be trusted, and the zip is removed from the store.
+// Unchanged returns an error if the file has changed since it was opened. In this case,
+// data that was copied from the file can't be trusted, and Unchanged removes the zip
+// from the store.
 func (b *Blob) Unchanged() error {
 	now, err := b.file.Stat()
 	if err != nil || atomicfile.StampOf(now) == atomicfile.StampOf(b.opened) {
 		return err
 	}
-	// If another process removed or replaced the file's name, the file's change time differs,
-	// but its content doesn't.
+	// If another process removed or replaced the file's name, the change time of the
+	// file differs. Its content is the same.
 	path, _ := b.store.entryPath(nameBlobs, b.digest)
 	there, err := os.Lstat(path)
 	named := err == nil && os.SameFile(there, now)
@@ -128,12 +130,13 @@ func (b *Blob) File() *os.File { return b.file }
 // Close closes the file. It can be called more than once.
 func (b *Blob) Close() error { return ignore(b.file.Close(), fs.ErrClosed) }
 
-// Verified returns a verifying reader of the zip, as [provider.Source] requires: if the disk
-// has silently changed the zip, the read that would complete it returns a
-// *[sums.MismatchError], and the zip is removed from the store. Closing the reader closes the
-// blob.
+// Verified returns a verifying reader of the zip, as [provider.Source] requires. If the
+// disk has silently changed the zip, the read that would complete it returns a
+// *[sums.MismatchError], and the zip is removed from the store. Closing the reader
+// closes the blob.
 //
-// [provider.Source]: https://pkg.go.dev/github.com/tofu-oci/tofu-oci/pkg/provider#Source
+// [provider.Source]:
+// https://pkg.go.dev/github.com/tofu-oci/tofu-oci/pkg/provider#Source
 func (b *Blob) Verified(ctx context.Context, name string) io.ReadCloser {
 	return &verified{Reader: sums.NewReader(bounded.Reader(ctx, b.file), name, b.Size(), b.digest), blob: b}
 }
@@ -153,8 +156,8 @@ func (v *verified) Read(p []byte) (int, error) {
 
 func (v *verified) Close() error { return v.blob.Close() }
 
-// damaged removes the zip from the store. It first closes the file, because Windows doesn't
-// remove open files.
+// damaged removes the zip from the store. It closes the file first, because Windows
+// doesn't remove open files.
 func (b *Blob) damaged(why error) {
 	if b.file != nil {
 		_ = b.file.Close()

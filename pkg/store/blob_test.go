@@ -15,8 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// TestDamagedZips checks that damage is detected on use, reported once, and repaired by
-// keeping the zip again.
+// TestDamagedZips checks that damage is detected on use and reported once. Keeping the
+// zip again repairs the damage.
 func TestDamagedZips(t *testing.T) {
 	t.Parallel()
 	const content = "the content of a zip"
@@ -60,8 +60,8 @@ func TestDamagedZips(t *testing.T) {
 	}
 }
 
-// TestZipsThatOnlyLookOtherwise checks that zips with changed file metadata, as after
-// copying the cache, are rehashed once and then trusted.
+// TestZipsThatOnlyLookOtherwise checks zips whose file metadata has changed, for
+// example because the cache was copied. The zips are rehashed once and then trusted.
 func TestZipsThatOnlyLookOtherwise(t *testing.T) {
 	t.Parallel()
 	const content = "the content of a zip"
@@ -86,7 +86,7 @@ func TestZipsThatOnlyLookOtherwise(t *testing.T) {
 	events.check(t, 0, 0)
 }
 
-// rot corrupts a zip without a trace: the record matches the metadata of the corrupted
+// rot corrupts a zip without a trace. The record matches the metadata of the corrupted
 // file.
 func rot(t *testing.T, dir string, d digest.Digest) {
 	t.Helper()
@@ -153,7 +153,8 @@ func TestChangedWhileCopied(t *testing.T) {
 }
 
 // TestGoneWhileCopied checks that Unchanged succeeds if another process removes or
-// replaces the file. This changes the change time of the open file but not its content.
+// replaces the file. This updates the change time of the open file, but its content
+// stays the same.
 func TestGoneWhileCopied(t *testing.T) {
 	t.Parallel()
 	const content = "the content of a zip"

@@ -2,6 +2,6 @@
 
 package store
 
-// isBusy reports whether a file could not be opened because another process has it open. That
-// doesn't happen on this system.
+// isBusy reports whether a file could not be opened because another process has it
+// open. On this system, this never happens.
 func isBusy(error) bool { return false }

@@ -1,6 +1,6 @@
-// Package store is the local cache. It stores verified zips by their digests, and the files
-// that they unpack to. Any number of processes can use the same directory concurrently, and any
-// of them can be killed at any time.
+// Package store is the local cache. It stores verified zips by their digests, and the
+// files that they unpack to. Any number of processes can use the same directory
+// concurrently, and any of them can be killed at any time.
 //
 //	DIR/CACHEDIR.TAG                  identifies the directory as a cache of tofu-oci
 //	DIR/blobs/sha256/HEX              a zip, as in an OCI image layout
@@ -14,17 +14,18 @@
 //	DIR/mirrors/sha256/HEX/record     the list of packages; HEX is its digest
 //	DIR/mirrors/sha256/HEX/lock       locked while the links are used, and while they are removed
 //
-// A file is trusted as long as its size, times, and inode match its record. Otherwise, it is
-// hashed. The modification time of a record is the time of last use. Every entry gets its final
-// name only when it is complete.
+// A file is trusted as long as its size, times, and inode match its record. Otherwise,
+// it is hashed. The modification time of a record is the time of last use. An entry
+// receives its final name only after it is complete.
 //
-// The store copies files in and out, and the copies share blocks if the file system supports
-// that. Changes to the output therefore don't affect the store. The exception is
-// [Store.Mirror], which creates links for programs that create links to it themselves. For this
-// reason, the files of unpacked packages are read-only.
+// Files are copied to and from the store, and the copies share blocks if the file
+// system supports this. Changes to the output therefore don't affect the store. The
+// exception is [Store.Mirror], which creates links, because its clients create links to
+// the mirror. For this reason, the files of unpacked packages are read-only.
 //
-// Package source uses the store through [source.NewCached], which reads zips from it and stores
-// missing ones. Package pull uses it through pull.NewCachedSink.
+// Package source uses the store through [source.NewCached], which reads zips from the
+// store and stores missing zips. Package pull uses it through pull.NewCachedSink.
 //
-// [source.NewCached]: https://pkg.go.dev/github.com/tofu-oci/tofu-oci/pkg/source#NewCached
+// [source.NewCached]:
+// https://pkg.go.dev/github.com/tofu-oci/tofu-oci/pkg/source#NewCached
 package store

@@ -20,15 +20,15 @@ const (
 	kindMirror   = "mirror"
 )
 
-// kindFolders are the directories of entries by their kinds.
+// kindFolders maps kinds of entries to their directories.
 var kindFolders = map[string]string{kindZip: nameBlobs, kindUnpacked: nameUnpacked, kindMirror: nameMirrors}
 
 // Entry is a package or a mirror directory in a store.
 type Entry struct {
 	// Kind is "zip", "unpacked", or "mirror".
 	Kind string
-	// Digest is the digest of the zip, packed or unpacked. For a mirror, it is the digest of
-	// its list of packages.
+	// Digest is the digest of the zip, even if the package is unpacked. For a mirror,
+	// it is the digest of its list of packages.
 	Digest digest.Digest
 	// Size is the total size of the files in bytes. Files that share blocks use less space.
 	Size int64
@@ -36,8 +36,8 @@ type Entry struct {
 	Used time.Time
 }
 
-// Entries returns the entries of the store, least recently used first, without verifying them.
-// A store that doesn't exist has no entries.
+// Entries returns the entries of the store without verifying them. The least recently
+// used entry is first. A store that doesn't exist has no entries.
 func (s *Store) Entries(ctx context.Context) ([]Entry, error) {
 	var all []Entry
 	for _, kind := range []string{kindZip, kindUnpacked, kindMirror} {
@@ -57,7 +57,7 @@ func (s *Store) Entries(ctx context.Context) ([]Entry, error) {
 				e.Size, err = sizeBelow(s.path(e))
 			}
 			switch {
-			case errors.Is(err, fs.ErrNotExist), isBusy(err): // removed by another process
+			case errors.Is(err, fs.ErrNotExist), isBusy(err): // another process has removed the entry
 			case err != nil:
 				return nil, err
 			default:
@@ -76,7 +76,8 @@ func (s *Store) path(e Entry) string {
 	return filepath.Join(s.folder(kindFolders[e.Kind]), e.Digest.Encoded())
 }
 
-// used returns the modification time of an entry's record or, if it has none, of the entry.
+// used returns the modification time of an entry's record. If the entry has no record,
+// used returns the modification time of the entry.
 func (s *Store) used(e Entry) (time.Time, error) {
 	record := filepath.Join(s.path(e), nameRecord)
 	if e.Kind == kindZip {

@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// The store keeps a zip while it is read for the first time. Later reads use the stored
+// The store keeps a zip when it is read for the first time. Later reads use the stored
 // zip.
 func Example() {
 	dir, err := os.MkdirTemp("", "store")

@@ -1,6 +1,6 @@
 package store
 
-// File is a file in the making.
+// File is a file that is being written.
 type File = file
 
 // LetCreate replaces the function that creates files.

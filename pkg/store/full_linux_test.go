@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// fullFile writes to /dev/full after the first left bytes.
+// fullFile writes to /dev/full after left bytes were written.
 type fullFile struct {
 	store.File
 	full *os.File
@@ -28,7 +28,7 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	return f.File.Write(p)
 }
 
-// TestFullDisk checks that a full disk is not an error. The failure is reported once,
+// TestFullDisk checks that a full disk causes no error. The failure is reported once,
 // and partial files are removed to free the space.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()

@@ -10,16 +10,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// spaceFactor is the multiple of a zip's size that must be free to store the zip. The unpacked
-// package is two to four times as large as the zip, and is stored up to twice.
+// spaceFactor is multiplied by a zip's size to calculate the free space that is
+// required to store the zip. The unpacked package is two to four times as large as the
+// zip, and is stored up to twice.
 const spaceFactor = 8
 
-// Keep returns a reader of content that also stores the content as the zip of a digest, once
-// all of its size bytes were read, or everything up to its end if size is -1. The content must
-// be verified, see [provider.Source]. If storing fails, Keep calls [Options.OnFailed], and
-// reading continues. Closing the reader waits for the disk.
+// Keep returns a reader of content that also stores the content as the zip with the
+// given digest. The zip is stored after size bytes were read or, if size is -1, at the
+// end of content. The content must be verified. See [provider.Source]. If storing
+// fails, Keep calls [Options.OnFailed], and reading continues. Closing the reader waits
+// for the disk.
 //
-// [provider.Source]: https://pkg.go.dev/github.com/tofu-oci/tofu-oci/pkg/provider#Source
+// [provider.Source]:
+// https://pkg.go.dev/github.com/tofu-oci/tofu-oci/pkg/provider#Source
 func (s *Store) Keep(d digest.Digest, size int64, content io.ReadCloser) io.ReadCloser {
 	if !s.isWritable() {
 		return content
@@ -48,17 +51,18 @@ type storingReader struct {
 	io.ReadCloser
 	store  *Store
 	digest digest.Digest
-	// remaining is the number of bytes that are still expected, or negative if unknown.
+	// remaining is the number of expected bytes that have not been read. It is negative
+	// if the number is unknown.
 	remaining int64
-	// file is nil once nothing more is written to it.
+	// file is nil after the last byte was written.
 	file file
-	// committed is closed when the file has its final name. It is nil before the file is
-	// committed.
+	// committed is closed when the file has its final name. It is nil until the commit
+	// starts.
 	committed chan struct{}
 }
 
-// Read writes data before it returns it. If the store and the caller fill a disk together, the
-// store fails first.
+// Read writes data to the file before returning it. If the store and the caller fill a
+// disk together, the store fails first.
 func (k *storingReader) Read(p []byte) (int, error) {
 	n, err := k.ReadCloser.Read(p)
 	if k.file == nil {
@@ -96,7 +100,8 @@ func (k *storingReader) finish() {
 	}()
 }
 
-// abort discards the file. why is the failure of the store, or nil if reading failed.
+// abort discards the file. why is the failure of the store, or nil if reading content
+// failed.
 func (k *storingReader) abort(why error) {
 	k.file.Discard()
 	k.file = nil
@@ -116,7 +121,7 @@ func (k *storingReader) Close() error {
 	return k.ReadCloser.Close()
 }
 
-// recordBlob writes the record of a zip that was just stored. Without a record, the zip is
+// recordBlob writes the record of a zip that was just stored. A zip without a record is
 // hashed when it is used.
 func (s *Store) recordBlob(d digest.Digest) {
 	path, _ := s.entryPath(nameBlobs, d)

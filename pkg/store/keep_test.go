@@ -35,8 +35,8 @@ func TestKeepAndTake(t *testing.T) {
 	noLitter(t, dir)
 }
 
-// TestKeepWithoutEnd checks a client that reads exactly the known number of bytes but
-// not io.EOF.
+// TestKeepWithoutEnd checks a client that reads exactly the known number of bytes and
+// never reads io.EOF.
 func TestKeepWithoutEnd(t *testing.T) {
 	t.Parallel()
 	s, events := open(t, t.TempDir(), false)
@@ -64,8 +64,8 @@ func TestKeepOfUnknownSize(t *testing.T) {
 	events.check(t, 0, 0)
 }
 
-// TestKeepsNothingHalf checks that the reader returns partial content with its error,
-// and that the store does not keep it.
+// TestKeepsNothingHalf checks that the reader returns partial content with an error,
+// and that the store does not keep this content.
 func TestKeepsNothingHalf(t *testing.T) {
 	t.Parallel()
 	const content = "content"
@@ -100,7 +100,7 @@ func TestKeepsNothingHalf(t *testing.T) {
 			}
 			events.check(t, 0, 0)
 			noLitter(t, dir)
-			// A complete read then succeeds.
+			// After that, a complete read succeeds.
 			keep(t, s, content)
 			checkTaken(t, s, content)
 		})

@@ -15,27 +15,29 @@ import (
 )
 
 const (
-	// maxKnown is the number of zips that are recorded per package, latest first. Packages have
-	// one zip unless they were rebuilt with the same version.
+	// maxKnown is the maximum number of zips that are recorded per package. The latest
+	// zips are recorded. A package has one zip, unless it was rebuilt with the same
+	// version.
 	maxKnown = 16
-	// maxKnownFile limits the file of one package, in bytes. The metadata of one zip has about
-	// 10 KiB. The oldest zips are removed if the file would be larger.
+	// maxKnownFile limits the file of one package, in bytes. The metadata of one zip
+	// has about 10 KiB. If the file would be larger, the oldest zips are removed from
+	// it.
 	maxKnownFile = 1 << 20
 	// maxKnownValues limits the JSON values in the file.
 	maxKnownValues = 256 * maxKnown
 )
 
-// Known is a zip that is known to be a certain package.
+// Known is a zip that is known to belong to a certain package.
 type Known struct {
 	Zip digest.Digest `json:"zip"`
 	Hashes
-	// Evidence is verification metadata of the release in the caller's format. It is nil if
-	// none was recorded.
+	// Evidence is verification metadata of the release in the caller's format. It is
+	// nil if no metadata was recorded.
 	Evidence json.RawMessage `json:"evidence,omitempty"`
 }
 
-// Known returns the zips that were recorded for a package, latest first. The store might not have
-// them any more.
+// Known returns the zips that were recorded for a package. The latest zip is first. The
+// store might no longer contain these zips.
 func (s *Store) Known(name string) []Known {
 	if s == nil {
 		return nil
@@ -43,8 +45,9 @@ func (s *Store) Known(name string) []Known {
 	return readKnown(s.knownPath(name))
 }
 
-// Remember records that a verified zip is the package that the caller identifies by name, so
-// that the caller doesn't have to request this from a source again. Errors are ignored.
+// Remember records that a verified zip belongs to the package that the caller
+// identifies by name. The caller then doesn't have to request this information from a
+// source again. Errors are ignored.
 func (s *Store) Remember(name string, k Known) {
 	if !s.isWritable() || s.initialize() != nil {
 		return

@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Names in the directory of a mirror, in addition to those of an unpacked package.
+// Names in the directory of a mirror, in addition to the names in an unpacked package.
 const (
 	nameMirror  = "mirror"
 	namePlugins = "plugins"
@@ -28,27 +28,29 @@ const (
 
 // MirrorPackage is a package of a mirror.
 type MirrorPackage struct {
-	// Path is the relative path at which clients look for the package, with slashes:
-	// HOST/NAMESPACE/TYPE/VERSION/OS_ARCH, or for a zip
+	// Path is the relative path at which clients look for the package, with slashes. It
+	// is HOST/NAMESPACE/TYPE/VERSION/OS_ARCH or, for a zip,
 	// HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip.
 	Path string `json:"path"`
 	// Zip is the digest of the zip. The store must have the zip or, unless Packed is set, its
 	// unpacked files.
 	Zip digest.Digest `json:"zip"`
-	// Packed reports that the package is a zip, not unpacked.
+	// Packed reports that the package is a zip, not an unpacked directory.
 	Packed bool `json:"packed,omitempty"`
 }
 
-// Mirror is a directory with the layout of a filesystem_mirror, whose packages are links to
-// entries of the store. The caller must close it. Until then, the mirror and its packages are
-// not pruned. The path depends on the content, because clients create links to it.
+// Mirror is a directory with the layout of a filesystem_mirror. Its packages are links
+// to entries of the store. The caller must close the mirror. Until then, the mirror and
+// its packages are not pruned. The path depends on the content, because clients create
+// links to the path.
 type Mirror struct {
 	store *Store
 	dir   string
 	lock  *flock.Flock
-	// trees contains the unpacked packages by the digests of their zips.
+	// trees maps the digests of zips to the unpacked packages.
 	trees map[digest.Digest]*Tree
-	// linked reports that all packages are symbolic links, so that a plugin cache is possible.
+	// linked reports that all packages are symbolic links, so the mirror can have a
+	// plugin cache.
 	linked bool
 }
 
@@ -57,9 +59,9 @@ var ErrNotCached = provider.Errorf(provider.NotFound, "not in the cache")
 
 func notCached(p MirrorPackage) error { return fmt.Errorf("%s is %w: %s", p.Path, ErrNotCached, p.Zip) }
 
-// Mirror returns the mirror of the given packages, which is created if necessary. It verifies
-// everything that the mirror links to. If the store lacks a package or finds it damaged, Mirror
-// returns [ErrNotCached].
+// Mirror returns the mirror of the given packages, and creates it if necessary. Mirror
+// verifies everything that the mirror links to. If a package is damaged or not in the
+// store, it returns [ErrNotCached].
 func (s *Store) Mirror(ctx context.Context, packages []MirrorPackage) (m *Mirror, err error) {
 	packages = slices.Clone(packages)
 	slices.SortFunc(packages, func(a, b MirrorPackage) int { return strings.Compare(a.Path, b.Path) })
@@ -77,7 +79,7 @@ func (s *Store) Mirror(ctx context.Context, packages []MirrorPackage) (m *Mirror
 	if err := s.initialize(); err != nil {
 		return m, err
 	}
-	// 1. Open the unpacked packages, which protects them from being pruned.
+	// 1. Open the unpacked packages. Open packages are not pruned.
 	if err := m.openTrees(ctx, packages); err != nil {
 		return m, err
 	}
@@ -85,7 +87,7 @@ func (s *Store) Mirror(ctx context.Context, packages []MirrorPackage) (m *Mirror
 	if err := m.openDir(ctx, text, packages); err != nil {
 		return m, fmt.Errorf("creating the mirror %s: %w", dir, err)
 	}
-	// 3. Check the zips, which are not pruned while the directory is locked.
+	// 3. Check the zips. They are not pruned while the directory is locked.
 	if err := m.checkZips(ctx, packages); err != nil {
 		return m, err
 	}
@@ -102,9 +104,9 @@ func (s *Store) Mirror(ctx context.Context, packages []MirrorPackage) (m *Mirror
 // Dir returns the path for a filesystem_mirror block.
 func (m *Mirror) Dir() string { return filepath.Join(m.dir, nameMirror) }
 
-// PluginCacheDir returns the path of a plugin cache that contains the unpacked packages.
-// Packages that clients add are kept as long as the mirror. It is empty if the system doesn't
-// support links.
+// PluginCacheDir returns the path of a plugin cache that contains the unpacked
+// packages. Packages that clients add to the cache are kept as long as the mirror
+// exists. The path is empty if the system doesn't support links.
 func (m *Mirror) PluginCacheDir() string {
 	if !m.linked {
 		return ""
@@ -149,7 +151,7 @@ func (m *Mirror) checkZips(ctx context.Context, packages []MirrorPackage) error 
 	}
 	lock := m.store.zipsLock()
 	defer lock.Close()
-	_, _ = lock.TryRLockContext(ctx, lockPause) // without locks, a concurrent Prune may remove a zip
+	_, _ = lock.TryRLockContext(ctx, lockPause) // without locks, a concurrent Prune can remove a zip
 	for _, p := range packages {
 		if !p.Packed {
 			continue
@@ -163,8 +165,8 @@ func (m *Mirror) checkZips(ctx context.Context, packages []MirrorPackage) error 
 	return nil
 }
 
-// zipsLock returns the lock that is held exclusively to remove a zip, and shared to check the
-// zips of a mirror.
+// zipsLock returns a lock for zips. It is locked exclusively to remove a zip, and
+// shared to check the zips of a mirror.
 func (s *Store) zipsLock() *flock.Flock {
 	return flock.New(filepath.Join(s.folder(nameMirrors), nameLock), flock.SetPermissions(modeFile))
 }
@@ -181,8 +183,9 @@ func (m *Mirror) openDir(ctx context.Context, record []byte, packages []MirrorPa
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			// If the directory was removed before it was locked, the lock has no effect.
-			// Without locks, a concurrent Prune may remove a mirror that is in use.
+			// If the directory was removed before it was locked, the lock has no
+			// effect. If locks aren't supported, a concurrent Prune can remove a mirror
+			// that is in use.
 			after, err := os.Stat(path)
 			if err == nil && os.SameFile(before, after) {
 				return nil
@@ -196,7 +199,7 @@ func (m *Mirror) openDir(ctx context.Context, record []byte, packages []MirrorPa
 		}
 		err = m.createDir(ctx, record, packages)
 		if _, lost := os.Lstat(path); errors.Is(err, fs.ErrExist) && errors.Is(lost, fs.ErrNotExist) {
-			// The directory has lost its lock file, or is being removed.
+			// The directory has lost its lock file or is being removed.
 			err = ignore(atomicfile.RemoveDir(m.dir), fs.ErrNotExist)
 		}
 		if err := ignore(err, fs.ErrExist); err != nil {
@@ -212,7 +215,7 @@ func ignore(err, target error) error {
 	return err
 }
 
-// lockPause is approximately how long the lock of a mirror is held to remove it.
+// lockPause is approximately how long a mirror stays locked while it is removed.
 const lockPause = 20 * time.Millisecond
 
 // createDir creates the directory.
@@ -221,10 +224,10 @@ func (m *Mirror) createDir(ctx context.Context, record []byte, packages []Mirror
 	if err != nil {
 		return err
 	}
-	defer atomicfile.DiscardDir(tmp) // after a failure
-	// Only one process at a time creates a mirror if locks are supported, so that no process
-	// has to remove a directory that it created in vain. While a name of a file is being
-	// removed, Windows opens no other name of it.
+	defer atomicfile.DiscardDir(tmp) // cleans up after a failure
+	// If locks are supported, only one process at a time creates a mirror, so no
+	// process creates a directory in vain and has to remove it. On Windows, a file
+	// can't be opened under one name while another of its names is being removed.
 	lock := m.store.zipsLock()
 	defer lock.Close()
 	if _, _ = lock.TryLockContext(ctx, lockPause); exists(m.dir) {

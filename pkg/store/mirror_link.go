@@ -11,10 +11,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// addPackage adds a package to the directory of a mirror as symbolic links or, if the system
-// doesn't support these, as hard links to the files of the store. That is the case on Windows
-// for users without the right to create symbolic links. Junctions can't be used, because Go
-// programs don't treat them as directories.
+// addPackage adds a package to the directory of a mirror as symbolic links. If the
+// system doesn't support symbolic links, it creates hard links to the files of the
+// store instead. This applies to Windows users without the right to create symbolic
+// links. Junctions can't be used, because Go programs don't treat them as directories.
 func (m *Mirror) addPackage(ctx context.Context, dir string, p MirrorPackage) error {
 	target, _ := m.store.entryPath(nameBlobs, p.Zip)
 	if !p.Packed {
@@ -39,7 +39,7 @@ func (m *Mirror) addPackage(ctx context.Context, dir string, p MirrorPackage) er
 	}
 	plugin := filepath.Join(dir, namePlugins, filepath.FromSlash(p.Path))
 	if info, err := os.Lstat(plugin); err == nil && info.IsDir() {
-		return nil // a client created it
+		return nil // a client has created the directory
 	}
 	return m.link(plugin, target)
 }
@@ -47,8 +47,9 @@ func (m *Mirror) addPackage(ctx context.Context, dir string, p MirrorPackage) er
 // errLinkUnsupported is returned if the system doesn't create symbolic links.
 var errLinkUnsupported = errors.New("creating a link")
 
-// link creates a relative link to an entry of the store, so that the store can be moved. The
-// temporary directory of a mirror has the same depth as the final one.
+// link creates a relative link to an entry of the store, so that the store can be
+// moved. The link also works after the temporary directory of a mirror is renamed,
+// because the final directory has the same depth.
 func (m *Mirror) link(path, target string) error {
 	relative, err := filepath.Rel(filepath.Dir(path), target)
 	if err != nil {
@@ -68,11 +69,11 @@ func (m *Mirror) link(path, target string) error {
 		}
 		return nil
 	}
-	// 1. Another process was faster.
+	// 1. Keep the link of another process that created it first.
 	if there, err := os.Readlink(path); err == nil && there == relative {
 		return nil
 	}
-	// 2. Replace anything else, because only the store creates files here.
+	// 2. Replace anything else, because only the store creates files in this directory.
 	if err := os.RemoveAll(path); err != nil {
 		return err
 	}
@@ -82,7 +83,8 @@ func (m *Mirror) link(path, target string) error {
 	return nil
 }
 
-// hardLinkTree adds hard links to the files of an unpacked package to a separate directory.
+// hardLinkTree creates a separate directory with hard links to the files of an unpacked
+// package.
 func (m *Mirror) hardLinkTree(ctx context.Context, dir, target string, t *Tree) error {
 	if isHardLinked(dir, target, t.record.Files) {
 		return nil
@@ -91,7 +93,7 @@ func (m *Mirror) hardLinkTree(ctx context.Context, dir, target string, t *Tree) 
 	if err != nil {
 		return err
 	}
-	defer atomicfile.DiscardDir(tmp) // what remains after a failure
+	defer atomicfile.DiscardDir(tmp) // cleans up after a failure
 	for _, f := range t.record.Files {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -107,7 +109,7 @@ func (m *Mirror) hardLinkTree(ctx context.Context, dir, target string, t *Tree) 
 	}
 	err = atomicfile.CommitDir(tmp, dir)
 	if errors.Is(err, fs.ErrExist) && !isHardLinked(dir, target, t.record.Files) {
-		// The existing directory was changed.
+		// The existing directory has been modified.
 		if err := atomicfile.RemoveDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -119,7 +121,8 @@ func (m *Mirror) hardLinkTree(ctx context.Context, dir, target string, t *Tree) 
 	return err
 }
 
-// isHardLinked reports whether a directory has links to exactly the files of a package.
+// isHardLinked reports whether a directory contains hard links to exactly the files of
+// a package.
 func isHardLinked(dir, target string, files []atomicfile.Entry) bool {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -147,8 +150,8 @@ func same(path, target string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// hardLink creates a hard link to a file of the store. If that fails, the error includes
-// problem, the reason no symbolic link could be created.
+// hardLink creates a hard link to a file of the store. If that fails, the error
+// includes problem, which describes why no symbolic link could be created.
 func hardLink(path, target string, problem error) error {
 	if err := os.MkdirAll(filepath.Dir(path), modeDirectory); err != nil {
 		return err

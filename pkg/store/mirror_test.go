@@ -58,8 +58,8 @@ func checkMirror(t *testing.T, m *store.Mirror) {
 			t.Errorf("%s: %s", dir, diff)
 		}
 	}
-	// On Windows, opening a file can fail briefly while another of its names is being
-	// removed.
+	// On Windows, opening a file can fail briefly while another name of the file is
+	// being removed.
 	if text, err := bounded.ReadFile(filepath.Join(m.Dir(), filepath.FromSlash(packedPath)), 1<<20); string(text) != zipContent {
 		t.Errorf("the zip is %q, %v", text, err)
 	}
@@ -84,7 +84,7 @@ func TestMirror(t *testing.T) {
 	if third := mirror(t, s, packages[:1]); third.Dir() == m.Dir() {
 		t.Error("other packages are in the same directory")
 	}
-	// The paths remain valid after the store is moved.
+	// After the store is moved, the relative paths remain valid.
 	must(t, errors.Join(m.Close(), again.Close(), m.Close()))
 	if runtime.GOOS != "windows" {
 		moved := dir + " moved"
@@ -122,7 +122,7 @@ func TestMirrorOfWhatIsNotThere(t *testing.T) {
 	}
 	absent([]store.MirrorPackage{packages[1], {Path: "h/n/t/1.0.0/linux_amd64", Zip: digest.FromString("other")}}, "h/n/t/1.0.0/linux_amd64")
 	absent([]store.MirrorPackage{{Path: "h/n/t/f.zip", Zip: digest.FromString("other"), Packed: true}}, "h/n/t/f.zip")
-	// Damage is detected before the package is linked.
+	// Damage is detected before a mirror links to the package.
 	mirror(t, s, packages)
 	patch(t, treePath(dir, packages[1].Zip, "files", "terraform-provider-x"))
 	absent(packages, unpackedPath)
@@ -174,8 +174,8 @@ func TestMirrorRepairs(t *testing.T) {
 	}
 }
 
-// TestPluginsOfClients checks that files that a client added to the plugin cache are
-// kept.
+// TestPluginsOfClients checks that files that a client has added to the plugin cache
+// are kept.
 func TestPluginsOfClients(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t, t.TempDir(), false)
@@ -193,8 +193,8 @@ func TestPluginsOfClients(t *testing.T) {
 	}
 }
 
-// TestMirrorWithoutLinks checks that hard links are used if symbolic links fail, as
-// they do for unprivileged Windows users.
+// TestMirrorWithoutLinks checks that hard links are used if symbolic links fail. For
+// unprivileged Windows users, symbolic links always fail.
 func TestMirrorWithoutLinks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -222,7 +222,7 @@ func TestMirrorWithoutLinks(t *testing.T) {
 			t.Errorf("%s is a copy", path)
 		}
 	}
-	// Changed files are repaired.
+	// Modified files are repaired.
 	must(t, m.Close())
 	must(t, errors.Join(os.Remove(filepath.Join(at, "terraform-provider-x")), os.WriteFile(filepath.Join(at, "more"), nil, 0o644)))
 	zip := filepath.Join(m.Dir(), filepath.FromSlash(packedPath))
@@ -238,7 +238,7 @@ func TestPruneMirrors(t *testing.T) {
 	m := mirror(t, s, packages)
 	all := store.PruneOptions{MaxSize: new(int64(0))}
 	other, _ := open(t, dir, false)
-	// 1. Nothing is removed while the mirror is in use, not even its zip.
+	// 1. Nothing is removed while the mirror is in use. Even its zip is kept.
 	p, err := other.Prune(t.Context(), all)
 	must(t, err)
 	if len(p.InUse) != 3 || len(p.Removed)+len(p.Kept) != 0 {
@@ -254,8 +254,8 @@ func TestPruneMirrors(t *testing.T) {
 	if len(p.Removed) != 1 || p.Removed[0].Kind != "mirror" || len(p.Kept) != 2 {
 		t.Errorf("removed %v, kept %v", p.Removed, p.Kept)
 	}
-	// 3. A mirror that is created again has the same path. Its packages may be removed
-	// before it.
+	// 3. A mirror that is created again has the same path. Its packages can be removed
+	// before the mirror.
 	again := mirror(t, s, packages)
 	if again.Dir() != m.Dir() {
 		t.Errorf("it was %s and is %s", m.Dir(), again.Dir())
@@ -283,7 +283,7 @@ func TestMirrorAtOnce(t *testing.T) {
 				packages := aMirror(t, s)
 				m, err := s.Mirror(t.Context(), packages)
 				if errors.Is(err, store.ErrNotCached) {
-					continue // another goroutine has pruned it
+					continue // another goroutine has pruned the mirror
 				}
 				if err != nil {
 					t.Error(err)
@@ -334,7 +334,7 @@ func TestKnown(t *testing.T) {
 	if got := s.Known(name + "x"); got != nil {
 		t.Errorf("it knows %v", got)
 	}
-	// Remembered entries are removed when all of their zips are gone.
+	// Records of packages are removed when all of their zips have been removed.
 	prune := func(want int) {
 		t.Helper()
 		_, err := s.Prune(t.Context(), store.PruneOptions{})

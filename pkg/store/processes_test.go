@@ -39,7 +39,7 @@ func TestWork(t *testing.T) {
 	work(t, dir)
 }
 
-// work keeps, reads, and prunes entries that other processes also use.
+// work keeps, reads, and prunes entries while other processes use the same entries.
 func work(t *testing.T, dir string) {
 	t.Helper()
 	s, events := open(t, dir, false)
@@ -95,8 +95,8 @@ func worker(t *testing.T, dir string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestProcessesAtOnce checks that concurrent processes read correct content, report no
-// false damage, and can finish copying entries.
+// TestProcessesAtOnce checks that concurrent processes read correct content and report
+// no damage by mistake. It also checks that they can finish copying entries.
 func TestProcessesAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store") // the processes race to create this directory
@@ -116,7 +116,7 @@ func TestProcessesAtOnce(t *testing.T) {
 	noLitter(t, dir)
 }
 
-// TestKilledHalfWay checks that a partial file is never used and that Prune removes it
+// TestKilledHalfWay checks that a partial file is never used, and that Prune removes it
 // after a day.
 func TestKilledHalfWay(t *testing.T) {
 	t.Parallel()
@@ -182,5 +182,5 @@ func TestKilledAtRandom(t *testing.T) {
 		}
 	}
 	events.check(t, 0, 0)
-	work(t, dir) // the store remains usable
+	work(t, dir) // the store is still usable
 }

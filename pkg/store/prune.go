@@ -29,8 +29,8 @@ type PruneOptions struct {
 
 // Pruned is the result of [Store.Prune].
 type Pruned struct {
-	// Removed lists the entries that were removed or, in a dry run, would be removed, in this
-	// order.
+	// Removed lists the entries that were removed, in order of removal. In a dry run,
+	// it lists the entries that would be removed.
 	Removed []Entry
 	// InUse lists the entries that were kept only because a process uses them.
 	InUse []Entry
@@ -38,9 +38,10 @@ type Pruned struct {
 	Kept []Entry
 }
 
-// Prune removes entries that were not used for MaxAge, and then the least recently used entries
-// until the rest does not exceed MaxSize. It keeps entries that another process is using. A
-// mirror that is not in use can lose single packages, which are restored when it is used again.
+// Prune removes entries that were not used for MaxAge. It then removes the least
+// recently used entries until the total size does not exceed MaxSize. Prune keeps
+// entries that another process is using. A mirror that is not in use can lose single
+// packages, which are restored when the mirror is used again.
 func (s *Store) Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	var p Pruned
 	all, err := s.Entries(ctx)
@@ -60,7 +61,7 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	for i, e := range all {
 		old := o.MaxAge != nil && now.Sub(e.Used) > *o.MaxAge
 		if !old && (o.MaxSize == nil || total <= *o.MaxSize) {
-			p.Kept = append(p.Kept, all[i:]...) // the following entries were used later
+			p.Kept = append(p.Kept, all[i:]...) // the following entries were used more recently
 			break
 		}
 		if err := ctx.Err(); err != nil {
@@ -72,7 +73,7 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 		case errors.Is(err, errInUse), isBusy(err):
 			p.InUse = append(p.InUse, e)
 			continue
-		case !errors.Is(err, fs.ErrNotExist): // another process removed it
+		case !errors.Is(err, fs.ErrNotExist): // if the entry doesn't exist, another process removed it
 			return p, err
 		}
 		total -= e.Size
@@ -80,8 +81,8 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	return p, nil
 }
 
-// pruneRecords removes the records of zips that don't exist any more. A zip gets its name
-// before its record is written.
+// pruneRecords removes the records of zips that no longer exist. A zip receives its
+// name before its record is written, so a new record always has a zip.
 func (s *Store) pruneRecords() {
 	names, _ := os.ReadDir(s.folder(nameRecords))
 	for _, name := range names {
@@ -91,7 +92,7 @@ func (s *Store) pruneRecords() {
 	}
 }
 
-// errInUse is returned if an entry can't be removed now.
+// errInUse is returned if an entry can't be removed because it is in use.
 var errInUse = errors.New("the entry is in use")
 
 // prune removes an entry if it has not been used since it was listed.
@@ -99,7 +100,8 @@ func (s *Store) prune(e Entry, dryRun bool) error {
 	if e.Kind == kindZip {
 		lock := s.zipsLock()
 		defer lock.Close()
-		// This fails if there are no mirrors or the file system has no locks.
+		// Locking fails if there are no mirrors or the file system doesn't support
+		// locks.
 		_ = lock.Lock()
 		if s.mirrored(e.Digest) {
 			return errInUse
@@ -116,7 +118,8 @@ func (s *Store) prune(e Entry, dryRun bool) error {
 	if dryRun {
 		return nil
 	}
-	// Other processes can continue to read an open file, except on Windows, where it can't be removed.
+	// Other processes can continue to read a file after it was removed. On Windows, an
+	// open file can't be removed.
 	err := s.removeBlob(e.Digest)
 	if err != nil && runtime.GOOS == "windows" {
 		return errInUse
@@ -151,7 +154,7 @@ func removeTree(dir string, dryRun bool) error {
 		return lock.Close()
 	}
 	if runtime.GOOS == "windows" {
-		_ = lock.Close() // Windows doesn't move a directory with an open file
+		_ = lock.Close() // Windows doesn't move a directory that contains an open file
 	}
 	err = atomicfile.RemoveDir(dir)
 	if refused, ok := errors.AsType[*os.LinkError](err); ok && runtime.GOOS == "windows" && !errors.Is(refused, fs.ErrNotExist) {

@@ -15,8 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// filled has four entries of at least ten bytes, alternately zips and packages. They
-// were last used four, three, two, and one days ago.
+// filled is a store with four entries of at least ten bytes, alternately zips and
+// packages. They were last used four, three, two, and one days ago.
 type filled struct {
 	*store.Store
 	dir     string
@@ -77,7 +77,7 @@ func TestEntries(t *testing.T) {
 			t.Errorf("no. %d is %+v", i, e)
 		}
 	}
-	// Using an entry updates its time, also from another process.
+	// Using an entry updates its time of last use, even if another process uses it.
 	other, _ := open(t, f.dir, false)
 	if _, ok := take(t, other, f.digests[0]); !ok {
 		t.Error("it is gone")
@@ -206,8 +206,8 @@ func TestPruneLeavesWhatIsUsed(t *testing.T) {
 	events.check(t, 0, 0)
 }
 
-// TestPruneTakesLitter checks that Prune removes temporary files older than a day and
-// all records without a zip.
+// TestPruneTakesLitter checks that Prune removes temporary files that are older than a
+// day and all records that have no zip.
 func TestPruneTakesLitter(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

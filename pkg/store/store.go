@@ -31,28 +31,30 @@ const (
 	nameKnown    = "packages"
 )
 
-// folders are the directories that contain only entries.
+// folders lists the directories that contain only entries.
 var folders = []string{nameBlobs, nameRecords, nameUnpacked, nameMirrors, nameKnown}
 
-// marker is the beginning of the file that identifies a store. The first line tells backup
-// programs to exclude the directory: https://bford.info/cachedir/
+// marker is the beginning of the file that identifies a store. The first line tells
+// backup programs to exclude the directory. See https://bford.info/cachedir/.
 const marker = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of tofu-oci"
 
-// The modes of files and directories in a store, which the umask narrows.
+// The modes of files and directories in a store, before the umask is applied.
 const (
 	modeFile      = 0o644
 	modeDirectory = 0o755
 )
 
-// Options configures [Open]. With the zero value, unchanged files are trusted and no problems
-// are reported.
+// Options configures [Open]. With the zero value, the store trusts unchanged files and
+// doesn't report problems.
 type Options struct {
-	// Recheck hashes all content before it is used, even if it appears unchanged.
+	// Recheck hashes all content before the content is used, even if it appears
+	// unchanged.
 	Recheck bool
-	// OnDamaged, if not nil, is called when a damaged entry is removed. The problem is at path.
+	// OnDamaged, if not nil, is called when a damaged entry is removed. path is the
+	// location of the damage.
 	OnDamaged func(path string, why error)
-	// OnFailed, if not nil, is called once if the store can't store anything more, for example
-	// because the disk is full. Existing entries can still be used.
+	// OnFailed, if not nil, is called once if the store can no longer store anything,
+	// for example because the disk is full. Existing entries can still be used.
 	OnFailed func(err error)
 }
 
@@ -76,13 +78,14 @@ type file interface {
 	Discard()
 }
 
-// ErrNotCache is returned for a directory that is not a store and can't become one, because it
-// contains files that the store would consider its own and remove.
+// ErrNotCache is returned for a directory that is not a store and can't become one.
+// Such a directory contains files that the store would treat as its own and remove.
 var ErrNotCache = provider.Errorf(provider.Misuse, "not a cache")
 
-// Open returns access to the store in a directory. The directory need not exist: it is created
-// when something is stored. Open returns [ErrNotCache] if the directory is not a store. If it
-// can't be used for other reasons, Open calls OnFailed.
+// Open returns access to the store in a directory. The directory need not exist,
+// because the store creates it when something is stored. Open returns [ErrNotCache] if
+// the directory is not a store. If the directory can't be used for other reasons, Open
+// calls OnFailed.
 func Open(dir string, o Options) (*Store, error) {
 	if absolute, err := filepath.Abs(dir); err == nil {
 		dir = absolute
@@ -98,7 +101,8 @@ func Open(dir string, o Options) (*Store, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("%s is %w: not a directory", dir, ErrNotCache)
 	}
-	// Check for entries before the marker, which is written first.
+	// Check for entries before checking for the marker, because the marker is written
+	// first.
 	foreign := ""
 	for _, name := range folders {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
@@ -114,13 +118,13 @@ func Open(dir string, o Options) (*Store, error) {
 // Dir returns the absolute path of the store.
 func (s *Store) Dir() string { return s.dir }
 
-// hasMarker reports whether the directory was created as a store.
+// hasMarker reports whether the directory contains the marker of a store.
 func (s *Store) hasMarker() bool {
 	text, err := bounded.ReadFile(filepath.Join(s.dir, nameMarker), 4<<10)
 	return err == nil && strings.HasPrefix(string(text), marker)
 }
 
-// initialize prepares the directory before something is stored.
+// initialize prepares the directory before anything is stored.
 func (s *Store) initialize() error {
 	s.swept.Do(s.sweep)
 	if s.hasMarker() {
@@ -129,10 +133,10 @@ func (s *Store) initialize() error {
 	return s.write(filepath.Join(s.dir, nameMarker), []byte(marker+": see tofu-oci cache --help\n"))
 }
 
-// isWritable reports whether the store still stores anything.
+// isWritable reports whether the store can still store anything.
 func (s *Store) isWritable() bool { return s != nil && !s.broken.Load() }
 
-// fail stops storing. It ignores errors of canceled contexts.
+// fail stops storing content. It ignores errors of canceled contexts.
 func (s *Store) fail(err error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return
@@ -178,7 +182,8 @@ func (s *Store) folder(kind string) string {
 	return filepath.Join(s.dir, kind, digest.SHA256.String())
 }
 
-// sweep removes temporary files of killed processes that are more than a day old.
+// sweep removes temporary files that are more than a day old. They were created by
+// processes that were killed.
 func (s *Store) sweep() {
 	atomicfile.Sweep(s.dir)
 	for _, kind := range folders {
@@ -186,15 +191,15 @@ func (s *Store) sweep() {
 	}
 }
 
-// touch records that an entry was used now. Errors are ignored, because the directory may be
-// read-only.
+// touch records that an entry was used now. Errors are ignored, because the directory
+// might be read-only.
 func touch(record string) {
 	now := time.Now()
 	_ = os.Chtimes(record, now, now)
 }
 
-// checkSpace returns an error unless the given multiple of size is free. The store must not use
-// disk space that the output needs.
+// checkSpace returns an error if the free space is less than size multiplied by times.
+// The store must not use disk space that the output needs.
 func (s *Store) checkSpace(size, times int64) error {
 	if err := atomicfile.CheckRoom(s.dir, min(size, math.MaxInt64/times)*times); err != nil {
 		return fmt.Errorf("reserving disk space for other files: %w", err)
@@ -202,7 +207,7 @@ func (s *Store) checkSpace(size, times int64) error {
 	return nil
 }
 
-// isEntry reports whether a name is the name of an entry, in contrast to a temporary file.
+// isEntry reports whether a name is the name of an entry and not of a temporary file.
 func isEntry(name string) bool {
 	return len(name) == 64 && strings.Trim(name, "0123456789abcdef") == ""
 }

@@ -26,13 +26,13 @@ const (
 )
 
 const (
-	// maxRecord limits a record, in bytes, and maxRecordValues the JSON values in it. A package
-	// with 100,000 files, the maximum of packagezip, fits.
+	// maxRecord limits the size of a record, in bytes. maxRecordValues limits its JSON
+	// values. Both allow 100,000 files per package, which is the maximum of packagezip.
 	maxRecord       = 64 << 20
 	maxRecordValues = 800_000
 )
 
-// Hashes contains the h1 hashes of a package.
+// Hashes contains the two h1 hashes of a package.
 type Hashes struct {
 	// H1 is the "h1:…" hash of the zip, as in lock files and origin registries.
 	H1 string `json:"h1"`
@@ -47,8 +47,8 @@ type treeRecord struct {
 	Files []atomicfile.Entry `json:"files"`
 }
 
-// Tree is a verified unpacked package in the store. The caller must close it. Until then, it is
-// not pruned.
+// Tree is a verified unpacked package in the store. The caller must close it. Until
+// then, the package is not pruned.
 type Tree struct {
 	store  *Store
 	dir    string
@@ -57,9 +57,9 @@ type Tree struct {
 	record treeRecord
 }
 
-// Tree opens the unpacked package of a zip. ok is false if the store doesn't have it. If the
-// files have changed since they were verified, Tree hashes them, and removes the package if a
-// file is damaged, missing, or was added.
+// Tree opens the unpacked package of a zip. ok is false if the store doesn't have this
+// package. If the files have changed since they were verified, Tree hashes them. If a
+// file is damaged, missing, or new, Tree removes the package.
 func (s *Store) Tree(ctx context.Context, d digest.Digest) (t *Tree, ok bool) {
 	if s == nil {
 		return nil, false
@@ -75,8 +75,8 @@ func (s *Store) Tree(ctx context.Context, d digest.Digest) (t *Tree, ok bool) {
 		return nil, false
 	}
 	t = &Tree{store: s, dir: dir, lock: flock.New(filepath.Join(dir, nameLock), flock.SetPermissions(modeFile))}
-	// If the lock is held, the package is being removed. Without locks, files may disappear
-	// during a copy, which CopyTo detects.
+	// If another process holds the lock, it is removing the package. Without locks,
+	// files can disappear during a copy, which CopyTo detects.
 	if locked, err := t.lock.TryRLock(); err == nil && !locked {
 		return nil, false
 	}
@@ -116,7 +116,7 @@ func (t *Tree) open() (err error) {
 		}
 		t.record.Files = now
 		if text, err := json.Marshal(t.record); err == nil {
-			// If this fails, the files are hashed again the next time.
+			// If writing the record fails, the files are hashed again the next time.
 			_ = t.store.write(record, text)
 		}
 	}
@@ -161,9 +161,10 @@ func (t *Tree) hash(now []atomicfile.Entry) error {
 // Hashes returns the hashes of the package.
 func (t *Tree) Hashes() Hashes { return t.record.Hashes }
 
-// CopyTo copies the package to an existing empty directory and flushes it to disk. If a file
-// has changed, CopyTo returns an error and removes the package from the store. After an error,
-// the directory can contain a part of the package, which the caller must remove.
+// CopyTo copies the package to an existing empty directory, and flushes the copy to
+// disk. If a file has changed, CopyTo returns an error and removes the package from the
+// store. After an error, the directory can contain a part of the package. The caller
+// must then remove it.
 func (t *Tree) CopyTo(ctx context.Context, dir string) error {
 	to, err := os.OpenRoot(dir)
 	if err != nil {
@@ -186,7 +187,8 @@ func (t *Tree) Close() error {
 	return t.lock.Close()
 }
 
-// damaged removes the package from the store, unless another process has removed it.
+// damaged removes the package from the store unless another process has already removed
+// it.
 func (t *Tree) damaged(why error) {
 	if _, err := os.Lstat(t.dir); errors.Is(err, fs.ErrNotExist) {
 		return

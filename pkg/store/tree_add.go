@@ -14,9 +14,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// Unpack adds the unpacked package of a zip. fill writes the files to an empty directory of the
-// store, verified and flushed to disk, and returns their hashes. If the store already has the
-// package, it is kept. The files must not be changed later.
+// Unpack adds the unpacked package of a zip. fill writes verified files to an empty
+// directory of the store, flushes them to disk, and returns their hashes. If the store
+// already has the package, the existing package is kept. The files must not be modified
+// later.
 func (s *Store) Unpack(ctx context.Context, d digest.Digest, fill func(dir string) (Hashes, error)) error {
 	final, ok := s.entryPath(nameUnpacked, d)
 	if !ok {
@@ -27,13 +28,14 @@ func (s *Store) Unpack(ctx context.Context, d digest.Digest, fill func(dir strin
 	}
 	err := s.addTree(final, fill)
 	if errors.Is(err, fs.ErrExist) {
-		return ctx.Err() // another process was faster
+		return ctx.Err() // another process has added the package
 	}
 	return err
 }
 
-// PutTree stores a copy of an unpacked package from a directory that no other process uses. If
-// that fails, it calls [Options.OnFailed]. If the store already has the package, it is kept.
+// PutTree stores a copy of an unpacked package from a directory that no other process
+// uses. If storing the copy fails, PutTree calls [Options.OnFailed]. If the store
+// already has the package, the existing package is kept.
 func (s *Store) PutTree(ctx context.Context, d digest.Digest, h Hashes, dir string) {
 	if !s.isWritable() {
 		return
@@ -67,7 +69,7 @@ func (s *Store) putTree(ctx context.Context, final string, h Hashes, dir string)
 	for _, f := range files {
 		size += f.Stamp.Size()
 	}
-	// The same amount must remain free.
+	// After the package is stored, the same amount of space must remain free.
 	if err := s.checkSpace(size, 2); err != nil {
 		return err
 	}
@@ -81,13 +83,14 @@ func (s *Store) putTree(ctx context.Context, final string, h Hashes, dir string)
 	})
 }
 
-// addTree adds an unpacked package. fill writes its files to an empty directory.
+// addTree adds an unpacked package. fill writes the package's files to an empty
+// directory.
 func (s *Store) addTree(final string, fill func(dir string) (Hashes, error)) error {
 	tmp, err := atomicfile.TempDir(filepath.Dir(final))
 	if err != nil {
 		return err
 	}
-	defer atomicfile.DiscardDir(tmp) // what remains after a failure
+	defer atomicfile.DiscardDir(tmp) // cleans up after a failure
 	dir := filepath.Join(tmp, nameFiles)
 	if err := os.Mkdir(dir, modeDirectory); err != nil {
 		return err
@@ -110,9 +113,9 @@ func (s *Store) addTree(final string, fill func(dir string) (Hashes, error)) err
 	return atomicfile.CommitDir(tmp, final)
 }
 
-// protect makes the files read-only and lists them. Other directories link to them, and a
-// client such as Terraform would otherwise unpack another zip into the store through such a
-// link.
+// protect makes the files read-only and lists them. Other directories contain links to
+// the files. If the files were writable, a client such as Terraform could unpack a
+// different zip into the store through such a link.
 func protect(dir string) ([]atomicfile.Entry, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

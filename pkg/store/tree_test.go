@@ -58,8 +58,8 @@ func TestPutAndTakeTree(t *testing.T) {
 	}
 }
 
-// TestDamagedTrees checks that damage is detected on use, reported once, and repaired
-// by storing the package again.
+// TestDamagedTrees checks that damage is detected on use and reported once. Storing the
+// package again repairs the damage.
 func TestDamagedTrees(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(t *testing.T, dir string){
@@ -146,7 +146,8 @@ func TestTreesThatOnlyLookOtherwise(t *testing.T) {
 	events.check(t, 0, 0)
 }
 
-// TestTreeRotIsFoundByRecheck checks corruption that leaves the metadata as recorded.
+// TestTreeRotIsFoundByRecheck checks that Recheck detects corruption that doesn't
+// change the recorded metadata.
 func TestTreeRotIsFoundByRecheck(t *testing.T) {
 	t.Parallel()
 	for recheck, found := range map[bool]bool{false: false, true: true} {
@@ -233,7 +234,7 @@ func TestCopyIsCancelled(t *testing.T) {
 	defer tree.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	// If the file system shares blocks, the copy may finish before the cancellation
+	// If the file system shares blocks, the copy can finish before the cancellation
 	// takes effect.
 	if err := tree.CopyTo(ctx, t.TempDir()); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
@@ -257,8 +258,8 @@ func TestPutTreeFails(t *testing.T) {
 	noLitter(t, dir)
 }
 
-// TestApart checks that changes to an output do not affect the store, and vice versa,
-// even if they share blocks.
+// TestApart checks that changes to an output do not affect the store, and that changes
+// to the store do not affect an output, even if they share blocks.
 func TestApart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// told records the callbacks of a store.
+// told records the calls of a store's callbacks.
 type told struct {
 	mu      sync.Mutex
 	damaged []string
@@ -57,7 +57,7 @@ func open(t *testing.T, dir string, recheck bool) (*store.Store, *told) {
 	return s, events
 }
 
-// keep reads content completely while the store keeps it.
+// keep reads all of the content while the store keeps it.
 func keep(t *testing.T, s *store.Store, content string) digest.Digest {
 	t.Helper()
 	d := digest.FromString(content)
@@ -69,7 +69,7 @@ func keep(t *testing.T, s *store.Store, content string) digest.Digest {
 	return d
 }
 
-// take reads a zip from the store. It returns false if the zip is not stored.
+// take reads a zip from the store. It returns false if the store doesn't have the zip.
 func take(t *testing.T, s *store.Store, d digest.Digest) (string, bool) {
 	t.Helper()
 	blob, ok := s.Blob(t.Context(), d)
@@ -106,7 +106,7 @@ func treePath(dir string, d digest.Digest, names ...string) string {
 // aPackage contains the files of an unpacked package.
 var aPackage = map[string]string{"terraform-provider-x": "program", "docs/index.md": "text", "docs/more/": ""}
 
-// fill writes files. A name with a trailing slash is a directory, and providers are
+// fill writes files. A name with a trailing slash is a directory. Providers are
 // executable.
 func fill(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
@@ -125,7 +125,7 @@ func fill(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// contents reads the files in a directory, in the form of [aPackage].
+// contents returns the files in a directory, in the form of [aPackage].
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -203,7 +203,7 @@ func patch(t *testing.T, path string) {
 	text[len(text)/2] ^= 1
 	info, err := os.Stat(path)
 	must(t, err)
-	must(t, os.Chmod(path, info.Mode()|0o200)) // like a user who edits a read-only file on purpose
+	must(t, os.Chmod(path, info.Mode()|0o200)) // simulates a user who edits a read-only file on purpose
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	must(t, err)
 	_, err = f.WriteAt(text, 0)
