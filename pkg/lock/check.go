@@ -38,13 +38,13 @@ type Checked struct {
 	File      string
 	Selection lockfile.Selection
 	Findings  []finding.Finding
-	// Unknown is the number of locked hashes that the source doesn't have, such as those
-	// of packages for other platforms. They are not errors.
+	// Unknown is the number of locked hashes that the source doesn't have, such as
+	// hashes of packages for other platforms. They are not errors.
 	Unknown int
 	// Unchecked is the number of packages whose source can't check that their zips exist,
 	// such as an origin registry.
 	Unchecked int
-	// Err is the reason the selection could not be checked.
+	// Err describes why the selection could not be checked.
 	Err error
 
 	// from is the template of the repository, or the zero value if the CLI configuration
@@ -52,12 +52,12 @@ type Checked struct {
 	from template.Template
 }
 
-// Check checks whether the selections of a lock file can be installed from a source. Of
-// the options, Platforms, Verify, Template, and Repository are used. If Platforms is
-// empty, only this machine's platform is checked. Findings concern the hashes that
-// OpenTofu needs to install from an OCI registry: the zh: hash of the platform's zip or,
-// for an unpacked package, its h1: hash. If ctx is canceled, the remaining selections are
-// omitted.
+// Check checks whether the selections of a lock file can be installed from a source. It
+// uses the options Platforms, Verify, Template, and Repository. If Platforms is empty,
+// it checks only this machine's platform. Findings concern the hashes that OpenTofu
+// needs to install from an OCI registry: the zh: hash of the platform's zip or, for an
+// unpacked package, its h1: hash. If ctx is canceled, Check omits the remaining
+// selections.
 func Check(ctx context.Context, src provider.Source, file string, f *lockfile.File, o Options) []Checked {
 	if len(o.Platforms) == 0 {
 		o.Platforms = []provider.Platform{provider.CurrentPlatform()}
@@ -72,9 +72,10 @@ func Check(ctx context.Context, src provider.Source, file string, f *lockfile.Fi
 	return all
 }
 
-// CheckFiles checks lock files, see [Check]. started is called before each file and returns a
-// function that is called when its check is done. checked is called with the findings of each
-// file, or with the error if the file cannot be read. CheckFiles stops when ctx is canceled.
+// CheckFiles checks lock files. See [Check]. It calls started before each file, and
+// calls the returned function after checking the file. It calls checked with the
+// findings of each file, or with the error if the file cannot be read. CheckFiles stops
+// when ctx is canceled.
 func CheckFiles(ctx context.Context, src provider.Source, paths []string, o Options, started func(path string) (done func()), checked func(path string, found []Checked, err error)) error {
 	for _, path := range paths {
 		file, err := lockfile.Read(path)
@@ -147,8 +148,8 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 	return nil
 }
 
-// zip checks that the zip of a package exists. Metadata is not enough, because a registry
-// can lose a blob and still list the release.
+// zip checks that the zip of a package exists. Metadata is not enough, because a
+// registry can lose a blob but still list the release.
 func (c *Checked) zip(ctx context.Context, src provider.Source, p provider.Package) error {
 	stat, checked := provider.CapabilitiesOf(src).Stat, false
 	var err error
@@ -215,8 +216,8 @@ func (o Options) approvalState(ctx context.Context, s lockfile.Selection) doctor
 	return doctor.FindPending(ctx, repo, provider.Requirement{Address: s.Address, Constraint: s.Version.Constraint()}, o.Template)
 }
 
-// mirrorRemedy returns the remedy for missing content: the command that mirrors it, and
-// alternatives for providers that no registry offers.
+// mirrorRemedy returns the remedy for missing content. It consists of the command that
+// mirrors the content, and alternatives for providers that no registry offers.
 func (c *Checked) mirrorRemedy(flags string) finding.Remedy {
 	return finding.Remedy{
 		Hint:    "mirror it; if you built it, publish it; if another repository has it, copy it",

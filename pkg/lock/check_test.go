@@ -117,7 +117,7 @@ func (s withStat) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Stat: func(_ context.Context, p provider.Package) (bool, error) { return s.stat(p) }}
 }
 
-// TestCheckZips checks that missing zips are found although the release is listed.
+// TestCheckZips checks that missing zips are found even if the release is listed.
 func TestCheckZips(t *testing.T) {
 	t.Parallel()
 	fakeSource := newFakeSource(t, thing, "1.0.0")
@@ -155,8 +155,8 @@ func TestCheckZips(t *testing.T) {
 	}
 }
 
-// TestCheckContinues checks that a selection that can't be checked doesn't stop the others,
-// and that results are in the order of the file.
+// TestCheckContinues checks that the other selections are checked even if one selection
+// can't be checked. Results are in the order of the file.
 func TestCheckContinues(t *testing.T) {
 	t.Parallel()
 	s := newFakeSource(t, thing, "1.0.0")
@@ -172,7 +172,7 @@ func TestCheckContinues(t *testing.T) {
 	if len(all) != 2 || !errors.Is(all[0].Err, refused) || all[0].Findings != nil {
 		t.Fatalf("got %+v", all)
 	}
-	// Without platforms, this machine's platform is checked.
+	// Without platforms, Check checks this machine's platform.
 	if got := fmt.Sprint(all[1].Findings); all[1].Err != nil || !strings.Contains(got, provider.CurrentPlatform().String()) {
 		t.Errorf("got %s, %v", got, all[1].Err)
 	}

@@ -9,20 +9,19 @@ import (
 )
 
 var (
-	// ErrIncomplete is returned if a version can't be selected, because a part of the
-	// configuration that can't be read could exclude it.
+	// ErrIncomplete is returned if a version can't be selected because an unreadable
+	// part of the configuration could exclude it.
 	ErrIncomplete = provider.Errorf(provider.Refused, "not all requirements of the configuration are known")
 	// ErrLocked is returned if the locked version does not meet the requirements.
 	ErrLocked = provider.Errorf(provider.Conflict, "locked")
-	// ErrNotLocked is returned if lock files do not select a provider, or select a
-	// different version.
+	// ErrNotLocked is returned if no lock file selects the provider or the version.
 	ErrNotLocked = provider.Errorf(provider.NotFound, "not in the lock file")
 	// ErrNoFile is returned if no lock file is found.
 	ErrNoFile = provider.Errorf(provider.NotFound, "no lock file")
 )
 
 // HashError reports that a package doesn't match the locked hashes. If Platform is the
-// zero value, none of the packages of the release does.
+// zero value, no package of the release matches.
 type HashError struct {
 	Address provider.Address
 	Version provider.Version

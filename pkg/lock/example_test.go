@@ -67,7 +67,7 @@ func ExampleHashes() {
 	// <nil>
 }
 
-// A pipeline checks whether the locked providers can be installed.
+// This example checks in a pipeline whether the locked providers can be installed.
 func ExampleCheck() {
 	dir, remove := exampletest.Dir()
 	defer remove()

@@ -31,7 +31,7 @@ const (
 type fakeSource struct {
 	releases []provider.Release
 	zips     map[digest.Digest][]byte
-	// opened counts opened zips, and requested counts requested releases.
+	// opened counts opened zips. requested counts requested releases.
 	opened, requested atomic.Int32
 	// cutOff is the number of subsequent zips to truncate.
 	cutOff atomic.Int32
@@ -141,7 +141,7 @@ func (s *fakeSource) Open(ctx context.Context, p provider.Package) (io.ReadClose
 	return sums.NewReadCloser(io.NopCloser(body), p.Filename, p.Size, p.Digest), int64(len(data)), ctx.Err()
 }
 
-// failing is an interrupted connection.
+// failing is a reader that simulates an interrupted connection.
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
@@ -158,8 +158,8 @@ var wrongZH = zh(digest.FromString("something else"))
 // zhOfManifest is the zh: hash of a file in SHA256SUMS that is not a zip.
 var zhOfManifest = zh(digest.FromString("manifest"))
 
-// stored returns a zip that can't be read as a stream. It has directory entries, so its
-// unpacked form has a different h1: hash.
+// stored returns a zip that can't be read as a stream. The zip has directory entries,
+// so its unpacked form has a different h1: hash.
 func stored(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer

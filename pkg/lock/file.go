@@ -21,17 +21,17 @@ type FileOptions struct {
 	Options
 	// Configuration configures how the configuration is read.
 	Configuration configuration.Options
-	// Loaded, if not nil, returns the configuration, which is then not read again.
+	// Loaded, if not nil, returns the configuration, which is then not read from files.
 	Loaded func() (configuration.Configuration, error)
-	// Named lists the providers to lock. If the configuration requires a provider in the
-	// list, its constraints must be met too. If Named is empty, all required providers
-	// are locked. In this case, other providers are removed from the lock file, provided
-	// that the requirements of all modules are known.
+	// Named lists the providers to lock. If the configuration requires one of them, its
+	// constraints must be met, too. If Named is empty, all required providers are
+	// locked. In this case, other providers are removed from the lock file if the
+	// requirements of all modules are known.
 	Named []provider.Requirement
 	// Skip, if not nil, reports whether to skip a required provider.
 	Skip func(provider.Address) bool
-	// Upgrade selects the newest versions that meet the requirements instead of keeping
-	// locked versions.
+	// Upgrade selects the newest versions that meet the requirements. If false, locked
+	// versions are kept.
 	Upgrade bool
 	// DryRun prevents writing.
 	DryRun bool
@@ -43,13 +43,15 @@ type FileOptions struct {
 type Locked struct {
 	// Requirement is the requirement that the lock file records.
 	Requirement provider.Requirement
-	// Selection is the new selection. It is the zero value if Err is set.
+	// Selection is the new selection of the provider. It is the zero value if Err is
+	// set.
 	Selection lockfile.Selection
-	// Previous is the selection before the change, or nil if there was none.
+	// Previous is the selection before the change, or nil if the provider was not
+	// locked.
 	Previous *lockfile.Selection
 	// Denied lists the versions that were not selected because they are denied.
 	Denied []provider.Version
-	// Err is the reason the provider could not be locked.
+	// Err describes why the provider could not be locked.
 	Err error
 
 	// narrower is an additional constraint that is not recorded.
@@ -73,7 +75,7 @@ type Change struct {
 	// Unread describes the modules whose requirements are unknown.
 	Unread []string
 	// Incomplete reports that unknown requirements could exclude any version. Locked
-	// versions are kept, and selecting another version fails with [ErrIncomplete].
+	// versions are kept, and selecting a different version fails with [ErrIncomplete].
 	Incomplete bool
 }
 
@@ -84,7 +86,7 @@ const maxRounds = 5
 // Directory locks providers in the lock file of a directory. It creates the file if
 // necessary, and writes it only if every provider could be locked. It returns errors of
 // reading the configuration and the lock file, and [lockfile.ErrChanged] if other
-// processes keep changing the file. Errors of single providers are in the Change.
+// processes keep changing the file. The Change contains the errors of single providers.
 func Directory(ctx context.Context, src provider.Source, dir string, o FileOptions) (Change, error) {
 	c := Change{Path: filepath.Join(dir, Filename)}
 	// 1. Read the configuration.
@@ -131,8 +133,8 @@ func Directory(ctx context.Context, src provider.Source, dir string, o FileOptio
 	}
 }
 
-// require returns the providers to lock: the named providers or, if there are none, the
-// required ones.
+// require returns the providers to lock. These are the named providers or, if no
+// providers are named, the required ones.
 func (c *Change) require(found configuration.Configuration, o FileOptions) (wanted []Locked) {
 	exact := len(o.Named) > 0
 	for _, named := range o.Named {
@@ -146,7 +148,7 @@ func (c *Change) require(found configuration.Configuration, o FileOptions) (want
 	}
 	for _, call := range found.Unread {
 		c.Unread = append(c.Unread, call.String())
-		// If a module is merely not installed, versions can still be selected.
+		// If a module is only not installed, versions can still be selected.
 		c.Incomplete = c.Incomplete || call.Source == "" && !exact
 	}
 	if len(o.Named) > 0 {
@@ -162,7 +164,7 @@ func (c *Change) require(found configuration.Configuration, o FileOptions) (want
 	return wanted
 }
 
-// read reads a lock file. If the file doesn't exist, it returns an empty one.
+// read reads a lock file. If the file doesn't exist, read returns an empty file.
 func read(path string) (*lockfile.File, error) {
 	f, err := lockfile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -211,8 +213,8 @@ func (c *Change) failed() bool {
 	return slices.ContainsFunc(c.Providers, func(l Locked) bool { return l.Err != nil })
 }
 
-// choose returns the selection of a provider. Locked hashes of the same version are kept,
-// unless they belong to different packages.
+// choose returns the selection of a provider. If the version doesn't change, it keeps
+// the locked hashes unless they belong to different packages.
 func (l *Locked) choose(ctx context.Context, src provider.Source, o FileOptions) (lockfile.Selection, error) {
 	a := l.Requirement.Address
 	required, err := l.Requirement.Constraint.And(l.narrower)
@@ -240,9 +242,9 @@ func (l *Locked) choose(ctx context.Context, src provider.Source, o FileOptions)
 	return lockfile.Selection{Address: a, Version: v, Constraints: l.Requirement.Constraint, Hashes: slices.Compact(hashes)}, nil
 }
 
-// version returns the version to lock. That is the locked version, which must meet the
-// constraint. If no version is locked or o.Upgrade is set, it is the newest version that
-// meets the constraint.
+// version returns the version to lock. This is the locked version, which must meet the
+// constraint. If no version is locked or o.Upgrade is set, it is the newest version
+// that meets the constraint.
 func (l *Locked) version(ctx context.Context, src provider.Source, required provider.Constraint, o FileOptions) (provider.Version, error) {
 	a := l.Requirement.Address
 	if l.Previous != nil && !o.Upgrade {
@@ -263,8 +265,8 @@ func (l *Locked) version(ctx context.Context, src provider.Source, required prov
 }
 
 // agree checks that locked hashes and the hashes of the release belong to the same
-// packages, which means that at least one hash is equal. The locked hash can be the h1:
-// hash of a platform that is not selected.
+// packages. They do if at least one hash is equal. The locked hash can be the h1: hash
+// of a platform that is not selected.
 func agree(ctx context.Context, src provider.Source, locked lockfile.Selection, hashes []lockfile.Hash, o Options) error {
 	common := func() bool {
 		return slices.ContainsFunc(locked.Hashes, func(h lockfile.Hash) bool { return slices.Contains(hashes, h) })

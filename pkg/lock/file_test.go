@@ -46,7 +46,8 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-// TestDirectorySelects checks which version is locked, and the error if none is.
+// TestDirectorySelects checks which version is locked, and the error if no version can
+// be locked.
 func TestDirectorySelects(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -116,8 +117,9 @@ func TestDirectorySelects(t *testing.T) {
 
 func isNotFound(err error) bool { return errors.Is(err, provider.ErrVersionNotFound) }
 
-// TestDirectoryKeepsHashes checks that locked hashes of the same version are kept, unless they
-// belong to different packages, and that those of another version are removed.
+// TestDirectoryKeepsHashes checks that locked hashes are kept if the version stays the
+// same, unless they belong to different packages. If the version changes, its previous
+// hashes are removed.
 func TestDirectoryKeepsHashes(t *testing.T) {
 	t.Parallel()
 	s := newFakeSource(t, thing, "1.0.0", "1.1.0")
@@ -220,7 +222,7 @@ func TestDirectoryConcurrentChange(t *testing.T) {
 	if text := read(t, path); !strings.Contains(text, other) || !strings.Contains(text, thing) {
 		t.Errorf("got\n%s", text)
 	}
-	// A file that keeps changing is not written.
+	// If a file keeps changing, it is not written.
 	s.onRelease = func() {
 		n++
 		if err := os.WriteFile(path, []byte(strings.Repeat("# again\n", n)), 0o600); err != nil {

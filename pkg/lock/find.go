@@ -19,11 +19,11 @@ const Filename = ".terraform.lock.hcl"
 // maxFiles is the maximum number of files per name.
 const maxFiles = 10_000
 
-// Find returns the lock files that names refer to, sorted and without duplicates. A name
-// is a file, a directory to search recursively, or a pattern such as
+// Find returns the lock files that names refer to, sorted and without duplicates. A
+// name is a file, a directory to search recursively, or a pattern such as
 // "live/**/.terraform.lock.hcl". Find skips directories named .terraform or .git and
-// links to directories, unless a name refers to them directly. If a name matches no file,
-// the error wraps [ErrNoFile].
+// links to directories, unless a name refers to them directly. If a name matches no
+// file, the error wraps [ErrNoFile].
 func Find(ctx context.Context, names ...string) ([]string, error) {
 	var all []string
 	for _, name := range names {
@@ -67,7 +67,7 @@ func isPattern(name string) bool { return strings.ContainsAny(name, "*?[{") }
 // walk returns the matching files below a directory.
 func walk(ctx context.Context, dir string, wanted func(path string) bool) ([]string, error) {
 	var found []string
-	dir += string(filepath.Separator) // follows the directory if it is a link
+	dir += string(filepath.Separator) // if dir is a link, this follows it
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:

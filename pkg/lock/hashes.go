@@ -29,15 +29,16 @@ type Options struct {
 	// Platforms lists the platforms whose h1: hashes to use. If empty, all platforms of
 	// the release are used. All zh: hashes in SHA256SUMS are always used.
 	Platforms []provider.Platform
-	// ComputeH1 reads every zip and rejects incorrect h1: hashes in metadata. Otherwise,
+	// ComputeH1 reads every zip and rejects incorrect h1: hashes in metadata. If false,
 	// only zips without an h1: hash in the metadata are read.
 	ComputeH1 bool
-	// Verify, if not nil, verifies the signature of a release before anything is locked.
-	// If it returns an error, the operation fails. It is typically a method of
-	// trust.Policy.
+	// Verify, if not nil, verifies the signature of a release before anything is
+	// locked. If it returns an error, the operation fails. Verify is typically a method
+	// of trust.Policy.
 	Verify func(context.Context, provider.Release) (provider.Verdict, error)
-	// Template is the repository template of the source. [Check] uses it for commands in
-	// remedies. It is the zero value if the CLI configuration determines the repository.
+	// Template is the repository template of the source. [Check] uses it for commands
+	// in remedies. If the CLI configuration determines the repository, it is the zero
+	// value.
 	Template template.Template
 	// Repository, if not nil, opens the OCI repository of a provider. [Check] uses it to
 	// find pending and denied versions.
@@ -45,7 +46,7 @@ type Options struct {
 	// TempDir is the directory for zips that can't be hashed while they are downloaded.
 	// If empty, the system's temporary directory is used.
 	TempDir string
-	// Progress is called for zips that are read, and for repeated attempts.
+	// Progress receives the zips that are read, and repeated attempts.
 	Progress provider.Progress
 	// Backoff returns the delay after the given number of failures. If nil, the delay
 	// starts at half a second and doubles.
@@ -65,7 +66,7 @@ type cacheKey struct {
 }
 
 // WithCache returns options that cache hashes and verdicts. All calls with these
-// options and the same source share the cache.
+// options share the cache, so they must use the same source.
 func (o Options) WithCache() Options {
 	o.cache = &memo.Memo[cacheKey, []lockfile.Hash]{}
 	if verify := o.Verify; verify != nil {
@@ -77,8 +78,8 @@ func (o Options) WithCache() Options {
 	return o.bounded()
 }
 
-// bounded returns options with a limit for concurrent reading, which all calls with these
-// options share.
+// bounded returns options that limit concurrent reading. All calls with these options
+// share the limit.
 func (o Options) bounded() Options {
 	if o.slots == nil {
 		o.slots = schedule.NewLimiter(zipsAtOnce, 0)
@@ -86,9 +87,10 @@ func (o Options) bounded() Options {
 	return o
 }
 
-// Hashes returns the hashes of a version for a lock file, sorted and without duplicates:
-// the zh: hash of each line of SHA256SUMS, as OpenTofu locks signed releases, and the h1:
-// hash of each platform. SHA256SUMS is compared with the digests of the packages.
+// Hashes returns the hashes of a version for a lock file, sorted and without
+// duplicates. They are the zh: hash of each line of SHA256SUMS, as OpenTofu locks
+// signed releases, and the h1: hash of each platform. Hashes compares SHA256SUMS with
+// the digests of the packages.
 func Hashes(ctx context.Context, src provider.Source, a provider.Address, v provider.Version, o Options) ([]lockfile.Hash, error) {
 	o = o.bounded()
 	cache := o.cache
@@ -146,9 +148,10 @@ func zipHashes(r provider.Release) ([]lockfile.Hash, error) {
 	return hashes, nil
 }
 
-// listedHashes returns the hashes of all lines, including those of other files. It
-// returns nil if a line is invalid. This is the behavior of acceptableHashes in
-// OpenTofu's internal/getproviders, except for blank lines, which cause a panic there.
+// listedHashes returns the hashes of all lines, including hashes of other files. It
+// returns nil if a line is invalid. OpenTofu's acceptableHashes in
+// internal/getproviders behaves in the same way, except that blank lines cause a panic
+// there.
 func listedHashes(document []byte) []lockfile.Hash {
 	var hashes []lockfile.Hash
 	for line := range bytes.Lines(document) {
@@ -187,8 +190,8 @@ func contentHashes(ctx context.Context, src provider.Source, r provider.Release,
 	return slices.Concat(hashes...), err
 }
 
-// zipsAtOnce is the number of zips to read concurrently. Reading a zip keeps both the
-// network and a CPU core busy.
+// zipsAtOnce is the number of zips to read concurrently. Reading a zip uses the network
+// and a CPU core at the same time.
 const zipsAtOnce = 4
 
 // eachPackage calls do for each package concurrently. It stops at the first error.
@@ -214,8 +217,8 @@ func (o Options) reader(src provider.Source) zipReader {
 	return zipReader{src: src, slots: o.slots, tempDir: o.TempDir, progress: o.Progress, backoff: o.Backoff}
 }
 
-// hashes returns the h1: hash of a zip and, if it is different, the h1: hash of the
-// directory that the zip unpacks to. If the package has an h1: hash, it must match.
+// hashes returns the h1: hash of a zip and, if it differs, the h1: hash of the
+// directory to which the zip unpacks. If the package has an h1: hash, it must match.
 func (r zipReader) hashes(ctx context.Context, p provider.Package) ([]lockfile.Hash, error) {
 	release, err := r.slots.Acquire(ctx, "")
 	if err != nil {

@@ -81,8 +81,8 @@ func sorted(hashes []lockfile.Hash) []lockfile.Hash {
 	return slices.Compact(slices.Sorted(slices.Values(hashes)))
 }
 
-// TestHashesOfPlatforms checks that the result has all zh: hashes, but only the h1:
-// hashes of the selected platforms.
+// TestHashesOfPlatforms checks that the result contains all zh: hashes, but only the
+// h1: hashes of the selected platforms.
 func TestHashesOfPlatforms(t *testing.T) {
 	t.Parallel()
 	s := newFakeSource(t, thing, "1.0.0")
@@ -103,7 +103,7 @@ func TestHashesOfPlatforms(t *testing.T) {
 	}
 }
 
-// TestHashesRejects checks that incorrect metadata is an error.
+// TestHashesRejects checks that incorrect metadata causes an error.
 func TestHashesRejects(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused on purpose")
@@ -200,8 +200,8 @@ func TestHashesInterrupted(t *testing.T) {
 	}
 }
 
-// TestWithCache checks that concurrent calls read zips and verify the signature once,
-// and that callers can modify their results.
+// TestWithCache checks that concurrent calls read each zip and verify the signature
+// only once, and that callers can modify their results.
 func TestWithCache(t *testing.T) {
 	t.Parallel()
 	s := newFakeSource(t, thing, "1.0.0")

@@ -10,8 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Selections are the merged selections of lock files, sorted by address and version. Each
-// version appears once, with the hashes of all files that select it.
+// Selections contains the merged selections of lock files, sorted by address and
+// version. Each version appears once, with the hashes from all files that select it.
 type Selections []lockfile.Selection
 
 // Union merges the selections of lock files.
@@ -47,8 +47,8 @@ func (s Selections) Requirements() []provider.Requirement {
 	return wanted
 }
 
-// Of returns the selections of the given providers. The error wraps [ErrNotLocked] if a
-// provider is not selected.
+// Of returns the selections of the given providers. If a provider is not selected, the
+// error wraps [ErrNotLocked].
 func (s Selections) Of(addresses ...provider.Address) (Selections, error) {
 	var kept Selections
 	for _, a := range addresses {

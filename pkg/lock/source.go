@@ -25,20 +25,20 @@ type lockedSource struct {
 	zips zipReader
 	// contents caches the h1: hashes of zips.
 	contents memo.Memo[digest.Digest, []lockfile.Hash]
-	// reported has the packages that byH1 was called with.
+	// reported contains the packages for which byH1 was called.
 	reported sync.Map
 }
 
 var _ provider.Capable = (*lockedSource)(nil)
 
-// NewSource returns a source that restricts inner to the packages that lock files select.
-// Like in OpenTofu's direct installation, a package must match any hash of its selection:
-// the zh: hash of its zip or the h1: hash of the contents. If the zh: hash doesn't match,
-// the zip is read to compute the h1: hash, because h1: hashes in metadata are not
-// trustworthy.
+// NewSource returns a source that restricts inner to the packages that lock files
+// select. As in OpenTofu's direct installation, a package must match any hash of its
+// selection: the zh: hash of its zip or the h1: hash of its contents. If the zh: hash
+// doesn't match, the zip is read to compute the h1: hash, because h1: hashes in
+// metadata are not trustworthy.
 //
-// If byH1 is not nil, it is called once for each package that only matches an h1: hash.
-// Of the options, TempDir, Progress, and Backoff are used. The source is safe for
+// If byH1 is not nil, it is called once for each package that matches only an h1: hash.
+// NewSource uses the options TempDir, Progress, and Backoff. The source is safe for
 // concurrent use.
 func NewSource(inner provider.Source, locked Selections, o Options, byH1 func(provider.Package)) provider.Source {
 	if byH1 == nil {
@@ -47,8 +47,9 @@ func NewSource(inner provider.Source, locked Selections, o Options, byH1 func(pr
 	return &lockedSource{inner: inner, locked: locked, byH1: byH1, zips: o.bounded().reader(inner)}
 }
 
-// Versions returns the selected versions, newest first, without checking that they exist.
-// If there are none, the error wraps [ErrNotLocked] and [provider.ErrProviderNotFound].
+// Versions returns the selected versions, newest first, without checking that they
+// exist. If no version is selected, the error wraps [ErrNotLocked] and
+// [provider.ErrProviderNotFound].
 func (s *lockedSource) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -89,13 +90,13 @@ func (s *lockedSource) Release(ctx context.Context, a provider.Address, v provid
 	return release, nil
 }
 
-// Open opens a package of Release.
+// Open opens a package that Release returned.
 func (s *lockedSource) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	return s.inner.Open(ctx, p)
 }
 
-// Capabilities returns the capabilities of the inner source. Digests returns nil if a
-// digest is not locked, so that callers use Release, which verifies h1: hashes.
+// Capabilities returns the capabilities of the inner source. If a digest is not locked,
+// Digests returns nil, so that callers use Release, which verifies h1: hashes.
 func (s *lockedSource) Capabilities() provider.Capabilities {
 	can := provider.CapabilitiesOf(s.inner)
 	if digests := can.Digests; digests != nil {
@@ -130,7 +131,7 @@ func (s *lockedSource) check(ctx context.Context, p provider.Package, locked []l
 	}
 	stated := slices.Contains(locked, lockfile.Hash(p.H1))
 	switch {
-	case p.Digest == "" && stated: // an unpacked directory, which is hashed when it is used
+	case p.Digest == "" && stated: // an unpacked directory is hashed when it is used
 		return nil
 	case p.Digest == "", !slices.ContainsFunc(locked, lockfile.Hash.IsH1):
 		return refused

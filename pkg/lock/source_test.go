@@ -62,14 +62,15 @@ func TestSourceForwardsCapabilities(t *testing.T) {
 }
 
 // TestSourceRejects checks that packages that match no hash are rejected. Zips are read
-// even if metadata has an h1: hash.
+// even if the metadata contains an h1: hash.
 func TestSourceRejects(t *testing.T) {
 	t.Parallel()
 	dirs := stored(t)
 	for name, test := range map[string]struct {
 		change func(t *testing.T, s *fakeSource, p *provider.Package)
 		hashes func(p provider.Package) []lockfile.Hash
-		// opened is the expected number of reads, and reported whether byH1 is called.
+		// opened is the expected number of reads. reported specifies whether byH1 is
+		// called.
 		opened   int32
 		reported bool
 		// refused matches the expected error. If nil, no error is expected.
@@ -103,7 +104,7 @@ func TestSourceRejects(t *testing.T) {
 			src := lock.NewSource(s, lock.Selections{{Address: r.Address, Version: r.Version, Hashes: test.hashes(honest)}}, lock.Options{TempDir: t.TempDir()},
 				func(p provider.Package) { reported = append(reported, p.Platform) })
 			var err error
-			for range 2 { // the second time, only failed reads are repeated
+			for range 2 { // in the second round, only failed reads are repeated
 				_, err = src.Release(t.Context(), r.Address, r.Version)
 			}
 			if (err != nil) != (test.refused != nil) || err != nil && !test.refused(err) || (len(reported) == 1) != test.reported {
@@ -128,8 +129,8 @@ func stating(h1 string) func(*testing.T, *fakeSource, *provider.Package) {
 
 func unpacked(_ *testing.T, _ *fakeSource, p *provider.Package) { p.Digest, p.Size = "", -1 }
 
-// TestSourceReportsAllPackages checks that there is an error for each package, with the
-// hashes of both sides.
+// TestSourceReportsAllPackages checks that each package has its own error, which
+// contains the locked and the actual hashes.
 func TestSourceReportsAllPackages(t *testing.T) {
 	t.Parallel()
 	s := newFakeSource(t, thing, "1.0.0")
@@ -149,8 +150,8 @@ func TestSourceReportsAllPackages(t *testing.T) {
 	}
 }
 
-// TestSourceIsRestricted checks that other providers and versions don't exist, and
-// that the inner source is not called for them.
+// TestSourceIsRestricted checks that no other providers and versions exist, and that
+// the inner source is not called for them.
 func TestSourceIsRestricted(t *testing.T) {
 	t.Parallel()
 	s := newFakeSource(t, thing, "1.0.0", "1.1.0")

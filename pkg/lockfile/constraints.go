@@ -28,9 +28,10 @@ var operatorOrder = []constraints.SelectionOp{
 	constraints.OpGreaterThanOrEqualMinorOnly, constraints.OpLessThanOrEqual, constraints.OpLessThan, constraints.OpNotEqual,
 }
 
-// FormatConstraints returns the normal form of a constraint, which is the only one that
-// OpenTofu accepts in a lock file: without duplicates, with missing numbers as 0, sorted
-// by version and operator. It returns "" for the zero value.
+// FormatConstraints returns the normal form of a constraint, which is the only form
+// that OpenTofu accepts in a lock file. It has no duplicates, missing numbers are 0,
+// and it is sorted by version and operator. FormatConstraints returns "" for the zero
+// value.
 func FormatConstraints(c provider.Constraint) string {
 	parts, err := constraints.ParseRubyStyleMulti(c.String())
 	if err != nil { // can't happen, because the same library parsed the constraint

@@ -17,8 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// corpus returns lock files that OpenTofu accepts, by name: the files in testdata and
-// generated ones.
+// corpus maps names to lock files that OpenTofu accepts. It contains the files in
+// testdata and generated files.
 func corpus(tb testing.TB, generated uint64) map[string]string {
 	tb.Helper()
 	all := map[string]string{}
@@ -39,7 +39,7 @@ func corpus(tb testing.TB, generated uint64) map[string]string {
 	return all
 }
 
-// generate generates a lock file. Each comment has a unique text.
+// generate generates a lock file. The text of each comment is unique.
 func generate(r *rand.Rand) string {
 	g := &generator{r: r}
 	hosts := []string{"registry.opentofu.org", "registry.terraform.io", "bücher.example", "bücher.example:8443", "例え.example", "a.example"}
@@ -87,8 +87,8 @@ func (g *generator) maybe(text string, times ...int) {
 	}
 }
 
-// comment adds a comment with a probability of 1/times. If whole is set, it takes the
-// complete line.
+// comment adds a comment with a probability of 1/times. If whole is set, the comment
+// takes the complete line.
 func (g *generator) comment(times int, whole bool) {
 	if g.r.IntN(times) != 0 {
 		return
@@ -150,8 +150,8 @@ func parse(t *testing.T, text string) *lockfile.File {
 	return f
 }
 
-// TestIdentity checks that a parsed file is written unchanged, even after its own
-// selections were set.
+// TestIdentity checks that a parsed file is written unchanged, even after each of its
+// selections was set again.
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	for name, text := range corpus(t, 300) {
@@ -170,7 +170,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestEdits checks that files stay valid and keep all comments when blocks are changed,
+// TestEdits checks that files stay valid and keep all comments if blocks are changed,
 // added, or removed.
 func TestEdits(t *testing.T) {
 	t.Parallel()
@@ -212,7 +212,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// Options for comparing domain types.
+// Options for comparing values of domain types.
 var (
 	sameConstraint = cmp.Comparer(func(a, b provider.Constraint) bool { return a.String() == b.String() })
 	sameVersion    = cmp.Comparer(func(a, b provider.Version) bool { return a == b })

@@ -106,8 +106,9 @@ func (r *reading) hashes(expr hclsyntax.Expression) []Hash {
 	return slices.Compact(all)
 }
 
-// text returns the string value of an expression. Like in OpenTofu, numbers are
-// converted. Expressions with loops are rejected, because nested loops could run forever.
+// text returns the string value of an expression. As in OpenTofu, numbers are converted
+// to strings. Expressions with loops are rejected, because nested loops could run
+// forever.
 func (r *reading) text(expr hcl.Expression) (string, bool) {
 	if native, ok := expr.(hclsyntax.Expression); ok && loops(native) {
 		r.fail(expr.Range(), "loops are not supported in lock files")

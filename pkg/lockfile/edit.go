@@ -17,10 +17,11 @@ func (f *File) header() string {
 		`# Manual edits may be lost in future updates.` + f.lineEnd()
 }
 
-// Set adds or changes the block of a provider. An equal block is left unchanged. A
-// changed block is formatted like in OpenTofu and keeps its comments, except comments on
-// lines of removed hashes. New blocks are inserted in the order of addresses. The address
-// must come from [provider.ParseAddress], and the hashes from [ParseHash].
+// Set adds or changes the block of a provider. If the block is already equal, it is
+// left unchanged. A changed block is formatted as in OpenTofu and keeps its comments,
+// except comments on lines of removed hashes. New blocks are inserted in the order of
+// addresses. The address must come from [provider.ParseAddress], and the hashes from
+// [ParseHash].
 func (f *File) Set(s Selection) {
 	s = s.normal()
 	i := f.find(s.Address)
@@ -35,8 +36,9 @@ func (f *File) Set(s Selection) {
 	}
 }
 
-// Remove removes the block of a provider, the comment directly above it, and the blank
-// line that separates it. It does nothing if the block doesn't exist.
+// Remove removes the block of a provider, the comment directly above the block, and the
+// blank line that separates them from other text. If the block doesn't exist, Remove
+// does nothing.
 func (f *File) Remove(a provider.Address) {
 	i := f.find(a)
 	if i < 0 {
@@ -59,7 +61,7 @@ func (f *File) Remove(a provider.Address) {
 	f.parts = slices.Delete(f.parts, i, i+1)
 }
 
-// insert inserts a block before the first one with a greater address.
+// insert inserts a block before the first block with a greater address.
 func (f *File) insert(p part) {
 	i := slices.IndexFunc(f.parts, func(o part) bool { return o.selection.Address.Compare(p.selection.Address) > 0 })
 	switch {
@@ -86,7 +88,7 @@ func (f *File) insertOnly(p part) {
 	f.parts = []part{p}
 }
 
-// insertAfter inserts a block after block i. next is the text that follows.
+// insertAfter inserts a block after block i. next is the text that follows block i.
 func (f *File) insertAfter(i int, p part, next *string) {
 	last := i == len(f.parts)-1
 	if before := &f.parts[i]; !strings.HasSuffix(before.tail, "\n") {

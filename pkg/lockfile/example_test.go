@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// The version of a provider is changed. Comments are kept.
+// This example changes the version of a provider. Comments are kept.
 func Example() {
 	const text = `# Reviewed by the platform team.
 

@@ -1,6 +1,7 @@
 package lockfile
 
-// LockName returns the file that is locked on systems that can't lock directories.
+// LockName returns the name of the file that is locked on systems that can't lock
+// directories.
 var LockName = lockName
 
 // MaxWait is the maximum time to wait for a lock.

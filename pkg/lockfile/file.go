@@ -42,7 +42,7 @@ func (f *File) Selections() []Selection {
 	return all
 }
 
-// Selection returns the selection of a provider, if the file has one.
+// Selection returns the selection of a provider. ok is false if the file contains none.
 func (f *File) Selection(a provider.Address) (s Selection, ok bool) {
 	i := f.find(a)
 	if i < 0 {

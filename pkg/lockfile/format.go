@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// format formats a block with its comments like OpenTofu, without the line ending.
+// format formats a block with its comments as OpenTofu does, without the line ending.
 func format(s Selection, n notes, newline string) string {
 	w := &writer{notes: n, newline: newline}
 	w.line("", placeStart, "provider "+quote(s.Address.String())+" {")
@@ -43,8 +43,8 @@ type writer struct {
 	kept []string
 }
 
-// line writes a line with the comments that belong to a place: above it and at the end of
-// the line.
+// line writes a line with the comments of a place. These comments are above the line
+// and at its end.
 func (w *writer) line(indent, place, text string) {
 	w.comments(indent, place)
 	w.b.WriteString(indent + text)
@@ -64,7 +64,7 @@ func (w *writer) comments(indent, place string) {
 	w.kept = nil
 }
 
-// gone keeps the comments above a removed place for the next line.
+// gone keeps the comments above a removed place. They are written above the next line.
 func (w *writer) gone(place string) {
 	if n := w.notes[place]; n != nil {
 		w.kept = append(w.kept, n.above...)
@@ -72,7 +72,7 @@ func (w *writer) gone(place string) {
 }
 
 func (w *writer) hashes(hashes []Hash) {
-	// Include removed hashes, for the comments above them.
+	// Include removed hashes, so that the comments above them are kept.
 	all := slices.Clone(hashes)
 	for place := range w.notes {
 		if h, is := strings.CutPrefix(place, placeHash); is {

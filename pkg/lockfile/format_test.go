@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestGolden checks that selections produce the same file as OpenTofu, in any order.
+// TestGolden checks that selections in any order produce the same file as OpenTofu.
 // testdata/opentofu/init.hcl is from OpenTofu 1.12.6.
 func TestGolden(t *testing.T) {
 	t.Parallel()
@@ -203,7 +203,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestSelectionString checks that String returns the same block as in a file.
+// TestSelectionString checks that String returns the block as it appears in a file.
 func TestSelectionString(t *testing.T) {
 	t.Parallel()
 	s := lockfile.Selection{

@@ -11,7 +11,7 @@ import (
 )
 
 // FuzzParse checks that Parse doesn't crash. A parsed file is written unchanged, even
-// after its own selections were set, and a changed file can be parsed again.
+// after each of its selections was set again. A changed file can be parsed again.
 func FuzzParse(f *testing.F) {
 	for _, text := range corpus(f, 5) {
 		f.Add([]byte(text))

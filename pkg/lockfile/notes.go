@@ -9,8 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Places in a block that comments can belong to, in addition to argument names and
-// hashes.
+// Places in a block that can have comments, in addition to argument names and hashes.
 const (
 	placeStart     = "{"
 	placeHash      = "hash "
@@ -18,11 +17,11 @@ const (
 	placeEnd       = "}"
 )
 
-// notes are the comments of a block by place.
+// notes maps places in a block to their comments.
 type notes map[string]*note
 
 type note struct {
-	// above lists comments before the place, and trailing lists comments at the end of its
+	// above lists comments before the place. trailing lists comments at the end of its
 	// line.
 	above, trailing []string
 }
@@ -51,8 +50,9 @@ func notesOf(block string) notes {
 	return all
 }
 
-// add assigns a comment to a place: the place that contains it, or otherwise the place
-// before it on the same line, or otherwise the next place.
+// add assigns a comment to the place that contains the comment. If no place contains
+// it, add assigns it to the preceding place on the same line or, if there is none, to
+// the next place.
 func (all notes) add(block string, spans []span, comment hclsyntax.Token) {
 	at := comment.Range.Start.Byte
 	text := strings.TrimRight(string(comment.Bytes), "\r\n")
@@ -72,8 +72,9 @@ func (all notes) add(block string, spans []span, comment hclsyntax.Token) {
 	}
 }
 
-// addTrailing adds a comment at the end of the line. If a comment there already takes the
-// rest of the line, as for a duplicate hash, that one is moved above.
+// addTrailing adds a comment at the end of the line. If a previous comment takes the
+// rest of the line, the previous comment is moved above the line. This happens for
+// duplicate hashes.
 func (n *note) addTrailing(text string) {
 	if len(n.trailing) > 0 && !strings.HasPrefix(n.trailing[len(n.trailing)-1], "/*") {
 		n.above = append(n.above, text)

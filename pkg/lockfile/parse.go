@@ -15,8 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxSize is the maximum size of a lock file in bytes. An entry is about 2 KB. HCL's
-// parser uses up to 300 times as much memory.
+// maxSize is the maximum size of a lock file in bytes. An entry has about 2 KB. HCL's
+// parser uses up to 300 times as much memory as the size of the file.
 const maxSize = 2 << 20
 
 // Read reads the lock file at path. It returns [ErrSyntax], errors of the file system,
@@ -29,9 +29,9 @@ func Read(path string) (*File, error) {
 	return Parse(path, data)
 }
 
-// Parse parses a lock file. name is the file name for error messages. An empty text is an
-// empty file. The error wraps [ErrSyntax] and contains the position of the first problem.
-// In contrast to OpenTofu, loops in expressions are errors.
+// Parse parses a lock file. name is the file name for error messages. Empty data is an
+// empty file. The error wraps [ErrSyntax] and contains the position of the first
+// problem. In contrast to OpenTofu, Parse rejects loops in expressions.
 func Parse(name string, data []byte) (*File, error) {
 	if len(data) > maxSize {
 		return nil, fmt.Errorf("reading the lock file: %w", &bounded.TooLargeError{Path: name, Limit: maxSize})
@@ -82,7 +82,7 @@ func (r *reading) diagnose(diags hcl.Diagnostics) {
 // located is a provider block with its position.
 type located struct {
 	selection Selection
-	// start is the offset of "provider", and brace the offset of the closing brace.
+	// start is the offset of "provider". brace is the offset of the closing brace.
 	start, brace int
 }
 
@@ -100,7 +100,8 @@ func (r *reading) root(body *hclsyntax.Body) []located {
 		case len(b.Labels) != 1:
 			r.fail(b.TypeRange, "a %s block has one label", b.Type)
 		case b.Type == "module":
-			// OpenTofu only warns, because future versions might lock modules.
+			// OpenTofu only warns about other blocks, because future versions might
+			// lock modules.
 		default:
 			s := r.provider(b)
 			s.Line = b.TypeRange.Start.Line
@@ -159,8 +160,9 @@ func endsLine(t hclsyntax.Token) bool {
 	return t.Type == hclsyntax.TokenNewline || t.Type == hclsyntax.TokenComment && strings.HasSuffix(string(t.Bytes), "\n")
 }
 
-// ownStart returns the start of the text that belongs to a block: its line and the
-// comments directly above it. A comment at the start of the file belongs to the file.
+// ownStart returns the start of the text that belongs to a block. This text consists of
+// the block's line and the comments directly above it. A comment at the start of the
+// file belongs to the file.
 func ownStart(text string, tokens hclsyntax.Tokens, from, start int) int {
 	line, own := -1, start
 	for i := tokenAt(tokens, start); ; {
@@ -184,7 +186,7 @@ func ownStart(text string, tokens hclsyntax.Tokens, from, start int) int {
 	return own
 }
 
-// lineStart returns the offset before leading spaces.
+// lineStart returns the offset of a line's start, before leading spaces.
 func lineStart(text string, from, at int) int {
 	return from + len(strings.TrimRight(text[from:at], " \t"))
 }

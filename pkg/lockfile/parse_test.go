@@ -13,10 +13,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// address is the start of each text in the table.
+// address is the start of each input in the table.
 const address = `provider "registry.opentofu.org/corp/thing" `
 
-// TestParseRejects has a text for each error of OpenTofu.
+// TestParseRejects checks an input for each error of OpenTofu.
 func TestParseRejects(t *testing.T) {
 	t.Parallel()
 	ok := `version = "1.0.0"`
@@ -68,7 +68,7 @@ func TestParseRejects(t *testing.T) {
 	}
 }
 
-// TestParseAccepts has unusual texts that OpenTofu accepts.
+// TestParseAccepts checks unusual input that OpenTofu accepts.
 func TestParseAccepts(t *testing.T) {
 	t.Parallel()
 	thing := nouns.Address(t, "registry.opentofu.org/corp/thing")

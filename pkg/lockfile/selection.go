@@ -12,10 +12,10 @@ import (
 type Selection struct {
 	Address provider.Address
 	Version provider.Version
-	// Constraints are the constraints of the configuration for which the version was
-	// selected. They can be zero.
+	// Constraints contains the constraints of the configuration for which the version
+	// was selected. It can be zero.
 	Constraints provider.Constraint
-	// Hashes are sorted, without duplicates. They can be empty.
+	// Hashes contains the sorted hashes, without duplicates. It can be empty.
 	Hashes []Hash
 	// Line is the line of the block in the parsed file, for messages.
 	Line int
@@ -30,23 +30,23 @@ func (s Selection) normal() Selection {
 	return s
 }
 
-// clone returns a copy with its own hashes.
+// clone returns a copy that doesn't share its hashes.
 func (s Selection) clone() Selection {
 	s.Hashes = slices.Clone(s.Hashes)
 	return s
 }
 
-// equal reports whether two selections of a provider in normal form are equal, apart from
-// their lines.
+// equal reports whether two selections of a provider are equal, apart from their lines.
+// Both must be in normal form.
 func (s Selection) equal(o Selection) bool {
 	return s.Version == o.Version && s.Constraints.String() == o.Constraints.String() && slices.Equal(s.Hashes, o.Hashes)
 }
 
-// Hash is a package hash in a lock file: "h1:…" for the contents, "zh:…" for the zip, or
-// a scheme of a future version of OpenTofu.
+// Hash is a package hash in a lock file. It is "h1:…" for the contents, "zh:…" for the
+// zip, or has a scheme of a future OpenTofu version.
 type Hash string
 
-// ParseHash parses a hash like OpenTofu: a scheme, a colon, and any text.
+// ParseHash parses a hash as OpenTofu does: a scheme, a colon, and any text.
 func ParseHash(s string) (Hash, error) {
 	if strings.Index(s, ":") < 1 {
 		return "", fmt.Errorf("invalid hash %q: must start with a scheme and a colon, such as \"h1:\" or \"zh:\"", s)

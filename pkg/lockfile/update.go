@@ -18,14 +18,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// mode is the mode of lock files before the umask, as in OpenTofu.
+// mode is the file mode of lock files before the umask is applied, as in OpenTofu.
 const mode = 0o644
 
-// Update calls change with the lock file at path, or with an empty file if it doesn't
-// exist, and writes the result if it differs. No other process can call Update for the
-// file at the same time. If path is a link, the target is replaced. The file is replaced
-// atomically, so it is unchanged after an error. If another process writes the file
-// without Update, the error wraps [ErrChanged].
+// Update calls change with the lock file at path, or with an empty file if the file
+// doesn't exist. It writes the result if it differs. No other process can call Update
+// for the file at the same time. If path is a link, Update replaces the target. It
+// replaces the file atomically, so the file is unchanged after an error. If another
+// process writes the file without Update, the error wraps [ErrChanged].
 func Update(ctx context.Context, path string, change func(*File) error) (changed bool, err error) {
 	// 1. Lock the file.
 	target, err := atomicfile.Resolve(path)
@@ -70,17 +70,17 @@ func Update(ctx context.Context, path string, change func(*File) error) (changed
 }
 
 const (
-	// maxWait is the maximum time to wait for another process, which only holds the lock
-	// while it changes a small file.
+	// maxWait is the maximum time to wait for another process. The other process holds
+	// the lock only while it changes a small file.
 	maxWait = 30 * time.Second
 	// lockPoll is the interval between attempts to lock.
 	lockPoll = 20 * time.Millisecond
 )
 
 // lock locks a lock file for this process. It locks the directory, because the file is
-// replaced, and an additional file would remain in a directory that users commit. On
-// systems that can't lock directories, such as Windows or NFS, it locks a temporary file.
-// name is used in error messages; path must not contain symbolic links.
+// replaced, and because an additional file would remain in a directory that users
+// commit. On systems that can't lock directories, such as Windows or NFS, it locks a
+// temporary file. name is used in error messages. path must not contain symbolic links.
 func lock(ctx context.Context, name, path string) (release func() error, err error) {
 	l := flock.New(filepath.Dir(path), flock.SetFlag(os.O_RDONLY))
 	if _, err := l.TryLock(); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +98,7 @@ func lock(ctx context.Context, name, path string) (release func() error, err err
 	return nil, fmt.Errorf("waiting for the lock file %s: %w", name, err)
 }
 
-// lockName returns the temporary file to lock for a path.
+// lockName returns the name of the temporary file that is locked for a path.
 func lockName(path string) string {
 	sum := sha256.Sum256([]byte(path))
 	return filepath.Join(os.TempDir(), "tofu-oci-"+hex.EncodeToString(sum[:16])+".lock")

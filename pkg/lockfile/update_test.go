@@ -22,7 +22,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// add returns a change that selects a provider.
+// add returns a change that adds the selection of a provider.
 func add(t *testing.T, address string) func(*lockfile.File) error {
 	t.Helper()
 	s := lockfile.Selection{Address: nouns.Address(t, address), Version: nouns.Version(t, "1.0.0")}
@@ -42,7 +42,7 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-// checkText checks the text of a file, which must be the only one in its directory.
+// checkText checks the text of a file, which must be the only file in its directory.
 func checkText(t *testing.T, path, want string) {
 	t.Helper()
 	got, err := os.ReadFile(path)
@@ -79,7 +79,7 @@ func TestUpdateMakesFile(t *testing.T) {
 	}
 	header := "# This file is maintained automatically by \"tofu init\".\n# Manual edits may be lost in future updates.\n"
 	checkText(t, path, strings.Replace(locked, "# mine\n", header, 1))
-	other, err := os.Stat(write(t, "")) // has the same umask
+	other, err := os.Stat(write(t, "")) // this file has the same umask
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,8 +225,8 @@ func hold(t *testing.T, path string) *flock.Flock {
 	return l
 }
 
-// TestUpdateWaits checks that Update waits for another process, but not forever. The
-// clock is simulated.
+// TestUpdateWaits checks that Update waits for another process, but only for a limited
+// time. The clock is simulated.
 func TestUpdateWaits(t *testing.T) {
 	t.Parallel()
 	path := write(t, locked)
@@ -272,7 +272,7 @@ const (
 // rounds is the number of providers that each process adds.
 const rounds = 10
 
-// TestWork adds providers. It runs in the child processes, and also as a separate test.
+// TestWork adds providers. It runs in the child processes and as a separate test.
 func TestWork(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv(envPath)
@@ -287,7 +287,7 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// TestConcurrentProcesses checks that the changes of concurrent processes are all kept.
+// TestConcurrentProcesses checks that all changes of concurrent processes are kept.
 func TestConcurrentProcesses(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), ".terraform.lock.hcl")

@@ -2,7 +2,7 @@ package trust
 
 import (
 	"bytes"
-	"crypto/dsa" //nolint:staticcheck // the size of old keys of this kind is checked
+	"crypto/dsa" //nolint:staticcheck // needed to check the size of old keys of this kind
 	"crypto/rsa"
 	"errors"
 	"fmt"
@@ -17,8 +17,9 @@ import (
 // validity is the result of verifying a signature with one key.
 type validity int
 
-// If several copies of a key or keys with the same ID are available, the highest value
-// applies: a revocation or an extended expiration in one copy overrides older copies.
+// If several copies of a key or several keys with the same ID are available, the
+// highest value applies. A revocation or an extended expiration in one copy overrides
+// the other copies.
 const (
 	notTheirs validity = iota // made by a different key
 	bad
@@ -34,13 +35,14 @@ type signatureCheck struct {
 	key *openpgp.Entity
 	// issuer is the issuer that the signature states.
 	issuer string
-	// since is the time when the key or the signature expired, or zero.
+	// since is the time when the key or the signature expired, or zero if neither has
+	// expired.
 	since time.Time
 	// problem describes why the signature is bad.
 	problem string
 }
 
-// check verifies the signature of a document, like OpenTofu: the same library decides today
+// check verifies the signature of a document as OpenTofu does. The same library decides
 // whether a key can sign, has expired, or was revoked.
 func check(document []byte, s signaturePacket, keys openpgp.EntityList) signatureCheck {
 	best := signatureCheck{issuer: s.issuer()}
@@ -56,8 +58,8 @@ func check(document []byte, s signaturePacket, keys openpgp.EntityList) signatur
 	if best.validity != notTheirs {
 		return best
 	}
-	// Without the key, the two bytes of the document's hash in the signature detect
-	// signatures of other documents. They prove nothing.
+	// A signature contains two bytes of the document's hash. Without the key, these
+	// bytes detect signatures of other documents, but prove nothing.
 	if err := checkHashTag(document, s); err != nil {
 		return signatureCheck{validity: bad, issuer: best.issuer, problem: "the signature does not match the document"}
 	}
@@ -126,9 +128,10 @@ func checkHashTag(document []byte, s signaturePacket) error {
 	return packet.VerifyHashTag(hash, s.parsed)
 }
 
-// fingerprints returns the fingerprints by which the key of a signature can be pinned: that
-// of the primary key and, if a subkey signed, that of the subkey. Other subkeys are
-// ignored, because a key can claim subkeys of other keys that don't sign.
+// fingerprints returns the fingerprints by which the key of a signature can be pinned:
+// the fingerprint of the primary key and, if a subkey signed, the fingerprint of the
+// subkey. Other subkeys are ignored, because a key can claim other keys' subkeys that
+// don't sign.
 func (c signatureCheck) fingerprints(s signaturePacket) []string {
 	all := []string{fingerprintOf(c.key.PrimaryKey.Fingerprint)}
 	for _, sub := range c.key.Subkeys {
@@ -144,8 +147,8 @@ const (
 	maxSignature = 256 << 10
 	// maxSignatures is the maximum number of signatures in a document.
 	maxSignatures = 16
-	// maxPackets is the maximum number of packets of keys. A key with thousands of
-	// certifications has that many.
+	// maxPackets is the maximum number of packets of keys. It is enough for a key with
+	// thousands of certifications.
 	maxPackets = 20_000
 	// maxRSA, maxDSA, and so on limit the size of keys, in bits.
 	maxRSA, maxDSA, maxDSAOrder = 16_384, 4096, 512
@@ -157,8 +160,8 @@ type signaturePacket struct {
 	parsed *packet.Signature
 }
 
-// splitSignatures parses a detached signature, binary or armored. It can contain several
-// signatures: gpg makes one for each --local-user.
+// splitSignatures parses a detached signature, binary or armored. The input can contain
+// several signatures, because gpg makes one for each --local-user.
 func splitSignatures(data []byte) ([]signaturePacket, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte(armorStart)) {
 		var err error
@@ -194,7 +197,8 @@ func splitSignatures(data []byte) ([]signaturePacket, error) {
 	}
 }
 
-// issuer returns the fingerprint or key ID that a signature states. It is not verified.
+// issuer returns the fingerprint or key ID that a signature states. The result is not
+// verified.
 func (s signaturePacket) issuer() string {
 	switch {
 	case len(s.parsed.IssuerFingerprint) > 0:
@@ -211,7 +215,7 @@ func checkNumbers(data []byte) error {
 	for range maxPackets {
 		opaque, err := reader.Next()
 		if err != nil {
-			return nil //nolint:nilerr // the reader of keys reports their problems
+			return nil //nolint:nilerr // the reader of keys reports invalid packets
 		}
 		p, err := opaque.Parse()
 		if err != nil {

@@ -14,12 +14,12 @@ type evaluation struct {
 	rule   Rule
 	// pinned reports whether the rule has fingerprints.
 	pinned bool
-	// offered reports whether the keys of the release are offered by its origin registry.
+	// offered reports whether the origin registry offers the keys of the release.
 	offered bool
 }
 
-// verify returns the verdict for a piece of evidence. One bad signature makes it bad;
-// otherwise, the strongest verdict applies.
+// verify returns the verdict for a piece of evidence. If one signature is bad, the
+// verdict is bad. Otherwise, the strongest verdict applies.
 func (w evaluation) verify(e evidence) provider.Verdict {
 	if e.sums == nil || len(e.signatures) == 0 {
 		return provider.Verdict{Trust: provider.TrustUnsigned}
@@ -50,7 +50,7 @@ func (w evaluation) verify(e evidence) provider.Verdict {
 
 // verdict returns the verdict for one signature.
 func (w evaluation) verdict(e evidence, s signaturePacket) provider.Verdict {
-	// 1. Find the key that made it. Keys in the keyring take precedence.
+	// 1. Find the key that made the signature. Keys in the keyring take precedence.
 	c := check(e.sums, s, w.policy.Keyring.keys)
 	inRing := c.key != nil
 	if c.validity == notTheirs {
@@ -60,7 +60,7 @@ func (w evaluation) verdict(e evidence, s signaturePacket) provider.Verdict {
 	if c.key != nil {
 		v.Fingerprint = fingerprintOf(c.key.PrimaryKey.Fingerprint)
 	}
-	// 2. Decide whether to trust it.
+	// 2. Decide whether to trust the key.
 	trusted, exclusive := w.isTrusted(c, s, inRing, e)
 	switch c.validity {
 	case bad:
@@ -83,7 +83,7 @@ func (w evaluation) verdict(e evidence, s signaturePacket) provider.Verdict {
 			v.Trust = provider.TrustSigned
 		}
 	}
-	// 3. The signed files must be of this version.
+	// 3. Check that the signed files belong to this version.
 	if e.misnamed != "" && (v.Trust == provider.TrustSigned || v.Trust == provider.TrustExpired) {
 		v.Trust = provider.TrustUnpinned
 		v.Reason = "the signed checksums list the package as " + e.misnamed + ", which contains no version"
@@ -100,7 +100,7 @@ func (w evaluation) isTrusted(c signatureCheck, s signaturePacket, inRing bool, 
 	case w.pinned && c.key != nil:
 		trusted = slices.ContainsFunc(c.fingerprints(s), func(f string) bool { return slices.Contains(w.rule.Fingerprints, f) })
 		return trusted, true
-	case w.pinned: // the pinned key might be missing
+	case w.pinned: // the pinned key might not be available
 		return false, !slices.Contains(w.rule.Fingerprints, c.issuer)
 	case !w.policy.Keyring.IsZero():
 		return inRing, true
@@ -110,8 +110,8 @@ func (w evaluation) isTrusted(c signatureCheck, s signaturePacket, inRing bool, 
 	return false, false
 }
 
-// problem returns the problem of a verdict, or an empty string, and whether the release is
-// refused.
+// problem returns the problem of a verdict, or an empty string. refused reports whether
+// the release is refused.
 func (w evaluation) problem(v provider.Verdict, version provider.Version) (problem string, refused bool) {
 	require := w.policy.Mode == ModeRequire
 	switch v.Trust {

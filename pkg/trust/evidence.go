@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	// maxSums is the maximum size of a SHA256SUMS document, in bytes. A file takes about
-	// 100 bytes.
+	// maxSums is the maximum size of a SHA256SUMS document, in bytes. Each listed file
+	// uses about 100 bytes.
 	maxSums = 1 << 20
-	// maxReleaseKeys is the maximum size of the keys of a release, in bytes, and
-	// maxReleaseKeyCount their maximum number, because a signature is verified with each of
-	// them.
+	// maxReleaseKeys is the maximum size of a release's keys, in bytes.
+	// maxReleaseKeyCount is their maximum number. The number is limited because a
+	// signature is verified with each key.
 	maxReleaseKeys, maxReleaseKeyCount = 2 << 20, 100
 )
 
-// evidence is a document, its signatures, and the keys of the release.
+// evidence contains a document, its signatures, and the keys of the release.
 type evidence struct {
 	sums       []byte
 	signatures []namedSignature
 	keys       openpgp.EntityList
 	// someKeys reports whether the release has keys, including unreadable ones.
 	someKeys bool
-	// misnamed is the name of the package in the document if it doesn't contain the version
-	// and the platform; otherwise, it is empty.
+	// misnamed is the name of the package in the document if this name doesn't contain
+	// the version and the platform. Otherwise, it is empty.
 	misnamed string
 }
 
@@ -37,8 +37,8 @@ type namedSignature struct {
 	content []byte
 }
 
-// evidenceOf reads the evidence of a release: one for all packages, or one for each package
-// with its own documents.
+// evidenceOf reads the evidence of a release. It returns one piece of evidence for all
+// packages, or one for each package that has its own documents.
 func evidenceOf(ctx context.Context, r provider.Release) ([]evidence, error) {
 	if _, shared := r.Document(provider.KindSums); shared || len(r.Packages) == 0 {
 		e, err := readEvidence(ctx, r.Documents, r.Packages...)

@@ -9,7 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// The releases of a pinned provider must be signed by one of the keys in the trust file.
+// In this example, a pinned provider's releases must be signed by one of the keys in
+// the trust file.
 func ExamplePolicy_Verify() {
 	rules, err := trust.ParseRules("trust.hcl", []byte(`
 trust "example.com/acme/*" {

@@ -11,7 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxFile is the maximum size of a trust file, in bytes. A rule takes a few hundred bytes.
+// maxFile is the maximum size of a trust file, in bytes. Each rule uses a few hundred
+// bytes.
 const maxFile = 1 << 20
 
 // ReadRules reads a trust file. It returns errors of the file system and of [ParseRules].
@@ -33,9 +34,10 @@ type ruleBlock struct {
 	SignedSince  *hcl.Attribute `hcl:"signed_since,optional"`
 }
 
-// ParseRules parses a trust file: blocks trust "PATTERN" in HCL 2's native syntax. Unknown
-// or duplicate arguments are errors, as are two blocks with the same pattern. file is the
-// file name in errors, which have a position and the kind [provider.Malformed].
+// ParseRules parses a trust file. The file contains blocks trust "PATTERN" in HCL 2's
+// native syntax. Unknown or duplicate arguments are errors, as are two blocks with the
+// same pattern. file is the file name in errors. Errors have a position and the kind
+// [provider.Malformed].
 func ParseRules(file string, data []byte) (Rules, error) {
 	var f struct {
 		Blocks []ruleBlock `hcl:"trust,block"`

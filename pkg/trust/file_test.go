@@ -54,7 +54,7 @@ func TestParseRules(t *testing.T) {
 	if _, found := rules[:2].For(provider.Address{Host: "example.com", Namespace: "acme", Type: "thing"}); found {
 		t.Error("got a rule for an address that no pattern matches")
 	}
-	// Parsing the written file returns the same rules.
+	// Parsing the written rules returns the same rules.
 	again := rulesOf(t, string(rules.Bytes()))
 	if string(again.Bytes()) != string(rules.Bytes()) {
 		t.Errorf("got\n%s\nwant\n%s", again.Bytes(), rules.Bytes())

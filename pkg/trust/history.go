@@ -9,9 +9,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// SignerHistory determines which keys signed previously accepted releases, such as those in
-// the target repository of a mirror. It reads a provider's releases when they are first
-// needed, and only once. It is safe for concurrent use.
+// SignerHistory determines which keys signed previously accepted releases, such as the
+// releases in the target repository of a mirror. It reads a provider's releases when
+// they are first needed, and only once. It is safe for concurrent use.
 type SignerHistory struct {
 	// Source provides the releases.
 	Source provider.Source
@@ -25,8 +25,8 @@ type earlierKey struct {
 	version provider.Version
 }
 
-// changed returns a warning if a release is signed by a different key than the version
-// before it, or an empty string.
+// changed returns a warning if a release and the version before it are signed by
+// different keys. Otherwise, it returns an empty string.
 func (e *SignerHistory) changed(ctx context.Context, r provider.Release, v provider.Verdict) string {
 	if e == nil || !hasKey(v) || len(r.Packages) == 0 {
 		return ""
@@ -44,8 +44,8 @@ func (e *SignerHistory) changed(ctx context.Context, r provider.Release, v provi
 
 // before returns the newest version that is older than v.
 func (e *SignerHistory) before(ctx context.Context, a provider.Address, v provider.Version) (provider.Version, bool) {
-	// If the provider doesn't exist in the source, remember that it has no versions, so
-	// that the releases of this run are ignored.
+	// If the source doesn't have the provider, remember that it has no versions.
+	// Otherwise, releases that are published by this run would be considered.
 	versions, _ := e.versions.Get(ctx, a, func(ctx context.Context) ([]provider.Version, error) {
 		versions, err := e.Source.Versions(ctx, a)
 		if err != nil {
@@ -60,9 +60,9 @@ func (e *SignerHistory) before(ctx context.Context, a provider.Address, v provid
 	return versions[i], true
 }
 
-// signer returns the fingerprint of the key that signed a version, or an empty string if it
-// is unknown. One package is sufficient, because all packages have the same checksums and
-// signatures.
+// signer returns the fingerprint of the key that signed a version, or an empty string
+// if the key is unknown. Reading one package is enough, because all packages have the
+// same checksums and signatures.
 func (e *SignerHistory) signer(ctx context.Context, a provider.Address, v provider.Version, platform provider.Platform) string {
 	signer, _ := e.signers.Get(ctx, earlierKey{a, v}, func(ctx context.Context) (string, error) {
 		stored, err := e.Source.Release(ctx, a, v, platform)

@@ -45,7 +45,8 @@ func (s *stored) Open(context.Context, provider.Package) (io.ReadCloser, int64, 
 	return nil, 0, errors.ErrUnsupported
 }
 
-// TestKeyChanged checks the warning about a changed key if no key is trusted explicitly.
+// TestKeyChanged checks the warning about a changed key if no key is explicitly
+// trusted.
 func TestKeyChanged(t *testing.T) {
 	t.Parallel()
 	by := func(name string, keys ...string) provider.Release { return signed(t, world.signatures[name], keys...) }
@@ -78,8 +79,8 @@ func TestKeyChanged(t *testing.T) {
 	}
 }
 
-// TestHistoryReadsOnce checks that the releases of a run cost one list and one release,
-// even if there is none, and that the releases of the run are ignored.
+// TestHistoryReadsOnce checks that a run requests only one list and one release, even
+// if no release exists. Releases that are published by the run are ignored.
 func TestHistoryReadsOnce(t *testing.T) {
 	t.Parallel()
 	for name, releases := range map[string]map[string]provider.Release{

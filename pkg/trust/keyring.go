@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// maxKeys is the maximum size of a file with keys, in bytes. A key takes a few
-	// kilobytes, or a few hundred if it has many certifications.
+	// maxKeys is the maximum size of a file with keys, in bytes. A key has a few
+	// kilobytes, or a few hundred kilobytes if it has many certifications.
 	maxKeys = 4 << 20
 	// maxKeyFiles is the maximum number of files in a directory with keys.
 	maxKeyFiles = 1000
 )
 
-// Keyring is a set of trusted public keys. The zero value does not restrict which keys are
-// trusted, in contrast to an empty set. A Keyring is immutable and safe for concurrent use.
+// Keyring is a set of trusted public keys. The zero value does not restrict which keys
+// are trusted, unlike an empty set. A Keyring is immutable and safe for concurrent use.
 type Keyring struct{ keys openpgp.EntityList }
 
 // IsZero reports whether the keyring is the zero value.
@@ -36,8 +36,8 @@ func (k Keyring) IsZero() bool { return len(k.keys) == 0 }
 // ErrNoPassphrase is returned if a secret key requires a passphrase and none was given.
 var ErrNoPassphrase = provider.Errorf(provider.Malformed, "the key requires a passphrase")
 
-// ReadKeyring reads public keys, armored or binary, from a file or from all files in a
-// directory except for hidden ones. A file without a readable key is [provider.Malformed],
+// ReadKeyring reads armored or binary public keys from a file, or from all files in a
+// directory except hidden files. A file without a readable key is [provider.Malformed],
 // as is an empty directory. ReadKeyring also returns errors of the file system.
 func ReadKeyring(path string) (Keyring, error) {
 	info, err := os.Stat(path)
@@ -45,7 +45,7 @@ func ReadKeyring(path string) (Keyring, error) {
 		return Keyring{}, err
 	}
 	if !info.IsDir() {
-		return readKeyFile(path, bounded.ReadFileOrPipe) // can be <(gpg --export)
+		return readKeyFile(path, bounded.ReadFileOrPipe) // path can be <(gpg --export)
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -95,8 +95,8 @@ func isKeybox(data []byte) bool {
 
 const armorStart = "-----BEGIN PGP "
 
-// parseKeys parses binary or armored keys, of which there can be many blocks. It skips
-// unreadable keys. The error is about the last one of them.
+// parseKeys parses binary or armored keys. Armored data can contain several blocks.
+// parseKeys skips unreadable keys, and returns the error of the last unreadable key.
 func parseKeys(data []byte) (keys openpgp.EntityList, err error) {
 	if !bytes.Contains(data, []byte(armorStart)) {
 		return readKeys(data)

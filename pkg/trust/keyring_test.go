@@ -81,7 +81,7 @@ func TestReadKeyringRefuses(t *testing.T) {
 	}
 }
 
-// hugeKey is an RSA key of 65,528 bits in the format of RFC 9580.
+// hugeKey returns an RSA key of 65,528 bits in the format of RFC 9580.
 func hugeKey() []byte {
 	number := slices.Concat([]byte{0xff, 0xf8}, slices.Repeat([]byte{0xff}, 8191))
 	body := slices.Concat([]byte{4, 0, 0, 0, 1, 1}, number, []byte{0, 17, 1, 0, 1})
@@ -97,7 +97,7 @@ func TestUnreadableKeys(t *testing.T) {
 	if v, err := (trust.Policy{}).VerifyOffered(t.Context(), r); v.Trust != provider.TrustSigned || err != nil {
 		t.Errorf("got %s, %v", v, err)
 	}
-	// If the origin registry offers only unreadable keys, its releases must still be
+	// Even if the origin registry offers only unreadable keys, the releases must be
 	// signed.
 	r.Documents[2] = document(provider.KindKeys, "keys", garbage)
 	if v, err := (trust.Policy{}).VerifyOffered(t.Context(), r); v.Trust != provider.TrustUntrusted || err == nil {
@@ -105,9 +105,9 @@ func TestUnreadableKeys(t *testing.T) {
 	}
 }
 
-// FuzzVerify checks that no keys and signatures cause a crash or a verdict that they are
-// signed by a pinned key. The seeds are signatures by gpg of other documents, and their
-// keys are pinned.
+// FuzzVerify checks that no keys and signatures cause a crash, or a verdict that a
+// pinned key signed the release. The seeds are gpg signatures of other documents, and
+// their keys are pinned.
 func FuzzVerify(f *testing.F) {
 	seed := func(name string) []byte {
 		content, err := os.ReadFile(filepath.Join("testdata", "seeds", name))

@@ -8,18 +8,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// PinSigners returns a rule that pins a provider to the keys that signed the given releases
-// (trust on first use), and their verdicts in the same order. Unsigned releases cause
-// warnings, or are accepted up to the first signed version if all later versions are
-// signed. PinSigners returns a *[RefusedError] if a signature is bad, or was made by a
-// revoked or unknown key.
+// PinSigners returns a rule that pins a provider to the keys that signed the given
+// releases (trust on first use). It also returns the verdicts of the releases in the
+// same order. Under the rule, unsigned releases cause warnings. If all versions from
+// the first signed version on are signed, the rule accepts only older unsigned
+// releases. PinSigners returns a *[RefusedError] if a signature is bad, or was made by
+// a revoked or unknown key.
 func (p Policy) PinSigners(ctx context.Context, a provider.Address, releases ...provider.Release) (Rule, []provider.Verdict, error) {
 	pattern, err := provider.ParsePattern(a.String())
 	if err != nil {
 		return Rule{}, nil, err
 	}
 	rule, found := Rule{Pattern: pattern}, []provider.Verdict{}
-	p.Mode = ModeOff // an untrusted key is not refused, because its fingerprint is not pinned yet
+	p.Mode = ModeOff // untrusted keys are not refused, because no fingerprint is pinned yet
 	var signed, unsigned []provider.Version
 	for _, r := range releases {
 		v, err := p.Verify(ctx, r)
@@ -46,7 +47,7 @@ func (p Policy) PinSigners(ctx context.Context, a provider.Address, releases ...
 	return rule, found, nil
 }
 
-// allow sets the rule for unsigned versions.
+// allow sets the rule's action for unsigned versions.
 func (r *Rule) allow(signed, unsigned []provider.Version) {
 	switch {
 	case len(unsigned) == 0:

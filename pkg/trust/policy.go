@@ -36,14 +36,14 @@ func ParseMode(s string) (Mode, error) {
 // only warns.
 type Policy struct {
 	Mode Mode
-	// Keyring overrides the keys of releases: only its keys and those that rules pin are
-	// trusted. If zero, the keys of a release are used.
+	// Keyring overrides the keys of releases. Only the keys in Keyring and the keys
+	// that rules pin are trusted. If zero, the keys of a release are used.
 	Keyring Keyring
-	// Rules are the rules of a trust file.
+	// Rules contains the rules of a trust file.
 	Rules Rules
-	// History, if not nil, is used to warn about a release that is signed by a different
-	// key than the version before it. It is used only if neither the keyring nor a rule
-	// specifies the trusted keys.
+	// History, if not nil, is used to warn about a release if it and the version before
+	// it are signed by different keys. It is ignored if the keyring or a rule specifies
+	// the trusted keys.
 	History *SignerHistory
 	// EnforceExpiration refuses expired keys and signatures, unless a rule accepts them.
 	EnforceExpiration bool
@@ -66,7 +66,7 @@ type RefusedError struct {
 	Address provider.Address
 	Version provider.Version
 	Verdict provider.Verdict
-	// Problem is why the verdict is not acceptable, without a final period.
+	// Problem describes why the verdict is not acceptable, without a final period.
 	Problem string
 }
 
@@ -85,10 +85,10 @@ func (e *RefusedError) Within(a provider.Address, v provider.Version) string {
 	return fmt.Sprintf("it is refused: %s: %s", e.Verdict, e.Problem)
 }
 
-// Verify verifies the signature of a release and returns the verdict. If the policy refuses
-// the release, Verify also returns a *[RefusedError]. Keys that are stored with the release
-// are not trusted, because they only prove that the release is consistent. Other errors are
-// about reading the documents of the release.
+// Verify verifies the signature of a release and returns the verdict. If the policy
+// refuses the release, Verify also returns a *[RefusedError]. Keys that are stored with
+// the release are not trusted, because they only prove that the release is consistent.
+// Other errors concern reading the documents of the release.
 func (p Policy) Verify(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 	return p.evaluate(ctx, r, false)
 }
@@ -100,15 +100,15 @@ func (p Policy) VerifyOffered(ctx context.Context, r provider.Release) (provider
 }
 
 func (p Policy) evaluate(ctx context.Context, r provider.Release, offered bool) (provider.Verdict, error) {
-	// 1. Read the documents and signatures. Releases of other tools can have checksums for
-	// each package.
+	// 1. Read the documents and signatures. Releases of other tools can contain
+	// separate checksums for each package.
 	all, err := evidenceOf(ctx, r)
 	if err != nil {
 		return provider.Verdict{}, err
 	}
 	rule, pinned := p.Rules.For(r.Address)
 	w := evaluation{policy: p, rule: rule, pinned: pinned && len(rule.Fingerprints) > 0, offered: offered}
-	// 2. Verify them. The weakest verdict applies.
+	// 2. Verify the documents. The weakest verdict applies.
 	var verdict provider.Verdict
 	for i, e := range all {
 		v := w.verify(e)
@@ -126,8 +126,9 @@ func (p Policy) evaluate(ctx context.Context, r provider.Release, offered bool) 
 	return verdict, nil
 }
 
-// ranks lists verdicts from the weakest to the strongest. Of several pieces of evidence,
-// the weakest applies; of several signatures of a document, the strongest.
+// ranks lists verdicts from the weakest to the strongest. If there are several pieces
+// of evidence, the weakest verdict applies. If a document has several signatures, the
+// strongest verdict applies.
 var ranks = []provider.Trust{
 	provider.TrustBad, provider.TrustRevoked, provider.TrustUntrusted, provider.TrustUnsigned, provider.TrustUnknown,
 	provider.TrustUnpinned, provider.TrustExpired, provider.TrustSigned,

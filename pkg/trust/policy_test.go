@@ -11,8 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// TestVerdicts checks the verdict for each kind of key and signature by gpg, with the key
-// in the keyring.
+// TestVerdicts checks the verdict for each kind of gpg key and signature. The keyring
+// contains the key.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -89,7 +89,8 @@ func rulesOf(t *testing.T, text string) trust.Rules {
 	return rules
 }
 
-// pin returns a trust file that pins example.com/acme/thing to keys of the world.
+// pin returns a trust file that pins example.com/acme/thing to the given keys of the
+// world.
 func pin(t *testing.T, more string, names ...string) trust.Rules {
 	t.Helper()
 	var list []string
@@ -160,8 +161,8 @@ func TestTrustedKeys(t *testing.T) {
 	}
 }
 
-// TestEvidenceOfEachPackage checks that the weakest verdict applies if each package has its
-// own checksums, as in artifacts of other tools.
+// TestEvidenceOfEachPackage checks artifacts of other tools, in which each package has
+// its own checksums. The weakest verdict applies.
 func TestEvidenceOfEachPackage(t *testing.T) {
 	t.Parallel()
 	whole := signed(t, world.signatures["rsa"], "rsa")
@@ -190,8 +191,8 @@ func TestEvidenceOfEachPackage(t *testing.T) {
 	}
 }
 
-// TestSumsOfNoVersion checks signed checksums whose file names contain no version, because
-// they could be those of an older release.
+// TestSumsOfNoVersion checks signed checksums whose file names contain no version,
+// because the checksums could belong to an older release.
 func TestSumsOfNoVersion(t *testing.T) {
 	t.Parallel()
 	r := signed(t, world.signatures["rsa"], "rsa")
@@ -205,8 +206,8 @@ func TestSumsOfNoVersion(t *testing.T) {
 	}
 }
 
-// TestMultipleDocuments checks that one bad signature makes the release bad, even if it has
-// a good one.
+// TestMultipleDocuments checks that one bad signature makes the release bad, even if
+// another signature is good.
 func TestMultipleDocuments(t *testing.T) {
 	t.Parallel()
 	r := signed(t, world.signatures["rsa"], "rsa", "ed25519")
@@ -273,8 +274,8 @@ func TestParseMode(t *testing.T) {
 	}
 }
 
-// TestEnvironment checks that OpenTofu's variables are enabled only if they are exactly
-// "true".
+// TestEnvironment checks that OpenTofu's variables take effect only if their value is
+// exactly "true".
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]bool{"true": true, "TRUE": false, "1": false, "": false} {

@@ -14,10 +14,10 @@ import (
 )
 
 // KeysOf returns the keys of the keyring that made signatures of a document such as
-// SHA256SUMS: armored, each once, sorted by fingerprint, and without secrets. It returns
-// nil if there are none. It verifies the signatures, and ignores malformed documents and
-// surplus signatures, which [Policy.Verify] reports. It returns an error if the keys are
-// larger than Verify accepts with a release.
+// SHA256SUMS. The result is armored, sorted by fingerprint, and contains no duplicates
+// or secrets. It is nil if no key made a signature. KeysOf verifies the signatures. It
+// ignores malformed documents and surplus signatures, which [Policy.Verify] reports.
+// KeysOf returns an error if the keys are larger than Verify accepts in a release.
 func (k Keyring) KeysOf(document []byte, signatures ...[]byte) ([]byte, error) {
 	signers, seen := map[string]*openpgp.Entity{}, 0
 	for _, signature := range signatures {
@@ -44,8 +44,8 @@ func (k Keyring) KeysOf(document []byte, signatures ...[]byte) ([]byte, error) {
 	return all, nil
 }
 
-// armored returns the public part of a key. Equal keys have equal bytes, which the library
-// doesn't guarantee for keys with several user IDs.
+// armored returns the public part of a key. Equal keys result in equal bytes. The
+// library doesn't guarantee this for keys with several user IDs.
 func armored(key *openpgp.Entity) ([]byte, error) {
 	var text bytes.Buffer
 	w, err := armor.Encode(&text, openpgp.PublicKeyType, nil)
@@ -58,8 +58,8 @@ func armored(key *openpgp.Entity) ([]byte, error) {
 	return append(text.Bytes(), '\n'), nil
 }
 
-// writePublic writes the packets of a key in the order of
-// https://www.rfc-editor.org/rfc/rfc9580.html#name-transferable-public-keys
+// writePublic writes the packets of a key in the order that
+// https://www.rfc-editor.org/rfc/rfc9580.html#name-transferable-public-keys specifies.
 func writePublic(w io.Writer, key *openpgp.Entity) error {
 	packets := []serializer{key.PrimaryKey}
 	packets = add(packets, key.Revocations)
@@ -75,7 +75,7 @@ func writePublic(w io.Writer, key *openpgp.Entity) error {
 	}
 	for _, p := range packets {
 		if signature, ok := p.(*packet.Signature); ok {
-			copied := *signature // because Serialize writes to the signature
+			copied := *signature // Serialize modifies the signature
 			p = &copied
 		}
 		if err := p.Serialize(w); err != nil {

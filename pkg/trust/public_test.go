@@ -77,8 +77,8 @@ func TestKeysOf(t *testing.T) {
 	}
 }
 
-// TestKeysOfConcurrently checks that a keyring is safe for concurrent use. The race detector
-// has to report the failure.
+// TestKeysOfConcurrently checks that a keyring is safe for concurrent use. Only the
+// race detector can detect a failure.
 func TestKeysOfConcurrently(t *testing.T) {
 	t.Parallel()
 	ring := ringOf(t, world.public["subkey"], world.public["revoked"])
@@ -94,7 +94,7 @@ func TestKeysOfConcurrently(t *testing.T) {
 }
 
 // TestKeysOfAreComplete checks that the returned keys contain revocations and extended
-// expirations, like the author's own export.
+// expirations, as in the author's own export.
 func TestKeysOfAreComplete(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]provider.Trust{

@@ -7,7 +7,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// action is the reaction to a problem of a signature: "accept", "warn", or "refuse".
+// action is the reaction to a problem with a signature: "accept", "warn", or "refuse".
 type action string
 
 const (
@@ -16,7 +16,8 @@ const (
 	refuse action = "refuse"
 )
 
-// apply returns the problem unless it is accepted, and whether the release is refused.
+// apply returns the problem unless it is accepted. refused reports whether the release
+// is refused.
 func (a action) apply(problem string) (reported string, refused bool) {
 	if a == accept {
 		return "", false
@@ -27,21 +28,21 @@ func (a action) apply(problem string) (reported string, refused bool) {
 // Rule specifies requirements for the releases of matching providers.
 type Rule struct {
 	Pattern provider.Pattern
-	// Fingerprints lists the fingerprints of the trusted keys, of a primary key or a
-	// subkey, in upper-case hexadecimal digits. If it is not empty, other keys are not
-	// trusted, and unsigned releases are refused unless Unsigned specifies otherwise.
+	// Fingerprints lists the fingerprints of trusted primary keys or subkeys in
+	// upper-case hexadecimal digits. If it is not empty, other keys are not trusted.
+	// Unsigned releases are then refused unless Unsigned specifies a different action.
 	Fingerprints []string
 	// Expired is the action for expired keys and signatures. If empty, the [Policy]
 	// decides.
 	Expired action
 	// Unsigned is the action for unsigned releases. If empty, the Policy decides.
 	Unsigned action
-	// SignedSince is the first signed version. Older unsigned versions only cause a
+	// SignedSince is the first signed version. Older unsigned versions cause only a
 	// warning. If zero, no version is exempt.
 	SignedSince provider.Version
 }
 
-// Rules are the rules of a trust file, one per pattern.
+// Rules contains the rules of a trust file, one per pattern.
 type Rules []Rule
 
 // For returns the rule for an address: the one with the most specific matching pattern.
@@ -66,7 +67,7 @@ func fixedParts(p provider.Pattern) int {
 	return n
 }
 
-// Bytes returns the rules in the format of a trust file, in their order.
+// Bytes returns the rules in the format of a trust file, in the same order.
 func (rules Rules) Bytes() []byte {
 	var text strings.Builder
 	for i, r := range rules {

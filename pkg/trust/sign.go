@@ -20,11 +20,11 @@ type Signer struct {
 	public []byte
 }
 
-// ReadSigner reads a secret key, armored or binary, as exported by gpg
+// ReadSigner reads an armored or binary secret key, as exported by gpg
 // --export-secret-keys, and decrypts it with the passphrase. A key that is expired or
-// revoked, can't sign, or can't be decrypted is [provider.Malformed]. If the key requires a
-// passphrase and none is given, ReadSigner returns [ErrNoPassphrase]. It also returns
-// errors of the file system.
+// revoked, can't sign, or can't be decrypted is [provider.Malformed]. If the key
+// requires a passphrase and passphrase is empty, ReadSigner returns [ErrNoPassphrase].
+// It also returns errors of the file system.
 func ReadSigner(path string, passphrase []byte) (Signer, error) {
 	data, err := bounded.ReadFileOrPipe(path, maxKeys)
 	if err != nil {
@@ -60,8 +60,8 @@ func newSigner(data, passphrase []byte) (Signer, error) {
 	return s, err
 }
 
-// unlock decrypts a key. It replaces the library's error for a wrong passphrase, which is
-// about an internal checksum.
+// unlock decrypts a key. For a wrong passphrase, it replaces the library's error, which
+// mentions only an internal checksum.
 func unlock(key *openpgp.Entity, passphrase []byte) error {
 	err := key.DecryptPrivateKeys(passphrase)
 	_, unsupported := errors.AsType[pgperrors.UnsupportedError](err)
@@ -76,7 +76,8 @@ func unlock(key *openpgp.Entity, passphrase []byte) error {
 	return errors.New("wrong passphrase")
 }
 
-// unfit returns why a key must not sign, or an empty string.
+// unfit describes why a key must not sign. It returns an empty string if the key can
+// sign.
 func unfit(key *openpgp.Entity, now time.Time) string {
 	self, identity := key.PrimarySelfSignature()
 	signing, found := key.SigningKey(now)
@@ -102,8 +103,8 @@ func (s Signer) Sign(document []byte) ([]byte, error) {
 	return signature.Bytes(), nil
 }
 
-// Signed reports whether signature is a single valid signature of the document by this key.
-// Such a signature can be replaced if the document changes.
+// Signed reports whether signature is a single valid signature of the document by this
+// key. If so, it can be replaced when the document changes.
 func (s Signer) Signed(document, signature []byte) bool {
 	packets, err := splitSignatures(signature)
 	if err != nil || len(packets) != 1 {

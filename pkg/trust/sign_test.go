@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// TestSigner checks that gpg verifies signatures of gpg keys.
+// TestSigner checks that gpg accepts signatures that were made with gpg keys.
 func TestSigner(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -60,8 +60,8 @@ func TestSigner(t *testing.T) {
 	}
 }
 
-// TestSignerConcurrently checks that a signer and its keyring are safe for concurrent use. The
-// race detector has to report the failure.
+// TestSignerConcurrently checks that a signer and its keyring are safe for concurrent
+// use. Only the race detector can detect a failure.
 func TestSignerConcurrently(t *testing.T) {
 	t.Parallel()
 	gpg := newGPG(t)

@@ -16,10 +16,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// world contains keys and signatures by gpg. It is created once and not modified.
+// world contains gpg keys and signatures. It is created once and not modified.
 var world struct {
 	sums []byte
-	// keys and signatures have the names of makeWorld.
+	// The names of keys and signatures are defined in makeWorld.
 	fingerprints map[string]string
 	public       map[string][]byte // armored
 	binary       map[string][]byte
@@ -180,7 +180,7 @@ func signed(t *testing.T, signature []byte, keys ...string) provider.Release {
 	return release(t, documents...)
 }
 
-// keyring returns a file with keys of the world.
+// keyring returns a keyring that contains the given keys of the world.
 func keyring(t *testing.T, names ...string) trust.Keyring {
 	t.Helper()
 	if len(names) == 0 {
