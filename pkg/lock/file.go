@@ -133,8 +133,8 @@ func Directory(ctx context.Context, src provider.Source, dir string, o FileOptio
 	}
 }
 
-// require returns the providers to lock. These are the named providers or, if no
-// providers are named, the required ones.
+// require returns the providers to lock: the providers in o.Named or, if it is empty,
+// the required providers.
 func (c *Change) require(found configuration.Configuration, o FileOptions) (wanted []Locked) {
 	exact := len(o.Named) > 0
 	for _, named := range o.Named {

@@ -120,9 +120,9 @@ func (s *Server) checkDecisions(ctx context.Context, q providerQuery, v provider
 	return state, &pullthrough.RefusedError{Address: q.address, Version: v, Err: fmt.Errorf("%s %s %s", q.address, v, reason)}
 }
 
-// upstreamMirrorVersion is like mirrorVersion, but for a release that only the origin
-// has. If the release is refused, the links contain the reason, because clients print
-// links but not error responses.
+// upstreamMirrorVersion is the variant of mirrorVersion for a release that only the
+// origin has. If the release is refused, the links contain the reason, because clients
+// print links but not error responses.
 func (s *Server) upstreamMirrorVersion(x *exchange, absent error) error {
 	d, state, err := s.upstreamRelease(x)
 	if isAbsent(err) {
@@ -140,8 +140,8 @@ func (s *Server) upstreamMirrorVersion(x *exchange, absent error) error {
 	return x.respondJSON(mirrorArchives{archives}, state)
 }
 
-// upstreamSignedPackage is like signedPackage, but for a release that only the origin
-// has.
+// upstreamSignedPackage is the variant of signedPackage for a release that only the
+// origin has.
 func (s *Server) upstreamSignedPackage(x *exchange) (signedPackage, error) {
 	d, state, err := s.upstreamRelease(x)
 	if err != nil {

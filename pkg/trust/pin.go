@@ -10,8 +10,9 @@ import (
 
 // PinSigners returns a rule that pins a provider to the keys that signed the given
 // releases (trust on first use). It also returns the verdicts of the releases in the
-// same order. Under the rule, unsigned releases cause warnings. If all versions from
-// the first signed version on are signed, the rule accepts only older unsigned
+// same order. If all releases are signed, the rule refuses unsigned releases. If all
+// unsigned releases are older than the signed releases, the rule refuses unsigned
+// releases from the first signed version on. Otherwise, it warns about unsigned
 // releases. PinSigners returns a *[RefusedError] if a signature is bad, or was made by
 // a revoked or unknown key.
 func (p Policy) PinSigners(ctx context.Context, a provider.Address, releases ...provider.Release) (Rule, []provider.Verdict, error) {
