@@ -182,13 +182,19 @@ func syncReport(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	d, err := readDeclarationFrom(cmp.Or(c.String("declaration"), all.Summary.Declaration.Path))
+	declared := &all.Summary.Declaration
+	path := cmp.Or(c.String("declaration"), declared.Path)
+	if path == "" { // there are no results
+		return usagef("reading the results: %w", errors.Join(problems...))
+	}
+	d, err := readDeclarationFrom(path)
 	if err != nil {
 		return err
 	}
-	if d.Digest != all.Summary.Declaration.Digest {
+	if d.Digest != cmp.Or(declared.Digest, d.Digest) {
 		return provider.Errorf(provider.Conflict, "%s differs from the declaration of the results", d.Path)
 	}
+	declared.Path, declared.Digest = cmp.Or(declared.Path, d.Path), d.Digest
 	out.Summary = os.Getenv("GITHUB_STEP_SUMMARY")
 	watch := watcher{c: c, out: out}
 	if err := watch.open(d); err != nil {

@@ -110,9 +110,9 @@ func (d *Document) Metrics(code int) metrics.Sync {
 
 // Merge reads the results of all shards of a run, sorted by provider. If maxAge is not zero,
 // older results are rejected. problems has an error for each file that can't be read, and
-// for each missing shard. Merge returns an error of kind [provider.Misuse] if no file can be
-// read or a shard is duplicate, and of kind [provider.Conflict] if the results have
-// different declarations.
+// for each missing shard. If no file can be read, the document is empty. Merge returns an
+// error of kind [provider.Misuse] if a shard is duplicate, and of kind [provider.Conflict]
+// if the results have different declarations.
 func Merge(paths []string, maxAge time.Duration) (all *Document, problems []error, err error) {
 	all = &Document{Schema: Schema, Items: []Item{}}
 	places, count := map[int]string{}, 0
@@ -134,9 +134,6 @@ func Merge(paths []string, maxAge time.Duration) (all *Document, problems []erro
 		}
 		places[shard.Index] = path
 		all.add(one)
-	}
-	if len(places) == 0 {
-		return all, nil, provider.Errorf(provider.Misuse, "reading the results: %w", errors.Join(problems...))
 	}
 	for i := 1; i <= count; i++ {
 		if places[i] == "" {

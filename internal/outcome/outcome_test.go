@@ -68,6 +68,9 @@ func TestMergeErrors(t *testing.T) {
 	if err := os.WriteFile(broken, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if all, problems, err := outcome.Merge([]string{broken}, 0); err != nil || len(problems) != 1 || len(all.Items) > 0 || !strings.Contains(problems[0].Error(), "not a result of sync apply") {
+		t.Errorf("no result: %v, %v", problems, err)
+	}
 	for _, test := range []struct {
 		paths []string
 		kind  provider.ErrorKind
@@ -76,7 +79,6 @@ func TestMergeErrors(t *testing.T) {
 		{[]string{first, first}, provider.Misuse, "is not another shard"},
 		{[]string{first, whole}, provider.Misuse, "is not another shard"},
 		{[]string{first, other}, provider.Conflict, "the trust file differs"},
-		{[]string{broken}, provider.Misuse, "not a result of sync apply"},
 	} {
 		if _, _, err := outcome.Merge(test.paths, 0); provider.KindOf(err) != test.kind || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v: got %v, want %s", test.paths, err, test.want)

@@ -29,13 +29,7 @@ func (o *Report) SyncPlanned(p *sync.Plan, problems []error) error {
 // WatchSync returns so with callbacks that report the run.
 func (o *Report) WatchSync(so sync.Options, p *sync.Plan) sync.Options {
 	o.Sync = outcome.New(p)
-	n := 0
-	for _, a := range p.Actions {
-		if a.Kind.Changes() {
-			n++
-		}
-	}
-	o.run.plan(n)
+	o.run.plan(len(p.Actions))
 	so.OnStart = func(a sync.Action) { o.run.itemStarted(a.Provider, a.Version) }
 	so.OnResult = func(r sync.Result) {
 		i := outcome.Done(r)
