@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
 
-var histories = flag.Int("histories", 20, "the number of random histories; make nightly runs 500")
+var histories = flag.Int("histories", 8, "the number of random histories; make nightly runs 500")
 
 // TestRunsWithFaults runs random histories: declarations change, time passes, requests fail, runs
 // are canceled or run twice. After each run, every tag is complete, and only what the plan names is

@@ -19,7 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-var worlds = flag.Int("worlds", 2_000, "the number of random plans; make nightly runs 100000")
+var worlds = flag.Int("worlds", 500, "the number of random plans; make nightly runs 100000")
 
 // TestPlanProperties plans for random declarations, states, and faults, and checks rules that every
 // plan must obey.
