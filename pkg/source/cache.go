@@ -11,8 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Cached is a source that opens zips from a store. It requests only missing zips from the
-// underlying source. It is safe for concurrent use.
+// Cached is a source that opens zips from a store. It requests only missing zips from
+// the underlying source. It is safe for concurrent use.
 type Cached struct {
 	inner   provider.Source
 	can     provider.Capabilities
@@ -22,8 +22,8 @@ type Cached struct {
 
 // CacheOptions configures [NewCached]. The zero value stores every zip that is read.
 type CacheOptions struct {
-	// ReadOnly disables writing to the store, for processes that transfer many zips and need each
-	// of them only once.
+	// ReadOnly disables writing to the store. Use it for processes that transfer many
+	// zips and read each zip only once.
 	ReadOnly bool
 }
 
@@ -47,10 +47,10 @@ func (c *Cached) Release(ctx context.Context, a provider.Address, v provider.Ver
 // Capabilities returns the capabilities of the underlying source.
 func (c *Cached) Capabilities() provider.Capabilities { return c.can }
 
-// Open opens the zip in the store. If the store doesn't have it, Open opens it at the underlying
-// source, and stores it while it is read. Local files are not stored. If a zip in the store turns
-// out to be damaged while it is read, the error is retryable, and the next attempt reads the zip
-// from the source.
+// Open opens the zip in the store. If the store doesn't have the zip, Open opens it in
+// the underlying source and stores it while it is read. Local files are not stored. If
+// a stored zip turns out to be damaged while it is read, the error is retryable, and
+// the next attempt reads the zip from the source.
 func (c *Cached) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	if blob, ok := c.store.Blob(ctx, p.Digest); ok {
 		if p.Size < 0 || p.Size == blob.Size() {

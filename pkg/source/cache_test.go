@@ -58,8 +58,8 @@ func read(t *testing.T, src provider.Source, p provider.Package) []byte {
 	return got
 }
 
-// TestCachedAsksOnce checks that cached content is not requested again, unless the
-// store is read-only.
+// TestCachedAsksOnce checks that cached content is not requested again. If the store is
+// read-only, nothing is cached.
 func TestCachedAsksOnce(t *testing.T) {
 	t.Parallel()
 	for readOnly, wanted := range map[bool]int{false: 1, true: 3} {
@@ -82,7 +82,7 @@ func TestCachedAsksOnce(t *testing.T) {
 }
 
 // TestCachedTakesForOthers checks that a read-only source uses content that another
-// source cached.
+// source has cached.
 func TestCachedTakesForOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -93,7 +93,7 @@ func TestCachedTakesForOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	read(t, src, r.Packages[0])
-	r.Packages[0].Size = -1 // as in origin registries
+	r.Packages[0].Size = -1 // origin registries don't state the size
 	body, size, err := w.cached(t, dir, source.CacheOptions{ReadOnly: true}).Open(t.Context(), r.Packages[0])
 	if err != nil || size != int64(len(w.zips[nouns.Plan9])) {
 		t.Fatalf("size %d, %v", size, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// Resolve returns the versions for a requirement of a user.
+// Resolve returns the versions that match a user's requirement.
 func ExampleResolve() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -39,8 +39,8 @@ func ExampleResolve() {
 	// [] true
 }
 
-// A server queries an origin registry once every few minutes, however many clients it
-// has.
+// A server queries an origin registry once every few minutes, regardless of the number
+// of clients.
 func ExampleNewMemo() {
 	server := exampletest.NewOrigin("1.0.0")
 	address, err := provider.ParseAddress("acme/rocket")

@@ -13,9 +13,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Memo is a source that caches responses of another source: for one run in a command, or for
-// minutes in a server. Zips and documents are not cached. It is safe for concurrent use, and
-// concurrent requests for the same item share one request.
+// Memo is a source that caches responses of another source. Commands cache them for one
+// run, and servers for minutes. Zips and documents are not cached. A Memo is safe for
+// concurrent use, and concurrent requests for the same item share one request.
 type Memo struct {
 	inner     provider.Source
 	can       provider.Capabilities
@@ -74,8 +74,8 @@ func (m *Memo) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int
 	return m.inner.Open(ctx, p)
 }
 
-// Capabilities returns the capabilities of the underlying source. Those that need requests are
-// cached.
+// Capabilities returns the capabilities of the underlying source. It caches the results
+// of capabilities that need requests.
 func (m *Memo) Capabilities() provider.Capabilities {
 	can := m.can
 	if ask := m.can.Platforms; ask != nil {

@@ -70,7 +70,7 @@ func TestMemoHandsCapabilitiesOn(t *testing.T) {
 }
 
 // TestMemoLifetime checks that concurrent callers share one request during the
-// lifetime, and that a new request is made afterwards.
+// lifetime. After the lifetime, a new request is sent.
 func TestMemoLifetime(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -107,8 +107,8 @@ func TestMemoLifetime(t *testing.T) {
 	}
 }
 
-// TestMemoIsNotChangedByItsUsers checks that a caller that modifies a result does not
-// affect other callers.
+// TestMemoIsNotChangedByItsUsers checks that other callers are not affected if a caller
+// modifies a result.
 func TestMemoIsNotChangedByItsUsers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -7,10 +7,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Resolve returns the versions of a source that a requirement matches, newest first, and at most n
-// of them. If n is zero, it returns all. If the requirement specifies an exact version, Resolve
-// returns this version without a request: whether it exists is known when its release is read. It
-// returns the errors of Versions, and [provider.ErrVersionNotFound].
+// Resolve returns the newest n versions of a source that match a requirement, newest
+// first. If n is zero, it returns all matching versions. If the requirement specifies
+// an exact version, Resolve returns this version without a request. The version might
+// not exist, which only reading its release reveals. Resolve returns the errors of
+// Versions, and [provider.ErrVersionNotFound].
 func Resolve(ctx context.Context, src provider.Source, r provider.Requirement, n int) ([]provider.Version, error) {
 	if v, exact := r.Constraint.Exact(); exact {
 		return []provider.Version{v}, nil
@@ -22,8 +23,9 @@ func Resolve(ctx context.Context, src provider.Source, r provider.Requirement, n
 	return r.Select(versions, n)
 }
 
-// Denied returns the denied versions that [Resolve] would have returned otherwise, newest first.
-// chosen is the result of Resolve. Errors of the source are ignored, because Resolve returns them.
+// Denied returns the versions that [Resolve] omits because they are denied, newest
+// first. chosen is the result of Resolve. Denied ignores errors of the source, because
+// Resolve returns them.
 func Denied(ctx context.Context, src provider.Source, r provider.Requirement, n int, chosen []provider.Version) []provider.Version {
 	list := provider.CapabilitiesOf(src).Denied
 	if list == nil {
@@ -33,9 +35,11 @@ func Denied(ctx context.Context, src provider.Source, r provider.Requirement, n 
 	return skippedDenied(r, n, denied, chosen)
 }
 
-// skippedDenied returns the denied versions that would have been chosen for a requirement, newest
-// first: all matching ones or, if n versions were chosen, those that are newer than the last of
-// them. If the requirement specifies an exact version, it returns none.
+// skippedDenied returns the denied versions that would have been chosen for a
+// requirement, newest first. If n versions were chosen, it returns only matching
+// versions that are newer than the last chosen version. Otherwise, it returns all
+// matching versions. If the requirement specifies an exact version, skippedDenied
+// returns none.
 func skippedDenied(r provider.Requirement, n int, denied, chosen []provider.Version) []provider.Version {
 	if _, exact := r.Constraint.Exact(); exact {
 		return nil

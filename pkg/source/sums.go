@@ -11,9 +11,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// CheckSums checks packages against a SHA256SUMS document, whose content must be in memory. It
-// returns one error per package, in the same order: nil, a *[sums.FileError], or a
-// *[sums.MismatchError]. If the document is invalid, err is a *[sums.FileError].
+// CheckSums checks packages against a SHA256SUMS document, whose content must be in
+// memory. It returns one result per package, in the same order: nil, a
+// *[sums.FileError], or a *[sums.MismatchError]. If the document is invalid, err is a
+// *[sums.FileError].
 func CheckSums(listed provider.Document, packages ...provider.Package) (wrong []error, err error) {
 	file, err := sums.Parse(listed.Bytes)
 	if err != nil {
@@ -26,8 +27,9 @@ func CheckSums(listed provider.Document, packages ...provider.Package) (wrong []
 	return wrong, nil
 }
 
-// checkListed checks a package under the name that its source uses and under its conventional name.
-// At least one of them must be listed, and every listed checksum must match.
+// checkListed checks a package under the name that its source uses and under its
+// conventional name. SHA256SUMS must list at least one of these names, and every listed
+// checksum must match.
 func checkListed(file sums.File, p provider.Package) error {
 	if p.ListedAs == "" {
 		return file.Check(p.Filename, p.Digest)

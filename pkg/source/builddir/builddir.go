@@ -1,5 +1,5 @@
-// Package builddir implements the source of locally built releases: zips, and the documents next to
-// them. Use it as the source to publish from.
+// Package builddir implements the source of locally built releases, which consist of
+// zips and the documents next to them. Use it as the source to publish from.
 package builddir
 
 import (
@@ -15,9 +15,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Source is the source of locally built releases: zips named
-// terraform-provider-TYPE_VERSION_OS_ARCH.zip, and the documents next to them. New reads only file
-// names; Release reads the files.
+// Source is the source of locally built releases. A release consists of zips named
+// terraform-provider-TYPE_VERSION_OS_ARCH.zip and the documents next to them. New reads
+// only file names. Release reads the files.
 type Source struct {
 	address  provider.Address
 	releases map[provider.Version]*dirRelease
@@ -65,7 +65,7 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 		}
 		r.Packages = append(r.Packages, p)
 	}
-	// 2. Read the documents about all of them, and check the zips against SHA256SUMS.
+	// 2. Read the documents about all packages, and check the zips against SHA256SUMS.
 	err = s.addShared(&r, found)
 	return r, err
 }
@@ -86,13 +86,13 @@ func (s *Source) addShared(r *provider.Release, found *dirRelease) (err error) {
 	return nil
 }
 
-// ErrSums is wrapped by errors about a SHA256SUMS file that does not match the zips next to it. The
-// person who built the zips can correct it.
+// ErrSums is wrapped by errors about a SHA256SUMS file that does not match the zips
+// next to it. The person who built the zips can correct the file.
 var ErrSums = provider.Errorf(provider.Unverified, "SHA256SUMS does not match the zips next to it")
 
-// Capabilities reports that zips are files, and provides the documents about all platforms.
-// Releases are not reported as published, because other jobs of a build can have other packages of
-// the same version.
+// Capabilities reports that zips are files, and provides the documents about all
+// platforms. It doesn't report that releases are published, because other jobs of a
+// build can have other packages of the same version.
 func (s *Source) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Documents: s.documents, Path: s.path}
 }
@@ -119,7 +119,8 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	return sums.NewReadCloser(f, p.Filename, p.Size, p.Digest), p.Size, nil
 }
 
-// path returns the path of a package's zip, or false if the package belongs to another source.
+// path returns the path of a package's zip. ok is false if the package belongs to a
+// different source.
 func (s *Source) path(p provider.Package) (string, bool) {
 	path, ok := p.Locator.(dirLocator)
 	return string(path), ok

@@ -26,10 +26,11 @@ func (e *PackageError) Error() string {
 // Kind returns [provider.Unverified].
 func (e *PackageError) Kind() provider.ErrorKind { return provider.Unverified }
 
-// Check checks the packages of a version: each zip can be opened and safely unpacked, and contains
-// an executable for its platform under a name that OpenTofu recognizes. The documents can be read,
-// and SHA256SUMS lists each zip with its checksum. It returns all problems at once, and those of a
-// zip's content as a *[PackageError]. Warnings are sentences that start with the path of the zip.
+// Check checks the packages of a version. Each zip must open, unpack safely, and
+// contain an executable for its platform under a name that OpenTofu recognizes. The
+// documents must be readable, and SHA256SUMS must list each zip with its checksum.
+// Check returns all problems at once. Problems with a zip's content are returned as a
+// *[PackageError]. Warnings are sentences that start with the path of the zip.
 func (s *Source) Check(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (warnings []string, err error) {
 	r, err := s.release(ctx, a, v)
 	if err != nil {
@@ -60,8 +61,9 @@ func (s *Source) Check(ctx context.Context, a provider.Address, v provider.Versi
 	return warnings, errors.Join(problems...)
 }
 
-// CheckAll checks the releases that requirements specify exactly, see [Source.Check]. started
-// is called before each release and returns a function that is called when it is done.
+// CheckAll checks the releases that requirements specify exactly. See [Source.Check].
+// It calls started before each release, and calls the returned function after checking
+// the release.
 func (s *Source) CheckAll(ctx context.Context, wanted []provider.Requirement, started func(provider.Requirement) (done func()), only ...provider.Platform) (warnings []string, err error) {
 	var problems []error
 	for _, r := range wanted {
@@ -103,7 +105,8 @@ func versionOf(executable, typ string) (provider.Version, bool) {
 	return v, err == nil
 }
 
-// checkDocuments reads the documents next to the zips, and checks the zips against them.
+// checkDocuments reads the documents next to the zips, and checks the zips against
+// these documents.
 func (s *Source) checkDocuments(ctx context.Context, a provider.Address, v provider.Version, platforms []provider.Platform) error {
 	found := s.releases[v]
 	release := provider.Release{Address: a, Version: v}

@@ -66,8 +66,9 @@ func TestDirCheck(t *testing.T) {
 	}
 }
 
-// TestDirCheckVersionOfExecutable checks that an executable with another version in its
-// name is reported, because it is often left over from an earlier build.
+// TestDirCheckVersionOfExecutable checks that an executable whose name contains a
+// different version is reported. Such an executable is often left over from an earlier
+// build.
 func TestDirCheckVersionOfExecutable(t *testing.T) {
 	t.Parallel()
 	for name, warned := range map[string]bool{
@@ -116,7 +117,7 @@ func TestDirCheckFindsAll(t *testing.T) {
 	if len(warnings) == 0 || warnings[0] != want[0] {
 		t.Errorf("warnings (-want +got):\n%s", cmp.Diff(want, warnings))
 	}
-	// Other platforms are not mentioned.
+	// Problems of other platforms are not reported.
 	_, _, err = checkDir(t, map[string][]byte{
 		stem100 + "_plan9_386.zip": []byte("no zip"), stem100 + "_plan9_arm.zip": good,
 	}, provider.Platform{OS: "plan9", Arch: "arm"})

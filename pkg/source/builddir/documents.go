@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
-// addDocument adds a file with the name of a document about one of the releases. It reports
-// whether it is.
+// addDocument adds a file if its name is the name of a document about one of the
+// releases. belongs reports whether the file was added.
 func (s *Source) addDocument(f dirFile) (belongs bool, err error) {
 	for v, r := range s.releases {
 		if r.add(s.address, v, f) {
@@ -36,7 +36,8 @@ func (s *Source) addDocument(f dirFile) (belongs bool, err error) {
 	return true, nil
 }
 
-// add adds a file with the name of a document about the version.
+// add adds a file if its name is the name of a document about the version. It reports
+// whether the file was added.
 func (r *dirRelease) add(a provider.Address, v provider.Version, f dirFile) bool {
 	listing, stem := provider.SumsName(a, v), fmt.Sprintf("terraform-provider-%s_%s", a.Type, v)
 	about, kind := provider.CutDocumentSuffix(f.name)
@@ -66,7 +67,8 @@ func (r *dirRelease) add(a provider.Address, v provider.Version, f dirFile) bool
 	return false
 }
 
-// sharedDocuments returns SHA256SUMS and its signatures. Without a file, it generates SHA256SUMS.
+// sharedDocuments returns SHA256SUMS and its signatures. If there is no SHA256SUMS
+// file, sharedDocuments generates one.
 func (r *dirRelease) sharedDocuments(of provider.Release) ([]provider.Document, error) {
 	if len(r.sums) == 0 {
 		if len(r.signatures) > 0 {

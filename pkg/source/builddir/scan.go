@@ -20,7 +20,8 @@ type dirFile struct {
 // dirRelease contains the files of one version.
 type dirRelease struct {
 	packages map[provider.Platform]dirPackage
-	// manifest has an empty path if there is none.
+	// manifest is the manifest of the release. Its path is empty if there is no
+	// manifest.
 	manifest dirFile
 	// sums, signatures, and referrers can come from several directories.
 	sums, signatures, referrers []dirFile
@@ -82,15 +83,15 @@ func packageNames(a provider.Address) string {
 	return fmt.Sprintf("terraform-provider-%s_VERSION_OS_ARCH.zip", a.Type)
 }
 
-// candidate is a file to inspect. Named files were specified by the caller. Files that are adjacent
-// to them can only be documents.
+// candidate is a file to inspect. Named files were specified by the caller. Files next
+// to a named file can only be documents.
 type candidate struct {
 	dirFile
 	named, adjacent bool
 }
 
-// listFiles returns the files in the directories, the specified zips, and files next to the zips
-// that could be their documents.
+// listFiles returns the files in the directories, the specified zips, and the files
+// next to these zips that could be documents about them.
 func listFiles(paths []string) ([]candidate, error) {
 	var all []candidate
 	seen := map[string]bool{}
@@ -124,14 +125,16 @@ func listFiles(paths []string) ([]candidate, error) {
 	return all, nil
 }
 
-// isPlatform reports whether a text is a platform in OpenTofu's spelling, unlike linux_amd64v1.
+// isPlatform reports whether s is a platform in OpenTofu's spelling. For example,
+// linux_amd64v1 is not.
 func isPlatform(s string) bool {
 	p, err := provider.ParsePlatform(s)
 	system, arch, known := text.Platform(s)
 	return err == nil && (!known || p == provider.Platform{OS: system, Arch: arch})
 }
 
-// addZip adds a file with the name of a package. It reports whether it is.
+// addZip adds a file if its name is the name of a package. belongs reports whether the
+// file was added.
 func (s *Source) addZip(f dirFile) (belongs bool, err error) {
 	typ, version, system, ok := provider.ParseFilename(f.name)
 	if !ok {

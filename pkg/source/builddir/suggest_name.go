@@ -10,12 +10,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// nearName matches names of packages that don't follow OpenTofu's convention: with other
-// separators, other names of platforms, a "v" before the version, or without the prefix.
+// nearName matches names of packages that don't follow OpenTofu's convention. These
+// names have different separators, different platform names, a "v" before the version,
+// or no prefix.
 var nearName = regexp.MustCompile(`^(.+?)[-_.]v?([0-9]+\.[0-9]+\.[0-9]+(?:-(?:alpha|beta|rc|pre|dev|snapshot)[0-9A-Za-z.]*)?)[-_.](.+)\.zip$`)
 
-// SuggestName returns the conventional name of a file that looks like a package of the provider. It
-// returns false for other files, and for a file that already has this name.
+// SuggestName returns the conventional name of a file that looks like a package of the
+// provider. ok is false if the file doesn't look like a package or already has this
+// name.
 func (s *Source) SuggestName(path string) (name string, ok bool) {
 	base := filepath.Base(path)
 	parts := nearName.FindStringSubmatch(strings.ToLower(base))
@@ -41,8 +43,8 @@ func (s *Source) SuggestName(path string) (name string, ok bool) {
 	return name, name != base
 }
 
-// invalidName returns an error for a file that is not named like a package. It suggests a name if
-// possible.
+// invalidName returns an error for a file that is not named like a package. The error
+// suggests a name if possible.
 func (s *Source) invalidName(path string) error {
 	if name, ok := s.SuggestName(path); ok {
 		return fmt.Errorf("%s is not named like a package; did you mean %s?", path, name)
@@ -50,8 +52,8 @@ func (s *Source) invalidName(path string) error {
 	return fmt.Errorf("%s is not named like a package: %s", path, packageNames(s.address))
 }
 
-// noPackages returns an error for paths without packages. It suggests a name for a file that looks
-// like a package.
+// noPackages returns an error for paths without packages. If a file looks like a
+// package, the error suggests a name for it.
 func (s *Source) noPackages(paths []string, rest []candidate) error {
 	text := fmt.Sprintf("found no package in %s; looked for files named %s", strings.Join(paths, ", "), packageNames(s.address))
 	for _, f := range rest {

@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 )
 
-// A directory that one program pulls for filesystem_mirror is a source for another
-// program.
+// If one program pulls a directory for filesystem_mirror, another program can use the
+// directory as a source.
 func ExampleNew() {
 	dir, remove := exampletest.Dir()
 	defer remove()

@@ -1,6 +1,6 @@
-// Package filesystem implements the source of releases in a directory that OpenTofu reads as a
-// filesystem_mirror or as a plugin directory. Use it to publish its zips to an OCI repository, or
-// to copy its packages to another directory.
+// Package filesystem implements the source of releases in a directory that OpenTofu
+// reads as a filesystem_mirror or as a plugin directory. Use it to publish the
+// directory's zips to an OCI repository, or to copy its packages to another directory.
 package filesystem
 
 import (
@@ -17,14 +17,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Source is the source of releases in a directory that OpenTofu reads as a filesystem_mirror.
-// Packages can be packed as HOST/NAMESPACE/TYPE/*.zip, or unpacked in
-// HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/. The directory contains no checksums, so Release computes
-// the digest or h1 of each package, and later reads must match it.
+// Source is the source of releases in a directory that OpenTofu reads as a
+// filesystem_mirror. Packages can be packed as HOST/NAMESPACE/TYPE/*.zip, or unpacked
+// in HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/. The directory contains no checksums, so
+// Release computes the digest or h1 of each package. Later reads must match it.
 //
-// An unpacked package has no zip: its Digest is empty, its Size is -1, and its H1 is the hash of
-// the directory. Open returns [ErrUnpacked] for it, and the capability Directory returns its path.
-// If a package exists in both forms, the zip is used.
+// An unpacked package has no zip. Its Digest is empty, its Size is -1, and its H1 is
+// the hash of the directory. For an unpacked package, Open returns [ErrUnpacked], and
+// the capability Directory returns its path. If a package exists in both forms, the zip
+// is used.
 type Source struct {
 	dir      string
 	found    memo.Memo[provider.Address, map[provider.Version]filesystemRelease]
@@ -40,11 +41,11 @@ type filesystemPackage struct {
 	unpacked bool
 }
 
-// New returns a source of the releases in a directory. The directory is read when a provider is
-// requested; if it doesn't exist, that request fails.
+// New returns a source of the releases in a directory. The directory is read when a
+// provider is requested. If the directory doesn't exist, this request fails.
 func New(dir string) *Source { return &Source{dir: dir} }
 
-// ErrUnpacked is returned for the zip of a package that exists only unpacked.
+// ErrUnpacked is returned if the zip of an unpacked package is requested.
 var ErrUnpacked = provider.Errorf(provider.Misuse, "the package has no zip")
 
 // Versions returns the versions that have a package for any platform.
@@ -113,8 +114,8 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	return sums.NewReadCloser(bounded.ReadCloser(ctx, f), p.Filename, p.Size, p.Digest), p.Size, nil
 }
 
-// Capabilities provides Directory, for unpacked packages, and Stat, which checks nothing because
-// Release has read every package.
+// Capabilities provides Directory for unpacked packages. It also provides Stat, which
+// checks nothing because Release has read every package.
 func (s *Source) Capabilities() provider.Capabilities {
 	return provider.Capabilities{
 		Directory: s.directory,

@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Platforms that no test machine has, and parsed values.
+// Platforms that no machine that runs these tests has, and parsed values.
 var (
 	haiku, plan9            = nouns.Haiku, nouns.Plan9
 	address, version, zipOf = nouns.Address, nouns.Version, nouns.Zip
@@ -52,7 +52,7 @@ func TestFilesystemIsASource(t *testing.T) {
 		thing + "/terraform-provider-thing_1.2.3_plan9_mips.zip":    string(zips[plan9]),
 		thing + "/terraform-provider-thing_1.0.0_plan9_mips.zip":    "old",
 		thing + "/1.1.0-rc1/plan9_mips/terraform-provider-thing":    "unpacked",
-		// This package exists in both forms.
+		// This link in a package points to a file outside the package.
 		thing + "/1.2.3/plan9_mips/terraform-provider-thing": "unpacked",
 	})
 	sourcetest.Run(t, sourcetest.Fixture{

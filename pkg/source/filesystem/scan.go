@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// filesystemRelease contains the packages of a version.
+// filesystemRelease maps platforms to the packages of a version.
 type filesystemRelease map[provider.Platform]filesystemPackage
 
 func (r filesystemRelease) platforms() []provider.Platform {
@@ -23,7 +23,7 @@ func (r filesystemRelease) platforms() []provider.Platform {
 
 // releases returns the releases of a provider. It reads the directory once.
 func (s *Source) releases(ctx context.Context, a provider.Address) (map[provider.Version]filesystemRelease, error) {
-	// Cached results would otherwise be returned after ctx is canceled.
+	// Without this check, cached results would be returned after ctx is canceled.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -98,7 +98,8 @@ func scanProvider(ctx context.Context, dir string, a provider.Address, releases 
 		if releases[v] == nil {
 			releases[v] = filesystemRelease{}
 		}
-		// The first package of a form is used, and zips take precedence over directories.
+		// If several packages of a form exist, the first package is used. Zips take
+		// precedence over directories.
 		if existing, exists := releases[v][platform]; !exists || existing.unpacked && !p.unpacked {
 			releases[v][platform] = p
 		}
@@ -143,8 +144,8 @@ func scanVersion(dir string, add func(provider.Platform, filesystemPackage)) err
 	return nil
 }
 
-// packedName returns the version and platform in the name of a zip. Like OpenTofu, it ignores case,
-// and everything after the platform and an underscore.
+// packedName returns the version and platform in the name of a zip. Like OpenTofu, it
+// ignores case, and ignores an underscore after the platform and all text that follows.
 func packedName(a provider.Address, name string) (v provider.Version, platform provider.Platform, ok bool) {
 	rest, isPackage := strings.CutPrefix(strings.ToLower(name), "terraform-provider-"+a.Type+"_")
 	rest, isZip := strings.CutSuffix(rest, ".zip")

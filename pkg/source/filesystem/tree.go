@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	// maxTreeFiles and maxTreeBytes are the maximum number and total size of files in an unpacked
-	// package. Package packagezip limits zips in the same way.
+	// maxTreeFiles is the maximum number of files in an unpacked package. maxTreeBytes
+	// is their maximum total size. Package packagezip limits zips in the same way.
 	maxTreeFiles = 100_000
 	maxTreeBytes = 4 << 30
 )
 
-// hashTree returns the h1 of the files in a directory. dir can be a symbolic link, but links inside
-// the directory are errors, because their targets are not part of the package.
+// hashTree returns the h1 of the files in a directory. dir can be a symbolic link.
+// Links inside the directory are errors, because their targets are not part of the
+// package.
 func hashTree(ctx context.Context, dir string) (string, error) {
 	resolved, err := filepath.EvalSymlinks(dir)
 	if err != nil {

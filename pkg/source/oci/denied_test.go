@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
-// pointTag makes a tag point to the target of another one.
+// pointTag makes a tag point to the target of a different tag.
 func (m *mirror) pointTag(t *testing.T, tag, as string) {
 	t.Helper()
 	repo, err := m.open(m.address)
@@ -30,8 +30,8 @@ func (m *mirror) pointTag(t *testing.T, tag, as string) {
 	}
 }
 
-// TestDenied checks that no flow finds a denied version, even if it still has its tag,
-// and that tags are listed once.
+// TestDenied checks that no flow finds a denied version, even if the version still has
+// its tag. The tags are listed only once.
 func TestDenied(t *testing.T) {
 	t.Parallel()
 	for name, layout := range map[string]bool{"layout": true, "registry": false} {
@@ -65,7 +65,7 @@ func TestDenied(t *testing.T) {
 }
 
 // TestDeniedUnlisted checks that the tag itself is requested if the credentials do not
-// allow listing tags, or the registry does not support it.
+// allow listing tags or if the registry does not support it.
 func TestDeniedUnlisted(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, false)
@@ -85,7 +85,7 @@ func TestDeniedUnlisted(t *testing.T) {
 		wantDenied(t, err)
 		m.registry.Behave()
 	}
-	// If listing fails for another reason, nothing is installed.
+	// If listing fails for a different reason, nothing is installed.
 	m.registry.Misbehave(registrytest.Tags, origintest.Status(http.StatusNotImplemented), -1)
 	if _, err := m.source().Release(t.Context(), m.address, m.version); err == nil {
 		t.Error("no error")

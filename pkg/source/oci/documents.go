@@ -15,16 +15,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
-// maxShared is the maximum size in bytes of each document about a release: SHA256SUMS, its
-// signature, and keys. They are usually a few kilobytes, and all of them are stored in memory.
+// maxShared is the maximum size in bytes of each document about a release, such as
+// SHA256SUMS, its signature, and keys. These documents usually have a few kilobytes.
+// All of them are stored in memory.
 const maxShared = 4 << 20
 
-// maxSharedTotal is the maximum size of these documents in total.
+// maxSharedTotal is the maximum total size of all documents about a release.
 const maxSharedTotal = 16 << 20
 
-// FromInspection returns the release with the packages and documents that an inspection has found
-// for some platforms. The inspection must include manifests. Each package is checked against its
-// name and its SHA256SUMS. Documents about the release are read; documents about a package are not.
+// FromInspection returns the release with the packages and documents that an inspection
+// has found for some platforms. The inspection must include manifests. Each package is
+// checked against its name and its SHA256SUMS. Documents about the release are read,
+// but documents about a package are not.
 func FromInspection(ctx context.Context, repo repository.Reader, found repository.Inspection, a provider.Address, v provider.Version, platforms []provider.Platform) (provider.Release, error) {
 	r := provider.Release{
 		Address: a, Version: v, Protocols: found.Index.Protocols(), Published: found.Index.Published(),
@@ -56,8 +58,8 @@ func FromInspection(ctx context.Context, repo repository.Reader, found repositor
 	return r, nil
 }
 
-// readShared reads the documents about the release that packages contain. Documents that several
-// manifests refer to are read once.
+// readShared reads the documents about the release that packages contain. If several
+// manifests refer to a document, it is read only once.
 func readShared(ctx context.Context, packages []provider.Package) error {
 	contents := map[digest.Digest][]byte{}
 	var wanted []provider.Document
@@ -133,8 +135,9 @@ func checkPackages(packages []provider.Package) error {
 	return nil
 }
 
-// shareDocuments moves documents about the release from the packages to the release if all packages
-// have the same ones. Artifacts of other tools can have a separate SHA256SUMS per package.
+// shareDocuments moves documents about the release from the packages to the release if
+// all packages have the same documents. Artifacts of other tools can have a separate
+// SHA256SUMS for each package.
 func shareDocuments(r *provider.Release) {
 	isShared := func(d provider.Document) bool { return d.Scope == provider.ScopeRelease }
 	sharedOf := func(p provider.Package) []provider.Document {

@@ -29,7 +29,7 @@ func TestOCILeavesDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := m.registry.Requests()[registrytest.BlobGet] - before; n != 1 { // SHA256SUMS
+	if n := m.registry.Requests()[registrytest.BlobGet] - before; n != 1 { // only SHA256SUMS
 		t.Errorf("%d blobs were fetched", n)
 	}
 	left := r.Packages[1].Documents

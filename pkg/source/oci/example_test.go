@@ -64,7 +64,7 @@ func ExampleNew_template() {
 			return nil, err
 		}
 		fmt.Println("would read", ref)
-		return nil, errors.New("this Example stays offline") // real programs call repository.Open
+		return nil, errors.New("this Example stays offline") // real programs call repository.Open instead
 	})
 	address, err := provider.ParseAddress("hashicorp/null")
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package oci implements the source of releases in OCI repositories, in registries or image
-// layouts. Use it as the source of a pull, or to publish releases to another repository.
+// Package oci implements the source of releases in OCI repositories, both in registries
+// and in image layouts. Use it to pull releases, or to publish them to another
+// repository.
 package oci
 
 import (
@@ -21,9 +22,9 @@ import (
 // maxDocuments is the maximum number of concurrent requests for documents.
 const maxDocuments = 8
 
-// Source is the source of releases in OCI repositories, one repository per provider. It reads every
-// artifact that OpenTofu reads, but is stricter: Release returns an error for a zip that SHA256SUMS
-// does not list.
+// Source is the source of releases in OCI repositories, one repository per provider. It
+// reads every artifact that OpenTofu reads, but is stricter: If SHA256SUMS does not
+// list a zip, Release returns an error.
 type Source struct {
 	open    func(provider.Address) (repository.Reader, error)
 	aliases provider.Aliases
@@ -39,25 +40,26 @@ type Source struct {
 
 var _ provider.Capable = (*Source)(nil)
 
-// New returns a source of the repositories that open returns for addresses. A release that is
-// annotated with another address is a *[repository.ProviderMismatchError], unless one of the
-// aliases allows it. Denied versions are not listed, and the release of a denied version is a
-// *[repository.DeniedError]. The tags of each repository are listed only once, so use a source for
-// a single run.
+// New returns a source of the repositories that open returns for addresses. If a
+// release is annotated with a different address, and no alias allows it, the error is a
+// *[repository.ProviderMismatchError]. Denied versions are not listed. If the release
+// of a denied version is requested, the error is a *[repository.DeniedError]. The tags
+// of each repository are listed only once, so use a source for a single run.
 func New(open func(provider.Address) (repository.Reader, error), aliases ...provider.Alias) *Source {
 	return &Source{open: open, aliases: slices.Clone(aliases), tags: released, repos: map[provider.Address]repository.Reader{}}
 }
 
-// NewPending returns a source of the pending releases in these repositories, which are under tags
-// that OpenTofu ignores. Use it to inspect them, but never to install them.
+// NewPending returns a source of the pending releases in these repositories. Their tags
+// are ignored by OpenTofu. Use the source to inspect pending releases, but never to
+// install them.
 func NewPending(open func(provider.Address) (repository.Reader, error), aliases ...provider.Alias) *Source {
 	s := New(open, aliases...)
 	s.tags = pending
 	return s
 }
 
-// tags contains functions that return the tag of a version and the versions in a list of tags, and
-// that check whether a version can be read.
+// tags contains functions that return a version's tag, return the versions in a list of
+// tags, and check whether a version can be read.
 type tags struct {
 	of       func(provider.Version) string
 	versions func(artifact.Tags) []provider.Version
@@ -81,8 +83,8 @@ type ociIndex struct {
 	index digest.Digest
 }
 
-// Capabilities reports that releases are published, and provides the denied versions, the referrers
-// of releases, and a check whether zips exist.
+// Capabilities reports that releases are published. It provides the denied versions,
+// the referrers of releases, and a check of whether zips exist.
 func (s *Source) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Published: true, Denied: s.denied, Documents: s.documents, Stat: s.stat}
 }
@@ -102,9 +104,11 @@ func (s *Source) repository(a provider.Address) (repository.Reader, error) {
 	return repo, nil
 }
 
-// Versions returns the versions that have a tag and are not denied. If the repository is missing,
-// and OpenTofu would treat that as a missing provider (see [repository.ResponseError] NoProvider),
-// the error is [provider.ErrProviderNotFound]. Otherwise, it is the error of the repository.
+// Versions returns the versions that have a tag and are not denied. If the repository
+// is missing, and OpenTofu would interpret this as a missing provider (see
+// [repository.ResponseError] NoProvider), Versions returns
+// [provider.ErrProviderNotFound]. For all other failures, it returns the error of the
+// repository.
 func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	return s.list(ctx, a, s.tags.versions)
 }
@@ -129,9 +133,9 @@ func (s *Source) list(ctx context.Context, a provider.Address, versions func(art
 	return versions(tags), nil
 }
 
-// Release reads the index of a version, the manifests of the platforms, and their documents. A
-// platform with several entries in the index is an *[artifact.FormatError] if it is requested, and
-// is omitted otherwise.
+// Release reads the index of a version, the manifests of the platforms, and their
+// documents. If the index has several entries for a requested platform, the error is an
+// *[artifact.FormatError]. If such a platform is not requested, it is omitted.
 func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	r, err := s.release(ctx, a, v, only)
 	if err != nil {
@@ -145,7 +149,7 @@ func (s *Source) release(ctx context.Context, a provider.Address, v provider.Ver
 	if err != nil {
 		return provider.Release{}, err
 	}
-	// 1. Read the index under the tag of the version.
+	// 1. Read the index that the version's tag points to.
 	if err := s.tags.admit(ctx, repo, v); err != nil {
 		return provider.Release{}, err
 	}
@@ -180,7 +184,8 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	if !ok {
 		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, provider.ErrWrongSource)
 	}
-	// The content is verified against the digest of the package, not of the layer.
+	// The content is verified against the digest of the package, not the digest of the
+	// layer.
 	blob := located.blob
 	blob.Digest, blob.Size = p.Digest, p.Size
 	body, err := repository.Verified(ctx, located.repo, blob, p.Filename)
@@ -203,7 +208,8 @@ func (s *Source) stat(ctx context.Context, p provider.Package) (checked bool, er
 	return true, err
 }
 
-// documents returns the referrers of the index: SBOMs and provenance about all platforms.
+// documents returns the referrers of the index, which are SBOMs and provenance about
+// all platforms.
 func (s *Source) documents(ctx context.Context, r provider.Release) ([]provider.Document, error) {
 	located, ok := r.Locator.(ociIndex)
 	if !ok {
@@ -212,8 +218,8 @@ func (s *Source) documents(ctx context.Context, r provider.Release) ([]provider.
 	return repository.Documents(ctx, located.repo, located.index)
 }
 
-// checkUsable returns an error if the index can't be read as a release. The error explains why a
-// version is missing.
+// checkUsable returns an error if the index can't be read as a release. The error
+// explains why the version is missing.
 func (s *Source) checkUsable(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version, found repository.Inspection) error {
 	switch {
 	case found.Dangling:

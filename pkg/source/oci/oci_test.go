@@ -51,7 +51,7 @@ func TestOCIConforms(t *testing.T) {
 	}
 }
 
-// TestOCIStat covers blobs that are missing or have another size.
+// TestOCIStat checks blobs that are missing or have a different size.
 func TestOCIStat(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, false)
@@ -83,7 +83,7 @@ func TestOCIStat(t *testing.T) {
 }
 
 // TestOCISharesEvidence checks that documents in all manifests are fetched and returned
-// once.
+// only once.
 func TestOCISharesEvidence(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, false)
@@ -103,8 +103,8 @@ func TestOCISharesEvidence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Checksums, their signature, and keys. Documents about one package are not
-	// fetched.
+	// Only the checksums, their signature, and the keys are fetched. Documents about
+	// one package are not fetched.
 	if n := m.registry.Requests()[registrytest.BlobGet] - before; n != 3 {
 		t.Errorf("%d blobs were fetched", n)
 	}
@@ -214,7 +214,7 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// TestOCIRefuses covers invalid artifacts, which are rejected before any zip is
+// TestOCIRefuses checks that invalid artifacts are rejected before any zip is
 // requested.
 func TestOCIRefuses(t *testing.T) {
 	t.Parallel()
@@ -296,7 +296,7 @@ func retitled(title string) func(*mirror, *artifactOf) {
 	}
 }
 
-// TestOCIDamagedEvidence covers truncated and corrupt documents.
+// TestOCIDamagedEvidence checks truncated and corrupt documents.
 func TestOCIDamagedEvidence(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

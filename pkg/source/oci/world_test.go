@@ -24,7 +24,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Platforms that no test machine has, and parsed values.
+// Platforms that no machine that runs these tests has, and parsed values.
 var (
 	haiku, plan9            = nouns.Haiku, nouns.Plan9
 	address, version, zipOf = nouns.Address, nouns.Version, nouns.Zip
@@ -94,21 +94,21 @@ type document struct {
 	bytes            []byte
 }
 
-// artifactOf is an artifact that tests change before it is pushed.
+// artifactOf is an artifact that tests can modify before it is pushed.
 type artifactOf struct {
 	mirror *mirror
-	// layers has the layers of each platform, with the zip first.
+	// layers contains the layers of each platform, with the zip first.
 	layers map[provider.Platform][]document
 	// The edits are applied last.
 	editManifest func(p provider.Platform, x *ocispec.Manifest)
 	editIndex    func(x *ocispec.Index)
-	// lost are blobs that are deleted after the push, because registries reject
-	// manifests without them.
+	// lost lists blobs that are deleted after the push. Before that, the blobs must
+	// exist, because registries reject manifests without them.
 	lost []digest.Digest
 }
 
-// foreign returns a valid artifact without our annotations, in which each manifest has
-// a zip with a title and a SHA256SUMS.
+// foreign returns a valid artifact without tofu-oci's annotations. Each manifest
+// contains a zip with a title and a SHA256SUMS.
 func (m *mirror) foreign() *artifactOf {
 	a := &artifactOf{mirror: m, layers: map[provider.Platform][]document{}}
 	for p, zip := range m.zips {

@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// list repeats an element. %d in it is replaced by its number.
+// list repeats an element and replaces %d in it with its number.
 func list(n int, element string) string {
 	all := make([]string, n)
 	for i := range all {
@@ -62,7 +62,7 @@ func TestRegistryBoundsLists(t *testing.T) {
 	}
 }
 
-// TestRegistryBoundsRequests covers a release with the maximum number of platforms,
+// TestRegistryBoundsRequests checks a release with the maximum number of platforms,
 // each with its own SHA256SUMS.
 func TestRegistryBoundsRequests(t *testing.T) {
 	t.Parallel()

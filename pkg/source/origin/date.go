@@ -11,10 +11,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// dates contains the date fields of a version. None of them is part of the protocol. discovered and
-// discovered_at are the time when registry.opentofu.org first saw the version, so the author can't
-// backdate it. Older versions share a later date or have none (opentofu/registry#4113). OpenTofu's
-// provider documents have published, and those of registry.terraform.io have published_at.
+// dates contains the date fields of a version. The protocol defines none of them.
+// discovered and discovered_at are the time when registry.opentofu.org first found the
+// version, so the author can't backdate it. Older versions share a later date or have
+// none (opentofu/registry#4113). OpenTofu's provider documents contain published, and
+// registry.terraform.io's contain published_at.
 type dates struct {
 	Discovered   date `json:"discovered"`
 	DiscoveredAt date `json:"discovered_at"`
@@ -22,14 +23,15 @@ type dates struct {
 	PublishedAt  date `json:"published_at"`
 }
 
-// date is a Unix time, or 0 for none. It is an integer because a list can contain many dates.
-// Invalid dates are ignored, so that they don't invalidate the document.
+// date is a Unix time, or 0 if there is no date. It is an integer, because a list can
+// contain many dates. Invalid dates are ignored, so that they don't make the document
+// invalid.
 type date int64
 
 func (d *date) UnmarshalJSON(data []byte) error {
 	var text string
 	if json.Unmarshal(data, &text) == nil {
-		t, _ := time.Parse(time.RFC3339, text) // the zero time if invalid
+		t, _ := time.Parse(time.RFC3339, text) // the zero time if text is invalid
 		if t = provider.CleanDate(t); !t.IsZero() {
 			*d = date(t.Unix())
 		}
@@ -37,8 +39,8 @@ func (d *date) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// published returns the date in the document, or the zero time. A date from the registry takes
-// precedence over one from the author.
+// published returns the date in the document, or the zero time. A date from the
+// registry takes precedence over a date from the author.
 func (d dates) published(doc httpclient.Document) time.Time {
 	for _, stated := range []date{d.Discovered, d.DiscoveredAt, d.Published, d.PublishedAt} {
 		if stated == 0 {
@@ -60,9 +62,9 @@ func lastModified(doc httpclient.Document) time.Time {
 	return notAfterResponse(provider.CleanDate(modified), doc)
 }
 
-// notAfterResponse returns t, or the zero time if t is later than the Date header of the response.
-// It doesn't use the local clock, because stored dates must not depend on it.
-// https://www.rfc-editor.org/rfc/rfc9110#section-8.8.2.1
+// notAfterResponse returns t, or the zero time if t is later than the Date header of
+// the response. It doesn't use the local clock, because stored dates must not depend on
+// the local clock. See https://www.rfc-editor.org/rfc/rfc9110#section-8.8.2.1.
 func notAfterResponse(t time.Time, doc httpclient.Document) time.Time {
 	if responded, err := http.ParseTime(doc.Header.Get("Date")); err == nil && t.After(responded) {
 		return time.Time{}
@@ -80,9 +82,9 @@ func statedBy(ds []description) (latest time.Time) {
 	return latest
 }
 
-// date returns the publication date of a version. It needs only the list of versions if this list
-// contains dates; otherwise it requests one package document and SHA256SUMS, which are cached for
-// Release.
+// date returns the publication date of a version. If the list of versions contains
+// dates, date requests only this list. Otherwise, it also requests one package document
+// and SHA256SUMS, which are cached for Release.
 func (s *Source) date(ctx context.Context, a provider.Address, v provider.Version) (time.Time, error) {
 	version, err := s.versionOf(ctx, a, v)
 	if err != nil || !version.published.IsZero() {

@@ -38,7 +38,7 @@ func TestRegistryDates(t *testing.T) {
 		list     func(map[string]any)
 		edit     func(provider.Platform, map[string]any)
 		modified time.Time
-		want     bool // otherwise zero
+		want     bool // if false, the date is zero
 	}{
 		"nothing":                 {},
 		"the list":                {list: list("published", stated), modified: someDay.Add(time.Hour), want: true},
@@ -87,9 +87,9 @@ func TestRegistryDates(t *testing.T) {
 	}
 }
 
-// TestRegistryDateCosts checks that a date needs two requests in addition to the list
-// of versions, or none if the list contains it, and that reading the release does not
-// repeat them.
+// TestRegistryDateCosts checks the number of requests for a date. A date requires two
+// requests in addition to the list of versions, or none if the list contains the date.
+// Reading the release does not repeat these requests.
 func TestRegistryDateCosts(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -16,20 +16,23 @@ import (
 )
 
 const (
-	// discoveryPath is the path of the document that lists the services of a host.
-	// https://opentofu.org/docs/internals/remote-service-discovery/
+	// discoveryPath is the path of the document that lists the services of a host. See
+	// https://opentofu.org/docs/internals/remote-service-discovery/.
 	discoveryPath = "/.well-known/terraform.json"
-	// providersService is the key of the provider registry protocol in this document.
+	// providersService is the key of the provider registry protocol in the discovery
+	// document.
 	providersService = "providers.v1"
-	// maxDiscovery is the maximum size of the discovery document in bytes. Typical ones have a few
-	// hundred bytes.
+	// maxDiscovery is the maximum size of the discovery document in bytes. A typical
+	// document has a few hundred bytes.
 	maxDiscovery = 1 << 20
-	// maxDiscoveryValues is the maximum number of JSON values in it. A service needs one value.
+	// maxDiscoveryValues is the maximum number of JSON values in the discovery
+	// document. A service uses one value.
 	maxDiscoveryValues = 1000
 )
 
 // ErrNoRegistry is returned if a host has no provider registry. It is not a
-// [provider.ErrProviderNotFound], because OpenTofu does not try other sources in this case either.
+// [provider.ErrProviderNotFound], because OpenTofu does not try other sources in this
+// case.
 var ErrNoRegistry = provider.Errorf(provider.NotFound, "the host has no provider registry")
 
 // service is a provider registry.
@@ -49,7 +52,8 @@ func registryHeader(token Token) http.Header {
 	return h
 }
 
-// discover returns the provider registry of a host, as configured or from the discovery document.
+// discover returns the provider registry of a host from the configuration or from the
+// discovery document.
 func (c client) discover(ctx context.Context, host svchost.Hostname) (service, error) {
 	token, err := c.token(ctx, host)
 	found := service{token: token}
@@ -106,9 +110,9 @@ func (c client) requestDiscovery(ctx context.Context, at *url.URL, token Token) 
 	return base, doc.Error(err)
 }
 
-// resolveURL resolves a URL in a document relative to the URL of the document. It accepts only
-// https, because the resources determine which content is trusted, and requests can contain a
-// token.
+// resolveURL resolves a URL in a document relative to the document's URL. It accepts
+// only https URLs, because the content at these URLs determines what is trusted, and
+// because requests can contain a token.
 func resolveURL(base *url.URL, text string) (*url.URL, error) {
 	ref, err := url.Parse(text)
 	if err != nil {

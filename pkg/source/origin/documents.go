@@ -22,7 +22,8 @@ import (
 )
 
 const (
-	// maxSums is the maximum size of SHA256SUMS in bytes. A line has about 100 bytes.
+	// maxSums is the maximum size of SHA256SUMS in bytes. Each line has about 100
+	// bytes.
 	maxSums = 1 << 20
 	// maxSignature is the maximum size of a detached signature in bytes.
 	maxSignature = 256 << 10
@@ -31,7 +32,7 @@ const (
 	sumsSuffix = "SHA256SUMS"
 )
 
-// releaseDocuments contains the documents of a registry about all packages of a release.
+// releaseDocuments contains the registry's documents about all packages of a release.
 type releaseDocuments struct {
 	// sums is nil if no package document refers to SHA256SUMS.
 	sums      *sums.File
@@ -84,8 +85,9 @@ func (s *Source) fetchDocuments(ctx context.Context, a provider.Address, v provi
 	return e, nil
 }
 
-// common requests the document at all non-nil URLs, and returns it with one of the URLs, or nil if
-// there are none. It returns an error if the URLs have different documents.
+// common requests the documents at all non-nil URLs. It returns the document with one
+// of the URLs, or nil if there are no URLs. It returns an error if the documents
+// differ.
 func (s *Source) common(ctx context.Context, urls []*url.URL, limit int64) (file, *url.URL, error) {
 	var distinct []*url.URL
 	seen := map[string]bool{}
@@ -126,8 +128,8 @@ type ring struct {
 	size int
 }
 
-// add adds keys. It returns an error as soon as they exceed maxRing, while other documents are
-// still being read.
+// add adds keys. It returns an error as soon as the keys exceed maxRing, even if other
+// documents are still being read.
 func (r *ring) add(keys []unique.Handle[string]) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,8 +148,8 @@ func (r *ring) add(keys []unique.Handle[string]) error {
 	return nil
 }
 
-// joinKeys concatenates the armored keys, without duplicates and in a fixed order. It returns nil
-// if there are none.
+// joinKeys concatenates the armored keys, without duplicates and in a fixed order. It
+// returns nil if there are no keys.
 func joinKeys(keys map[unique.Handle[string]]bool) []byte {
 	var clean []string
 	for key := range keys {

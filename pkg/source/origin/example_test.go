@@ -26,7 +26,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	// By default, the source uses the real registries. This one uses a registry on a
+	// By default, the source uses public registries. This example uses a registry on a
 	// loopback address.
 	src := origin.New(origin.Options{HTTP: server.Client(), Services: server.Services()})
 	release, err := src.Release(ctx, address, version, provider.Platform{OS: "linux", Arch: "amd64"})

@@ -106,7 +106,7 @@ func TestRegistrySumsOfAnotherRelease(t *testing.T) {
 func TestRegistryPlatformsWithSumsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		path string // of the other SHA256SUMS
+		path string // path of the other SHA256SUMS
 		want string
 	}{
 		"same document elsewhere": {"/files/acme/thing/1.2.3/terraform-provider-thing_1.2.3_SHA256SUMS?2", "<nil>"},

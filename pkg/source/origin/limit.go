@@ -12,8 +12,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// limited limits the number of concurrent requests to a host. Retries and the pauses before them
-// count as part of a request, so a host that throttles receives fewer requests.
+// limited limits the number of concurrent requests to a host. A request's retries and
+// the pauses before them count as part of the request, so a host that throttles
+// receives fewer requests.
 type limited struct {
 	protocol
 	pool *schedule.Limiter
@@ -66,9 +67,9 @@ type slotted struct {
 	release func()
 }
 
-// withSlot makes a small zip occupy a request slot while it is read. The smallest zips are read at
-// once, independently of the speed of the reader. Larger zips are transfers, whose number is
-// limited elsewhere.
+// withSlot makes a small zip occupy a request slot while it is read. The smallest zips
+// are read immediately, regardless of the speed of the reader. Larger zips are
+// transfers, whose number is limited elsewhere.
 func withSlot(body io.ReadCloser, size int64, release func()) io.ReadCloser {
 	switch {
 	case size < 0 || size > schedule.MaxSmall:

@@ -11,7 +11,7 @@ import (
 )
 
 // TestRegistryConcurrentCallersShareOneRequest delays the first response until all
-// callers wait for it.
+// callers are waiting for it.
 func TestRegistryConcurrentCallersShareOneRequest(t *testing.T) {
 	t.Parallel()
 	const callers = 10
@@ -38,8 +38,8 @@ func TestRegistryConcurrentCallersShareOneRequest(t *testing.T) {
 	}
 }
 
-// TestRegistryOneCallersEndIsNotTheOthers cancels the caller that made the request
-// while another caller waits for the response.
+// TestRegistryOneCallersEndIsNotTheOthers cancels the caller that sent the request
+// while another caller is waiting for the response.
 func TestRegistryOneCallersEndIsNotTheOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})

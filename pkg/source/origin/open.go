@@ -15,10 +15,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Open starts the download of a zip. If the response has another size than p, Open returns a
-// *[sums.SizeError] before anything is read. Requests are retried until a response begins. If the
-// body is interrupted, it is resumed if the server supports that; otherwise the caller must open
-// the zip again.
+// Open starts the download of a zip. If the size in the response differs from the size
+// in p, Open returns a *[sums.SizeError] before anything is read. Requests are retried
+// until a response begins. If the body is interrupted, the download is resumed if the
+// server supports this. Otherwise, the caller must open the zip again.
 func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	at, ok := p.Locator.(*url.URL)
 	if !ok {
@@ -69,10 +69,11 @@ func (s *Source) open(ctx context.Context, at *url.URL, p provider.Package) (io.
 	return sums.NewReadCloser(bounded, p.Filename, size, p.Digest), size, nil
 }
 
-// resumable returns a body that resumes an interrupted download with a range request for the rest,
-// if the zip is unchanged. It uses one connection and the URL that the registry returned, because
-// hosts of releases throttle clients with many requests and sign URLs for a short time. Without a
-// size and a validator, the download can't be resumed.
+// resumable returns a body that resumes an interrupted download with a range request
+// for the rest if the zip is unchanged. It uses one connection and the URL that the
+// registry returned, because hosts of releases throttle clients with many requests and
+// sign URLs for a short time. The download can be resumed only if it has a size and a
+// validator.
 func (s *Source) resumable(ctx context.Context, at *url.URL, resp *http.Response, size int64) io.ReadCloser {
 	version := transfer.ValidatorOf(resp)
 	same := version.IfRange(resp.Header)
@@ -107,7 +108,8 @@ func (s *Source) resumable(ctx context.Context, at *url.URL, resp *http.Response
 }
 
 func zipRequest(ctx context.Context, at *url.URL) (*http.Request, error) {
-	// With HTTP/2, zips would otherwise share a connection and its flow control.
+	// Without a dedicated connection, zips would share an HTTP/2 connection and its
+	// flow control.
 	req, err := http.NewRequestWithContext(httpclient.WithDedicatedConnection(ctx), http.MethodGet, at.String(), nil)
 	if err != nil {
 		return nil, httpclient.RedactError(err)
@@ -117,7 +119,7 @@ func zipRequest(ctx context.Context, at *url.URL) (*http.Request, error) {
 	return req, nil
 }
 
-// boundedBody returns an error after more than left bytes.
+// boundedBody is a body that returns an error after more than left bytes.
 type boundedBody struct {
 	io.ReadCloser
 	left int64

@@ -1,8 +1,8 @@
-// Package origin implements the source of releases in origin registries, with service discovery and
-// the provider registry protocol. Use it as the source of a mirror. [TokenFromEnv] returns the
-// tokens in TF_TOKEN_ variables.
+// Package origin implements the source of releases in origin registries. It supports
+// service discovery and the provider registry protocol. Use it as the source of a
+// mirror. [TokenFromEnv] returns the tokens in TF_TOKEN_ variables.
 //
-// https://opentofu.org/docs/internals/provider-registry-protocol/
+// See https://opentofu.org/docs/internals/provider-registry-protocol/.
 package origin
 
 import (
@@ -17,11 +17,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxDocuments is the maximum number of concurrent requests for documents of a release.
+// maxDocuments is the maximum number of concurrent requests for a release's documents.
 const maxDocuments = 8
 
-// Source is the source of releases in origin registries. The address of a provider determines its
-// registry.
+// Source is the source of releases in origin registries. A provider's address
+// determines its registry.
 type Source struct {
 	client   *http.Client
 	protocol protocol
@@ -36,23 +36,23 @@ type Options struct {
 	// HTTP sends the requests. If nil, a client with timeouts and retries is used. The client must
 	// not send Authorization headers to other hosts after a redirect.
 	HTTP *http.Client
-	// Services contains the URLs of provider registries that need no discovery, such as those in
-	// host blocks of the CLI configuration. Relative URLs are resolved against the URL of the
-	// discovery document.
+	// Services maps hosts to the URLs of their provider registries. These hosts need no
+	// discovery. For example, host blocks of the CLI configuration specify such URLs.
+	// Relative URLs are resolved against the URL of the discovery document.
 	Services map[svchost.Hostname]string
-	// Token, if not nil, returns the bearer token for a host, or the zero value if there is none.
-	// The token is sent only to this host and its provider registry, not to the hosts of zips and
-	// checksums.
+	// Token, if not nil, returns the bearer token for a host, or the zero value if
+	// there is no token. The token is sent only to this host and its provider registry,
+	// not to the hosts of zips and checksums.
 	Token func(ctx context.Context, host svchost.Hostname) (Token, error)
-	// Lifetime is the time for which responses are cached. If zero, they are cached as long as the
-	// Source exists, which is suitable for a single run.
+	// Lifetime is the time for which responses are cached. If zero, responses are
+	// cached as long as the Source exists, which is suitable for a single run.
 	Lifetime time.Duration
 }
 
-// New returns a source.
+// New returns a source of releases in origin registries.
 func New(o Options) *Source {
 	if o.HTTP == nil {
-		// New only returns errors about CA files.
+		// httpclient.New returns only errors about CA files.
 		o.HTTP, _ = httpclient.New(httpclient.Options{})
 	}
 	if o.Token == nil {
@@ -72,8 +72,8 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 	return l.newestFirst(), nil
 }
 
-// Capabilities reports that releases are published, and provides facts that need fewer requests
-// than a release.
+// Capabilities reports that releases are published, and provides facts that require
+// fewer requests than a release.
 func (s *Source) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Published: true, Platforms: s.platforms, Digests: s.digests, Date: s.date}
 }

@@ -35,7 +35,7 @@ func TestRegistryConforms(t *testing.T) {
 			for _, v := range []string{"1.10.0-beta1", "1.2.3", "1.2.0", "1.0.0", "0.1.0"} {
 				versions = append(versions, version(t, v))
 			}
-			// The suite uses the first version.
+			// The test suite uses the first version.
 			r := w.release()
 			r.Version = "1.10.0-beta1"
 			w.add(t, r)
@@ -218,8 +218,8 @@ func TestRegistryServicesOverrideDiscovery(t *testing.T) {
 	}
 }
 
-// TestRegistryFollowsRedirects redirects discovery to another host, whose service URL
-// is relative.
+// TestRegistryFollowsRedirects redirects discovery to a different host. The service URL
+// is relative to this host.
 func TestRegistryFollowsRedirects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{RelativeURLs: true})

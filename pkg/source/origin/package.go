@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// maxPackageDocument is the maximum size of a package document in bytes. Keys and the hashes of
-	// all platforms need tens of kilobytes.
+	// maxPackageDocument is the maximum size of a package document in bytes. Keys and
+	// the hashes of all platforms have tens of kilobytes.
 	maxPackageDocument = 1 << 20
-	// maxPackageValues is the maximum number of JSON values in it. Each of [maxPlatforms] has a
-	// size and a few hashes.
+	// maxPackageValues is the maximum number of JSON values in a package document. Each
+	// of the [maxPlatforms] platforms has a size and a few hashes.
 	maxPackageValues = 16 << 10
-	// maxKeys is the maximum total size of the armored keys in it in bytes. A key is a few
-	// kilobytes.
+	// maxKeys is the maximum total size in bytes of the armored keys in a package
+	// document. A key has a few kilobytes.
 	maxKeys = 256 << 10
 )
 
@@ -45,15 +45,15 @@ type description struct {
 	digest    digest.Digest // empty if unknown
 	sums      *url.URL      // nil if there is none
 	signature *url.URL      // nil if there is none
-	// keys are ASCII-armored. All documents of a provider contain the same keys, so they are
-	// interned.
+	// keys contains ASCII-armored keys. All documents of a provider contain the same
+	// keys, so the keys are interned.
 	keys      []unique.Handle[string]
 	protocols []string
 	published time.Time // zero if unknown
 	stated    map[provider.Platform]stated
 }
 
-// weight returns the approximate size of the description in memory in bytes.
+// weight returns the approximate size of the description in memory, in bytes.
 func (d description) weight() int64 {
 	const (
 		own  = 1200 // URLs, key, and map entry
@@ -89,7 +89,7 @@ type packageDocument struct {
 		} `json:"gpg_public_keys"`
 	} `json:"signing_keys"`
 	dates
-	// Packages describes all platforms. OpenTofu 1.12 and later use it, and only
+	// Packages describes all platforms. OpenTofu 1.12 and later use it. Only
 	// registry.opentofu.org provides it.
 	Packages map[string]struct {
 		Hashes []string `json:"hashes"`
@@ -159,7 +159,7 @@ func (doc packageDocument) read(base *url.URL, key packageKey) (description, err
 			return description{}, fmt.Errorf("shasums_url: %w", err)
 		}
 	}
-	// The signature is over SHA256SUMS.
+	// SHA256SUMS is the document that was signed.
 	if doc.SignatureURL != "" && d.sums != nil {
 		if d.signature, err = resolveURL(base, doc.SignatureURL); err != nil {
 			return description{}, fmt.Errorf("shasums_signature_url: %w", err)
@@ -169,7 +169,7 @@ func (doc packageDocument) read(base *url.URL, key packageKey) (description, err
 	return d, err
 }
 
-// statements parses the packages block. Hashes of unknown kinds are ignored.
+// statements parses the packages block. It ignores hashes of unknown kinds.
 func (doc packageDocument) statements() (map[provider.Platform]stated, error) {
 	if len(doc.Packages) > maxPlatforms {
 		return nil, fmt.Errorf("packages: %d platforms; the maximum is %d", len(doc.Packages), maxPlatforms)
@@ -205,7 +205,8 @@ func (doc packageDocument) statements() (map[provider.Platform]stated, error) {
 	return all, nil
 }
 
-// parseShasum parses a hexadecimal SHA-256 checksum. An empty text results in an empty digest.
+// parseShasum parses a hexadecimal SHA-256 checksum. It returns an empty digest for
+// empty text.
 func parseShasum(text string) (digest.Digest, error) {
 	if text == "" {
 		return "", nil

@@ -14,7 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// commonPlatforms returns the platforms to try if a registry lists none, the most likely one first.
+// commonPlatforms returns the platforms to try if a registry lists no platforms. The
+// most likely platform is first.
 func commonPlatforms() []provider.Platform {
 	common := []provider.Platform{
 		provider.CurrentPlatform(),
@@ -24,17 +25,18 @@ func commonPlatforms() []provider.Platform {
 	return append(common[:1], slices.DeleteFunc(common[1:], func(p provider.Platform) bool { return p == common[0] })...)
 }
 
-// described are package documents of a version.
+// described contains the package documents of a version.
 type described struct {
-	// platforms and descriptions have the same order, sorted by platform.
+	// platforms and descriptions are sorted by platform and have the same order.
 	platforms    []provider.Platform
 	descriptions []description
 	// missing contains the errors of platforms without a document.
 	missing map[provider.Platform]error
 }
 
-// describeRelease requests the package documents of the given platforms. If none are given, it
-// requests those of all platforms in the list of versions or in any package document.
+// describeRelease requests the package documents of the given platforms. If no
+// platforms are given, it requests the documents of all platforms in the list of
+// versions or in any package document.
 func (s *Source) describeRelease(ctx context.Context, a provider.Address, v provider.Version, version listed, only []provider.Platform) (described, error) {
 	q := query{s, a, v, version}
 	if len(only) > 0 {
@@ -43,12 +45,12 @@ func (s *Source) describeRelease(ctx context.Context, a provider.Address, v prov
 	if len(version.platforms) == 0 {
 		return q.unlisted(ctx)
 	}
-	// 1. Request the listed platforms, which all must exist.
+	// 1. Request the listed platforms. All of them must exist.
 	found, err := q.named(ctx, version.platforms)
 	if err != nil {
 		return found, err
 	}
-	// 2. Request platforms that only package documents contain.
+	// 2. Request the platforms that only package documents list.
 	return q.more(ctx, found, found.others())
 }
 
@@ -60,7 +62,7 @@ type query struct {
 	listed  listed
 }
 
-// named requests the documents of platforms that all must exist.
+// named requests the documents of platforms. All of the platforms must exist.
 func (q query) named(ctx context.Context, platforms []provider.Platform) (described, error) {
 	found, err := q.all(ctx, platforms)
 	if err != nil || len(found.missing) == 0 {
@@ -72,7 +74,8 @@ func (q query) named(ctx context.Context, platforms []provider.Platform) (descri
 	if !ok {
 		return described{}, err
 	}
-	// The error lists the platforms that were found, which the user can request instead.
+	// The error lists the platforms that were found, so that the user can request them
+	// instead.
 	have := slices.DeleteFunc(slices.Concat(missing.Have, found.platforms), func(p provider.Platform) bool { return slices.Contains(wanted, p) })
 	missing.Have = provider.SortPlatforms(have)
 	if !slices.Contains(q.listed.platforms, wanted[0]) {
@@ -85,8 +88,8 @@ func (q query) failed(err error) error {
 	return &provider.Error{Op: "describing", Address: q.address, Version: q.version, Err: err}
 }
 
-// unlisted determines the platforms of a version whose list contains none, from the document of any
-// platform and from SHA256SUMS.
+// unlisted determines the platforms of a version if the list of versions contains none.
+// It uses the document of any platform and SHA256SUMS.
 func (q query) unlisted(ctx context.Context) (described, error) {
 	found, err := q.any(ctx)
 	if err != nil {
@@ -110,7 +113,8 @@ func (q query) more(ctx context.Context, found described, others []provider.Plat
 	return found.with(more), err
 }
 
-// any requests the document of one platform: a listed one, otherwise a common one.
+// any requests the document of one platform. It tries the listed platforms or, if there
+// are none, the common platforms.
 func (q query) any(ctx context.Context) (described, error) {
 	platforms := q.listed.platforms
 	if len(platforms) == 0 {
@@ -195,7 +199,7 @@ func (q query) all(ctx context.Context, platforms []provider.Platform) (describe
 	return found, nil
 }
 
-// others returns the platforms that the documents contain in addition to d.platforms.
+// others returns the platforms that the documents list in addition to d.platforms.
 func (d described) others() []provider.Platform {
 	var others []provider.Platform
 	for _, about := range d.descriptions {
@@ -208,7 +212,8 @@ func (d described) others() []provider.Platform {
 	return provider.SortPlatforms(others)
 }
 
-// with returns the union of both, sorted by platform. They have no platform in common.
+// with returns the union of d and more, sorted by platform. d and more have no platform
+// in common.
 func (d described) with(more described) described {
 	byPlatform := map[provider.Platform]description{}
 	for _, part := range []described{d, more} {

@@ -17,7 +17,7 @@ import (
 
 var linux = provider.Platform{OS: "linux", Arch: "amd64"}
 
-// lists are lists of versions with incomplete platforms.
+// lists contains functions that make the platforms in a list of versions incomplete.
 var lists = map[string]func(entry map[string]any){
 	"missing": func(entry map[string]any) { delete(entry, "platforms") },
 	"null":    func(entry map[string]any) { entry["platforms"] = nil },
@@ -71,7 +71,7 @@ func TestRegistryUnlistedPlatforms(t *testing.T) {
 	}
 }
 
-// TestRegistryUnlistedCapabilities covers facts that are available without reading the
+// TestRegistryUnlistedCapabilities checks facts that are available without reading the
 // complete release.
 func TestRegistryUnlistedCapabilities(t *testing.T) {
 	t.Parallel()
@@ -111,8 +111,8 @@ func TestRegistryNamedPlatformsInPart(t *testing.T) {
 	}
 }
 
-// TestRegistryUnlistedTrouble checks that failed documents are not reported as a
-// release without packages.
+// TestRegistryUnlistedTrouble checks that a release is not reported as empty if
+// requests for its documents fail.
 func TestRegistryUnlistedTrouble(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -133,7 +133,7 @@ func TestRegistryManyPlatforms(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	r := w.release()
-	r.Edit = func(p provider.Platform, doc map[string]any) { // each lists other platforms
+	r.Edit = func(p provider.Platform, doc map[string]any) { // each document lists other platforms
 		for n := range 150 {
 			doc["packages"].(map[string]any)[fmt.Sprintf("%s%d_arch", p.OS, n)] = map[string]any{}
 		}
@@ -148,8 +148,8 @@ func TestRegistryManyPlatforms(t *testing.T) {
 	}
 }
 
-// TestRegistryCanonicalVersions checks that requests contain the canonical version,
-// while SHA256SUMS contains the version as listed.
+// TestRegistryCanonicalVersions checks that requests contain the canonical version.
+// SHA256SUMS contains the version as listed.
 func TestRegistryCanonicalVersions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})

@@ -20,8 +20,8 @@ type protocol interface {
 	discover(ctx context.Context, host svchost.Hostname) (service, error)
 	// versions returns the versions of a provider.
 	versions(ctx context.Context, registry service, a provider.Address) (listing, error)
-	// describe returns the package document of a platform. version is the entry in the list of
-	// versions.
+	// describe returns the package document of a platform. version is the entry in the
+	// list of versions.
 	describe(ctx context.Context, registry service, key packageKey, version listed) (description, error)
 	// document returns a small file that a package document refers to.
 	document(ctx context.Context, at *url.URL, limit int64) (file, error)
@@ -34,7 +34,8 @@ type client struct {
 	token    func(ctx context.Context, host svchost.Hostname) (Token, error)
 }
 
-// document requests a small file, without a token even from the registry, as OpenTofu does.
+// document requests a small file. Like OpenTofu, it never sends a token, not even to
+// the registry.
 func (c client) document(ctx context.Context, at *url.URL, limit int64) (file, error) {
 	doc, err := httpclient.Get(ctx, c.http, at, httpclient.Request{Limit: limit})
 	return file{doc.Bytes, lastModified(doc)}, err
@@ -43,15 +44,16 @@ func (c client) document(ctx context.Context, at *url.URL, limit int64) (file, e
 // file is a small file that a package document refers to.
 type file struct {
 	text []byte
-	// modified is its Last-Modified time, or the zero time if unknown.
+	// modified is the file's Last-Modified time, or the zero time if it is unknown.
 	modified time.Time
 }
 
-// maxRemembered is the maximum size in bytes of the cached package documents, and of the cached
-// files that they refer to. It suffices for several thousand packages.
+// maxRemembered is the maximum size in bytes of the cached package documents. The same
+// limit applies to the cached files that they refer to. It is enough for several
+// thousand packages.
 const maxRemembered = 16 << 20
 
-// remembered caches responses for a lifetime, within a limit of memory.
+// remembered caches responses for a lifetime and limits the memory for them.
 type remembered struct {
 	protocol
 	services  memo.Memo[svchost.Hostname, service]
@@ -95,8 +97,8 @@ func (r *remembered) describe(ctx context.Context, registry service, key package
 	})
 }
 
-// document interns the text, because registries can sign the URL of the same file differently for
-// each platform.
+// document requests a small file and interns its text, because registries can sign the
+// URL of the same file differently for each platform.
 func (r *remembered) document(ctx context.Context, at *url.URL, limit int64) (file, error) {
 	kept, err := r.documents.Get(ctx, at.String(), func(ctx context.Context) (keptFile, error) {
 		f, err := r.protocol.document(ctx, at, limit)

@@ -10,8 +10,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Release requests the package document of each platform, and SHA256SUMS with its signature. All
-// stated checksums must agree; otherwise it returns a *[sums.MismatchError] or a *[sums.FileError].
+// Release requests the package document of each platform, and SHA256SUMS with its
+// signature. If the stated checksums disagree, it returns a *[sums.MismatchError] or a
+// *[sums.FileError].
 func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	// 1. Find the version in the list of versions.
 	version, err := s.versionOf(ctx, a, v)
@@ -46,8 +47,8 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 	return r, nil
 }
 
-// packageOf returns the package of a description. The package document, its packages block, and
-// SHA256SUMS (nil if there is none) must agree.
+// packageOf returns the package of a description. The package document, its packages
+// block, and SHA256SUMS must agree. listed is nil if there is no SHA256SUMS.
 func packageOf(key packageKey, d description, listed *sums.File) (provider.Package, error) {
 	about, isStated := d.stated[key.platform]
 	if !isStated {

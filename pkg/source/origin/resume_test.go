@@ -29,11 +29,11 @@ func large(t *testing.T) []byte {
 // resumption describes the server's faults and the expected result.
 type resumption struct {
 	name     string
-	faults   []origintest.Fault // for the first requests; further requests succeed
+	faults   []origintest.Fault // faults of the first requests; further requests succeed
 	options  origintest.Options
 	requests int
-	// transient is whether Open can be retried after the failure, or nil if the
-	// download succeeds.
+	// transient specifies whether Open can be retried after the failure. It is nil if
+	// the download succeeds.
 	transient *bool
 	as        any
 }
@@ -92,7 +92,7 @@ func dated(fault origintest.Fault) origintest.Fault {
 	}
 }
 
-// TestZipGoesOnWhereItBrokeOff covers the faults of servers during a download.
+// TestZipGoesOnWhereItBrokeOff checks server faults during a download.
 func TestZipGoesOnWhereItBrokeOff(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -140,7 +140,7 @@ func (w *world) download(ctx context.Context, t *testing.T, of string) ([]byte, 
 	return io.ReadAll(body)
 }
 
-// TestZipTellsWhyItDoesNotGoOn checks the error message.
+// TestZipTellsWhyItDoesNotGoOn checks the error message if a download can't be resumed.
 func TestZipTellsWhyItDoesNotGoOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{ETags: true})
@@ -156,7 +156,7 @@ func TestZipTellsWhyItDoesNotGoOn(t *testing.T) {
 }
 
 // TestZipIsCancelledInTheMiddle checks that canceling the context ends a download that
-// hangs, without further requests.
+// hangs. No further requests are sent.
 func TestZipIsCancelledInTheMiddle(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{ETags: true})

@@ -13,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// TestRegistryRefusesAToken checks that errors of all requests name the source of the
-// token, and that errors without a token do not mention one.
+// TestRegistryRefusesAToken checks that the errors of all requests mention the source
+// of the token. Errors of requests without a token do not mention a token.
 func TestRegistryRefusesAToken(t *testing.T) {
 	t.Parallel()
 	for name, kind := range map[string]origintest.Kind{"discovery": origintest.Discovery, "versions": origintest.Versions, "package": origintest.Package} {

@@ -79,8 +79,8 @@ func TestRegistryWithoutItsToken(t *testing.T) {
 	}
 }
 
-// TestRegistryTokenStaysWithTheRegistry checks that files on another host, by URL or by
-// redirect, are requested without Authorization.
+// TestRegistryTokenStaysWithTheRegistry checks that files on a different host are
+// requested without Authorization. The different host comes from a URL or a redirect.
 func TestRegistryTokenStaysWithTheRegistry(t *testing.T) {
 	t.Parallel()
 	for name, redirected := range map[string]bool{"by URL": false, "by redirect": true} {
@@ -96,7 +96,7 @@ func TestRegistryTokenStaysWithTheRegistry(t *testing.T) {
 				w.origin.ServeHTTP(rw, r)
 			}))
 			r := w.release()
-			// One platform at a time, so that the canary can count.
+			// Use one platform, because the canary counts requests.
 			delete(r.Archives, plan9)
 			if redirected {
 				const files = "/files/acme/thing/1.2.3/terraform-provider-thing_1.2.3_"

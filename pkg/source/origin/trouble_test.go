@@ -26,7 +26,7 @@ import (
 func TestRegistryTellsWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
-	w.add(t, origintest.Release{Version: "0.0.1"}) // has no platforms
+	w.add(t, origintest.Release{Version: "0.0.1"}) // this version has no platforms
 	w.add(t, origintest.Release{Version: "0.0.2"})
 	for name, test := range map[string]struct {
 		address, version string
@@ -118,7 +118,7 @@ func TestRegistryTellsOfTrouble(t *testing.T) {
 			w := newWorld(t, origintest.Options{})
 			w.origin.Misbehave(test.kind, test.fault, -1)
 			s := w.source()
-			// With one platform, the first error is deterministic.
+			// If only one platform is requested, the first error is deterministic.
 			r, err := s.Release(t.Context(), w.address, version(t, "1.2.3"), haiku)
 			if err == nil {
 				_, _, err = s.Open(t.Context(), r.Packages[0])
@@ -207,7 +207,7 @@ func TestRegistryTroubleThatPasses(t *testing.T) {
 }
 
 // TestRegistryZipsThatAreWrong checks that no corrupt zip is returned completely, and
-// after which failures Open can be retried.
+// whether Open can be retried after each failure.
 func TestRegistryZipsThatAreWrong(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

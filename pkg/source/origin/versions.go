@@ -19,27 +19,30 @@ const (
 	// maxVersions is the maximum size of the list of versions in bytes. The largest list on
 	// registry.opentofu.org has less than 2 MiB.
 	maxVersions = 8 << 20
-	// maxVersionsValues is the maximum number of JSON values in it. A platform needs three values.
+	// maxVersionsValues is the maximum number of JSON values in the list of versions. A
+	// platform uses three values.
 	maxVersionsValues = 512 << 10
-	// maxListed is the maximum number of versions. Providers have at most a few hundred.
+	// maxListed is the maximum number of versions. Providers have at most a few hundred
+	// versions.
 	maxListed = 10_000
-	// maxPlatforms is the maximum number of platforms of a version, because each requires a request
-	// for its package document. Go supports about 50.
+	// maxPlatforms is the maximum number of platforms of a version, because each
+	// platform requires a request for its package document. Go supports about 50
+	// platforms.
 	maxPlatforms = 256
 )
 
-// listing is a registry's list of versions of a provider.
+// listing is a registry's list of a provider's versions.
 type listing map[provider.Version]listed
 
 // listed is the entry of a version in a listing.
 type listed struct {
-	// text is the version as written by the registry. Requests use its canonical form, like
-	// OpenTofu.
+	// text is the version as the registry writes it. Like OpenTofu, requests use its
+	// canonical form.
 	text      string
 	protocols []string
 	published time.Time // zero if unknown
-	// platforms are sorted. The protocol only recommends them, and OpenTofu ignores them, so the
-	// list can be incomplete or empty.
+	// platforms lists the sorted platforms. The protocol only recommends stating
+	// platforms, and OpenTofu ignores them, so the list can be incomplete or empty.
 	platforms []provider.Platform
 }
 
@@ -47,8 +50,8 @@ func (l listing) newestFirst() []provider.Version {
 	return provider.NewestFirst(slices.Collect(maps.Keys(l)))
 }
 
-// versionsDocument is the response to :namespace/:type/versions. Its warnings are ignored, because
-// they are intended for people who choose a provider.
+// versionsDocument is the response to :namespace/:type/versions. Its warnings are
+// ignored, because they are intended for users who choose a provider.
 type versionsDocument struct {
 	Versions []struct {
 		Version   string   `json:"version"`
@@ -81,7 +84,8 @@ func (c client) versions(ctx context.Context, registry service, a provider.Addre
 	return l, nil
 }
 
-// listing parses the versions of the document. doc is the response that contained it.
+// listing parses the versions in the document. doc is the response that contained the
+// document.
 func (response versionsDocument) listing(doc httpclient.Document) (listing, error) {
 	if len(response.Versions) > maxListed {
 		return nil, fmt.Errorf("list has %d versions; the maximum is %d", len(response.Versions), maxListed)
@@ -89,7 +93,7 @@ func (response versionsDocument) listing(doc httpclient.Document) (listing, erro
 	l := listing{}
 	for _, item := range response.Versions {
 		v, err := provider.ParseVersion(item.Version)
-		// If a version is written in two ways, the canonical one takes precedence.
+		// If a version is written in two ways, the canonical form takes precedence.
 		if err != nil || l[v].text == v.String() {
 			continue
 		}
@@ -108,7 +112,8 @@ func (response versionsDocument) listing(doc httpclient.Document) (listing, erro
 	return l, nil
 }
 
-// decode parses a JSON document with a maximum number of values. Its errors describe other content.
+// decode parses a JSON document with at most the given number of values. Its errors
+// describe unexpected content.
 func decode(doc httpclient.Document, into any, values int) error {
 	err := bounded.DecodeJSON(doc.Bytes, into, values)
 	if errors.Is(err, bounded.ErrJSONLimit) {
@@ -127,7 +132,8 @@ func decode(doc httpclient.Document, into any, values int) error {
 // maxShown is the maximum length in bytes of the excerpt of an unexpected document in an error.
 const maxShown = 120
 
-// colonExcerpt returns ": " and an excerpt of the document, or an empty string if it is empty.
+// colonExcerpt returns ": " and an excerpt of the document. It returns an empty string
+// if the document is empty.
 func colonExcerpt(doc httpclient.Document) string {
 	if text := doc.Excerpt(maxShown); text != "" {
 		return ": " + text

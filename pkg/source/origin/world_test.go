@@ -22,7 +22,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// Platforms that no test machine has, and parsed values.
+// Platforms that no machine that runs these tests has, and parsed values.
 var (
 	haiku, plan9            = nouns.Haiku, nouns.Plan9
 	address, version, zipOf = nouns.Address, nouns.Version, nouns.Zip
@@ -38,8 +38,8 @@ type world struct {
 	options origin.Options
 }
 
-// newWorld starts an origin registry with acme/thing: 1.2.3 for two platforms, some
-// older versions, a pre-release, and an invalid version.
+// newWorld starts an origin registry with the provider acme/thing. It has 1.2.3 for two
+// platforms, some older versions, a pre-release, and an invalid version.
 func newWorld(t *testing.T, o origintest.Options) *world {
 	t.Helper()
 	ca, err := testca.New()
@@ -60,7 +60,7 @@ func newWorld(t *testing.T, o origintest.Options) *world {
 	return w
 }
 
-// release returns version 1.2.3, which tests can change and add again.
+// release returns version 1.2.3. Tests can modify the release and add it again.
 func (w *world) release() origintest.Release {
 	return origintest.Release{
 		Version: "1.2.3", Protocols: []string{"6.0", "5.0"},
@@ -77,7 +77,7 @@ func (w *world) add(t *testing.T, r origintest.Release) {
 	}
 }
 
-// useClient sets a client that trusts the servers of the world, with other options.
+// useClient sets a client with the given options that trusts the servers of the world.
 func (w *world) useClient(t *testing.T, o httpclient.Options) {
 	t.Helper()
 	o.CAFile = filepath.Join(t.TempDir(), "ca.pem")
