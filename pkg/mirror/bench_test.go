@@ -27,8 +27,8 @@ import (
 // latency is added to each request to simulate a distant server.
 const latency = 30 * time.Millisecond
 
-// benchVersions is the number of versions that benchmarks mirror, and benchPlatforms
-// the number of platforms of each.
+// benchVersions is the number of versions that benchmarks mirror. benchPlatforms is the
+// number of platforms of each version.
 const benchVersions, benchPlatforms = 200, 10
 
 // BenchmarkLatency mirrors 200 versions with 10 platforms each and 1 kB zips from an
@@ -59,8 +59,8 @@ func BenchmarkLatency(b *testing.B) {
 	}
 }
 
-// mirrorAll mirrors all versions in a run with its own source and repository, and
-// checks the status of each.
+// mirrorAll mirrors all versions in a run with a separate source and repository. It
+// checks the status of each version.
 func mirrorAll(b *testing.B, ca, at, host string, want publish.Status) {
 	b.Helper()
 	client, err := httpclient.New(httpclient.Options{CAFile: ca})
@@ -86,7 +86,7 @@ func mirrorAll(b *testing.B, ca, at, host string, want publish.Status) {
 	}
 }
 
-// offer returns an origin with these versions of acme/rocket and 1 kB zips.
+// offer returns an origin with the benchmark's versions of acme/rocket and 1 kB zips.
 func offer(b *testing.B) *origintest.Origin {
 	b.Helper()
 	offered := origintest.New(origintest.Options{})

@@ -19,8 +19,8 @@ type chooser struct {
 type choice struct {
 	// items are sorted, newest first.
 	items []Item
-	// skipped contains the pre-releases that are skipped if all versions are requested. A
-	// requirement must specify them exactly.
+	// skipped contains the pre-releases that are skipped if all versions are requested.
+	// To be mirrored, they must be specified exactly.
 	skipped []provider.Version
 }
 
@@ -40,8 +40,9 @@ func (c chooser) choose(ctx context.Context, r provider.Requirement) choice {
 	}
 }
 
-// candidates returns the candidates for a requirement, and the skipped pre-releases if all versions
-// are requested. A requirement for an exact version needs no candidates.
+// candidates returns the candidates for a requirement. If all versions are requested,
+// it also returns the skipped pre-releases. A requirement for an exact version needs no
+// candidates.
 func (c chooser) candidates(ctx context.Context, r provider.Requirement) (found Candidates, skipped []provider.Version, err error) {
 	if _, exact := r.Constraint.Exact(); exact {
 		return found, nil, nil

@@ -8,9 +8,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Cooldown holds back versions that are too young, because malicious releases are often detected
-// within days. The zero value holds nothing back. Versions that the user specified exactly should
-// not be checked.
+// Cooldown holds back versions that are too young, because malicious releases are often
+// detected within days. The zero value holds no versions back. Don't check versions
+// that the user specified exactly.
 type Cooldown struct {
 	// MinAge is the minimum age of a version.
 	MinAge time.Duration
@@ -22,11 +22,11 @@ type Cooldown struct {
 type TooYoungError struct {
 	Address provider.Address
 	Version provider.Version
-	// Published is the publication date according to the origin, or the zero time if the origin has
-	// none.
+	// Published is the publication date that the origin states, or the zero time if it
+	// states none.
 	Published time.Time
-	// Eligible is the time from which the version is old enough. It is the zero time if Published
-	// is.
+	// Eligible is the time from which the version is old enough. If Published is the
+	// zero time, Eligible is, too.
 	Eligible time.Time
 }
 
@@ -41,8 +41,8 @@ func (e *TooYoungError) Error() string {
 // Kind returns [provider.Refused].
 func (e *TooYoungError) Kind() provider.ErrorKind { return provider.Refused }
 
-// Check checks the publication date of a version, as in [provider.Release], against the minimum
-// age. A version without a date is too young. The error is a *[TooYoungError].
+// Check compares the publication date of a version, as in [provider.Release], with the
+// minimum age. A version without a date is too young. The error is a *[TooYoungError].
 func (c Cooldown) Check(a provider.Address, v provider.Version, published time.Time) error {
 	if held := c.check(a, v, published); held != nil {
 		return held
@@ -67,8 +67,8 @@ func (c Cooldown) check(a provider.Address, v provider.Version, published time.T
 	return nil
 }
 
-// DateOf returns the publication date of a version, or the zero time if the source has none. If the
-// source can, DateOf requests only the date.
+// DateOf returns the publication date of a version, or the zero time if the source has
+// none. If the source supports it, DateOf requests only the date.
 func (Cooldown) DateOf(ctx context.Context, src provider.Source, a provider.Address, v provider.Version) (time.Time, error) {
 	if date := provider.CapabilitiesOf(src).Date; date != nil {
 		return date(ctx, a, v)

@@ -122,11 +122,11 @@ func TestRunHoldsBack(t *testing.T) {
 	t.Parallel()
 	const none = -1
 	for name, test := range map[string]struct {
-		ages     []time.Duration // ages of 1.0.0, 1.1.0, …
+		ages     []time.Duration // ages of the versions 1.0.0, 1.1.0, and so on
 		wanted   string
 		newest   int
 		want     []string
-		requests int // for SHA256SUMS
+		requests int // number of requests for SHA256SUMS
 	}{
 		"the newest that is old enough":   {[]time.Duration{9 * day, 4 * day, 3 * day, 2 * day, 0}, "acme/rocket", 1, []string{"1.4.0 held", "1.3.0 held", "1.2.0 created"}, 3},
 		"the newest one":                  {[]time.Duration{9 * day, 4 * day}, "acme/rocket", 1, []string{"1.1.0 created"}, 1},
@@ -158,7 +158,7 @@ func TestRunHoldsBack(t *testing.T) {
 	}
 }
 
-// TestRunHoldsNothingThatIsThere checks that existing versions count toward Latest and
+// TestRunHoldsNothingThatIsThere checks that existing versions count toward Latest, and
 // that their dates are not requested from the origin.
 func TestRunHoldsNothingThatIsThere(t *testing.T) {
 	t.Parallel()
@@ -171,7 +171,7 @@ func TestRunHoldsNothingThatIsThere(t *testing.T) {
 	for _, step := range []struct {
 		newest   int
 		want     []string
-		requests int // for SHA256SUMS
+		requests int // number of requests for SHA256SUMS
 	}{
 		{1, []string{"1.1.0 unchanged"}, 0},
 		{2, []string{"1.1.0 unchanged", "1.0.0 created"}, 1},
@@ -187,8 +187,8 @@ func TestRunHoldsNothingThatIsThere(t *testing.T) {
 	}
 }
 
-// TestPinnedVersionIsNotHeldBack checks that a release that one requirement pins is not held
-// back for another, in either order.
+// TestPinnedVersionIsNotHeldBack checks a release that one of two requirements pins.
+// The other requirement doesn't hold it back, regardless of their order.
 func TestPinnedVersionIsNotHeldBack(t *testing.T) {
 	t.Parallel()
 	for _, reversed := range []bool{false, true} {
@@ -206,8 +206,8 @@ func TestPinnedVersionIsNotHeldBack(t *testing.T) {
 	}
 }
 
-// TestRunAsksDatesInVain checks that a version fails if its date can't be requested,
-// and that no older version replaces it.
+// TestRunAsksDatesInVain checks that a version fails if its date can't be requested. No
+// older version replaces it.
 func TestRunAsksDatesInVain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 0, 0)
@@ -219,8 +219,8 @@ func TestRunAsksDatesInVain(t *testing.T) {
 	}
 }
 
-// TestRunWithoutDates checks that dates are read from the releases if the source has no
-// cheaper way to return them.
+// TestRunWithoutDates checks that dates are read from the releases if the source can't
+// return them separately.
 func TestRunWithoutDates(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 0, 0)

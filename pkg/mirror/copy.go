@@ -11,9 +11,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// Copy copies releases as [Run] mirrors them, from the repositories that from returns: byte for
-// byte, like [publish.Publisher.Copy] does with one release. It considers the versions that have
-// tags. from is called once per provider.
+// Copy is like [Run], but copies releases byte for byte from the repositories that from
+// returns. It copies each release like [publish.Publisher.Copy], and considers the
+// versions that have tags. It calls from once per provider.
 func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, error), wanted []provider.Requirement, o Options) error {
 	if from == nil || o.Target == nil {
 		return errors.New("copying: a source and Options.Target are required")
@@ -29,8 +29,8 @@ func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, e
 	})
 }
 
-// openOnce returns a function that opens the repository of each provider, and lists its tags, only
-// once.
+// openOnce returns a function that opens the repository of each provider and lists its
+// tags only once.
 func openOnce(wanted []provider.Requirement, open func(provider.Address) (repository.Reader, error)) func(provider.Address) (repository.Reader, error) {
 	listings := &repository.Listings{}
 	opened := map[provider.Address]func() (repository.Reader, error){}

@@ -112,8 +112,8 @@ func TestCopyChooses(t *testing.T) {
 	}
 }
 
-// TestCopyWrongBytes checks that a release with corrupted content fails without a tag,
-// and that the others are copied.
+// TestCopyWrongBytes checks a release with corrupted content. It fails and gets no tag,
+// and the other releases are copied.
 func TestCopyWrongBytes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 2, 1000)
@@ -157,7 +157,7 @@ func TestCopyRefused(t *testing.T) {
 }
 
 // TestCopyInterrupted checks that an interrupted Copy leaves no tags of incomplete
-// releases and that the next run completes them.
+// releases. The next run completes these releases.
 func TestCopyInterrupted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 2, 1000)

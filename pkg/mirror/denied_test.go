@@ -29,8 +29,8 @@ func (w *world) deny(t *testing.T, versions ...string) {
 	}
 }
 
-// TestRunDenied checks that a denied version is skipped and reported, even with Force,
-// and that the next older version replaces it. A pinned version that is denied fails.
+// TestRunDenied checks that a denied version is skipped and reported, even with Force.
+// The next older version replaces it. If a denied version is pinned, it fails.
 func TestRunDenied(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -80,8 +80,8 @@ func TestRunDenied(t *testing.T) {
 	}
 }
 
-// TestCopyDenied checks that versions that the source denies are skipped and that the
-// tags of each repository are listed once.
+// TestCopyDenied checks that versions that the source denies are skipped. The tags of
+// each repository are listed only once.
 func TestCopyDenied(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

@@ -27,7 +27,7 @@ func ExampleRun() {
 		fmt.Println(err)
 		return
 	}
-	// The zero Options use the public registries. These use a server on a loopback
+	// The zero Options use public registries. This example uses a server on a loopback
 	// address.
 	src := origin.New(origin.Options{HTTP: server.Client(), Services: server.Services()})
 	for range 2 {

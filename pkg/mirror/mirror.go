@@ -1,5 +1,6 @@
-// Package mirror copies many releases from a source into OCI repositories. It plans all releases
-// before it processes them. Use it to do with many releases what package publish does with one:
+// Package mirror copies many releases from a source into OCI repositories. It plans all
+// releases before it processes them. Package publish does the same with single
+// releases.
 //
 //	mirror = many (origin registry → Release → plan → OCI repository)
 //	copy   = many (OCI repository → the same bytes in another OCI repository)
@@ -22,35 +23,36 @@ type Options struct {
 	// Latest is the maximum number of matching versions per requirement, newest first. If zero, all
 	// matching versions are mirrored. It is ignored for requirements that specify an exact version.
 	Latest int
-	// MinAge is the minimum age of a version, based on the origin's publication date. See
-	// [Cooldown]. Younger versions are held back and reported as items. Versions that a requirement
-	// specifies exactly, or that the target already has, are exempt. If zero, versions of any age
-	// are mirrored.
+	// MinAge is the minimum age of a version, based on the origin's publication date.
+	// See [Cooldown]. Younger versions are held back and reported as items. Versions
+	// that a requirement specifies exactly, or that the target already has, are exempt.
+	// If zero, versions of any age are mirrored.
 	MinAge time.Duration
 	// Now returns the current time for MinAge. If nil, [time.Now] is used.
 	Now func() time.Time
-	// Target returns the repository for a provider's releases and the options for publishing to it.
-	// It is called once per provider. If it returns an error, all items of that provider fail with
-	// it. Two providers can't share a repository. See [template.CheckDistinct].
+	// Target returns the repository for a provider's releases and the options for
+	// publishing to it. It is called once per provider. If it returns an error, all
+	// items of the provider fail with this error. Two providers can't share a
+	// repository. See [template.CheckDistinct].
 	Target func(a provider.Address) (repository.Repository, publish.Options, error)
-	// Publisher publishes all releases. If nil, a new one is used.
+	// Publisher publishes all releases. If nil, a new Publisher is used.
 	Publisher *publish.Publisher
 	// FailFast stops starting new items after the first failure. If planning fails for any item, no
 	// item is started. Items in progress are completed.
 	FailFast bool
-	// OnPlan, if not nil, is called with all items before the first one starts.
+	// OnPlan, if not nil, is called with all items before the first item starts.
 	OnPlan func(items []Item)
-	// OnSkip, if not nil, is called before the first item starts with the pre-releases that are
-	// skipped because Latest is zero and no requirement specifies them. It is not called if no
-	// pre-releases are skipped.
+	// OnSkip, if not nil, is called before the first item starts. It receives the
+	// pre-releases that are skipped because Latest is zero and no requirement specifies
+	// them. It is not called if no pre-releases are skipped.
 	OnSkip func([]Skipped)
 	// OnStart and OnFinish, if not nil, are called when an item starts and finishes. They can be
 	// called concurrently and in any order. For items that fail during planning, only OnFinish is
 	// called.
 	OnStart  func(Item)
 	OnFinish func(Result)
-	// OnResult, if not nil, is called for each item after it and all items before it have finished:
-	// sequentially and in the order of the plan.
+	// OnResult, if not nil, is called for each item after this item and all preceding
+	// items have finished. Calls are sequential and in the order of the plan.
 	OnResult func(Result)
 }
 
@@ -59,16 +61,16 @@ type Result struct {
 	Item Item
 	// Repository is the name of the target repository. It is empty if the target is unknown.
 	Repository string
-	// Published is the result of publishing, possibly incomplete. It is empty for an item that is
-	// held back.
+	// Published is the result of publishing, which can be incomplete. It is empty for
+	// an item that is held back.
 	Published publish.Result
 	// Err is the reason why the item failed, including failures during planning.
 	Err error
 }
 
-// Run mirrors the releases that match the requirements. A failed item does not stop the others
-// unless FailFast is set. If ctx is canceled, Run starts no more items and returns the context's
-// error.
+// Run mirrors the releases that match the requirements. If an item fails, Run still
+// processes the other items unless FailFast is set. If ctx is canceled, Run starts no
+// more items and returns the context's error.
 func Run(ctx context.Context, src provider.Source, wanted []provider.Requirement, o Options) error {
 	if o.Target == nil {
 		return errors.New("mirroring: Options.Target is required")
@@ -82,7 +84,7 @@ func Run(ctx context.Context, src provider.Source, wanted []provider.Requirement
 // publishFunc publishes one release to its target.
 type publishFunc func(ctx context.Context, a provider.Address, v provider.Version, t target) (publish.Result, error)
 
-// run plans, and processes each release of the plan with publishOne.
+// run creates a plan and processes each release of the plan with publishOne.
 func run(ctx context.Context, src provider.Source, wanted []provider.Requirement, o Options, publishOne publishFunc) error {
 	// 1. Open the targets.
 	targets, err := newTargets(wanted, o)
@@ -115,7 +117,7 @@ func run(ctx context.Context, src provider.Source, wanted []provider.Requirement
 			t.options.SkipDenied = !item.isExact()
 			r.Published, r.Err = publishOne(ctx, a, item.Version, t)
 			if r.Published.Status == publish.Denied {
-				r.Repository = r.Published.Denial.Repository // can be the source of a copy
+				r.Repository = r.Published.Denial.Repository // for a copy, this can be the source
 			}
 		}
 		o.OnFinish(r)
@@ -147,7 +149,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// reportFailed reports the items that failed during planning. It returns whether any did.
+// reportFailed reports the items that failed during planning. failed reports whether
+// there were any.
 func reportFailed(items []Item, targets map[provider.Address]target, o Options) (failed bool) {
 	for _, item := range items {
 		if err := cmp.Or(item.Err, targets[item.Requirement.Address].err); err != nil {

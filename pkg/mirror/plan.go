@@ -10,16 +10,17 @@ import (
 // Item is a planned release.
 type Item struct {
 	Requirement provider.Requirement
-	// Version is the zero value if Err is the reason why no version was found.
+	// Version is the planned version. It is the zero value if Err describes why no
+	// version was found.
 	Version provider.Version
-	// Held is the reason why the release is not mirrored yet, which is not a failure. Otherwise, it
-	// is nil.
+	// Held describes why the release is not mirrored yet, which is not a failure. It is
+	// nil for all other releases.
 	Held *TooYoungError
 	Err  error
 }
 
-// Skipped contains the pre-releases of a provider that were skipped because all versions were
-// requested. Each of them must be specified exactly.
+// Skipped contains the pre-releases of a provider that were skipped because all
+// versions were requested. To be mirrored, they must be specified exactly.
 type Skipped struct {
 	Address     provider.Address
 	PreReleases []provider.Version
@@ -52,8 +53,8 @@ type release struct {
 
 func (i Item) release() release { return release{i.Requirement.Address, i.Version} }
 
-// mergeItems returns the items in order, without duplicates. An item that one requirement selects
-// is not held back for another requirement.
+// mergeItems returns the items in order, without duplicates. If one requirement selects
+// an item, no other requirement holds it back.
 func mergeItems(all []choice) []Item {
 	taken, planned := map[release]bool{}, map[release]int{}
 	for _, chosen := range all {
@@ -68,7 +69,7 @@ func mergeItems(all []choice) []Item {
 			key := item.release()
 			index, exists := planned[key]
 			switch {
-			case item.Version == (provider.Version{}): // an error, reported for each requirement
+			case item.Version == (provider.Version{}): // each requirement reports its error
 				items = append(items, item)
 			case exists && item.isExact():
 				items[index].Requirement = item.Requirement
@@ -82,7 +83,7 @@ func mergeItems(all []choice) []Item {
 	return items
 }
 
-// skippedIn returns the skipped pre-releases of each provider that no item contains.
+// skippedIn returns each provider's skipped pre-releases that no item contains.
 func skippedIn(wanted []provider.Requirement, all []choice, items []Item) []Skipped {
 	planned := map[release]bool{}
 	for _, item := range items {

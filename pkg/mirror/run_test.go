@@ -42,7 +42,8 @@ func TestRunAsksOnce(t *testing.T) {
 	if n := w.registry.Requests()[registrytest.Token]; n != 2 {
 		t.Errorf("%d tokens", n)
 	}
-	// Some connections are opened but not used, because another becomes idle first.
+	// Some connections are opened but not used, because another connection becomes idle
+	// first.
 	for name, d := range map[string]*door{"origin": w.atOrigin, "registry": w.atRegistry} {
 		if d.connections > d.requests/4 {
 			t.Errorf("%d connections to the %s for %d requests", d.connections, name, d.requests)
@@ -88,8 +89,8 @@ func TestRunTransfers(t *testing.T) {
 	}
 }
 
-// TestRunTellsInOrder delays the download of one release until the last is finished,
-// and checks the order of the results.
+// TestRunTellsInOrder delays the download of one release until the last release is
+// finished. It checks the order of the results.
 func TestRunTellsInOrder(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -159,8 +160,8 @@ func TestRunRefusesASharedRepository(t *testing.T) {
 	}
 }
 
-// TestRunMakesARepositoryOnce checks that a missing repository is created once, even if
-// several releases find it missing.
+// TestRunMakesARepositoryOnce checks that a missing repository is created only once,
+// even if several releases find it missing.
 func TestRunMakesARepositoryOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{NoCreate: true}, 10, 1000)

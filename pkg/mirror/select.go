@@ -10,11 +10,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxUndated is the maximum number of consecutive versions without a date in the search for one
-// that is old enough. Most origins have dates for all versions or for none.
+// maxUndated is the maximum number of consecutive versions without a date in the search
+// for a version that is old enough. Most origins have dates for all versions or for
+// none.
 const maxUndated = 5
 
-// Rules are the rules of [Select]. The zero value selects all matching versions except
+// Rules configures [Select]. The zero value selects all matching versions except
 // pre-releases.
 type Rules struct {
 	// Latest is the maximum number of versions, newest first. If zero, it is unlimited.
@@ -22,35 +23,36 @@ type Rules struct {
 	// PerMinor is the maximum number of versions per minor version, such as 5.10, newest first. It
 	// is applied before Latest. If zero, it is unlimited.
 	PerMinor int
-	// PreReleases selects pre-releases like the releases that follow them. Otherwise, a requirement
-	// must specify them exactly.
+	// PreReleases selects pre-releases like the releases that follow them. If false, a
+	// requirement must specify pre-releases exactly.
 	PreReleases bool
 	// Cooldown holds back young versions, which don't count toward Latest and PerMinor.
 	Cooldown Cooldown
 }
 
-// Candidates are the versions that [Select] selects from.
+// Candidates contains the versions from which [Select] selects.
 type Candidates struct {
-	// Versions are the versions of the source, and Denied the denied versions. A denied version can
-	// be missing from Versions.
+	// Versions contains the versions of the source. Denied contains the denied
+	// versions, which can be missing from Versions.
 	Versions, Denied []provider.Version
-	// IsStored reports whether the target has a version. Cooldown does not apply to such versions.
+	// IsStored reports whether the target has a version. Cooldown does not apply to
+	// versions that the target has.
 	IsStored func(provider.Version) bool
-	// Dates are the publication dates that are known. See [FetchDates].
+	// Dates contains the known publication dates. See [FetchDates].
 	Dates Dates
 }
 
-// Dates contains publication dates.
+// Dates maps versions to publication dates.
 type Dates map[provider.Version]Date
 
-// Date is the publication date of a version, or the zero time if the source has none. Err is the
-// reason why it is not known.
+// Date is the publication date of a version, or the zero time if the source has none.
+// If the date is not known, Err describes why.
 type Date struct {
 	Published time.Time
 	Err       error
 }
 
-// FetchDates adds the publication dates of versions.
+// FetchDates adds the publication dates of versions to dates.
 func FetchDates(ctx context.Context, src provider.Source, a provider.Address, versions []provider.Version, dates Dates) {
 	i := 0
 	schedule.Each(ctx, len(versions), func(ctx context.Context, i int) (Date, bool) {
@@ -62,11 +64,12 @@ func FetchDates(ctx context.Context, src provider.Source, a provider.Address, ve
 	})
 }
 
-// Select selects the versions that meet a requirement, without I/O. The items are sorted, newest
-// first. They include versions that are held back, and denied versions that would be selected
-// otherwise. If the result depends on dates that are not known, undated contains the versions whose
-// dates must be fetched before Select is called again. A requirement for an exact version selects
-// it, whether or not it is a candidate.
+// Select selects the versions that meet a requirement, without I/O. The items are
+// sorted, newest first. They include versions that are held back, and versions that are
+// only omitted because they are denied. If the result depends on unknown dates, undated
+// contains the versions whose dates must be fetched before Select is called again. If a
+// requirement specifies an exact version, Select selects this version even if it is not
+// a candidate.
 func Select(r provider.Requirement, rules Rules, c Candidates) (items []Item, undated []provider.Version) {
 	if v, exact := r.Constraint.Exact(); exact {
 		return []Item{{Requirement: r, Version: v}}, nil
@@ -93,7 +96,7 @@ func Select(r provider.Requirement, rules Rules, c Candidates) (items []Item, un
 		}
 		if !c.checkAge(&item, rules.Cooldown) {
 			undated = append(undated, v)
-			perMinor[minor] = rules.PerMinor // the others depend on it
+			perMinor[minor] = rules.PerMinor // the other versions depend on this date
 			continue
 		}
 		items = append(items, item)
@@ -113,8 +116,8 @@ func Select(r provider.Requirement, rules Rules, c Candidates) (items []Item, un
 	return failUndated(items), nil
 }
 
-// matching returns the candidates that meet a requirement, newest first. If no candidate does, the
-// error is a *[provider.VersionError].
+// matching returns the candidates that meet a requirement, newest first. If no
+// candidate meets it, the error is a *[provider.VersionError].
 func (c Candidates) matching(r provider.Requirement, preReleases bool) ([]provider.Version, error) {
 	all := slices.Concat(c.Versions, c.Denied)
 	met, _ := r.Select(all, 0)
@@ -127,7 +130,8 @@ func (c Candidates) matching(r provider.Requirement, preReleases bool) ([]provid
 	return r.Select(slices.DeleteFunc(slices.Clone(c.Versions), func(v provider.Version) bool { return slices.Contains(c.Denied, v) }), 0)
 }
 
-// checkAge checks the age of a version. It returns false if its date must be fetched first.
+// checkAge checks the age of a version. It returns false if the version's date must be
+// fetched first.
 func (c Candidates) checkAge(item *Item, cooldown Cooldown) bool {
 	if cooldown.MinAge <= 0 || c.IsStored != nil && c.IsStored(item.Version) {
 		return true
@@ -148,8 +152,8 @@ func minorOf(v provider.Version) string {
 	return numbers[0] + "." + numbers[1]
 }
 
-// failUndated fails requirements that can never be satisfied because the origin has no publication
-// date for any version.
+// failUndated fails requirements that can never be satisfied because the origin states
+// no publication dates.
 func failUndated(items []Item) []Item {
 	for _, item := range items {
 		if item.Held == nil || !item.Held.Published.IsZero() {

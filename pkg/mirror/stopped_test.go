@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// withheld is a source whose Release method calls hold first, which may block or return
+// withheld is a source whose Release method first calls hold, which can block or return
 // an error.
 type withheld struct {
 	provider.Source
@@ -30,8 +30,8 @@ func (s withheld) Release(ctx context.Context, a provider.Address, v provider.Ve
 
 var errWithheld = errors.New("withheld")
 
-// TestRunFailFast checks that, with FailFast, Run finishes the releases in progress
-// after a failure and starts no more. Without it, Run processes all releases.
+// TestRunFailFast checks FailFast. After a failure, Run finishes the releases in
+// progress and starts no more. Without FailFast, Run processes all releases.
 func TestRunFailFast(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -95,8 +95,8 @@ func TestRunFailFastPlan(t *testing.T) {
 	}
 }
 
-// TestRunInterrupted checks that a canceled Run starts no more releases and reports the
-// results of those already started.
+// TestRunInterrupted checks that a canceled Run starts no more releases, and that it
+// reports the results of started releases.
 func TestRunInterrupted(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -127,7 +127,7 @@ func TestRunInterrupted(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	// The first release finished, so one more was started.
+	// The first release finished, so one more release was started.
 	wantVersions(t, results, versions-1, schedule.MaxItems+1)
 	for i, r := range results {
 		if i == 0 && r.Err != nil || i > 0 && !errors.Is(r.Err, context.Canceled) {

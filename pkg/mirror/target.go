@@ -46,7 +46,8 @@ func newTargets(wanted []provider.Requirement, o Options) (map[provider.Address]
 	return targets, template.CheckDistinct(repositories)
 }
 
-// denied returns the versions that the target denies, or none if its tags can't be listed.
+// denied returns the versions that the target denies. If the tags can't be listed, it
+// returns none.
 func (t target) denied(ctx context.Context) ([]provider.Version, error) {
 	if t.tags == nil {
 		return nil, nil

@@ -98,7 +98,7 @@ func sendAll(ctx context.Context, ca *testca.CA, requests []request) error {
 	return group.Wait()
 }
 
-// record collects requests in the order of arrival.
+// record collects requests in order of arrival.
 type record struct {
 	mu       sync.Mutex
 	requests []request

@@ -15,8 +15,8 @@ import (
 )
 
 // TestRunTellsAsItHappens delays the first release until OnFinish has been called for
-// the second. It also checks that a requirement without versions causes only a call of
-// OnFinish.
+// the second release. It also checks that a requirement without versions causes only a
+// call of OnFinish.
 func TestRunTellsAsItHappens(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

@@ -11,7 +11,7 @@ import (
 )
 
 // DefaultHost is the origin registry of addresses without a host. It is OpenTofu's
-// registry; the address library may have a different default.
+// registry. The address library might use a different default.
 const DefaultHost = svchost.Hostname("registry.opentofu.org")
 
 // Address identifies a provider by host, namespace, and type. All parts are normalized,
@@ -27,8 +27,8 @@ type Address struct {
 }
 
 // ParseAddress parses "namespace/type" or "host/namespace/type". Like OpenTofu, it
-// rejects one-part and legacy names, built-in providers, and underscores, some of which
-// the address library accepts. Errors are of type *[SyntaxError].
+// rejects one-part names, legacy names, built-in providers, and underscores. The
+// address library accepts some of these. Errors are of type *[SyntaxError].
 func ParseAddress(s string) (Address, error) {
 	fail := func(offset int, problem string) (Address, error) {
 		return Address{}, &SyntaxError{What: "provider address", Input: s, Offset: offset, Problem: problem}
@@ -74,9 +74,9 @@ func ParseAddress(s string) (Address, error) {
 	return Address{Host: host, Namespace: namespace, Type: typ}, nil
 }
 
-// ParseHost parses "host" or "host:port" in Unicode and returns the form for comparison.
-// It rejects names that the library accepts but can't display without a panic, such as
-// invalid UTF-8.
+// ParseHost parses "host" or "host:port" in Unicode and returns the form for
+// comparison. It rejects names that the library accepts but can't display without a
+// panic, such as names with invalid UTF-8.
 func ParseHost(s string) (svchost.Hostname, error) {
 	host, err := svchost.ForComparison(s)
 	if err != nil {
@@ -88,8 +88,8 @@ func ParseHost(s string) (svchost.Hostname, error) {
 	return host, nil
 }
 
-// parsePart normalizes a namespace or type. If the part is not valid, problem is the
-// reason.
+// parsePart normalizes a namespace or type. If the part is not valid, problem describes
+// why.
 func parsePart(s string) (part, problem string) {
 	switch s {
 	case "":
@@ -101,8 +101,8 @@ func parsePart(s string) (part, problem string) {
 	if err != nil {
 		return "", "is not valid: " + err.Error()
 	}
-	// The library checks for dots and dashes before it normalizes: U+3002 then becomes a
-	// dot, and a soft hyphen disappears.
+	// The library checks for dots and dashes before normalization. Normalization then
+	// converts U+3002 to a dot and removes soft hyphens.
 	if again, err := tfaddr.ParseProviderPart(part); err != nil || again != part {
 		return "", "contains characters that are not allowed in names"
 	}

@@ -9,8 +9,8 @@ import (
 // scheme matches the scheme of a URL.
 var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 
-// diagnoseAddress detects common mistakes in addresses. It returns an empty problem if it
-// does not recognize a mistake.
+// diagnoseAddress detects common mistakes in addresses. For unknown mistakes, problem
+// is empty.
 func diagnoseAddress(s string) (offset int, problem string) {
 	if found := scheme.FindString(s); found != "" {
 		return 0, "must not contain a scheme; remove " + found
@@ -48,8 +48,8 @@ var (
 	word = regexp.MustCompile(`^[<>=!~ ]*[A-Za-z]`)
 )
 
-// constraintProblem describes a constraint that the library rejects. For unknown
-// mistakes, it returns the text of err.
+// constraintProblem describes what is wrong with a constraint that the library rejects.
+// For unknown mistakes, it returns the text of err.
 func constraintProblem(text string, err error) string {
 	if found := wildcards.FindStringSubmatch(text); found != nil {
 		return fmt.Sprintf("wildcards are not supported; for all versions of %s, use ~> %[1]s.0", found[1])

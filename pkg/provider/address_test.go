@@ -56,7 +56,7 @@ func TestParseAddress(t *testing.T) {
 			"registry.opentofu.org/日本/x", "registry.opentofu.org/日本/x",
 		},
 		{
-			// The word is reserved on two hosts only.
+			// The word is reserved only on two hosts.
 			"builtin/x",
 			provider.Address{Host: provider.DefaultHost, Namespace: "builtin", Type: "x"},
 			"registry.opentofu.org/builtin/x", "registry.opentofu.org/builtin/x",
@@ -140,8 +140,8 @@ func TestParseAddressRefuses(t *testing.T) {
 	}
 }
 
-// checkSyntaxError compares a syntax error with its expected values. Of the problem, only
-// a part must match.
+// checkSyntaxError compares a syntax error with its expected values. problem needs to
+// match only a part of the error's problem.
 func checkSyntaxError(t *testing.T, err error, what, input string, offset int, problem string) {
 	t.Helper()
 	var e *provider.SyntaxError
@@ -189,7 +189,7 @@ func addresses(t *testing.T, texts ...string) []provider.Address {
 	return parse(t, provider.ParseAddress, texts)
 }
 
-// parse parses texts that must be valid.
+// parse parses strings that must be valid.
 func parse[T any](t *testing.T, parse func(string) (T, error), texts []string) []T {
 	t.Helper()
 	values := make([]T, len(texts))

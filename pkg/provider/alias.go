@@ -2,18 +2,19 @@ package provider
 
 import "strings"
 
-// Alias allows releases that are stored as one provider's to be used as another
-// provider's. The registries of OpenTofu and HashiCorp offer different packages, signed
-// with different keys, under equal names, so this requires an explicit declaration.
+// Alias allows releases that are stored under one provider's address to be used for a
+// different provider. The registries of OpenTofu and HashiCorp offer different
+// packages, signed with different keys, under equal names. Therefore, using one in
+// place of the other requires an explicit declaration.
 type Alias struct {
-	// Requested matches the requested address, and Stored the address that the release is
-	// stored as.
+	// Requested matches the requested address. Stored matches the address that the
+	// release is stored as.
 	Requested, Stored Pattern
 }
 
-// ParseAlias parses "REQUESTED=STORED", which are two patterns with the same type or a
-// wildcard type: providers of different types are different programs. Errors are of type
-// *[SyntaxError], with offsets into s.
+// ParseAlias parses "REQUESTED=STORED". Both parts are patterns, which must have the
+// same type or a wildcard type, because providers of different types are different
+// programs. Errors are of type *[SyntaxError], with offsets into s.
 func ParseAlias(s string) (Alias, error) {
 	requested, stored, found := strings.Cut(s, "=")
 	if !found {
@@ -48,9 +49,9 @@ func (x Alias) allows(requested, stored Address) bool {
 // Aliases lists all declared aliases. An empty list allows no substitution.
 type Aliases []Alias
 
-// Allow reports whether a release that is stored as one provider's can be used as
-// another's: the addresses are equal, or they have the same type and an alias covers
-// both.
+// Allow reports whether a release that is stored under one provider's address can be
+// used for a different provider. It can if the addresses are equal, or if they have the
+// same type and an alias covers both.
 func (as Aliases) Allow(requested, stored Address) bool {
 	if requested == stored {
 		return true

@@ -25,8 +25,8 @@ func ChoosePlatforms(a Address, v Version, have, wanted []Platform) ([]Platform,
 	return chosen, nil
 }
 
-// SortProtocols returns plugin protocol versions, such as "5.0", sorted and without
-// duplicates and invalid values.
+// SortProtocols returns plugin protocol versions, such as "5.0", in sorted order. It
+// removes duplicates and invalid values.
 func SortProtocols(protocols []string) []string {
 	var clean []string
 	for _, p := range protocols {

@@ -16,8 +16,8 @@ type DocumentKind string
 const (
 	// KindSums is a SHA256SUMS file.
 	KindSums DocumentKind = "checksums"
-	// KindSignature is a detached OpenPGP signature: of SHA256SUMS if its scope is the
-	// release, or of a zip if its scope is a package.
+	// KindSignature is a detached OpenPGP signature. If its scope is the release, it
+	// signs SHA256SUMS. If its scope is a package, it signs a zip.
 	KindSignature DocumentKind = "signature"
 	// KindKeys is a file of armored OpenPGP keys, as offered by the origin registry.
 	KindKeys DocumentKind = "keys"
@@ -25,9 +25,9 @@ const (
 	KindSBOM DocumentKind = "sbom"
 	// KindProvenance is a statement of how the packages were built.
 	KindProvenance DocumentKind = "provenance"
-	// KindSigstore is a Sigstore bundle: a signature or an attestation, with the data to
-	// verify it. It is about SHA256SUMS or all packages if its scope is the release, or
-	// about a zip if its scope is a package.
+	// KindSigstore is a Sigstore bundle, which contains a signature or an attestation
+	// with the data to verify it. If its scope is the release, it is about SHA256SUMS
+	// or all packages. If its scope is a package, it is about a zip.
 	KindSigstore DocumentKind = "sigstore"
 	// KindOther is any other document.
 	KindOther DocumentKind = "other"
@@ -54,21 +54,21 @@ type Document struct {
 	Digest    digest.Digest
 	// Size is the size in bytes.
 	Size int64
-	// Bytes is the content, if the source has it in memory, as for SHA256SUMS, its
-	// signature, and keys. Otherwise it is nil.
+	// Bytes is the content if the source keeps it in memory, such as SHA256SUMS, its
+	// signature, and keys. Otherwise, it is nil.
 	Bytes []byte
 	// Content opens the document if Bytes is nil. Like the reader of [Source] Open, the
 	// returned reader verifies the content.
 	Content func(ctx context.Context) (io.ReadCloser, error)
-	// Generated reports that the source generated the document, so it can be generated
-	// again after packages are added.
+	// Generated reports that the source generated the document. It can then generate
+	// the document again after packages are added.
 	Generated bool
 }
 
 // WithBytes returns the document with the given content and the matching digest and size.
 func (d Document) WithBytes(content []byte) Document {
 	if content == nil {
-		content = []byte{} // nil means that Content is used
+		content = []byte{} // nil would mean that Content is used
 	}
 	d.Bytes, d.Content = content, nil
 	d.Digest, d.Size = digest.FromBytes(content), int64(len(content))
@@ -76,7 +76,7 @@ func (d Document) WithBytes(content []byte) Document {
 }
 
 // Open returns a verifying reader of the document. It returns the errors of Content. If
-// the document has neither Bytes nor Content, the kind of the error is [Refused].
+// the document has neither Bytes nor Content, the error is of the kind [Refused].
 func (d Document) Open(ctx context.Context) (io.ReadCloser, error) {
 	switch {
 	case d.Bytes != nil:

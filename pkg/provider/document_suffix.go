@@ -2,8 +2,8 @@ package provider
 
 import "strings"
 
-// documentSuffixes maps file name suffixes to kinds of documents. They are the suffixes
-// that gpg, goreleaser, cosign, CycloneDX, and OpenTofu's RFC for OCI registries use.
+// documentSuffixes maps file name suffixes to kinds of documents. gpg, goreleaser,
+// cosign, CycloneDX, and OpenTofu's RFC for OCI registries use these suffixes.
 var documentSuffixes = map[string]DocumentKind{
 	".sig": KindSignature, ".gpg": KindSignature, ".asc": KindSignature,
 	".spdx.json": KindSBOM, ".cdx.json": KindSBOM, ".sbom.json": KindSBOM,
@@ -12,8 +12,8 @@ var documentSuffixes = map[string]DocumentKind{
 }
 
 // CutDocumentSuffix returns a file name without the suffix of a signature, an SBOM, a
-// provenance document, or a Sigstore bundle, and the kind that the suffix indicates. If
-// the name has no such suffix, it returns the name and an empty kind.
+// provenance document, or a Sigstore bundle. It also returns the kind that the suffix
+// indicates. If the name has no such suffix, it returns the name and an empty kind.
 func CutDocumentSuffix(name string) (stem string, kind DocumentKind) {
 	for suffix, kind := range documentSuffixes {
 		if stem, found := strings.CutSuffix(name, suffix); found {

@@ -11,8 +11,9 @@ import (
 // the command line depend on it. Its values appear in JSON.
 type ErrorKind string
 
-// The kinds of errors, in order of precedence. An error that wraps errors of different
-// kinds has the first of their kinds, so a verification failure is never hidden.
+// The kinds of errors, in order of precedence. If an error wraps errors of different
+// kinds, the kind with the highest precedence applies, so a verification failure is
+// never hidden.
 const (
 	Unverified  ErrorKind = "unverified"  // content doesn't match its checksum or is unsafe
 	Conflict    ErrorKind = "conflict"    // different content exists at the target
@@ -28,8 +29,9 @@ const (
 
 var kinds = []ErrorKind{Unverified, Conflict, Misuse, Denied, NotFound, Interrupted, Malformed, Transient, Refused}
 
-// KindOf returns the kind of err: the kind of an error in its tree that has a method
-// Kind, or [Interrupted] for a canceled context. Without either, it returns [Unknown].
+// KindOf returns the kind of err. If an error in its tree has a method Kind, KindOf
+// returns the result of this method. For a canceled context, it returns [Interrupted].
+// Otherwise, it returns [Unknown].
 func KindOf(err error) ErrorKind {
 	for _, k := range kinds {
 		if k.of(err) {
@@ -39,7 +41,7 @@ func KindOf(err error) ErrorKind {
 	return Unknown
 }
 
-// of reports whether err is or wraps an error of the kind.
+// of reports whether err is or wraps an error of this kind.
 func (k ErrorKind) of(err error) bool {
 	if kinded, ok := err.(interface{ Kind() ErrorKind }); ok && kinded.Kind() == k {
 		return true
@@ -53,7 +55,7 @@ func (k ErrorKind) of(err error) bool {
 	return k == Interrupted && errors.Is(err, context.Canceled)
 }
 
-// Errorf returns an error of a kind. It formats the text and wraps errors like
+// Errorf returns an error of the given kind. It formats the text and wraps errors like
 // [fmt.Errorf].
 func Errorf(k ErrorKind, format string, args ...any) error {
 	return &kindError{fmt.Errorf(format, args...), k}

@@ -28,8 +28,8 @@ type PlatformError struct {
 	Wanted Platform
 	// Have lists the platforms of the release in sorted order.
 	Have []Platform
-	// Listed is the error of requesting the package, if the platform is listed. Otherwise
-	// it is nil.
+	// Listed is the error of requesting the package if the release lists the platform.
+	// Otherwise, it is nil.
 	Listed error
 }
 
@@ -67,11 +67,11 @@ func (e *PlatformError) problem(verb string) string {
 	return fmt.Sprintf("%sno package for %s, only for %s%s", verb, e.Wanted, join(e.Have), listed)
 }
 
-// SyntaxError reports that a text is invalid, and where.
+// SyntaxError reports that a string is invalid, and where.
 type SyntaxError struct {
-	// What is the kind of text, such as "provider address" or "platform".
+	// What is the kind of value, such as "provider address" or "platform".
 	What string
-	// Input is the complete text.
+	// Input is the complete string.
 	Input string
 	// Offset is the byte offset in Input at which the problem starts.
 	Offset int
@@ -79,7 +79,8 @@ type SyntaxError struct {
 	Problem string
 }
 
-// Error hides passwords in Input, such as in a URL in place of a host.
+// Error hides passwords in Input, for example in a URL that was given instead of a
+// host.
 func (e *SyntaxError) Error() string {
 	input, column := e.shown()
 	return fmt.Sprintf("invalid %s %q: %s (at character %d)", e.What, input, e.Problem, column)
@@ -88,8 +89,8 @@ func (e *SyntaxError) Error() string {
 // Kind returns [Malformed].
 func (e *SyntaxError) Kind() ErrorKind { return Malformed }
 
-// shown returns the input without passwords, and the column of the problem, which counts
-// characters from 1.
+// shown returns the input without passwords, and the column of the problem. Columns
+// count characters from 1.
 func (e *SyntaxError) shown() (input string, column int) {
 	input, offset := text.RedactUserinfoAt(e.Input, min(max(e.Offset, 0), len(e.Input)))
 	return input, len([]rune(input[:offset])) + 1

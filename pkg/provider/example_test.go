@@ -136,7 +136,7 @@ func ExampleParseRequirement() {
 	// registry.opentofu.org/acme/rocket constraint "1.2.3" exact true 1.2.3
 }
 
-// Files of a release have the same names in all origin registries.
+// The files of a release have the same names in all origin registries.
 func ExampleFilename() {
 	a, err := provider.ParseAddress("acme/rocket")
 	if err != nil {
@@ -156,8 +156,8 @@ func ExampleFilename() {
 	// rocket 1.2.3 linux_amd64 true
 }
 
-// A provider is used in place of another one only if an alias allows it, and only if the
-// types are equal.
+// A provider can be used in place of another provider only if an alias allows it and
+// the types are equal.
 func ExampleAliases() {
 	requested, err := provider.ParseAddress("hashicorp/time")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// roundTrips checks that the text of a parsed value parses to the same value.
+// roundTrips checks that parsing the text of a parsed value returns the same value.
 func roundTrips[T interface {
 	comparable
 	fmt.Stringer
@@ -50,8 +50,8 @@ func FuzzParseAlias(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input string) { roundTrips(t, provider.ParseAlias, input) })
 }
 
-// FuzzCheckConventional checks that a conventional name is safe on every system, and is
-// not the name of another package.
+// FuzzCheckConventional checks that a conventional name is safe on every system and is
+// not the name of a different package.
 func FuzzCheckConventional(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		p := provider.Package{

@@ -7,7 +7,7 @@ import (
 )
 
 // IdentityError reports that the file name of a package is the name of a different
-// package, or not a package file name at all.
+// package or is not a package file name.
 type IdentityError struct {
 	Package Package
 	// Name is the file name.
@@ -29,11 +29,11 @@ func (e *IdentityError) Error() string {
 // Kind returns [Unverified].
 func (e *IdentityError) Kind() ErrorKind { return Unverified }
 
-// CheckIdentity rejects a package whose file name is the name of a different type,
-// version, or platform. Otherwise, an old package with valid checksums and signatures
-// could be passed off as a newer release. The case of the name and a "v" before the
-// version are ignored. Names that do not have the form of a package file name are
-// accepted. Errors are of type *[IdentityError].
+// CheckIdentity rejects a package whose file name contains a different type, version,
+// or platform. Otherwise, an old package with valid checksums and signatures could be
+// passed off as a newer release. The case of the name and a "v" before the version are
+// ignored. Names that do not have the form of a package file name are accepted. Errors
+// are of type *[IdentityError].
 func (p Package) CheckIdentity() error {
 	name := cmp.Or(p.ListedAs, p.Filename)
 	parsed, ok := readFilename(name)
@@ -43,9 +43,9 @@ func (p Package) CheckIdentity() error {
 	return &IdentityError{p, name, parsed.typ, parsed.version.String(), parsed.platform.String()}
 }
 
-// CheckConventional rejects a file name for the package that is not of the form
-// terraform-provider-TYPE_VERSION_OS_ARCH.zip, or that is the name of a different
-// package. The version can have a different form, such as 1.0 for 1.0.0. Errors are of
+// CheckConventional rejects a file name for the package if the name is not of the form
+// terraform-provider-TYPE_VERSION_OS_ARCH.zip, or if it is the name of a different
+// package. The version can be written differently, such as 1.0 for 1.0.0. Errors are of
 // type *[IdentityError].
 func (p Package) CheckConventional(name string) error {
 	parsed, ok := readFilename(name)
@@ -63,7 +63,7 @@ func (p Package) CheckConventional(name string) error {
 	return nil
 }
 
-// parsedName has the parts of a file name.
+// parsedName contains the parts of a file name.
 type parsedName struct {
 	typ      string
 	version  Version
@@ -80,7 +80,8 @@ func readFilename(name string) (n parsedName, ok bool) {
 	if len(name) < len(filenameStart)+len(filenameEnd) {
 		return parsedName{}, false
 	}
-	// Only the prefix and suffix are lower-cased, because versions are case-sensitive.
+	// Convert only the prefix and suffix to lower case, because versions are
+	// case-sensitive.
 	stem := name[len(filenameStart) : len(name)-len(filenameEnd)]
 	typ, version, platform, ok := ParseFilename(strings.ToLower(name[:len(filenameStart)]) + stem + strings.ToLower(name[len(name)-len(filenameEnd):]))
 	if !ok {

@@ -50,8 +50,9 @@ func (e *StatusError) Is(target error) bool {
 	return target == ErrDenied && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden)
 }
 
-// TransientError reports that all attempts failed with errors that can be temporary, such
-// as broken connections or missing responses. It wraps the error of the last attempt.
+// TransientError reports that all attempts failed with errors that might be temporary,
+// such as broken connections or missing responses. It wraps the error of the last
+// attempt.
 type TransientError struct {
 	Tries int
 	Err   error
@@ -71,9 +72,9 @@ type ProxyError struct {
 	Proxy string
 	// Status is the HTTP status of the proxy's response, or 0 if it did not respond.
 	Status int
-	// HasLogin reports whether the URL contains credentials, and Username is their user
-	// name. Username is empty for credentials without a password, because the user name
-	// could be a secret.
+	// HasLogin reports whether the URL contains credentials. Username is the user name
+	// in these credentials. It is empty for credentials without a password, because the
+	// user name could be a secret.
 	HasLogin bool
 	Username string
 	Err      error
@@ -93,7 +94,7 @@ func (e *ProxyError) Error() string {
 // Unwrap returns the underlying error.
 func (e *ProxyError) Unwrap() error { return e.Err }
 
-// Kind returns [Denied] if the proxy requires other credentials, and otherwise
+// Kind returns [Denied] if the proxy requires different credentials, and otherwise
 // [Transient].
 func (e *ProxyError) Kind() ErrorKind {
 	if e.Status == http.StatusProxyAuthRequired {

@@ -1,15 +1,16 @@
 package provider
 
-// Progress has callbacks for the progress of transfers. No result depends on them. Each
-// callback can be nil, and can be called concurrently.
+// Progress contains callbacks for the progress of transfers. They don't affect any
+// results. Each callback can be nil, and can be called concurrently.
 type Progress struct {
-	// Begin is called when the transfer of a package starts. total is its size in bytes,
-	// or -1 if unknown. After a failure, the same package can start again.
+	// Begin is called when the transfer of a package starts. total is its size in
+	// bytes, or -1 if unknown. After a failure, the transfer of the same package can
+	// start again.
 	Begin func(p Package, total int64)
 	// Advance is called after n more bytes were transferred.
 	Advance func(p Package, n int)
 	// End is called when the transfer of a package ends. err is nil if it succeeded.
 	End func(p Package, err error)
-	// Retry is called when an attempt failed with err and another one follows.
+	// Retry is called if an attempt failed with err and another attempt follows.
 	Retry func(what string, err error)
 }

@@ -28,13 +28,13 @@ type Package struct {
 	H1 string
 	// Documents lists the documents that are only about this package.
 	Documents []Document
-	// Locator is where the source that created this value finds the archive. Only that
-	// source uses it.
+	// Locator is the location of the archive. Only the source that created this value
+	// uses it.
 	Locator any
 }
 
-// Release is a version of a provider with its packages: all of them, or those for the
-// requested platforms.
+// Release is a version of a provider with its packages. It contains all packages, or
+// the packages for the requested platforms.
 type Release struct {
 	Address Address
 	Version Version
@@ -52,8 +52,8 @@ type Release struct {
 	// Stored is the location of the release in an OCI repository. It is the zero value if
 	// the release comes from elsewhere or from multiple repositories.
 	Stored Stored
-	// Locator is where the source that created this value finds the release. Only that
-	// source uses it.
+	// Locator is the location of the release. Only the source that created this value
+	// uses it.
 	Locator any
 }
 
@@ -77,7 +77,8 @@ func (r Release) Document(kind DocumentKind) (Document, bool) {
 	return Document{}, false
 }
 
-// Package returns the package for a platform. The error is a *[PlatformError] if there is none.
+// Package returns the package for a platform. If there is none, the error is a
+// *[PlatformError].
 func (r Release) Package(p Platform) (Package, error) {
 	i := slices.IndexFunc(r.Packages, func(pkg Package) bool { return pkg.Platform == p })
 	if i < 0 {

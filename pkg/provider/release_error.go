@@ -3,14 +3,14 @@ package provider
 import "strings"
 
 // Error adds an operation, a provider, and optionally a version and a platform to an
-// error. If such errors are nested, for example because a source, a repository, and a
-// flow each add one, the text contains the release only once.
+// error. If such errors are nested, for example because a source and a repository each
+// add one, the text mentions the release only once.
 type Error struct {
 	// Op is the operation that failed, such as "reading".
 	Op      string
 	Address Address
-	// Version and Platform are the zero value if the error does not concern a specific
-	// one.
+	// Version and Platform are zero if the error does not concern a specific version or
+	// platform.
 	Version  Version
 	Platform Platform
 	Err      error
@@ -31,7 +31,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Within returns the text for a message that already contains the release. It omits Op,
-// except if Op has a suffix " of", as in "fetching checksums of".
+// unless Op has the suffix " of", as in "fetching checksums of".
 func (e *Error) Within(a Address, v Version) string {
 	if e.Address != a || e.Version != v && e.Version != (Version{}) {
 		return e.Error()
@@ -64,20 +64,20 @@ func errorWithin(err error, a Address, v Version) string {
 	return err.Error()
 }
 
-// VersionError reports that a provider does not have a version, or no version that meets
-// a constraint. It wraps [ErrVersionNotFound].
+// VersionError reports that a provider does not have a version, or has no version that
+// meets a constraint. It wraps [ErrVersionNotFound].
 type VersionError struct {
 	Address Address
 	// Version is the requested version. It is the zero value if Wanted is set.
 	Version Version
 	Wanted  Constraint
-	// Where is the place that was searched, if it is not a registry.
+	// Where is the searched location if it is not a registry.
 	Where string
 	// Have lists the existing versions.
 	Have []Version
 	// Pending lists the pending versions that meet Wanted.
 	Pending []Version
-	// Err is the underlying error, if it has more information. It may be nil.
+	// Err is the underlying error if it contains more information. It can be nil.
 	Err error
 }
 

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Requirement is a provider with a version constraint. It is the PROVIDER argument of the
-// command line.
+// Requirement is a provider with a version constraint. The command line's PROVIDER
+// argument is a Requirement.
 type Requirement struct {
 	Address    Address
 	Constraint Constraint
 }
 
-// latest is the word that other programs use for the newest version. It is the same as no
-// constraint.
+// latest is the word that other programs use for the newest version. It has the same
+// meaning as no constraint.
 const latest = "latest"
 
 // ParseRequirement parses "[HOST/]NAMESPACE/TYPE[@CONSTRAINT]". "@latest" means no
@@ -34,7 +34,8 @@ func ParseRequirement(s string) (Requirement, error) {
 	return r, nil
 }
 
-// within converts a syntax error in a part of a text to one in the complete text.
+// within converts a syntax error in a part of a string to a syntax error in the
+// complete string.
 func within(whole string, offset int, err error) error {
 	if e, ok := errors.AsType[*SyntaxError](err); ok {
 		return &SyntaxError{What: e.What, Input: whole, Offset: offset + e.Offset, Problem: e.Problem}
@@ -51,7 +52,7 @@ func (r Requirement) String() string {
 }
 
 // Select returns the newest n versions that meet the requirement, newest first. If n is
-// 0, it returns all of them. If no version meets the requirement, the error is a
+// 0, it returns all versions that meet it. If no version meets it, the error is a
 // *[VersionError].
 func (r Requirement) Select(versions []Version, n int) ([]Version, error) {
 	var met []Version
@@ -66,8 +67,8 @@ func (r Requirement) Select(versions []Version, n int) ([]Version, error) {
 	return met, nil
 }
 
-// PreReleases returns the pre-releases that do not meet the requirement although their
-// releases would, newest first, such as 4.0.0-beta1 for ">= 3.0.0". It returns nil if the
+// PreReleases returns pre-releases that do not meet the requirement but whose releases
+// would, newest first. An example is 4.0.0-beta1 for ">= 3.0.0". It returns nil if the
 // constraint is an exact version.
 func (r Requirement) PreReleases(versions []Version) []Version {
 	var left []Version
@@ -85,8 +86,8 @@ func (r Requirement) PreReleases(versions []Version) []Version {
 // maxSomeVersions is the maximum number of versions that [SomeVersions] lists.
 const maxSomeVersions = 5
 
-// SomeVersions describes which versions exist for error messages. It lists the newest
-// ones.
+// SomeVersions describes the existing versions for error messages. It lists only the
+// newest versions.
 func SomeVersions(versions []Version) string {
 	newest := NewestFirst(versions)
 	if len(newest) == 0 {

@@ -84,7 +84,7 @@ func TestRequirementSelect(t *testing.T) {
 	}
 }
 
-// TestRequirementPreReleases checks which pre-releases are skipped although their
+// TestRequirementPreReleases checks which pre-releases are skipped even though their
 // releases would be selected.
 func TestRequirementPreReleases(t *testing.T) {
 	t.Parallel()

@@ -12,50 +12,52 @@ import (
 // an OCI repository. It must be safe for concurrent use. A source declares optional
 // operations in its [Capabilities].
 type Source interface {
-	// Versions returns the existing versions, newest first. The error is
-	// [ErrProviderNotFound] if the source does not have the provider.
+	// Versions returns the existing versions, newest first. If the source does not have
+	// the provider, it returns [ErrProviderNotFound].
 	Versions(ctx context.Context, a Address) ([]Version, error)
 	// Release returns the metadata of a version without reading zips. If platforms are
-	// given, the release contains only those. It returns [ErrProviderNotFound],
-	// [ErrVersionNotFound], or a *[PlatformError].
+	// given, the release contains only the packages for these platforms. Release
+	// returns [ErrProviderNotFound], [ErrVersionNotFound], or a *[PlatformError].
 	Release(ctx context.Context, a Address, v Version, only ...Platform) (Release, error)
-	// Open returns a reader of a package's zip, and its size in bytes or -1 if unknown.
-	// The reader verifies the content: if it doesn't match p.Digest and p.Size, the Read
-	// that would complete the content returns an error instead of the last bytes.
+	// Open returns a reader of a package's zip, and the size of the zip in bytes or -1
+	// if it is unknown. The reader verifies the content. If it doesn't match p.Digest
+	// and p.Size, the Read that would complete the content returns an error instead of
+	// the last bytes.
 	Open(ctx context.Context, p Package) (io.ReadCloser, int64, error)
 }
 
-// Capabilities are the optional operations of a [Source]. If a function is nil, the
-// source does not support the operation. A source that wraps another one forwards all
-// capabilities.
+// Capabilities contains the optional operations of a [Source]. If a function is nil,
+// the source does not support the operation. A source that wraps another source
+// forwards all of its capabilities.
 type Capabilities struct {
 	// Published reports that releases are complete and do not change, as in an origin
-	// registry or an OCI repository. A build directory is different: other jobs can build
-	// other packages of the same version.
+	// registry or an OCI repository. It is false for a build directory, because other
+	// jobs can build other packages of the same version.
 	Published bool
 	// Platforms returns the platforms of a version in sorted order. It is cheaper than
 	// Release.
 	Platforms func(ctx context.Context, a Address, v Version) ([]Platform, error)
 	// Digests returns the digests of all zips of a version. It is cheaper than Release.
-	// The digests are not signed: they show whether something has changed, but are not
-	// proof. A nil map means that the source doesn't know the digests.
+	// The digests are not signed. They show whether something has changed, but prove
+	// nothing. A nil map means that the source doesn't know the digests.
 	Digests func(ctx context.Context, a Address, v Version) (map[Platform]digest.Digest, error)
-	// Date returns the publication date of a version, as in its release, or zero if
-	// unknown. It is cheaper than Release and returns the same errors.
+	// Date returns the publication date of a version as in its release, or zero if the
+	// date is unknown. It is cheaper than Release and returns the same errors.
 	Date func(ctx context.Context, a Address, v Version) (time.Time, error)
-	// Denied returns the denied versions, newest first. Versions omits them.
+	// Denied returns the denied versions, newest first. Versions omits these versions.
 	Denied func(ctx context.Context, a Address) ([]Version, error)
 	// Documents returns documents about all packages of a release that are not part of
-	// it, such as an SBOM that refers to an OCI index. The release must come from this
-	// source.
+	// the release, such as an SBOM that refers to an OCI index. The release must come
+	// from this source.
 	Documents func(ctx context.Context, r Release) ([]Document, error)
-	// Stat checks that a package's zip exists and has the expected size, without reading
-	// it. It returns the errors of Open. checked is false if only Open can find out.
+	// Stat checks that a package's zip exists and has the expected size, without
+	// reading the zip. It returns the errors of Open. checked is false if only Open can
+	// check this.
 	Stat func(ctx context.Context, p Package) (checked bool, err error)
 	// Path returns the path of a package's zip if it is a local file.
 	Path func(p Package) (path string, ok bool)
-	// Directory returns the path of a package that exists only unpacked. The h1: hash of
-	// the directory is the one of the package. ok is false for all other packages.
+	// Directory returns the path of a package that exists only unpacked. The package's
+	// H1 is the h1: hash of this directory. ok is false for all other packages.
 	Directory func(p Package) (path string, ok bool)
 }
 
@@ -66,8 +68,8 @@ type Capable interface {
 	Capabilities() Capabilities
 }
 
-// CapabilitiesOf returns the capabilities that s declares, or the zero value if it
-// declares none.
+// CapabilitiesOf returns the capabilities that s declares. If s declares none, it
+// returns the zero value.
 func CapabilitiesOf(s Source) Capabilities {
 	if c, ok := s.(Capable); ok {
 		return c.Capabilities()

@@ -5,17 +5,17 @@ import "time"
 // Trust is the result of verifying the signature of a release.
 type Trust string
 
-// The results of verification. Only the first two prove who created a release.
+// The results of verification. Only the first two results prove who created a release.
 const (
 	// TrustSigned means that a trusted key signed the release.
 	TrustSigned Trust = "signed"
 	// TrustExpired means that a trusted key signed the release, but the key or the
 	// signature has expired.
 	TrustExpired Trust = "expired"
-	// TrustUnpinned means that a key that came with the release signed it. This proves
-	// that the release is consistent, but not who created it.
+	// TrustUnpinned means that the release is signed by a key that came with it. This
+	// proves that the release is consistent, but not who created it.
 	TrustUnpinned Trust = "unpinned"
-	// TrustUntrusted means that the key that signed the release is not a trusted key.
+	// TrustUntrusted means that an untrusted key signed the release.
 	TrustUntrusted Trust = "untrusted"
 	// TrustRevoked means that the owner has revoked the key that signed the release.
 	TrustRevoked Trust = "revoked"
@@ -28,7 +28,7 @@ const (
 )
 
 // Verdict is the result of verifying the signature of a release. The zero value means
-// that it was not verified.
+// that the signature was not verified.
 type Verdict struct {
 	Trust Trust
 	// Fingerprint is the fingerprint of the primary key that signed the release, in
@@ -40,8 +40,8 @@ type Verdict struct {
 	Expired time.Time
 	// Reason is a short explanation. It is empty if Trust is sufficient.
 	Reason string
-	// Warning is a sentence for users if the release was accepted despite a problem with
-	// its signature. Otherwise it is empty.
+	// Warning is a sentence for users if the release was accepted despite a problem
+	// with its signature. Otherwise, it is empty.
 	Warning string
 }
 

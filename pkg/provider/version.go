@@ -8,19 +8,19 @@ import (
 	"github.com/apparentlymart/go-versions/versions"
 )
 
-// maxVersionLength is the maximum length of a version, which is also the maximum length
-// of an OCI tag.
+// maxVersionLength is the maximum length of a version. It equals the maximum length of
+// an OCI tag.
 const maxVersionLength = 128
 
-// Version is a provider version, as OpenTofu interprets it with the same library.
+// Version is a provider version. OpenTofu interprets versions with the same library.
 // Versions are comparable by ==.
 type Version struct {
 	v versions.Version
 }
 
-// ParseVersion parses a version like OpenTofu does, such as "1.2.3" or
-// "1.2.3-beta1+meta". Missing numbers are zero, and a leading "v" is an error. Errors are
-// of type *[SyntaxError].
+// ParseVersion parses a version, such as "1.2.3" or "1.2.3-beta1+meta", like OpenTofu
+// does. Missing numbers are zero, and a leading "v" is an error. Errors are of type
+// *[SyntaxError].
 func ParseVersion(s string) (Version, error) {
 	fail := func(offset int, problem string) (Version, error) {
 		return Version{}, &SyntaxError{What: "version", Input: s, Offset: offset, Problem: problem}
@@ -41,9 +41,9 @@ func ParseVersion(s string) (Version, error) {
 	return Version{v}, nil
 }
 
-// hugeNumber returns the offset of a number that doesn't fit into 64 bits, on which the
-// versions library panics, or -1. The library treats everything after "-" or "+" as text
-// of any length.
+// hugeNumber returns the offset of a number that doesn't fit into 64 bits, or -1 if
+// there is none. The versions library panics on such numbers. It treats everything
+// after "-" or "+" as text of any length.
 func hugeNumber(s string) int {
 	first := max(strings.IndexAny(s, "0123456789"), 0)
 	digits := 0
@@ -74,7 +74,7 @@ func (v Version) released() Version {
 	return v
 }
 
-// Constraint returns the constraint that only this version meets.
+// Constraint returns a constraint that only this version meets.
 func (v Version) Constraint() Constraint {
 	c, _ := ParseConstraint(v.String()) // never fails for a version
 	return c
@@ -97,8 +97,8 @@ func NewestFirst(vs []Version) []Version {
 	return slices.Compact(sorted(vs, func(a, b Version) int { return b.Compare(a) }))
 }
 
-// Constraint is a version constraint in OpenTofu's notation, such as "~> 5.0, != 5.10.0".
-// All releases except 0.0.0, and no pre-releases, meet the zero value.
+// Constraint is a version constraint in OpenTofu's notation, such as "~> 5.0, !=
+// 5.10.0". All releases except 0.0.0 meet the zero value, and no pre-releases do.
 type Constraint struct {
 	text string
 	set  versions.Set
@@ -141,8 +141,8 @@ func (c Constraint) IsZero() bool { return c.text == "" }
 // String returns the constraints, separated by ", ".
 func (c Constraint) String() string { return c.text }
 
-// And returns the constraint that a version meets if it meets c and d. It returns the
-// errors of [ParseConstraint].
+// And returns a constraint that a version meets if it meets both c and d. It returns
+// the errors of [ParseConstraint].
 func (c Constraint) And(d Constraint) (Constraint, error) {
 	switch {
 	case c.IsZero():
@@ -153,9 +153,9 @@ func (c Constraint) And(d Constraint) (Constraint, error) {
 	return ParseConstraint(c.text + ", " + d.text)
 }
 
-// Allows reports whether v meets the constraint. Version 0.0.0, which build tools write
-// if they don't know the version, meets only the constraint that specifies it. OpenTofu
-// does not treat 0.0.0 as a version.
+// Allows reports whether v meets the constraint. Build tools write version 0.0.0 if
+// they don't know the version, so it meets only a constraint that specifies it exactly.
+// OpenTofu does not treat 0.0.0 as a version.
 func (c Constraint) Allows(v Version) bool {
 	if v == (Version{}) {
 		exact, ok := c.Exact()
@@ -167,7 +167,7 @@ func (c Constraint) Allows(v Version) bool {
 	return c.set.Has(v.v)
 }
 
-// Exact returns the only version that meets the constraint, if the constraint is written
+// Exact returns the only version that meets the constraint if the constraint is written
 // as a version, such as "5.64.0" or "= 5.64.0".
 func (c Constraint) Exact() (Version, bool) {
 	text := strings.TrimSpace(strings.TrimPrefix(c.text, "="))

@@ -34,8 +34,8 @@ func TestParseVersion(t *testing.T) {
 		{"1.2.3-beta1+meta", "1.2.3-beta1+meta", true},
 		{"1.2.3-linux+amd64", "1.2.3-linux+amd64", true},
 		{"999999999999999999.0.0", "999999999999999999.0.0", false},
-		// The library treats this as text, although it looks like a number of more than
-		// 64 bits.
+		// The library treats this suffix as text, even though it looks like a number of
+		// more than 64 bits.
 		{"1.2.3-20260102030405060708", "1.2.3-20260102030405060708", true},
 		{"1.2.3+20260102030405060708", "1.2.3+20260102030405060708", false},
 	} {

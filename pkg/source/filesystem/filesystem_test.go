@@ -52,7 +52,7 @@ func TestFilesystemIsASource(t *testing.T) {
 		thing + "/terraform-provider-thing_1.2.3_plan9_mips.zip":    string(zips[plan9]),
 		thing + "/terraform-provider-thing_1.0.0_plan9_mips.zip":    "old",
 		thing + "/1.1.0-rc1/plan9_mips/terraform-provider-thing":    "unpacked",
-		// This link in a package points to a file outside the package.
+		// This package exists in both forms.
 		thing + "/1.2.3/plan9_mips/terraform-provider-thing": "unpacked",
 	})
 	sourcetest.Run(t, sourcetest.Fixture{
@@ -205,7 +205,7 @@ func TestFilesystemFollowsOpenTofusLinks(t *testing.T) {
 	if err != nil || len(r.Packages) != 2 {
 		t.Errorf("got %v, %v", r.Packages, err)
 	}
-	// A link inside a package leads out of it.
+	// This link in a package points to a file outside the package.
 	link("elsewhere/other.zip", "elsewhere/plan9/link")
 	_, err = filesystem.New(filepath.Join(dir, "base")).Release(t.Context(), address(t, thing), version(t, "1.2.3"), plan9)
 	if err == nil || !strings.Contains(err.Error(), "is neither a file nor a directory") {
