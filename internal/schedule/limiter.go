@@ -104,13 +104,14 @@ func (l *Limiter) release(w *waiter) {
 
 // grant grants free slots to waiters, in the order of the queue.
 func (l *Limiter) grant() {
-	var reserved []string // keys with a waiter for an exclusive slot
+	var refused []string // keys without a free slot, or with a waiter for an exclusive one
 	l.waiting = slices.DeleteFunc(l.waiting, func(w *waiter) bool {
 		isFree := l.total < 1 || l.used < l.total
-		if !isFree || slices.Contains(reserved, w.key) || !l.keys[w.key].isFree(w.exclusive, l.perKey) {
-			if w.exclusive {
-				reserved = append(reserved, w.key)
-			}
+		switch {
+		case !isFree || slices.Contains(refused, w.key):
+			return false
+		case !l.keys[w.key].isFree(w.exclusive, l.perKey):
+			refused = append(refused, w.key)
 			return false
 		}
 		l.used++
