@@ -108,7 +108,7 @@ unit: ## run all unit tests
 
 .PHONY: faults
 faults: ## run 1000 random series of faults, and plans and runs of sync
-	$(UNIT) -run '^TestRandom$$' ./internal/testing/faults -seeds 1000
+	$(UNIT) -run '^Test(Random|SyncRandom|SyncKilled)$$' ./internal/testing/faults -seeds 1000
 	$(UNIT) -run '^(TestPlanProperties|TestRunsWithFaults)$$' ./pkg/sync -worlds 100000 -histories 500
 
 # Packages without goroutines, or whose tests take minutes with the race detector.

@@ -60,14 +60,17 @@ type progress struct {
 	// releases waits for the units of versions.
 	releases sync.WaitGroup
 	mu       sync.Mutex
-	failed   map[string]bool // names of repositories
+	failed   map[string]bool // names of repositories, and their tags
 }
 
-func (p *progress) fail(repository string) {
+func (p *progress) fail(a Action) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.failed[repository] = true
+	p.failed[a.Repository], p.failed[releaseIn(a.Repository, a)] = true, true
 }
+
+// releaseIn names the release of an action in a repository.
+func releaseIn(repository string, a Action) string { return repository + ":" + a.Version.String() }
 
 // unitsOf divides the actions of a plan into units. The order stays the same, so the removals of a
 // provider start after its other units.
@@ -123,7 +126,7 @@ func (x *applier) apply(ctx context.Context, u unit) []Result {
 			r = x.release(ctx, u, a, src)
 		}
 		if r.Err != nil {
-			u.fail(a.Repository)
+			u.fail(a)
 		}
 		results[i] = r
 	}
@@ -165,6 +168,9 @@ func (x *applier) release(ctx context.Context, u unit, a Action, src provider.So
 				_, err := repository.Restore(ctx, repo, a.Version)
 				return err
 			})
+			if errors.Is(err, repository.ErrTagNotDeleted) {
+				err = nil // the version is restored; its pruned tag stays, which is harmless
+			}
 		case Deny:
 			err = again(ctx, func() error { return x.deny(ctx, repo, a) })
 		default:
@@ -193,7 +199,7 @@ func (x *applier) publishTo(ctx context.Context, u unit, a Action, src provider.
 		return o.publish(ctx, nil, repo, a.Provider, a.Version, options)
 	}
 	u.mu.Lock()
-	failed := u.failed[a.Source]
+	failed := u.failed[releaseIn(a.Source, a)]
 	u.mu.Unlock()
 	if failed {
 		return publish.Result{}, provider.Errorf(provider.Refused, "an action for the source %s failed", a.Source)

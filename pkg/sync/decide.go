@@ -135,9 +135,9 @@ type selected struct {
 // decideTarget adds the actions for one target.
 func (d *decider) decideTarget(i int) {
 	s := d.states[i]
-	// 1. Deny existing releases.
+	// 1. Deny existing releases. An interrupted run can have left the tag of a denied one.
 	for _, v := range newestFirst(s.tagged, s.pending) {
-		if block, denied := d.denial(v); denied && !s.denied[v] {
+		if block, denied := d.denial(v); denied && (!s.denied[v] || s.tagged[v]) {
 			a := d.action(i, v)
 			if !s.tagged[v] {
 				a.Tag = artifact.PendingTag(v)

@@ -161,7 +161,7 @@ func TestDecide(t *testing.T) {
 		"deny a pending version":      {settings: stage, origin: "2.0.0", main: "pending-2.0.0", deny: "2.0.0", want: "deny main pending-2.0.0"},
 		"deny what nothing selects":   {settings: nothing, main: "2.0.0", deny: "2.0.0", want: "deny main 2.0.0"},
 		"denied before":               {settings: newest, origin: "2.0.0", main: "denied-2.0.0", deny: "2.0.0", want: "skip main 2.0.0"},
-		"denied, but the tag stays":   {settings: newest, origin: "2.0.0", main: "2.0.0 denied-2.0.0", deny: "2.0.0", want: "skip main 2.0.0"},
+		"denied, but the tag stays":   {settings: newest, origin: "2.0.0", main: "2.0.0 denied-2.0.0", deny: "2.0.0", want: "deny main 2.0.0"},
 		"deny what is locked":         {requirements: []string{"lock:2.0.0"}, main: "2.0.0", deny: "2.0.0", want: "deny main 2.0.0"},
 		"locked, denied, and missing": {requirements: []string{"lock:2.0.0"}, deny: "2.0.0", want: "skip main 2.0.0"},
 		"a problem stops denials":     {settings: newest, origin: "2.0.0", main: "2.0.0", deny: "2.0.0", problems: true, want: "hold main 2.0.0"},

@@ -43,7 +43,7 @@ type fleet struct {
 	lists, tagLists, manifests, others atomic.Int64
 }
 
-// placeholder stands for the type of a provider. Types have the same length.
+// placeholder represents the type of a provider. Types have the same length.
 const placeholder = "p00000"
 
 func newFleet(tb testing.TB, versions, platforms int) *fleet {
@@ -104,7 +104,7 @@ func (f *fleet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// plan plans for n providers, and checks that nothing has to be done.
+// plan plans for n providers, and checks that there is nothing to do.
 func (f *fleet) plan(tb testing.TB, n int, check repository.Depth) {
 	tb.Helper()
 	ca, err := testca.New()
@@ -165,9 +165,9 @@ func (f *fleet) requests() string {
 	return fmt.Sprintf("%d version lists, %d tag lists, %d manifests, %d others", f.lists.Load(), f.tagLists.Load(), f.manifests.Load(), f.others.Load())
 }
 
-// TestPlanRequests checks that a plan without changes makes one request per provider to the origin
-// registry and one for the tags of each repository, and at the level index also one per version.
-func TestPlanRequests(t *testing.T) {
+// TestRequestsPerProvider checks that a plan without changes makes one request per provider to the origin
+// registry and one for the tags of each repository, and at the level index one per version.
+func TestRequestsPerProvider(t *testing.T) {
 	t.Parallel()
 	for check, want := range map[repository.Depth]string{
 		repository.DepthTags:  "40 version lists, 40 tag lists, 0 manifests, 0 others",

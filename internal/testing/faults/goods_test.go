@@ -109,12 +109,15 @@ func (all goods) size() int64 {
 	return int64(largest)
 }
 
-func (all goods) offer(t *testing.T, o *origintest.Origin) {
+func (all goods) offer(t *testing.T, o *origintest.Origin, signed bool) {
 	t.Helper()
 	for _, v := range all.versions() {
 		r := origintest.Release{
 			Namespace: "acme", Type: "thing", Version: v, Protocols: []string{"6.0"},
-			Archives: map[provider.Platform]origintest.Archive{}, Signature: []byte("a signature"), Keys: []string{"a key"},
+			Archives: map[provider.Platform]origintest.Archive{},
+		}
+		if signed {
+			r.Signature, r.Keys = []byte("a signature"), []string{"a key"}
 		}
 		for _, g := range all {
 			if g.version == v {

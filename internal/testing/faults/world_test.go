@@ -57,6 +57,8 @@ type nature struct {
 	shapes   []shape
 	// unsized makes the origin registry send zips without a Content-Length.
 	unsized bool
+	// unsigned makes the origin registry offer no signatures, for flows that verify them.
+	unsigned bool
 }
 
 // newWorld creates a world that lasts as long as the synctest bubble of the caller.
@@ -74,7 +76,7 @@ func newWorld(t *testing.T, n nature) *world {
 	if err := os.Mkdir(w.temp, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	w.goods.offer(t, w.origin)
+	w.goods.offer(t, w.origin, !n.unsigned)
 	w.goods.build(t, w.dist)
 	w.serve(t, atRegistry, w.registry)
 	w.serve(t, atOrigin, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

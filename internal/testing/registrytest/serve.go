@@ -47,11 +47,10 @@ func Client(tb testing.TB, ca *testca.CA) *http.Client {
 	return client
 }
 
-// Tags returns the tags of a repository, or none if it does not exist.
+// Tags returns all tags of a repository, or none if it does not exist.
 func (r *Registry) Tags(t *testing.T, repository string) []string {
 	t.Helper()
-	w := httptest.NewRecorder()
-	r.tags(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v2/"+repository+"/tags/list", nil))
+	w := r.ask(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), http.MethodGet, "/v2/"+repository+"/tags/list")
 	if w.Code == http.StatusNotFound {
 		return nil
 	}

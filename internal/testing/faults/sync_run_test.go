@@ -1,0 +1,251 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/sync"
+)
+
+// disturbance is what happens during a run of sync.
+type disturbance struct {
+	// kill is the number of the request at which the run is killed. If answered is set, the request
+	// is executed, but its response is lost. If zero, the run is not killed.
+	kill     int64
+	answered bool
+	// other is called before the request with the number otherAt, or between the plan and its
+	// execution if otherAt is zero.
+	other   func()
+	otherAt int64
+	// unreliable reports that responses can be wrong, so that a run that succeeds is not always
+	// complete.
+	unreliable bool
+}
+
+// sync runs sync apply, and checks everything that must never happen. It returns the number of
+// requests.
+func (m *mirrored) sync(t *testing.T, d declaration, check repository.Depth, x disturbance) (requests int64, err error) {
+	t.Helper()
+	began := m.now()
+	before := map[string]state{}
+	for _, target := range []string{mainTarget, drTarget} {
+		before[target], _ = m.state(t, target)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	g := &gate{}
+	switch {
+	case x.kill > 0:
+		g.at, g.after, g.do = x.kill, x.answered, g.kill(stop)
+	case x.other != nil && x.otherAt > 0:
+		g.at, g.do = x.otherAt, x.other
+	}
+	o := m.options(t, d, check, g)
+	var failed []error
+	o.OnResult = func(r sync.Result) {
+		if r.Err != nil {
+			failed = append(failed, fmt.Errorf("%s %s %s: %w", r.Action.Kind, r.Action.Target, r.Action.Tag, r.Err))
+		}
+	}
+	p, err := sync.NewPlan(ctx, o)
+	if n := g.written.Load(); n > 0 {
+		t.Errorf("planning sent %d requests that write", n)
+	}
+	if err == nil {
+		t.Logf("plan: %s", describe(p))
+		if x.other != nil && x.otherAt == 0 {
+			x.other()
+		}
+		err = p.Apply(ctx, o)
+		err = errors.Join(append(failed, err)...)
+	}
+	m.behave()
+	if err != nil {
+		t.Logf("it failed: %v", err)
+	}
+	for _, wrong := range []string{password, "token-", "runtime error", "%!"} {
+		if err != nil && strings.Contains(err.Error(), wrong) {
+			t.Errorf("an error has %q in it: %v", wrong, err)
+		}
+	}
+	m.checkPlan(t, d, p)
+	for _, target := range []string{mainTarget, drTarget} {
+		m.checkTarget(t, d, target, p, before, began, err == nil && !x.unreliable, x.other != nil)
+	}
+	return g.passed.Load(), err
+}
+
+// describe returns the changes of a plan.
+func describe(p *sync.Plan) string {
+	var parts []string
+	for _, a := range p.Actions {
+		text := fmt.Sprintf("%s %s %s", a.Kind, a.Target, a.Tag)
+		if a.Err != nil {
+			text += ": " + a.Err.Error()
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// checkPlan checks the limits of a plan.
+func (m *mirrored) checkPlan(t *testing.T, d declaration, p *sync.Plan) {
+	t.Helper()
+	if p == nil {
+		return
+	}
+	n := map[sync.Kind]int{}
+	originFailed := false
+	for _, a := range p.Actions {
+		n[a.Kind]++
+		originFailed = originFailed || a.Kind == sync.Fail && a.Target == ""
+	}
+	removed := n[sync.PruneTag] + n[sync.Delete]
+	if removed+n[sync.Deny] > d.most {
+		t.Errorf("the plan removes %d versions and denies %d, at most %d are allowed", removed, n[sync.Deny], d.most)
+	}
+	if removed > 0 && (originFailed || d.report) {
+		t.Errorf("the plan removes %d versions", removed)
+	}
+}
+
+// checkTarget checks a target after a run.
+func (m *mirrored) checkTarget(t *testing.T, d declaration, target string, p *sync.Plan, before map[string]state, began time.Time, ok, shared bool) {
+	t.Helper()
+	after, g := m.state(t, target)
+	// 1. The graph of every tag is complete.
+	for _, tag := range slices.Sorted(maps.Keys(after)) {
+		if missing := m.missing(target, g, after[tag], true); len(missing) > 0 {
+			t.Errorf("%s: the tag %s lacks %s", target, tag, missing)
+		}
+	}
+	// 2. Only versions in the plan are removed, and never wanted ones.
+	planned := map[string]bool{}
+	if p != nil {
+		for _, a := range p.Actions {
+			if a.Target == target {
+				planned[string(a.Kind)+" "+a.Version.String()] = true
+			}
+		}
+	}
+	isDenied := func(v string) bool {
+		return before[target].has("denied-"+v) || after.has("denied-"+v) || target == drTarget && before[mainTarget].has("denied-"+v)
+	}
+	wanted := d.wanted(t, m.versionsNewestFirst(), isDenied)
+	for _, v := range m.goods.versions() {
+		had, has := before[target].has(v), after.has(v)
+		switch {
+		case shared: // the other run checks its own changes
+			if (had || before[target].has("pruned-"+v)) && !after.has(v, "pruned-"+v, "denied-"+v) && !planned["delete "+v] {
+				t.Errorf("%s: two runs have lost %s", target, v)
+			}
+			continue
+		case had && !has && wanted[v]:
+			t.Errorf("%s: the wanted version %s was removed", target, v)
+		case had && !has && planned["prune "+v]:
+			m.checkPruned(t, target, v, before[target], after, began)
+		case had && !has && !(planned["deny "+v] && after.has("denied-"+v)):
+			t.Errorf("%s: the version %s was removed without a plan", target, v)
+		}
+		if before[target].has("pruned-"+v) && !after.has("pruned-"+v) {
+			m.checkDeleted(t, target, v, planned, after, wanted[v], began)
+		}
+		if before[target].has("denied-"+v) && !after.has("denied-"+v) {
+			t.Errorf("%s: the denial of %s was removed", target, v)
+		}
+	}
+	m.remember(target, wanted, after, began, ok)
+	// 3. After a complete run, everything wanted exists.
+	if ok && !shared && (target == mainTarget || d.copies) {
+		for v := range wanted {
+			if !after.has(v) {
+				t.Errorf("%s: the run succeeded, but %s is missing", target, v)
+			}
+		}
+	}
+}
+
+// checkPruned checks that a version can be restored, and that it was unwanted for long enough.
+func (m *mirrored) checkPruned(t *testing.T, target, v string, before, after state, began time.Time) {
+	t.Helper()
+	if after["pruned-"+v] != before[v] {
+		t.Errorf("%s: %s was pruned, but pruned-%[2]s is %q, not %q", target, v, after["pruned-"+v], before[v])
+	}
+	if unwanted := began.Sub(m.wantedAt[target+v]); unwanted < keepFor-time.Second {
+		t.Errorf("%s: %s was pruned %s after it was wanted", target, v, unwanted)
+	}
+}
+
+// checkDeleted checks that a pruned version was restored, or deleted after the right time.
+func (m *mirrored) checkDeleted(t *testing.T, target, v string, planned map[string]bool, after state, isWanted bool, began time.Time) {
+	t.Helper()
+	if planned["restore "+v] && after.has(v) {
+		return
+	}
+	pruned := began.Sub(m.prunedAt[target+v])
+	if !planned["delete "+v] || isWanted || pruned < keepFor-time.Second {
+		t.Errorf("%s: pruned-%s was deleted %s after it was pruned (wanted: %t)", target, v, pruned, isWanted)
+	}
+}
+
+// remember updates the times of versions.
+func (m *mirrored) remember(target string, wanted map[string]bool, after state, began time.Time, ok bool) {
+	for _, v := range m.goods.versions() {
+		key := target + v
+		if wanted[v] && ok || m.wantedAt[key].IsZero() && after.has(v) {
+			m.wantedAt[key] = began
+		}
+		switch isPruned := after.has("pruned-" + v); {
+		case !isPruned:
+			delete(m.prunedAt, key)
+		case m.prunedAt[key].IsZero():
+			m.prunedAt[key] = began
+		}
+	}
+}
+
+// completeSync runs sync without faults, at the level blobs, until nothing is left to do, and checks
+// that all wanted versions and platforms exist and are complete.
+func (m *mirrored) completeSync(t *testing.T, d declaration) {
+	t.Helper()
+	_, err := m.sync(t, d, repository.DepthBlobs, disturbance{})
+	// Unwanted versions that lack content are not repaired, and can't always be pruned.
+	hasLost := len(m.lost[mainTarget])+len(m.lost[drTarget]) > 0
+	if err != nil && m.nature.registry.NoDelete == 0 && !hasLost {
+		t.Errorf("the next run fails: %v", err)
+	}
+	platformsOf := d.platforms
+	if len(platformsOf) == 0 {
+		platformsOf = platforms
+	}
+	for _, target := range []string{mainTarget, drTarget} {
+		switch {
+		case target == drTarget && !d.copies:
+			continue
+		case target == drTarget && len(m.lost[mainTarget]) > 0 && len(d.platforms) > 0:
+			continue // releases that lack a platform that is not wanted are neither repaired nor copied
+		}
+		tags, g := m.state(t, target)
+		main, _ := m.state(t, mainTarget)
+		for v := range d.wanted(t, m.versionsNewestFirst(), func(v string) bool { return tags.has("denied-"+v) || main.has("denied-"+v) }) {
+			// Platforms that are not wanted are not repaired.
+			if missing := m.missing(target, g, tags[v], len(d.platforms) > 0); len(missing) > 0 {
+				t.Errorf("%s: %s lacks %s in the end", target, v, missing)
+			}
+			index, err := artifact.ParseIndex(g(tags[v].String()))
+			for _, p := range platformsOf {
+				if !slices.ContainsFunc(index.Targets, func(t artifact.Target) bool { return t.Platform == p }) {
+					t.Errorf("%s: %s lacks the platform %s in the end: %v", target, v, p, err)
+				}
+			}
+		}
+	}
+}
