@@ -117,8 +117,8 @@ func (o *Report) ListPending(items []PendingItem, unknown []string, all bool) er
 	return printItems(o, "list-pending", items, repositorySummary{unknown}, table(rows))
 }
 
-// ListAllPending prints the staged versions of several providers that requirements select.
-// unknown are the repositories whose provider is unknown.
+// ListAllPending prints the staged versions of several providers. wanted selects the
+// versions, and unknown contains the repositories whose provider is unknown.
 func (o *Report) ListAllPending(lists []approval.Listed, wanted []provider.Requirement, unknown []string) error {
 	var items []PendingItem
 	for _, l := range lists {
@@ -131,7 +131,7 @@ func (o *Report) ListAllPending(lists []approval.Listed, wanted []provider.Requi
 	return o.ListPending(items, unknown, true)
 }
 
-// PendingOf returns the items of a provider that match one of the requirements.
+// PendingOf returns a provider's items that match one of the requirements.
 func PendingOf(a provider.Address, entries []approval.Entry, wanted ...provider.Requirement) []PendingItem {
 	var items []PendingItem
 	for _, e := range entries {

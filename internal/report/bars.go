@@ -19,16 +19,16 @@ const (
 	minBar = 1 << 20
 	// barWidth is the maximum width of a bar, in columns.
 	barWidth = 40
-	// shownFrom is the minimum duration of an activity without transfers before it is
-	// shown.
+	// shownFrom is the minimum duration of an activity without transfers. Shorter
+	// activities are not shown.
 	shownFrom = time.Second
-	// perRelease is the length of a release in the bar of the run, which also advances
-	// while the release is being transferred.
+	// perRelease is the length of a release in the run's bar. The bar also advances
+	// while a release is being transferred.
 	perRelease = 1000
 )
 
-// canDraw reports whether a file is a terminal that supports bars: kind, the value of
-// $TERM, is not "dumb", and the terminal has a size.
+// canDraw reports whether a file is a terminal that supports bars. The terminal must
+// have a size, and kind, the value of $TERM, must not be "dumb".
 func canDraw(f *os.File, kind string) bool {
 	fd := int(f.Fd())
 	if !term.IsTerminal(fd) || kind == "dumb" {
@@ -86,14 +86,14 @@ func (b *bars) erase(drawn any) {
 	}
 }
 
-// drawRun draws the bar of the run, which never moves backward.
+// drawRun draws the run's bar, which never moves backward.
 func (b *bars) drawRun() *mpb.Bar {
 	var reached int64
 	return b.MustAdd(1, b.filledTo(func() (current, total int64) {
 		current = int64(b.run.finished) * perRelease
 		for _, w := range b.run.activities {
-			// A release is complete only when it is finished, not when all bytes are
-			// transferred.
+			// A release is complete only when it is finished, even if all bytes have
+			// been transferred.
 			current += int64(float64(min(w.moved, w.total)) / float64(max(w.total, 1)) * (perRelease - 1))
 		}
 		reached = max(reached, current)
@@ -118,8 +118,8 @@ func (b *bars) drawTransfer(t *transfer) *mpb.Bar {
 	)
 }
 
-// filledTo returns a filler for a bar with the values of at, which is called with b.run
-// locked.
+// filledTo returns a filler for a bar. The bar shows the values of at, which is called
+// with b.run locked.
 func (b *bars) filledTo(at func() (current, total int64)) mpb.BarFiller {
 	bar := mpb.BarStyle().Build()
 	return mpb.BarFillerFunc(func(w io.Writer, s decor.Statistics) error {
@@ -130,13 +130,13 @@ func (b *bars) filledTo(at func() (current, total int64)) mpb.BarFiller {
 	})
 }
 
-// decorate shows a text of at most the given number of columns.
+// decorate shows a text that has at most the given number of columns.
 func decorate(of func(columns int) string, c ...decor.WC) decor.Decorator {
 	return decor.Any(func(s decor.Statistics) string { return of(s.AvailableWidth) }, c...)
 }
 
-// state describes the progress and the rate of the run, and its activities without
-// transfers. The caller must hold r.mu.
+// state describes the run's progress, rate, and activities without transfers. The
+// caller must hold r.mu.
 func (r *run) state(now time.Time) string {
 	text := fmt.Sprintf("%d / %d", r.finished, r.planned)
 	if r.moved > 0 {
@@ -152,9 +152,9 @@ func (r *run) state(now time.Time) string {
 	return text
 }
 
-// state describes the progress of a transfer, followed by shorter forms for narrow
-// terminals: "12.0 MB / 300.0 MB  9.5 MB/s  30 s left". After the last byte, it describes
-// how long the registry has been processing the upload.
+// state describes a transfer's progress in several forms, for example "12.0 MB / 300.0
+// MB  9.5 MB/s  30 s left". Shorter forms for narrow terminals follow. After the last
+// byte, state describes how long the registry has been processing the upload.
 func (t *transfer) state(now time.Time) []string {
 	if !t.full.IsZero() {
 		finishing := "finishing: " + formatDuration(now.Sub(t.full))
@@ -176,8 +176,8 @@ func (t *transfer) state(now time.Time) []string {
 	return []string{text + speed + "  " + rest, text + "  " + rest, rest}
 }
 
-// fitting returns the first text that fits into the columns, or the last text if none
-// does.
+// fitting returns the first text that fits into the columns. If no text fits, it
+// returns the last text.
 func fitting(texts []string, columns int) string {
 	for _, text := range texts {
 		if len(text) <= columns {

@@ -38,8 +38,8 @@ func TestCanDraw(t *testing.T) {
 	}
 }
 
-// TestBarsNarrow checks that lines fit on a terminal of 60 columns and still contain the
-// remaining time. Longer lines would wrap, and the screen would fill with them.
+// TestBarsNarrow checks that lines fit on a terminal with 60 columns and still contain
+// the remaining time. Longer lines would wrap and fill the screen.
 func TestBarsNarrow(t *testing.T) {
 	t.Parallel()
 	const columns = 60
@@ -68,8 +68,8 @@ func TestBarsNarrow(t *testing.T) {
 	}
 }
 
-// TestBarOfTheRun checks that the bar of the run advances with the bytes of an unfinished
-// release, never moves backward, and is full when the release is finished.
+// TestBarOfTheRun checks that the run's bar advances with the bytes of an unfinished
+// release and never moves backward. When the release is finished, the bar is full.
 func TestBarOfTheRun(t *testing.T) {
 	t.Parallel()
 	screen, terminal := openTerminal(t, 80, 20)
@@ -96,7 +96,7 @@ func TestBarOfTheRun(t *testing.T) {
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
 
-// readUntil reads the screen until it contains a text.
+// readUntil reads the screen until the screen contains a text.
 func readUntil(t *testing.T, screen io.Reader, text string) string {
 	t.Helper()
 	var shown strings.Builder

@@ -8,7 +8,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// amount is the number and the total size of cache entries.
+// amount contains the number and total size of cache entries.
 type amount struct {
 	Count int   `json:"count"`
 	Bytes int64 `json:"bytes"`

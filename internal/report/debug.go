@@ -13,15 +13,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 )
 
-// Debug writes the log of --debug. All methods of a nil Debug do nothing. The log contains
-// no credentials, tokens, or URL queries, because httpclient removes them from the requests
-// that it reports.
+// Debug writes the log of --debug. If a Debug is nil, its methods do nothing. The log
+// contains no credentials, tokens, or URL queries, because httpclient removes them from
+// the requests that it reports.
 type Debug struct {
 	log *slog.Logger
 	// to is stderr, or a writer that doesn't interfere with the progress display.
 	to      io.Writer
 	started time.Time
-	// logged contains the lines of Once.
+	// logged contains the lines that Once has written.
 	logged sync.Map
 }
 
@@ -58,7 +58,7 @@ func (d *Debug) Ended(code int) {
 	}
 }
 
-// Once writes a line unless the same line was written before.
+// Once writes a line unless it has already written the same line.
 func (d *Debug) Once(what string, pairs ...any) {
 	if d == nil {
 		return
@@ -110,7 +110,7 @@ func (d *Debug) Trace() *httpclient.Trace {
 	}
 }
 
-// retried logs a retry, or the pause of a host.
+// retried logs a retry or a pause of a host.
 func (d *Debug) retried(r httpclient.Retry) {
 	if r.Host != "" {
 		d.Log("pause", "host", r.Host, "wait_ms", r.Wait, "reason", r.Cause)
@@ -119,7 +119,7 @@ func (d *Debug) retried(r httpclient.Retry) {
 	d.Log("retry", "method", r.Method, "url", r.URL, "failed", r.Attempt, "of", r.Of, "wait_ms", r.Wait, "reason", r.Cause)
 }
 
-// Programs returns a context that logs the programs that are run with it.
+// Programs returns a context. The programs that run with this context are logged.
 func (d *Debug) Programs(ctx context.Context) context.Context {
 	if d == nil {
 		return ctx

@@ -7,8 +7,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 )
 
-// Doctor prints a report. If a finding is an error, Doctor returns an error that prints
-// nothing further.
+// Doctor prints a report. If a finding is an error, Doctor returns an error that is not
+// printed.
 func (o *Report) Doctor(r doctor.Report) error {
 	f := found{findings: r.Findings}
 	err := printItems(o, "doctor", []doctor.Report{r}, countFindings(r.Findings), reportText(r)+f.text()+noFindings(r.Findings))

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// schemas is the URL of the directory of the JSON Schemas. Its last part is the version
-// of the documents: it changes if a field is removed or changes its meaning, and stays if
-// fields are added.
+// schemas is the URL of the directory that contains the JSON Schemas. Its last part is
+// the version of the documents. The version changes if a field is removed or changes
+// its meaning, but not if fields are added.
 const schemas = "https://raw.githubusercontent.com/tofu-oci/tofu-oci/main/docs/schema/v2/"
 
-// document is the envelope of every JSON document. I is the type of its items, and S of
-// the summary.
+// document is the envelope of every JSON document. I is the type of the items, and S is
+// the type of the summary.
 type document[I, S any] struct {
 	Schema  string `json:"$schema"`
 	Items   []I    `json:"items"`
@@ -22,8 +22,8 @@ type document[I, S any] struct {
 // none is the summary of a document whose only item contains everything.
 type none struct{}
 
-// printItems prints the result of a command, as a document whose schema has the given name or
-// as text.
+// printItems prints a command's result as text or as a JSON document. schema is the
+// name of the document's schema.
 func printItems[I, S any](o *Report, schema string, items []I, summary S, text string) error {
 	if !o.json {
 		_, err := io.WriteString(o.stdout, Printable(text))

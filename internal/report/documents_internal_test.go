@@ -24,7 +24,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// documents has the type of each document by the name of its schema, and its commands.
+// documents maps the name of each schema to the document's type and commands.
 var documents = map[string]struct {
 	form any
 	of   string
@@ -49,7 +49,7 @@ var documents = map[string]struct {
 	"logout":         {document[loggedOut, none]{}, "logout"},
 }
 
-// patterns has the patterns of strings by the name of their field.
+// patterns maps field names to the patterns of their strings.
 var patterns = map[string]string{
 	"digest": "^sha256:[0-9a-f]{64}$", "source_digest": "^sha256:[0-9a-f]{64}$", "zip": "^sha256:[0-9a-f]{64}$", "h1": "^h1:",
 	"published": datePattern, "eligible": datePattern, "date": datePattern, "from": "^sha256:[0-9a-f]{64}$", "trust": "^sha256:[0-9a-f]{64}$", "last_used": datePattern, "oldest_use": datePattern, "newest_use": datePattern,
@@ -59,7 +59,7 @@ const datePattern = `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`
 
 var update = flag.Bool("update", false, "write docs/schema again")
 
-// kinds lists the kinds of errors.
+// kinds contains the kinds of errors.
 var kinds = func() (all []string) {
 	for kind := range explain.ExitCodes {
 		all = append(all, string(kind))
@@ -68,8 +68,8 @@ var kinds = func() (all []string) {
 	return all
 }()
 
-// TestDocuments compares the schemas in docs/schema with the Go types. -update writes them.
-// The scripts of cmd/tofu-oci validate their documents.
+// TestDocuments compares the schemas in docs/schema with the Go types. With -update, it
+// writes the schemas. The scripts of cmd/tofu-oci validate their documents.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	for name, document := range documents {
@@ -97,7 +97,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// schemaFor returns the schema of a document.
+// schemaFor returns a document's schema.
 func schemaFor(name string, form any, of string) map[string]any {
 	parts := map[string]any{}
 	whole := objectSchema(reflect.TypeOf(form), parts)
@@ -113,7 +113,7 @@ func schemaFor(name string, form any, of string) map[string]any {
 	return whole
 }
 
-// objectSchema returns the schema of a struct. The schemas of structs in it are added to
+// objectSchema returns a struct's schema. It adds the schemas of nested structs to
 // parts.
 func objectSchema(of reflect.Type, parts map[string]any) map[string]any {
 	properties, required := map[string]any{}, []string{}
@@ -147,7 +147,7 @@ func valueSchema(in reflect.Type, name string, of reflect.Type, parts map[string
 		}
 		part := strings.ToLower(of.Name()[:1]) + of.Name()[1:]
 		if _, known := parts[part]; !known {
-			parts[part] = nil // in case it contains itself
+			parts[part] = nil // the struct can contain itself
 			parts[part] = objectSchema(of, parts)
 		}
 		return map[string]any{"$ref": "#/$defs/" + part}
@@ -166,7 +166,7 @@ func valueSchema(in reflect.Type, name string, of reflect.Type, parts map[string
 	return text
 }
 
-// enums returns the values of a field, or nil if any value is allowed.
+// enums returns a field's values, or nil if any value is allowed.
 func enums(in reflect.Type, field string) []string {
 	switch strings.ToLower(in.Name()[:1]) + in.Name()[1:] + "." + field {
 	case "item.status":

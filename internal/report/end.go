@@ -8,13 +8,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 )
 
-// errorSummary is the summary of a document without items, of a command that failed.
+// errorSummary is the summary of a failed command's document without items.
 type errorSummary struct {
 	Error *ErrorItem `json:"error"`
 }
 
-// End prints the summary of a run, writes the last event, and adds the summary to the job.
-// code is the exit code. If err is not nil, the command failed with it.
+// End prints the run's summary, writes the last event, and adds the summary to the job.
+// code is the exit code. err is not nil if the command failed.
 func (o *Report) End(err error, code int) {
 	if o.plan == nil && o.Sync == nil && len(o.results) > 1 && code != explain.ExitInterrupted {
 		o.Note("%s", o.line())
@@ -41,10 +41,10 @@ func (o *Report) End(err error, code int) {
 	}
 }
 
-// line returns the summary of the run in one line.
+// line returns the run's summary in one line.
 func (o *Report) line() string { return line(o.results, o.run.moved, time.Since(o.run.started)) }
 
-// heading returns the heading of the job summary.
+// heading returns the job summary's heading.
 func (o *Report) heading(code int) string {
 	text := "tofu-oci " + o.Command
 	switch {
@@ -61,7 +61,7 @@ func (o *Report) heading(code int) string {
 	return text
 }
 
-// PrintError prints the JSON document of a command that failed without results.
+// PrintError prints the JSON document for a command that failed without results.
 func (o *Report) PrintError(err error) error {
 	return printItems(o, "error", []none{}, errorSummary{describeError(err)}, "")
 }

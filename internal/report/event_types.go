@@ -7,13 +7,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// eventsSchema is the version of the events. It changes if a field is removed or changes
-// its meaning, and stays if fields or events are added.
+// eventsSchema is the version of the events. It changes if a field is removed or
+// changes its meaning, but not if fields or events are added.
 const eventsSchema = 2
 
-// event contains the fields of all events.
+// event contains the fields that all events have.
 type event struct {
-	// Time is RFC 3339 in UTC.
+	// Time is the UTC time in RFC 3339 format.
 	Time  string `json:"time"`
 	Event string `json:"event"`
 }
@@ -41,7 +41,7 @@ type itemStarted struct {
 	Version  string `json:"version"`
 }
 
-// itemFinished has the fields of an item of --output json.
+// itemFinished contains the fields of an item of --output json.
 type itemFinished struct {
 	event
 	Item
@@ -49,7 +49,7 @@ type itemFinished struct {
 	Seconds *float64 `json:"seconds,omitempty"`
 }
 
-// transferOf identifies the zip of a transfer.
+// transferOf identifies the zip that is transferred.
 type transferOf struct {
 	Provider string `json:"provider"`
 	Version  string `json:"version"`
@@ -64,7 +64,7 @@ func ofPackage(p provider.Package) transferOf {
 type transferStarted struct {
 	event
 	transferOf
-	// Size is zero if it is unknown.
+	// Size is zero if the size is unknown.
 	Size int64 `json:"size,omitempty"`
 
 	transfer *transfer
@@ -80,8 +80,8 @@ type transferFinished struct {
 	transfer *transfer
 }
 
-// retried reports a retry. Host, Wait, Try, and Of are set only for a request, because
-// restarting a transfer can take several requests.
+// retried reports a retry. Host, Wait, Try, and Of are set only if a single request is
+// retried, because restarting a transfer can require several requests.
 type retried struct {
 	event
 	What   string  `json:"what"`
@@ -92,7 +92,8 @@ type retried struct {
 	Of     int     `json:"of,omitempty"`
 }
 
-// paused reports that a host throttles requests, and that none are sent to it for a while.
+// paused reports that a host throttles requests and receives no requests during the
+// pause.
 type paused struct {
 	event
 	Host   string  `json:"host"`
@@ -103,7 +104,7 @@ type paused struct {
 // runFinished is the last event.
 type runFinished struct {
 	event
-	// Statuses is the number of items by status.
+	// Statuses maps each status to the number of items.
 	Statuses map[string]int `json:"statuses"`
 	Bytes    int64          `json:"bytes"`
 	Seconds  float64        `json:"seconds"`
@@ -111,5 +112,5 @@ type runFinished struct {
 	Error    *ErrorItem     `json:"error,omitempty"`
 }
 
-// seconds returns a duration in seconds, to the millisecond.
+// seconds returns a duration in seconds, rounded to milliseconds.
 func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }

@@ -18,14 +18,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
 
-// forms has the type of each event and of its parts.
+// forms maps the names of events and their parts to types.
 var forms = map[string]any{
 	"run_started": runStarted{}, "run_planned": runPlanned{}, "item_started": itemStarted{}, "item_finished": itemFinished{},
 	"transfer_started": transferStarted{}, "transfer_finished": transferFinished{}, "retry": retried{}, "pause": paused{}, "run_finished": runFinished{},
 	"package": PackageItem{}, "evidence": EvidenceItem{}, "signature": SignatureItem{}, "denial": DenialItem{}, "approval": artifact.Approval{}, "error": ErrorItem{},
 }
 
-// parts lists the forms that are not events.
+// parts lists the forms that are parts of events.
 var parts = []string{"package", "evidence", "signature", "denial", "approval", "error"}
 
 // schemaOf is the part of docs/schema/v2/events.schema.json that the tests use.
@@ -51,8 +51,8 @@ func readSchema(t *testing.T) schemaOf {
 	return s
 }
 
-// TestEventsSchema checks that the schema has exactly the fields of each event, and
-// requires those that are always written.
+// TestEventsSchema checks that the schema contains exactly the fields of each event.
+// The schema must require the fields that are always written.
 func TestEventsSchema(t *testing.T) {
 	t.Parallel()
 	schema := readSchema(t)
@@ -94,8 +94,8 @@ var (
 	codeSpan = regexp.MustCompile("`([a-z_0-9]+)`")
 )
 
-// TestReferencePage compares the tables of docs/cli.md with the fields of events and the
-// exit codes.
+// TestReferencePage compares the tables in docs/cli.md with the fields of events and
+// the exit codes.
 func TestReferencePage(t *testing.T) {
 	t.Parallel()
 	events, classes := pageSection(t, "\n## Events\n"), pageSection(t, "\n### Error classes\n")
@@ -121,7 +121,7 @@ func TestReferencePage(t *testing.T) {
 		}
 		written[name], _ = fieldsOf(reflect.TypeOf(form))
 		for _, field := range written[name] {
-			// The section about output documents the fields of items.
+			// The section about output describes the fields of items.
 			if !explained[field] && name != "item_finished" && field != "event" {
 				t.Errorf("the page does not say what %s is", field)
 			}
@@ -146,7 +146,7 @@ func TestReferencePage(t *testing.T) {
 	}
 }
 
-// pageSection returns the text of docs/cli.md from a heading to the next one.
+// pageSection returns the text of docs/cli.md from a heading to the next heading.
 func pageSection(t *testing.T, heading string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "cli.md"))
@@ -161,8 +161,8 @@ func pageSection(t *testing.T, heading string) string {
 	return section
 }
 
-// fieldsOf returns the JSON names of a struct's fields, and of those that are always
-// written, sorted.
+// fieldsOf returns the JSON names of a struct's fields, sorted. always contains the
+// names of fields that are always written.
 func fieldsOf(of reflect.Type) (all, always []string) {
 	for _, f := range reflect.VisibleFields(of) {
 		if f.Anonymous || !f.IsExported() {

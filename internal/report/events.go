@@ -10,22 +10,23 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// events writes the events of a run, one JSON object per line. docs/cli.md and
-// docs/schema/v2/events.schema.json document them.
+// events writes a run's events as one JSON object per line. docs/cli.md and
+// docs/schema/v2/events.schema.json describe the events.
 type events struct {
 	mu sync.Mutex
-	// w is nil after a write error, because the run continues without its events.
+	// w is nil after a write error, because the run continues without the events file.
 	w    io.WriteCloser
 	warn func(format string, args ...any)
 }
 
-// openEvents creates or truncates the file for events.
+// openEvents creates or truncates the events file.
 func openEvents(name string, o *Report) (*events, error) {
 	switch name {
 	case "-", "/dev/stdout":
 		return nil, provider.Errorf(provider.Misuse, "invalid --events %s: stdout is reserved for the result; use a file or /dev/stderr", name)
 	case "/dev/stderr":
-		// Opening /dev/stderr would truncate a file that stderr is redirected to.
+		// Opening /dev/stderr would truncate the file if stderr is redirected to a
+		// file.
 		return &events{w: progressWriter{o}, warn: o.Warn}, nil
 	}
 	file, err := os.Create(name)
@@ -35,7 +36,7 @@ func openEvents(name string, o *Report) (*events, error) {
 	return &events{w: file, warn: o.Warn}, nil
 }
 
-// progressWriter writes complete lines to stderr, without interfering with the progress
+// progressWriter writes complete lines to stderr without disturbing the progress
 // display.
 type progressWriter struct{ o *Report }
 

@@ -13,7 +13,7 @@ type EvidenceItem struct {
 	Kind      string `json:"kind"`
 	MediaType string `json:"media_type"`
 	Size      int64  `json:"size"`
-	// Platform is empty if the document is about the whole release.
+	// Platform is empty if the document concerns the whole release.
 	Platform string `json:"platform,omitempty"`
 	// Referrer reports whether the document is a referrer of the release's index.
 	Referrer bool `json:"referrer,omitempty"`
@@ -23,7 +23,7 @@ func evidenceItem(d provider.Document) EvidenceItem {
 	return EvidenceItem{Name: d.Name, Kind: string(d.Kind), MediaType: d.MediaType, Size: d.Size}
 }
 
-// evidence returns the items of documents about a release and about its packages.
+// evidence returns the items for documents about a release and its packages.
 func evidence(release []provider.Document, packages []provider.Package) []EvidenceItem {
 	all := []EvidenceItem{}
 	for _, d := range release {
@@ -39,8 +39,8 @@ func evidence(release []provider.Document, packages []provider.Package) []Eviden
 	return all
 }
 
-// evidenceNames has the texts for each kind of document: for a document about the release,
-// for one document about a package, and for several.
+// evidenceNames contains the texts for each kind of document. The texts describe a
+// document about the release, one document about a package, and several such documents.
 var evidenceNames = []struct {
 	kind             provider.DocumentKind
 	release, one, of string
@@ -55,7 +55,7 @@ var evidenceNames = []struct {
 }
 
 // describeEvidence returns a line such as "with SHA256SUMS, signature, 2 SBOMs of
-// packages", or an empty string if there are no documents.
+// packages". If there are no documents, it returns an empty string.
 func describeEvidence(all []EvidenceItem) string {
 	var parts []string
 	add := func(n int, one, more string) {

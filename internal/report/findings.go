@@ -13,7 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
-// found is the result of a command that reports findings, independent of the output format.
+// found is the result of a command that reports findings. It does not depend on the
+// output format.
 type found struct {
 	rules    []finding.Rule
 	findings []finding.Finding
@@ -22,14 +23,14 @@ type found struct {
 	failed []failure
 }
 
-// failure is the subject and the message of a check that failed.
+// failure contains the subject and the message of a failed check.
 type failure struct {
 	finding.Subject
 	message string
 }
 
-// printFindings prints findings in the format of the report: with items and their summary
-// in JSON, and text after the findings in text.
+// printFindings prints findings in the report's format. JSON also contains items and
+// summary. In text format, text follows the findings.
 func printFindings[I, S any](o *Report, schema string, items []I, summary S, f found, text string) error {
 	o.EndProgress()
 	switch o.Format {
@@ -49,13 +50,13 @@ func (o *Report) ConfigurationFindings(file string, findings []finding.Finding) 
 	return cmp.Or(err, findingsResult(findings))
 }
 
-// configurationItem is a CLI configuration file and its findings.
+// configurationItem is a CLI configuration file together with its findings.
 type configurationItem struct {
 	File     string            `json:"file"`
 	Findings []finding.Finding `json:"findings"`
 }
 
-// findingCounts is the number of findings by severity.
+// findingCounts contains the number of findings for each severity.
 type findingCounts struct {
 	Errors   int `json:"errors"`
 	Warnings int `json:"warnings"`
@@ -81,7 +82,8 @@ func countFindings(findings []finding.Finding) (c findingCounts) {
 	return c
 }
 
-// findingsResult returns an error that prints nothing further if a finding is an error.
+// findingsResult returns an error if a finding is an error. The returned error is not
+// printed.
 func findingsResult(findings []finding.Finding) error {
 	if doctor.Failed(findings) {
 		return &explain.ExitError{Code: explain.ExitFailed}
@@ -96,7 +98,7 @@ func noFindings(findings []finding.Finding) string {
 	return ""
 }
 
-// text returns a line for each finding, followed by its indented remedy.
+// text returns a line for each finding, followed by the finding's indented remedy.
 func (f found) text() string {
 	var b strings.Builder
 	for _, one := range f.findings {
@@ -115,7 +117,7 @@ func (f found) text() string {
 	return b.String()
 }
 
-// remedyText returns the hint and the command of a remedy, each on its own line.
+// remedyText returns a remedy's hint and command, each on a separate line.
 func remedyText(r finding.Remedy) string {
 	if r.Hint == "" || r.Command == "" {
 		return r.Hint + r.Command
@@ -136,9 +138,9 @@ func joinWords(all ...string) string {
 // object is a JSON object.
 type object map[string]any
 
-// sarif returns findings as SARIF 2.1.0 for code-scanning pages. Because these require a
-// file, the location of a finding about a repository is its subject.
-// https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+// sarif returns findings as SARIF 2.1.0 for code-scanning pages. These pages require a
+// file, so a finding about a repository uses its subject as the location. See
+// https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html.
 func (f found) sarif(version string) object {
 	rules, results, notifications := []object{}, []object{}, []object{}
 	for _, r := range f.rules {
@@ -154,7 +156,8 @@ func (f found) sarif(version string) object {
 		results = append(results, object{
 			"ruleId": one.Code, "level": one.Severity, "message": object{"text": one.Message + "\n\n" + remedyText(one.Remedy)},
 			"locations": []object{{"physicalLocation": at, "logicalLocations": []object{{"fullyQualifiedName": about}}}},
-			// Code-scanning pages use fingerprints to match findings of different runs.
+			// Code-scanning pages use fingerprints to match findings from different
+			// runs.
 			"partialFingerprints": object{"tofu-oci/v1": one.Code + " " + about},
 		})
 	}
@@ -176,9 +179,9 @@ func (f found) sarif(version string) object {
 	}
 }
 
-// annotations returns workflow commands, so that a job on GitHub shows findings in the
-// changed files.
-// https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
+// annotations returns workflow commands, so that a GitHub job shows findings in the
+// changed files. See
+// https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions.
 func (f found) annotations() string {
 	var b strings.Builder
 	for _, one := range f.findings {
@@ -194,8 +197,8 @@ func (f found) annotations() string {
 	return b.String()
 }
 
-// forGitHub escapes the message or a property of a workflow command, so that it cannot end
-// the command or start another one.
+// forGitHub escapes a workflow command's message or property. An escaped text can
+// neither end the command nor start a new command.
 func forGitHub(text string, property bool) string {
 	text = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(Printable(text))
 	if property {

@@ -11,14 +11,15 @@ import (
 const (
 	// every is the interval between progress lines.
 	every = 10 * time.Second
-	// notable is the minimum size of a zip that gets its own progress lines, in bytes.
-	// Smaller zips get them only if their transfer is slow.
+	// notable is the minimum size of a zip that has separate progress lines, in bytes.
+	// Smaller zips have progress lines only if their transfer is slow.
 	notable = 16 << 20
 )
 
-// lines prints progress without a terminal. Every ten seconds, it prints large or slow
-// transfers, long activities without transfers, and the progress of the run. It also prints
-// each large transfer that is complete. A quick run of small transfers prints nothing.
+// lines prints progress if stderr is not a terminal. Every ten seconds, it prints large
+// or slow transfers, long activities without transfers, and the run's progress. It also
+// prints each completed large transfer. A quick run with small transfers prints
+// nothing.
 type lines struct {
 	note func(format string, args ...any)
 	run  *run
@@ -69,7 +70,7 @@ func (l *lines) start() {
 	}()
 }
 
-// at returns the lines for a point in time.
+// at returns the lines to print at a point in time.
 func (l *lines) at(now time.Time) []string {
 	r := l.run
 	r.mu.Lock()
@@ -89,7 +90,7 @@ func (l *lines) at(now time.Time) []string {
 	return all
 }
 
-// line describes the progress of a transfer, at its rate since the previous line.
+// line describes a transfer's progress and its rate since the previous line.
 func (t *transfer) line(now time.Time) string {
 	if !t.full.IsZero() {
 		return fmt.Sprintf("finishing %s: %s transferred %s ago", t.Filename, Size(t.moved), formatDuration(now.Sub(t.full)))

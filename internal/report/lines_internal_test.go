@@ -93,7 +93,7 @@ func TestLines(t *testing.T) {
 				}, r)
 				r.listeners = []listener{l}
 				r.plan(test.releases)
-				// Ticks are between full seconds, so that their order is defined.
+				// Ticks occur between full seconds, so that their order is defined.
 				time.Sleep(500 * time.Millisecond)
 				test.run(r.progress(), func() { r.itemFinished(large.Address, large.Version, Item{}) })
 				r.notify(displayClosed{})
@@ -115,7 +115,8 @@ func lineOf(t *testing.T, address string) provider.Package {
 	return provider.Package{Address: a, Filename: a.Type + ".zip"}
 }
 
-// TestLine checks that the summary line counts each status, in a fixed order.
+// TestLine checks that the summary line counts each status, and that the statuses have
+// a fixed order.
 func TestLine(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -144,7 +145,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestActivities checks that long activities are described while they transfer nothing.
+// TestActivities checks that long activities without transfers are described.
 func TestActivities(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -177,7 +178,7 @@ func TestActivities(t *testing.T) {
 	})
 }
 
-// TestRate checks that the rate is that of the last ten seconds.
+// TestRate checks that the rate is based on the last ten seconds.
 func TestRate(t *testing.T) {
 	t.Parallel()
 	var p rateMeter

@@ -23,12 +23,12 @@ type versionItem struct {
 	Provider string `json:"provider"`
 	Version  string `json:"version"`
 	Tag      string `json:"tag,omitempty"`
-	// Status and Findings are the result of --check-level. A server sets Problem instead
-	// of Findings.
+	// Status and Findings are the results of --check-level. With --server, Problem is
+	// set instead of Findings.
 	Status   string            `json:"status,omitempty"`
 	Problem  string            `json:"problem,omitempty"`
 	Findings []finding.Finding `json:"findings,omitempty"`
-	// Error is why the status is unknown.
+	// Error explains why the status is unknown.
 	Error *ErrorItem `json:"error,omitempty"`
 	// Published, Platforms, Size, and Signed are set only with --server.
 	Published string   `json:"published,omitempty"`
@@ -85,7 +85,7 @@ func (o *Report) ListStatuses(a provider.Address, found []verify.ReleaseStatus) 
 	return explain.Items(len(found)-len(failed), failed)
 }
 
-// line returns the status of the version and the message of its first finding.
+// line returns the version's status and the message of the first finding.
 func (v versionItem) line() string {
 	text := v.Version + "  " + v.Status
 	switch more := len(v.Findings) - 1; {
@@ -113,8 +113,8 @@ type releaseItem struct {
 	Evidence   []EvidenceItem      `json:"evidence"`
 	Signature  *SignatureItem      `json:"signature,omitempty"`
 	Approvals  []artifact.Approval `json:"approvals,omitempty"`
-	// Status, Problem, Findings, and Lock are set only with --server. Lock is the block of
-	// the provider in a lock file.
+	// Status, Problem, Findings, and Lock are set only with --server. Lock is the
+	// provider's block in a lock file.
 	Status   string            `json:"status,omitempty"`
 	Problem  string            `json:"problem,omitempty"`
 	Findings []finding.Finding `json:"findings,omitempty"`
@@ -124,7 +124,8 @@ type releaseItem struct {
 	verdict string
 }
 
-// ListRelease prints a release. If refused is not nil, pull would refuse the release.
+// ListRelease prints a release. If refused is not nil, it explains why pull would
+// reject the release.
 func (o *Report) ListRelease(r provider.Release, referrers []provider.Document, approvals []artifact.Approval, v provider.Verdict, refused *trust.RefusedError) error {
 	i := releaseItem{
 		Provider: r.Address.String(), Version: r.Version.String(), Repository: r.Stored.Repository, Tag: cmp.Or(r.Stored.Tag, artifact.Tag(r.Version)), Digest: r.Stored.Digest.String(),
@@ -191,9 +192,9 @@ type ProviderItem struct {
 	Latest string `json:"latest,omitempty"`
 }
 
-// repositorySummary is the summary of lists of the repositories of a template.
+// repositorySummary is the summary for lists of a template's repositories.
 type repositorySummary struct {
-	// Unknown lists the repositories whose provider is unknown.
+	// Unknown contains the repositories whose provider is unknown.
 	Unknown []string `json:"unknown_repositories,omitempty"`
 }
 
@@ -219,7 +220,8 @@ func (o *Report) PrintProviders(items []ProviderItem, unknown []string) error {
 	return printItems(o, "list-providers", items, repositorySummary{unknown}, joinLines(names))
 }
 
-// Unknown prints a note about the repositories whose provider is unknown, and returns them.
+// Unknown prints a note about the repositories whose provider is unknown, and returns
+// these repositories.
 func (o *Report) Unknown(l catalog.Listing) []string {
 	var unknown []string
 	for _, ref := range l.Unknown {

@@ -7,7 +7,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ListServedProviders prints the providers of a server.
+// ListServedProviders prints a server's providers.
 func (o *Report) ListServedProviders(found api.Providers) error {
 	for _, warning := range found.Warnings {
 		o.Note("%s", OneLine(warning))
@@ -19,7 +19,7 @@ func (o *Report) ListServedProviders(found api.Providers) error {
 	return o.PrintProviders(items, nil)
 }
 
-// ListServedVersions prints the versions that a server has, newest first.
+// ListServedVersions prints a server's versions of a provider, newest first.
 func (o *Report) ListServedVersions(a provider.Address, versions []api.VersionRef) error {
 	var items []versionItem
 	var lines []string
@@ -41,7 +41,7 @@ func (o *Report) ListServedVersions(a provider.Address, versions []api.VersionRe
 	return printItems(o, "list-versions", items, listSummary{}, joinLines(lines))
 }
 
-// ListServed prints a release as a server describes it.
+// ListServed prints a release as described by a server.
 func (o *Report) ListServed(r api.Version) error {
 	i := releaseItem{
 		Provider: r.Provider.Address, Version: r.Version, Repository: r.Provider.Repository, Tag: r.Tag, Digest: r.Digest, Protocols: r.Protocols,

@@ -17,23 +17,24 @@ type lockCheck struct {
 	summary lockCheckSummary
 	// checked is the number of providers that could be checked.
 	checked int
-	// done reports that all lock files were checked.
+	// done is set when all lock files were checked.
 	done bool
 }
 
 // lockCheckItem is a provider in a lock file, or a lock file that could not be read.
 type lockCheckItem struct {
 	File string `json:"file"`
-	// Line is the line of the provider's block.
+	// Line is the line number of the provider's block.
 	Line     int    `json:"line,omitempty"`
 	Provider string `json:"provider,omitempty"`
 	Version  string `json:"version,omitempty"`
 	// UnknownHashes is the number of hashes that the repository doesn't know.
 	UnknownHashes int `json:"unknown_hashes,omitempty"`
-	// UncheckedZips is the number of zips in origin registries, which provide only their URLs.
+	// UncheckedZips is the number of zips in origin registries that provide only the
+	// zips' URLs.
 	UncheckedZips int               `json:"unchecked_zips,omitempty"`
 	Findings      []finding.Finding `json:"findings,omitempty"`
-	// Error is why the lock file or the provider could not be checked.
+	// Error explains why the lock file or the provider could not be checked.
 	Error *ErrorItem `json:"error,omitempty"`
 }
 
@@ -50,7 +51,8 @@ type lockCheckSummary struct {
 	Failed int `json:"failed"`
 }
 
-// CheckedLock records the result for a lock file. err is why it could not be checked.
+// CheckedLock records the result for a lock file. err, if not nil, explains why the
+// file could not be checked.
 func (o *Report) CheckedLock(path string, checked []lock.Checked, err error) {
 	r := &o.lockCheck
 	r.summary.Files++
@@ -83,8 +85,8 @@ func (o *Report) CheckedLock(path string, checked []lock.Checked, err error) {
 	}
 }
 
-// LockChecked prints the result for all lock files. The exit code is that of hashes that
-// disagree, of something missing, or of an error, in this order.
+// LockChecked prints the result for all lock files. The exit code reports, in this
+// order of precedence, hashes that disagree, missing content, or an error.
 func (o *Report) LockChecked(platforms []provider.Platform) error {
 	r := &o.lockCheck
 	r.done = true

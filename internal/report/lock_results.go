@@ -15,21 +15,21 @@ import (
 
 // lockSummary is the summary of lock.
 type lockSummary struct {
-	// Statuses is the number of lock files by status.
+	// Statuses maps each status to the number of lock files.
 	Statuses map[string]int `json:"statuses"`
 }
 
 // lockedFile is the result for a lock file.
 type lockedFile struct {
 	File string `json:"file"`
-	// Status is written, planned, unchanged, or failed.
+	// Status is "written", "planned", "unchanged", or "failed".
 	Status    string           `json:"status"`
 	Providers []lockedProvider `json:"providers,omitempty"`
-	// Removed lists the providers that the configuration no longer requires.
+	// Removed contains the providers that the configuration no longer requires.
 	Removed []string `json:"removed,omitempty"`
-	// Unresolved lists the modules whose requirements are unknown.
+	// Unresolved contains the modules whose requirements are unknown.
 	Unresolved []string `json:"unresolved_modules,omitempty"`
-	// Diff is the change as a unified diff.
+	// Diff contains the changes as a unified diff.
 	Diff  string     `json:"diff,omitempty"`
 	Error *ErrorItem `json:"error,omitempty"`
 
@@ -39,7 +39,7 @@ type lockedFile struct {
 type lockedProvider struct {
 	Provider string `json:"provider"`
 	Version  string `json:"version,omitempty"`
-	// Previous is the version that was locked before.
+	// Previous is the previously locked version.
 	Previous    string          `json:"previous_version,omitempty"`
 	Constraints string          `json:"constraints,omitempty"`
 	Hashes      []lockfile.Hash `json:"hashes,omitempty"`
@@ -88,7 +88,7 @@ func (o *Report) Locked(c lock.Change, failure error) error {
 	return err
 }
 
-// lockedStatus sets the status of f, its diff, and the error of the whole file.
+// lockedStatus sets the status, the diff, and the error of the whole file in f.
 func (o *Report) lockedStatus(f *lockedFile, c lock.Change, err error) {
 	failed := err != nil || len(f.errors) > 0
 	f.Diff = UnifiedDiff(f.File, c.Old, c.New)
@@ -111,7 +111,7 @@ func (o *Report) lockedStatus(f *lockedFile, c lock.Change, err error) {
 	}
 }
 
-// inFile adds the path of a file to an error that doesn't contain it.
+// inFile adds a file's path to an error that doesn't contain the path.
 func inFile(path string, err error) error {
 	if strings.Contains(err.Error(), path) {
 		return err
@@ -119,7 +119,7 @@ func inFile(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// countHashes returns the number of hashes of each scheme.
+// countHashes describes the number of hashes for each scheme.
 func countHashes(hashes []lockfile.Hash) string {
 	var parts []string
 	for i := 0; i < len(hashes); {
@@ -132,7 +132,7 @@ func countHashes(hashes []lockfile.Hash) string {
 	return strings.Join(parts, ", ")
 }
 
-// LockedAll prints the JSON document of lock, and returns the error of the run.
+// LockedAll prints the JSON document of lock and returns the run's error.
 func (o *Report) LockedAll() error {
 	o.EndProgress()
 	summary := lockSummary{map[string]int{}}
@@ -148,15 +148,15 @@ func (o *Report) LockedAll() error {
 	var failed []error
 	for _, f := range o.lockFiles {
 		failed = append(failed, f.errors...)
-		if f.Status != "failed" { // incomplete files are written, and have errors
+		if f.Status != "failed" { // incomplete files are written, but their results have errors
 			done++
 		}
 	}
 	return explain.Items(done, failed)
 }
 
-// Warning returns a function that calls verify and prints the warning of its verdict, once
-// per release. It is for commands whose results don't contain verdicts.
+// Warning returns a function that calls verify. For each release, the function prints
+// the verdict's warning once. It is for commands whose results don't contain verdicts.
 func (o *Report) Warning(verify func(context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, provider.Release) (provider.Verdict, error) {
 	var verified sync.Map
 	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {

@@ -12,21 +12,22 @@ import (
 type LoggedIn struct {
 	Registry string `json:"registry"`
 	Username string `json:"username"`
-	// File is the path of the credentials file, which contains the credentials or the name
-	// of the helper that stores them.
+	// File is the path of the credentials file. The file contains the credentials or
+	// the name of the helper that stores them.
 	File   string `json:"file"`
 	Helper string `json:"helper,omitempty"`
 	// Encrypted is false if the file contains the credentials.
 	Encrypted bool `json:"encrypted"`
 	// Checked reports whether the registry accepted the credentials.
 	Checked bool `json:"checked"`
-	// FoundBy lists the programs that find these credentials.
+	// FoundBy contains the programs that find these credentials.
 	FoundBy []string `json:"found_by"`
-	// Problems explains why other programs don't find them.
+	// Problems explains why some programs don't find these credentials.
 	Problems []string `json:"problems,omitempty"`
 }
 
-// LoggedIn prints where the credentials are stored, and which programs find them.
+// LoggedIn prints where the credentials are stored, and which programs find the
+// credentials.
 func (o *Report) LoggedIn(l LoggedIn) error {
 	for _, problem := range l.Problems {
 		o.Warn("%s", problem)
@@ -42,7 +43,7 @@ func (o *Report) LoggedIn(l LoggedIn) error {
 	return printItems(o, "login", []LoggedIn{l}, none{}, text)
 }
 
-// joinList joins values with commas and "and": "a, b, and c".
+// joinList joins values with commas and "and", for example "a, b, and c".
 func joinList(words []string) string {
 	last := len(words) - 1
 	switch last {
@@ -57,22 +58,23 @@ func joinList(words []string) string {
 // loggedOut is the result of logout.
 type loggedOut struct {
 	Registry string `json:"registry"`
-	// Removed lists the locations of the removed credentials.
+	// Removed contains the locations of the removed credentials.
 	Removed []removedLogin `json:"removed"`
-	// Problems lists credentials that could not be removed.
+	// Problems describes credentials that could not be removed.
 	Problems []string `json:"problems,omitempty"`
 }
 
-// removedLogin is the location of removed credentials: a credentials file, or the helper
-// that it configures.
+// removedLogin is the location of removed credentials. The location is a credentials
+// file, or the helper that the file specifies.
 type removedLogin struct {
 	File   string   `json:"file"`
 	Helper string   `json:"helper,omitempty"`
 	Keys   []string `json:"keys"`
 }
 
-// LoggedOut prints the locations of the removed credentials, and those that are left. It
-// returns failed, the reason why some could not be removed.
+// LoggedOut prints the locations of the removed credentials and of the remaining
+// credentials. failed explains why some credentials could not be removed, and is
+// returned.
 func (o *Report) LoggedOut(target credentials.Prefix, removed []credentials.Location, files, left []string, failed error) error {
 	l := loggedOut{Registry: target.String(), Removed: []removedLogin{}, Problems: left}
 	text := ""
@@ -84,7 +86,7 @@ func (o *Report) LoggedOut(target credentials.Prefix, removed []credentials.Loca
 		o.Warn("%s", problem)
 	}
 	switch {
-	case failed != nil && o.json: // the document of the error is printed instead
+	case failed != nil && o.json: // the error's document is printed instead
 		return failed
 	case failed == nil && len(removed) == 0:
 		text = fmt.Sprintf("no credentials for %s in %s\n", target, strings.Join(files, ", "))

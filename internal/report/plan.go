@@ -6,20 +6,21 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// dryRunPlan is the amount of work that a dry run found. A real run sends less if a repository
-// already has some of the zips, which a dry run doesn't check.
+// dryRunPlan is the amount of work that a dry run determined. A real run sends less if
+// the repository already contains some of the zips. A dry run doesn't check for
+// existing zips.
 type dryRunPlan struct {
-	// Releases is the number of releases, and ToSend the number of those to send.
+	// Releases is the number of releases, and ToSend is the number of releases to send.
 	Releases int `json:"releases"`
 	ToSend   int `json:"to_send"`
-	// Packages is the number of packages to send, Size their total size in bytes, and
-	// SizeUnknown the number of packages that are not included in Size.
+	// Packages is the number of packages to send, and Size is their total size in
+	// bytes. SizeUnknown is the number of packages that Size doesn't include.
 	Packages    int   `json:"packages"`
 	Size        int64 `json:"size"`
 	SizeUnknown int   `json:"size_unknown,omitempty"`
 }
 
-// add counts a release.
+// add adds a release to the plan.
 func (t *dryRunPlan) add(r publish.Result) {
 	t.Releases++
 	if r.Status == publish.Unchanged {
@@ -47,7 +48,7 @@ func (t *dryRunPlan) String() string {
 	return text
 }
 
-// Counted returns a number with its noun: "1 release", "2 releases".
+// Counted returns a number and a noun, such as "1 release" or "2 releases".
 func Counted(n int, what string) string {
 	if n != 1 {
 		what += "s"

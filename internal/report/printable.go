@@ -8,13 +8,13 @@ import (
 	"unicode/utf16"
 )
 
-// Printable makes text from other sources safe for terminals and CI runners. It replaces
-// control characters and characters that change the writing direction, and disables
-// workflow commands. It converts Windows line endings.
+// Printable makes untrusted text safe for terminals and CI runners. It replaces control
+// characters and characters that change the writing direction, and disables workflow
+// commands. It also converts Windows line endings.
 //
-// GitHub's runner recognizes "::command::" at the start of a line, ignoring leading white
-// space, and "##[command]" anywhere:
-// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+// GitHub's runner recognizes "::command::" at the start of a line, after optional white
+// space, and "##[command]" anywhere. See
+// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands.
 func Printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && !isHarmless(r) {
@@ -35,13 +35,14 @@ func Printable(s string) string {
 	return strings.Join(lines, "")
 }
 
-// isHarmless reports whether a character has no effect on the display of others.
+// isHarmless reports whether a character does not affect how adjacent characters are
+// displayed.
 func isHarmless(r rune) bool {
 	return !unicode.IsControl(r) && !unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// OneLine is [Printable] for a text that must not contain line breaks or tabs, such as a
-// table cell.
+// OneLine is like [Printable]. Use it for text that must not contain line breaks or
+// tabs, such as a table cell.
 func OneLine(s string) string {
 	return Printable(strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -51,12 +52,12 @@ func OneLine(s string) string {
 	}, s))
 }
 
-// Continued indents all lines of a text except the first, so that quoted text can't be
-// mistaken for our own.
+// Continued indents all lines of a text except the first line, so that quoted text
+// can't be mistaken for the program's own text.
 func Continued(s string) string { return strings.ReplaceAll(s, "\n", "\n  ") }
 
-// printableJSON escapes the characters of a JSON document that [Printable] replaces. They
-// occur only in strings, so the values stay the same.
+// printableJSON escapes the characters of a JSON document that [Printable] replaces.
+// These characters occur only in strings, so the values do not change.
 func printableJSON(document string) string {
 	document = strings.ReplaceAll(document, "##[", `##\u005b`)
 	var b strings.Builder
@@ -74,7 +75,7 @@ func printableJSON(document string) string {
 	return b.String()
 }
 
-// joinLines returns the texts, each on its own line.
+// joinLines joins the texts, each on a separate line.
 func joinLines(texts []string) string {
 	var b strings.Builder
 	for _, text := range texts {
@@ -83,7 +84,7 @@ func joinLines(texts []string) string {
 	return b.String()
 }
 
-// cells joins the cells of a table row. Empty cells at the end are omitted, because they
+// cells joins the cells of a table row. It omits empty cells at the end, because they
 // would be trailing spaces.
 func cells(values ...string) string {
 	for i, value := range values {
@@ -103,8 +104,8 @@ func table(rows []string) string {
 	return b.String()
 }
 
-// fields returns a line for each pair of a name and a value that is not empty. Names are
-// padded to the width.
+// fields returns a line for each pair of a name and a nonempty value. It pads names to
+// the given width.
 func fields(width int, pairs ...[]string) string {
 	var b strings.Builder
 	for _, pair := range pairs {

@@ -24,8 +24,8 @@ type sample struct {
 	moved int64
 }
 
-// rate records the number of bytes that are transferred now, and returns the rate in bytes
-// per second, or 0 if it is unknown.
+// rate records the number of bytes transferred so far. It returns the rate in bytes per
+// second, or 0 if the rate is unknown.
 func (p *rateMeter) rate(now time.Time, moved int64) int64 {
 	if n := len(p.samples); n == 0 || now.Sub(p.samples[n-1].at) >= window/maxSamples {
 		p.samples = append(p.samples, sample{now, moved})
@@ -40,7 +40,7 @@ func (p *rateMeter) rate(now time.Time, moved int64) int64 {
 	return int64(float64(moved-first.moved) / now.Sub(first.at).Seconds())
 }
 
-// remaining returns the time that a number of bytes takes at a rate.
+// remaining returns the time required to transfer the given number of bytes at a rate.
 func remaining(bytes, rate int64) string {
 	s := min(float64(bytes)/float64(rate), maxRemaining.Seconds())
 	return formatDuration(time.Duration(s * float64(time.Second)))

@@ -1,6 +1,6 @@
-// Package report prints the results of commands: results and documents on stdout, and
-// progress, warnings, and errors on stderr. Formats are text, progress bars, JSON, JSON
-// lines, SARIF, and GitHub annotations.
+// Package report prints the results of commands. Results and documents are printed on
+// stdout, and progress, warnings, and errors on stderr. The formats are text, progress
+// bars, JSON, JSON lines, SARIF, and GitHub annotations.
 package report
 
 import (
@@ -28,11 +28,11 @@ import (
 const (
 	Text = "text"
 	JSON = "json"
-	// SARIF is a format of findings for code-scanning pages.
+	// SARIF formats findings for code-scanning pages.
 	SARIF = "sarif"
 	// Markdown is a format of plans for comments on pull requests.
 	Markdown = "markdown"
-	// GitHub is a format of findings for jobs on GitHub, which show them in the changed
+	// GitHub formats findings for GitHub jobs, which show the findings in the changed
 	// files.
 	GitHub = "github"
 )
@@ -43,13 +43,14 @@ type Options struct {
 	Command        string
 	// Version is the version of tofu-oci.
 	Version string
-	// Format is the output format. If empty, it is Text.
+	// Format is the output format. If empty, Text is used.
 	Format         string
 	Quiet, Verbose bool
 	DryRun         bool
 	// Events and DigestFile are the values of --events and --digest-file.
 	Events, DigestFile string
-	// Summary is the file of the job summary in Markdown. If empty, no summary is written.
+	// Summary is the file for the job summary in Markdown. If empty, no summary is
+	// written.
 	Summary string
 	// Debug is nil without --debug.
 	Debug *Debug
@@ -64,20 +65,20 @@ type Report struct {
 	mu      sync.Mutex
 	results []Item
 	errors  []error
-	// printedHints contains the hints that were printed, because each hint is printed only
-	// once.
+	// printedHints contains the hints that were already printed, because each hint is
+	// printed only once.
 	printedHints map[string]bool
 	run          *run
 	// bars is nil if stderr is not a terminal.
 	bars *bars
-	// digests contains the digests of the indexes so far.
+	// digests contains the digests of all indexes so far.
 	digests []string
-	// manyReleases reports whether the run has more than one release. If so, unchanged
-	// releases are only counted.
+	// manyReleases reports whether the run has more than one release. In such a run,
+	// unchanged releases are counted but not listed.
 	manyReleases bool
-	// plan is nil unless the run is a dry run.
+	// plan is nil if the run is not a dry run.
 	plan *dryRunPlan
-	// skipped lists the pre-releases that --all skipped.
+	// skipped contains the pre-releases that --all skipped.
 	skipped []skippedItem
 	// Unchecked is set if publish doesn't check the zips.
 	Unchecked bool
@@ -88,7 +89,8 @@ type Report struct {
 	Sync *outcome.Document
 }
 
-// New returns the report of a command. Its errors are about the file for events.
+// New returns a command's report. It returns an error if the events file can't be
+// opened.
 func New(options Options) (*Report, error) {
 	o := &Report{Options: options, stdout: options.Stdout, stderr: options.Stderr, json: options.Format == JSON, printedHints: map[string]bool{}, run: newRun()}
 	if o.Events != "" {
@@ -115,11 +117,11 @@ func New(options Options) (*Report, error) {
 
 // runSummary is the summary of mirror, publish, pull, copy, promote, deny, and trust.
 type runSummary struct {
-	// Statuses is the number of items by status.
+	// Statuses maps each status to the number of items.
 	Statuses map[string]int `json:"statuses"`
-	// Plan is nil unless the run is a dry run.
+	// Plan is nil if the run is not a dry run.
 	Plan *dryRunPlan `json:"plan,omitempty"`
-	// Skipped lists the pre-releases that --all skipped.
+	// Skipped contains the pre-releases that --all skipped.
 	Skipped []skippedItem `json:"skipped_pre_releases,omitempty"`
 }
 
@@ -133,37 +135,39 @@ type Item struct {
 	Repository string `json:"repository,omitempty"`
 	Tag        string `json:"tag,omitempty"`
 	Digest     string `json:"digest,omitempty"`
-	// SourceDigest is the digest of the source's index, if copy kept a different one.
+	// SourceDigest is the digest of the source's index, if the target's tag keeps a
+	// different index.
 	SourceDigest string        `json:"source_digest,omitempty"`
 	Packages     []PackageItem `json:"packages,omitempty"`
-	// Evidence lists the documents that are pushed with the release.
+	// Evidence contains the documents that are pushed with the release.
 	Evidence []EvidenceItem `json:"evidence,omitempty"`
-	// Dropped lists the platforms that --force removed.
+	// Dropped contains the platforms that --force removed.
 	Dropped []string `json:"dropped,omitempty"`
-	// Slow reports that writing the tag took so long that concurrent jobs might have
-	// overwritten each other.
+	// Slow reports whether writing the tag took so long that concurrent jobs might have
+	// overwritten each other's changes.
 	Slow bool `json:"slow,omitempty"`
-	// Added lists the documents that were added to existing packages.
+	// Added contains the documents that were added to existing packages.
 	Added []string `json:"added,omitempty"`
-	// Attached lists the documents about all platforms that were attached.
+	// Attached contains the attached documents about all platforms.
 	Attached []string `json:"attached,omitempty"`
-	// AnnotationsKept reports that the tag keeps annotations that differ from the specified
-	// ones.
+	// AnnotationsKept reports whether the tag keeps annotations that differ from the
+	// specified annotations.
 	AnnotationsKept bool `json:"annotations_kept,omitempty"`
-	// Published and Eligible are set for releases that are held back: the publication date,
-	// and the date from which the release is old enough.
+	// Published and Eligible are set for releases that are held back. Published is the
+	// publication date, and Eligible is the date from which the release is old enough.
 	Published string `json:"published,omitempty"`
 	Eligible  string `json:"eligible,omitempty"`
-	// Staged is "pending", or "released" if the version already has the release.
+	// Staged is "pending". If the version already has the release, it is "released".
 	Staged string `json:"staged,omitempty"`
 	// Denial is set if the version is denied.
 	Denial *DenialItem `json:"denial,omitempty"`
 	// Approval is the approval that promote recorded.
 	Approval *artifact.Approval `json:"approval,omitempty"`
-	// PendingTagError is why the pending tag of a promoted or denied release was not deleted.
+	// PendingTagError explains why the pending tag of a promoted or denied release was
+	// not deleted.
 	PendingTagError string `json:"pending_tag_error,omitempty"`
-	// VersionTagError is why the tag of a denied version was not deleted. A plain tofu init
-	// can still install the version.
+	// VersionTagError explains why a denied version's tag was not deleted. A plain tofu
+	// init can still install the version.
 	VersionTagError string `json:"version_tag_error,omitempty"`
 	// Signature is nil if the signature was not verified.
 	Signature *SignatureItem `json:"signature,omitempty"`
@@ -174,21 +178,21 @@ type Item struct {
 type PackageItem struct {
 	Platform string `json:"platform"`
 	Filename string `json:"filename"`
-	// Digest and Size are empty if the source doesn't state them. Size is also empty if
-	// only the index was inspected.
+	// Digest and Size are empty if the source doesn't specify them. Size is also empty
+	// if only the index was read.
 	Digest string `json:"digest,omitempty"`
 	Size   int64  `json:"size,omitempty"`
 	H1     string `json:"h1,omitempty"`
 	// Action is "pushed", "mounted", "present", "pulled", or "kept". It is empty in lists
 	// and dry runs.
 	Action string `json:"action,omitempty"`
-	// Problem is why a server cannot serve the package.
+	// Problem explains why a server cannot serve the package.
 	Problem string `json:"problem,omitempty"`
 	// Path is the path of a pulled package.
 	Path string `json:"path,omitempty"`
-	// Evidence lists the paths of the documents that were written with the package.
+	// Evidence contains the paths of the documents that were written with the package.
 	Evidence []string `json:"evidence,omitempty"`
-	// Skipped lists the documents that were not written because of their names.
+	// Skipped contains the documents that were not written because of their names.
 	Skipped []string `json:"skipped,omitempty"`
 	// Checksum reports whether a SHA256SUMS document lists the zip.
 	Checksum *bool `json:"checksum_verified,omitempty"`
@@ -206,13 +210,13 @@ func describeError(err error) *ErrorItem {
 	return &ErrorItem{Message: err.Error(), Hint: explain.Hint(err), Class: provider.KindOf(err), ExitCode: explain.ItemCode(err)}
 }
 
-// Failed reports that a requirement or version failed. repository is empty if it is
-// unknown.
+// Failed reports that a requirement or version failed. repository is empty if the
+// repository is unknown.
 func (o *Report) Failed(r provider.Requirement, v provider.Version, repository string, err error) {
 	o.failed(failedItem(r, v, repository, err), err)
 }
 
-// failed reports the error of an item. If the run was interrupted, it only records the
+// failed reports an item's error. If the run was interrupted, it only records the
 // error, because the interruption is printed once at the end.
 func (o *Report) failed(i Item, err error) {
 	o.mu.Lock()
@@ -224,7 +228,8 @@ func (o *Report) failed(i Item, err error) {
 	}
 }
 
-// printError prints an error, and its hint unless it was printed before.
+// printError prints an error. It also prints the error's hint if the hint was not
+// printed before.
 func (o *Report) printError(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -236,7 +241,7 @@ func (o *Report) printError(err error) {
 	_, _ = io.WriteString(o.stderr, Printable(explain.Text(err, h)))
 }
 
-// done reports an item that succeeded, in text format as the given text.
+// done reports an item that succeeded. In text format, it prints text.
 func (o *Report) done(i Item, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -246,8 +251,8 @@ func (o *Report) done(i Item, text string) {
 	}
 }
 
-// resultWriter returns the writer for results. If stdout is the terminal with the progress
-// bars, results are printed above them.
+// resultWriter returns the writer for results. If stdout is the terminal that shows the
+// progress bars, results are printed above the bars.
 func (o *Report) resultWriter() io.Writer {
 	if f, ok := o.stdout.(*os.File); ok && o.bars != nil && term.IsTerminal(int(f.Fd())) {
 		return o.bars
@@ -255,8 +260,8 @@ func (o *Report) resultWriter() io.Writer {
 	return o.stdout
 }
 
-// Finish ends the progress display, prints the JSON document, and returns the error of the
-// run.
+// Finish ends the progress display, prints the JSON document, and returns the run's
+// error.
 func (o *Report) Finish() error {
 	o.EndProgress()
 	if err := o.writeDigests(); err != nil {
@@ -272,14 +277,14 @@ func (o *Report) Finish() error {
 	return explain.Items(len(o.results)-len(o.errors)-counts(o.results)[statusHeld], o.errors)
 }
 
-// writeDigests writes --digest-file if there is a digest.
+// writeDigests writes the file for --digest-file if there is a digest.
 func (o *Report) writeDigests() error {
 	if o.DigestFile == "" || len(o.digests) == 0 {
 		return nil
 	}
 	text := strings.Join(o.digests, "\n") + "\n"
 	if info, err := os.Stat(o.DigestFile); err == nil && !info.Mode().IsRegular() {
-		// A pipe or /dev/stdout must not be replaced.
+		// The file can be a pipe or /dev/stdout, which must not be replaced.
 		return os.WriteFile(o.DigestFile, []byte(text), 0o644)
 	}
 	return atomicfile.Write(o.DigestFile, 0o644, func(w io.Writer) error {
@@ -288,7 +293,7 @@ func (o *Report) writeDigests() error {
 	})
 }
 
-// Warn prints a warning, even with --quiet.
+// Warn prints a warning, even if --quiet is set.
 func (o *Report) Warn(format string, args ...any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -304,7 +309,7 @@ func (o *Report) Note(format string, args ...any) {
 	}
 }
 
-// Retried reports a retry and its reason, or the pause of a host.
+// Retried reports a retry and its reason, or a pause of a host.
 func (o *Report) Retried(r httpclient.Retry) {
 	o.Debug.retried(r)
 	if r.Host != "" {
@@ -346,9 +351,9 @@ func (o *Report) EndProgress() {
 	o.stderr = o.Stderr
 }
 
-// FinishRun finishes a run over several releases. With --fail-fast, it prints how many of
-// them were not started. It returns the error of the run joined with err, the error of a
-// canceled context.
+// FinishRun finishes a run over several releases. With --fail-fast, it prints the
+// number of releases that were not started. err is the error of a canceled context.
+// FinishRun joins err with the run's error and returns both.
 func (o *Report) FinishRun(err error) error {
 	if n := o.run.planned - len(o.results); err == nil && n > 0 {
 		o.Note("%d of %d releases were not started because of --fail-fast", n, o.run.planned)

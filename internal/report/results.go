@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// WatchMirror returns m with callbacks that report the run.
+// WatchMirror returns m with additional callbacks that report the run.
 func (o *Report) WatchMirror(m mirror.Options) mirror.Options {
 	m.OnPlan = func(items []mirror.Item) {
 		o.run.plan(len(items))
@@ -49,7 +49,7 @@ func (o *Report) WatchMirror(m mirror.Options) mirror.Options {
 	return m
 }
 
-// releasedItem returns the item of a release that mirror, copy, or publish processed.
+// releasedItem returns the item for a release that mirror, copy, or publish processed.
 func (o *Report) releasedItem(r mirror.Result) Item {
 	if r.Err != nil {
 		i := failedItem(r.Item.Requirement, r.Item.Version, r.Repository, r.Err)
@@ -65,8 +65,8 @@ func (o *Report) releasedItem(r mirror.Result) Item {
 	return o.mirroredItem(r.Repository, r.Published)
 }
 
-// failedItem returns the item of a requirement or version that failed. repository is empty
-// if it is unknown.
+// failedItem returns the item for a requirement or version that failed. repository is
+// empty if the repository is unknown.
 func failedItem(r provider.Requirement, v provider.Version, repository string, err error) Item {
 	i := Item{Provider: r.Address.String(), Version: r.Constraint.String(), Status: statusFailed, Repository: repository, Error: describeError(err)}
 	if v != (provider.Version{}) {
@@ -81,7 +81,7 @@ func failedItem(r provider.Requirement, v provider.Version, repository string, e
 	return i
 }
 
-// mirroredItem returns the item of a release that is in the repository.
+// mirroredItem returns the item for a release that is in the repository.
 func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 	i := Item{
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
@@ -97,7 +97,7 @@ func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 	var packages []provider.Package
 	for _, p := range r.Packages {
 		packages = append(packages, p.Package)
-		var action string // a dry run doesn't determine what it would do with each zip
+		var action string // a dry run doesn't determine the action for each zip
 		switch {
 		case o.DryRun:
 		case p.Sent:
@@ -150,13 +150,13 @@ func (o *Report) mirrored(repository string, r publish.Result) {
 	}
 	about += detailed(i.details(r))
 	if r.Status == publish.Unchanged && about == "" && o.manyReleases && !o.Verbose {
-		o.done(i, "") // the summary line of the run counts it
+		o.done(i, "") // the run's summary line counts the item
 		return
 	}
 	o.done(i, text+"\n"+about)
 }
 
-// details returns lines about special cases of a release.
+// details returns lines about a release's special cases.
 func (i Item) details(r publish.Result) []string {
 	var details []string
 	for _, platform := range i.Dropped {
@@ -188,7 +188,7 @@ func (i Item) details(r publish.Result) []string {
 	return details
 }
 
-// detailed returns the texts, each on an indented line.
+// detailed joins the texts, each on an indented line.
 func detailed(texts []string) string {
 	if len(texts) == 0 {
 		return ""
@@ -209,8 +209,9 @@ func packageTable(packages []PackageItem) string {
 	return table(rows)
 }
 
-// WatchPull returns m with callbacks that report the pull of n requirements. at returns the
-// repository of a provider, or "" if it is unknown, and explained adds a hint to an error.
+// WatchPull returns m with additional callbacks that report the pull of n requirements.
+// at returns a provider's repository, or "" if the repository is unknown. explained
+// adds a hint to an error.
 func (o *Report) WatchPull(n int, at func(provider.Address) string, explained func(error) error, m pull.ManyOptions) pull.ManyOptions {
 	o.run.plan(n)
 	m.OnStart = func(r provider.Requirement, v provider.Version) { o.run.itemStarted(r.Address, v) }
@@ -230,7 +231,8 @@ func (o *Report) WatchPull(n int, at func(provider.Address) string, explained fu
 	return m
 }
 
-// pulledItem returns the item of a requirement. repository is empty if it is unknown.
+// pulledItem returns the item for a requirement. repository is empty if the repository
+// is unknown.
 func (o *Report) pulledItem(p pull.Pulled, repository string) Item {
 	if p.Err != nil {
 		return failedItem(p.Requirement, p.Version, repository, p.Err)
@@ -300,7 +302,8 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.1f %s", size, units[0])
 }
 
-// dateText formats the date of a version in RFC 3339. For the zero time, it returns "".
+// dateText formats a version's date in RFC 3339 format. For the zero time, it returns
+// "".
 func dateText(t time.Time) string {
 	if t.IsZero() {
 		return ""

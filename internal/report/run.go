@@ -9,8 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// listener handles the events of a run: those of --events, stepStarted, stepFinished, and
-// displayClosed. It is called concurrently.
+// listener handles a run's events: the events of --events, stepStarted, stepFinished,
+// and displayClosed. It is called concurrently.
 type listener interface{ handle(event any) }
 
 type (
@@ -20,28 +20,28 @@ type (
 	displayClosed struct{}
 )
 
-// run counts the releases and transfers of a run, and notifies its listeners.
+// run counts a run's releases and transfers, and notifies listeners.
 type run struct {
 	listeners []listener
 	started   time.Time
 
 	mu sync.Mutex
-	// planned and finished are numbers of releases.
+	// planned and finished count releases.
 	planned, finished int
-	// moved is the number of transferred bytes of zips, including failed transfers.
+	// moved is the number of transferred bytes of zips. It includes failed transfers.
 	moved      int64
 	meter      rateMeter
 	transfers  map[packageKey]*transfer
 	activities map[packageKey]*activity
 }
 
-// packageKey identifies a package or, without a platform, a release. It is not a string,
-// because it is created for each read of a transfer.
+// packageKey identifies a package. Without a platform, it identifies a release. It is
+// not a string, because a key is created for each read of a transfer.
 type packageKey struct {
 	address  provider.Address
 	version  provider.Version
 	platform provider.Platform
-	// step is the name of a step, which is not about a release.
+	// step is the name of a step that does not concern a release.
 	step string
 }
 
@@ -49,22 +49,23 @@ type packageKey struct {
 type transfer struct {
 	provider.Package
 	started time.Time
-	// total is -1 if it is unknown.
+	// total is the size in bytes, or -1 if the size is unknown. moved is the number of
+	// bytes transferred so far.
 	total, moved int64
 	meter        rateMeter
-	// full is the time when the last byte was transferred, or zero before.
+	// full is the time when the last byte was transferred. Before that, it is zero.
 	full time.Time
 }
 
-// activity is a release or a named step in progress. It can include work without transfers,
-// such as hashing, unpacking, and waiting.
+// activity is a release or a named step in progress. It can include work without
+// transfers, such as hashing, unpacking, or waiting.
 type activity struct {
 	name    string
 	started time.Time
 	// idle is the time when the last transfer ended.
 	idle time.Time
-	// transfers is the number of transfers in progress. moved and total are the bytes of
-	// all transfers.
+	// transfers is the number of transfers in progress. moved and total count the bytes
+	// of all transfers.
 	transfers    int
 	moved, total int64
 }
@@ -89,7 +90,7 @@ func (r *run) plan(n int) {
 	r.notify(&runPlanned{event: event{Event: "run_planned"}, Items: n})
 }
 
-// step starts an activity without transfers, which ends when done is called.
+// step starts an activity without transfers. The activity ends when done is called.
 func (r *run) step(name string) (done func()) {
 	key := packageKey{step: name}
 	w := r.begin(key, name)
@@ -105,7 +106,7 @@ func (r *run) itemStarted(a provider.Address, v provider.Version) {
 	r.notify(&itemStarted{event: event{Event: "item_started"}, Provider: a.String(), Version: v.String()})
 }
 
-// itemFinished ends a release. Releases end in any order.
+// itemFinished ends a release. Releases can end in any order.
 func (r *run) itemFinished(a provider.Address, v provider.Version, i Item) {
 	e := &itemFinished{event: event{Event: "item_finished"}, Item: i}
 	if w := r.end(packageKey{address: a, version: v}); w != nil {
@@ -193,8 +194,9 @@ func releaseOf(p provider.Package) packageKey {
 	return packageKey{address: p.Address, version: p.Version}
 }
 
-// lasting describes the activities that had no transfers for at least the given duration,
-// oldest first: "working on hashicorp/aws 5.64.0: 12 s". The caller must hold r.mu.
+// lasting describes the activities that had no transfers for at least the given
+// duration, oldest first. An example is "working on hashicorp/aws 5.64.0: 12 s". The
+// caller must hold r.mu.
 func (r *run) lasting(now time.Time, atLeast time.Duration) []string {
 	var idle []*activity
 	for _, w := range r.activities {

@@ -16,14 +16,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
 
-// ServerLog logs and counts what a server does. It writes one line per response to
-// stdout and everything else to stderr.
+// ServerLog logs and counts a server's activities. It writes one line per response to
+// stdout, and everything else to stderr.
 type ServerLog struct {
 	access, rest *slog.Logger
 	counted      *metrics.Server
 }
 
-// NewServerLog returns a log that writes to the outputs of the report.
+// NewServerLog returns a log that writes to the report's outputs.
 func NewServerLog(out *Report) *ServerLog {
 	level := slog.LevelInfo
 	if out.Quiet {
@@ -62,8 +62,8 @@ func loggedValue(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// escaped makes text from other sources safe for terminals and CI runners. Each call of
-// Write is one line.
+// escaped makes untrusted text safe for terminals and CI runners. Each call of Write
+// writes one line.
 type escaped struct {
 	io.Writer
 	escape func(string) string
@@ -131,7 +131,7 @@ func (l *ServerLog) Metrics(at net.Addr) {
 	l.rest.Info("serving /metrics", "address", at.String())
 }
 
-// Trouble logs a connection error of a client.
+// Trouble logs an error of a client's connection.
 func (l *ServerLog) Trouble(text string) {
 	l.rest.Info("client connection failed", "reason", strings.TrimSpace(text))
 }

@@ -10,16 +10,17 @@ import (
 type SignatureItem struct {
 	Verdict     string `json:"verdict"`
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// Expired is the date when the key or the signature expired.
+	// Expired is the date on which the key or the signature expired.
 	Expired string `json:"expired,omitempty"`
 	Reason  string `json:"reason,omitempty"`
-	// Warning is a problem for which the policy does not refuse the release.
+	// Warning describes a problem that does not cause the policy to reject the release.
 	Warning string `json:"warning,omitempty"`
-	// Refused is why pull would refuse the release. It is set only in lists.
+	// Refused explains why pull would reject the release. It is set only in lists.
 	Refused string `json:"refused,omitempty"`
 }
 
-// describeVerdict returns nil if the signature was not verified.
+// describeVerdict returns the item for a verdict, or nil if the signature was not
+// verified.
 func describeVerdict(v provider.Verdict) *SignatureItem {
 	if v.Trust == "" {
 		return nil
@@ -31,7 +32,7 @@ func describeVerdict(v provider.Verdict) *SignatureItem {
 	return item
 }
 
-// verdict returns the line of a verdict, and prints its warning.
+// verdict returns a verdict's line and prints the verdict's warning.
 func (o *Report) verdict(a provider.Address, version string, v provider.Verdict) (line string) {
 	if v.Trust == "" {
 		return ""
@@ -45,7 +46,7 @@ func (o *Report) verdict(a provider.Address, version string, v provider.Verdict)
 	return "  " + OneLine(v.String()) + "\n"
 }
 
-// SignatureChecked reports a verdict with its description.
+// SignatureChecked reports a verdict together with its description.
 func (o *Report) SignatureChecked(a provider.Address, v provider.Version, verdict provider.Verdict, description string) {
 	i := Item{Provider: a.String(), Version: v.String(), Status: statusChecked, Signature: describeVerdict(verdict)}
 	o.verdict(a, i.Version, verdict) // prints the warning

@@ -4,14 +4,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// skippedItem lists the pre-releases of a provider that --all skipped.
+// skippedItem contains a provider's pre-releases that --all skipped.
 type skippedItem struct {
 	Provider string `json:"provider"`
-	// Versions are sorted, newest first.
+	// Versions are sorted from newest to oldest.
 	Versions []string `json:"versions"`
 }
 
-// SkippedPreReleases records pre-releases that --all skipped, newest first.
+// SkippedPreReleases records the pre-releases that --all skipped, newest first.
 func (o *Report) SkippedPreReleases(a provider.Address, preReleases []provider.Version) {
 	if len(preReleases) == 0 {
 		return
@@ -23,7 +23,8 @@ func (o *Report) SkippedPreReleases(a provider.Address, preReleases []provider.V
 	o.skipped = append(o.skipped, i)
 }
 
-// noteSkipped prints how many pre-releases were skipped, and how to select one.
+// noteSkipped prints how many pre-releases were skipped, and explains how to select a
+// pre-release.
 func (o *Report) noteSkipped() {
 	count := 0
 	for _, i := range o.skipped {

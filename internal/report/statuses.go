@@ -9,10 +9,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// Statuses in addition to those of package publish.
+// These statuses supplement the statuses of package publish.
 const (
 	statusPulled  = "pulled"
-	statusChecked = "checked" // by trust, which transfers nothing
+	statusChecked = "checked" // used by trust, which transfers nothing
 	statusFailed  = "failed"
 	statusHeld    = "held"
 )
@@ -23,7 +23,7 @@ var statuses = []string{
 	"restored", "pruned", "deleted", "marked", "unmarked", string(publish.Denied), string(publish.Unchanged), string(publish.Pending), statusHeld, statusFailed,
 }
 
-// counts returns the number of results by status.
+// counts maps each status to the number of results.
 func counts(results []Item) map[string]int {
 	of := map[string]int{}
 	for _, r := range results {
@@ -32,7 +32,7 @@ func counts(results []Item) map[string]int {
 	return of
 }
 
-// line returns the summary of a run: "5 created, 12 unchanged, 1 failed · 212.0 MB sent ·
+// line returns a run's summary, for example "5 created, 12 unchanged, 1 failed · 212.0 MB sent ·
 // 41 s".
 func line(results []Item, moved int64, took time.Duration) string {
 	of, parts := counts(results), []string{}

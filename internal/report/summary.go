@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// maxSummary is GitHub's limit for the summary of a step, in bytes:
-	// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#step-isolation-and-limits
+	// maxSummary is GitHub's limit for the size of a step's summary, in bytes. See
+	// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#step-isolation-and-limits.
 	maxSummary = 1 << 20
-	// maxMessage limits the length of an error in a summary, in characters.
+	// maxMessage limits the length of an error message in a summary, in characters.
 	maxMessage = 1000
-	// truncationReserve is the number of bytes that are reserved for lines about omitted
-	// rows.
+	// truncationReserve is the number of bytes that are reserved for lines about
+	// omitted rows.
 	truncationReserve = 200
 )
 
-// markdown is a job summary. failures and rows are lines, and columns is the header of the
-// table.
+// markdown is a job summary. failures and rows contain lines, and columns is the
+// table's header.
 type markdown struct {
 	heading, columns string
 	failures, rows   []string
 }
 
-// newMarkdown returns the summary of a run with results.
+// newMarkdown returns the summary of a run with the given results.
 func newMarkdown(heading string, results []Item, whole *ErrorItem) markdown {
 	m := markdown{heading: heading, columns: "| provider | version | status | platforms | moved |\n|---|---|---|---|---|\n"}
 	if whole != nil {
@@ -41,7 +41,7 @@ func newMarkdown(heading string, results []Item, whole *ErrorItem) markdown {
 	return m
 }
 
-// appendTo appends the summary to the file of a step.
+// appendTo appends the summary to the file for a step's summary.
 func (m markdown) appendTo(path string) error {
 	left := maxSummary
 	if info, err := os.Stat(path); err == nil {
@@ -61,8 +61,8 @@ func (m markdown) appendTo(path string) error {
 	return errors.Join(err, file.Close())
 }
 
-// text returns the summary in at most limit bytes. Failures come first, so that they are
-// omitted last.
+// text returns the summary in at most limit bytes. Failures come first, so that they
+// are omitted last. adds only complete texts, and nothing after the first omitted text
 func (m markdown) text(limit int) (string, error) {
 	var b strings.Builder
 	left := limit - truncationReserve
@@ -91,7 +91,7 @@ func (m markdown) text(limit int) (string, error) {
 	return b.String() + "\n", nil
 }
 
-// row returns the table row of an item.
+// row returns an item's table row.
 func (i Item) row() string {
 	var platforms []string
 	var moved int64
@@ -108,8 +108,8 @@ func (i Item) row() string {
 	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", asCode(i.Provider), asCode(i.Version), status, strings.Join(platforms, " "), Size(moved))
 }
 
-// asCode formats text from other sources as a code span, in which Markdown, HTML, and links
-// have no effect. It replaces characters that would end the span or the table cell.
+// asCode formats untrusted text as a code span, in which Markdown, HTML, and links have
+// no effect. It replaces characters that would end the span or the table cell.
 func asCode(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if runes := []rune(s); len(runes) > maxMessage {

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// hostile is a text with a link, HTML, and the ends of a cell and a row.
+// hostile contains a link, HTML, and characters that end a cell or a row.
 const hostile = "a `b` |c| [d](https://example.com) <script>e</script> \\| @f\n| g | ::error::h ##[i]\u202e"
 
-// TestSummaryOfHostileText checks that text from other sources stays in its cell.
+// TestSummaryOfHostileText checks that untrusted text stays in its table cell.
 func TestSummaryOfHostileText(t *testing.T) {
 	t.Parallel()
 	results := []Item{{
@@ -31,8 +31,8 @@ func TestSummaryOfHostileText(t *testing.T) {
 	}
 }
 
-// TestSummaryIsBounded checks that the summary respects the limit, and counts omitted lines
-// and the existing content of the file.
+// TestSummaryIsBounded checks that the summary respects the limit and counts omitted
+// lines. The file's existing content must count toward the limit.
 func TestSummaryIsBounded(t *testing.T) {
 	t.Parallel()
 	var results []Item

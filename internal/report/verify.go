@@ -11,7 +11,7 @@ import (
 )
 
 // verifiedItem is a release that verify checked or failed to check, or a provider with
-// findings about its whole repository.
+// findings about the whole repository.
 type verifiedItem struct {
 	Provider   string         `json:"provider"`
 	Version    string         `json:"version,omitempty"`
@@ -21,27 +21,28 @@ type verifiedItem struct {
 	Signature  *SignatureItem `json:"signature,omitempty"`
 	findingCounts
 	Findings []finding.Finding `json:"findings,omitempty"`
-	// Error is why the release could not be checked.
+	// Error explains why the release could not be checked.
 	Error *ErrorItem `json:"error,omitempty"`
 }
 
 // verifySummary is the summary of verify.
 type verifySummary struct {
-	// Releases is the number of releases, and Failed the number of those that could not be
-	// checked.
+	// Releases is the number of releases, and Failed is the number of releases that
+	// could not be checked.
 	Releases int `json:"releases"`
 	Failed   int `json:"failed"`
 	findingCounts
 	// Omitted is the number of findings that exceed the limits.
 	Omitted int `json:"omitted_findings,omitempty"`
-	// Skipped lists the pre-releases that --all skipped.
+	// Skipped contains the pre-releases that --all skipped.
 	Skipped []skippedItem `json:"skipped_pre_releases,omitempty"`
-	// Unknown lists the repositories whose provider is unknown. They were not checked.
+	// Unknown contains the repositories whose provider is unknown. These repositories
+	// were not checked.
 	Unknown []string `json:"unknown_repositories,omitempty"`
 }
 
-// verifyItems returns the items of reports: of each report its repository if there are
-// findings about it, and the checked releases.
+// verifyItems returns the items of reports. For each report, these are the checked
+// releases and, if there are findings about it, the repository.
 func verifyItems(reports []verify.Report) []verifiedItem {
 	var items []verifiedItem
 	for _, r := range reports {
@@ -66,13 +67,14 @@ func verifyItems(reports []verify.Report) []verifiedItem {
 	return items
 }
 
-// findingsAbout returns the findings about a version or, if it is empty, a repository.
+// findingsAbout returns the findings about a version. If version is empty, it returns
+// the findings about the repository.
 func findingsAbout(provider, version string, findings []finding.Finding) []finding.Finding {
 	return slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool { return f.Provider != provider || f.Version != version })
 }
 
-// VerifiedProvider reports what could not be verified of a provider. explained adds a hint to
-// an error.
+// VerifiedProvider reports which parts of a provider could not be verified. explained
+// adds a hint to an error.
 func (o *Report) VerifiedProvider(r verify.Report, explained func(error) error) {
 	o.SkippedPreReleases(r.Address, r.Skipped)
 	for _, err := range r.None {
@@ -87,8 +89,8 @@ func (o *Report) VerifiedProvider(r verify.Report, explained func(error) error) 
 	}
 }
 
-// Verified prints the result of verify. If there are errors, the exit code is 4, whatever
-// else failed.
+// Verified prints the result of verify. If a finding is an error, the exit code is 4,
+// even if checks failed.
 func (o *Report) Verified(reports []verify.Report, unknown []string) error {
 	found := found{rules: verify.Rules()}
 	summary := verifySummary{Skipped: o.skipped, Unknown: unknown}
@@ -118,7 +120,7 @@ func (o *Report) Verified(reports []verify.Report, unknown []string) error {
 	}
 	text := summary.String()
 	if summary.Releases == 0 && len(o.results) > 0 {
-		text = "" // the errors say enough
+		text = "" // the printed errors are sufficient
 	}
 	if err := printFindings(o, "verify", items, summary, found, text); err != nil {
 		return err

@@ -10,18 +10,18 @@ type Build struct {
 	Commit  string `json:"commit,omitempty"`
 	// Modified reports whether the sources differed from the commit.
 	Modified bool `json:"modified,omitempty"`
-	// Date is when the commit was made.
+	// Date is the commit's date.
 	Date     string `json:"date,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
 
-// Build prints what the program was built of.
+// Build prints the build information.
 func (o *Report) Build(b Build) error {
 	return printItems(o, "version", []Build{b}, none{}, b.String())
 }
 
-// String is the build for people.
+// String formats the build information for users.
 func (b Build) String() string {
 	revision := b.Commit
 	if b.Modified {

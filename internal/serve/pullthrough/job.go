@@ -37,8 +37,8 @@ type job struct {
 	spools map[digest.Digest]*spool
 	// pushed maps the digests of zips in the repository to their sizes.
 	pushed map[digest.Digest]int64
-	// waiters counts the downloads that clients wait for. idle is closed when the count
-	// is zero.
+	// waiters counts the downloads that have waiting clients. idle is closed when the
+	// count is zero.
 	waiters int
 	idle    chan struct{}
 }

@@ -1,7 +1,7 @@
 // Package exampletest sets up runnable Examples, which have no *testing.T. It creates
 // directories, the zips of a build, an origin registry, and image layouts with releases
-// of acme/rocket. All content is the same on every machine. Functions panic on errors,
-// which fails the Example.
+// of acme/rocket. The content is the same on every machine. If an error occurs, the
+// functions panic, which fails the Example.
 package exampletest
 
 import (
@@ -29,8 +29,9 @@ func Dir() (dir string, remove func()) {
 	return dir, func() { check(os.RemoveAll(dir)) }
 }
 
-// Build writes the zips of the given versions of acme/rocket to a directory below dir,
-// like a build does, and returns its path.
+// Build writes the zips of the given versions of acme/rocket to a new directory below
+// dir. Like a real build, it creates a zip for each platform. It returns the
+// directory's path.
 func Build(dir string, versions ...string) (dist string) {
 	dist = filepath.Join(dir, "dist")
 	for _, version := range versions {
@@ -39,8 +40,8 @@ func Build(dir string, versions ...string) (dist string) {
 	return dist
 }
 
-// Rebuild writes zips with different content for a version of acme/rocket to another
-// directory below dir.
+// Rebuild writes zips with different content for a version of acme/rocket. It uses a
+// different directory below dir than Build.
 func Rebuild(dir, version string) (dist string) {
 	dist = filepath.Join(dir, "rebuilt")
 	build(dist, version, version+" once more")
@@ -55,15 +56,16 @@ func build(dist, version, content string) {
 	}
 }
 
-// Layout publishes the given versions of acme/rocket to an image layout below dir and
-// returns its path.
+// Layout publishes the given versions of acme/rocket to an image layout below dir, and
+// returns the layout's path.
 func Layout(dir string, versions ...string) (layout string) {
 	layout = filepath.Join(dir, "layout")
 	fill(layout, Build(dir, versions...), versions)
 	return layout
 }
 
-// LayoutRebuilt is like [Layout], but publishes the zips of [Rebuild] to another path.
+// LayoutRebuilt is like [Layout], but publishes the zips of [Rebuild] to a different
+// layout.
 func LayoutRebuilt(dir, version string) (layout string) {
 	layout = filepath.Join(dir, "layout-rebuilt")
 	fill(layout, Rebuild(dir, version), []string{version})
@@ -115,7 +117,7 @@ func NewOrigin(versions ...string) Origin {
 	return Origin{httptest.NewTLSServer(origin)}
 }
 
-// Services maps the default registry's host name to the URL of the origin registry.
+// Services maps the default registry's host to the origin registry's URL.
 func (o Origin) Services() map[svchost.Hostname]string {
 	return map[svchost.Hostname]string{provider.DefaultHost: o.URL + "/v1/providers/"}
 }
@@ -124,7 +126,7 @@ func platforms() []provider.Platform {
 	return []provider.Platform{{OS: "darwin", Arch: "arm64"}, {OS: "linux", Arch: "amd64"}}
 }
 
-// archive returns the zip of a package. It is not compressed, because compressed bytes
+// archive returns a package's zip. The zip is not compressed, because compressed bytes
 // depend on the Go version.
 func archive(version, content string, p provider.Platform) []byte {
 	var out bytes.Buffer

@@ -15,15 +15,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// flow is a command that a user runs. Each run has new state, like a process.
+// flow is a command that a user runs. Each run starts with new state, like a new
+// process.
 type flow struct {
 	name string
-	// origin and registry report whether the flow uses them. If filled is set, the
-	// registry must contain the releases.
+	// origin and registry report whether the flow uses the origin registry and the OCI
+	// registry. If filled is set, the OCI registry must contain the releases.
 	origin, registry, filled bool
 	run                      func(ctx context.Context, t *testing.T, w *world) error
-	// check verifies that everything the flow stored is correct and, if all is set,
-	// complete.
+	// check verifies that the stored content is correct. If all is set, it also
+	// verifies that the content is complete.
 	check func(t *testing.T, w *world, all bool)
 }
 

@@ -17,13 +17,14 @@ import (
 
 // shape describes a zip.
 type shape struct {
-	// size is the size of the executable in bytes. Its content is incompressible.
+	// size is the executable's size in bytes. The executable's content is
+	// incompressible.
 	size int
 	// unordered zips cannot be read as a stream.
 	unordered bool
 }
 
-// small is the set of shapes for most tests. One of them exceeds the read-ahead buffer.
+// small contains the shapes for most tests. One shape exceeds the read-ahead buffer.
 var small = []shape{{size: 200 << 10}, {size: 3000}, {size: 70 << 10, unordered: true}, {size: 1000}}
 
 // platforms are platforms that no test machine has.
@@ -48,7 +49,8 @@ func (g good) unpacked(dir string) string {
 
 func (g good) binary() string { return "terraform-provider-thing_v" + g.version }
 
-// goods are all packages: one for each shape, two per version.
+// goods contains all packages, one package for each shape. Each version has two
+// packages.
 type goods []good
 
 func newGoods(t *testing.T, shapes []shape) goods {
@@ -62,7 +64,7 @@ func newGoods(t *testing.T, shapes []shape) goods {
 		z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.NoCompression) })
 		header := &zip.FileHeader{Name: g.binary(), Method: zip.Deflate}
 		if s.unordered {
-			header.Method = zip.Store // and its size follows the data
+			header.Method = zip.Store // the size follows the data
 		}
 		header.SetMode(0o755)
 		entry, err := z.CreateHeader(header)
@@ -81,7 +83,7 @@ func newGoods(t *testing.T, shapes []shape) goods {
 	return all
 }
 
-// versions returns the versions, oldest first.
+// versions returns the versions from oldest to newest.
 func (all goods) versions() []string {
 	var versions []string
 	for i := 0; i < len(all); i += len(platforms) {
@@ -90,7 +92,7 @@ func (all goods) versions() []string {
 	return versions
 }
 
-// find returns the package with a file name, or with a version and platform.
+// find returns the package for which is returns true.
 func (all goods) find(is func(good) bool) (good, bool) {
 	for _, g := range all {
 		if is(g) {

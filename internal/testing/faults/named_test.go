@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// open is a world whose registry requires no credentials, so each request is made once.
+// open is a world whose registry requires no credentials, so each request is sent once.
 // The registry of guarded requires tokens.
 var (
 	open    = nature{origin: origintest.Options{ETags: true}, shapes: small}
@@ -26,12 +26,12 @@ const (
 	// early is the number of bytes that are sent before a fault. All zips and some
 	// documents are larger.
 	early = 100
-	// ever exceeds the number of attempts for any request.
+	// ever exceeds the maximum number of attempts for any request.
 	ever = 1000
 )
 
-// TestSingleFault checks that a flow completes if a fault occurs once, unless the flow must
-// fail.
+// TestSingleFault checks that a flow completes after a single fault. Flows that must
+// fail are excepted.
 func TestSingleFault(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -55,8 +55,8 @@ func TestPermanentFault(t *testing.T) {
 	})
 }
 
-// TestWrongDigest checks that a flow fails if the registry reports a different
-// digest, even if the registry accepts manifests that refer to missing blobs.
+// TestWrongDigest checks that a flow fails if the registry reports a wrong digest. The
+// flow must fail even if the registry accepts manifests that refer to missing blobs.
 func TestWrongDigest(t *testing.T) {
 	t.Parallel()
 	for _, f := range []flow{flows[0], flows[2]} {
@@ -76,7 +76,7 @@ func TestWrongDigest(t *testing.T) {
 	}
 }
 
-// TestTagNotStored checks that a flow notices if the registry accepts a tag but does
+// TestTagNotStored checks that a flow detects if the registry accepts a tag but does
 // not store it.
 func TestTagNotStored(t *testing.T) {
 	t.Parallel()
@@ -94,7 +94,7 @@ func TestTagNotStored(t *testing.T) {
 }
 
 // TestInterruptedDocuments checks that blobs, including documents, are fetched again if
-// the first response breaks off in its first bytes.
+// the first response is interrupted after a few bytes.
 func TestInterruptedDocuments(t *testing.T) {
 	t.Parallel()
 	for _, f := range flows {
@@ -123,8 +123,8 @@ func TestInterruptedDocuments(t *testing.T) {
 	}
 }
 
-// eachMeeting runs meet for each combination of a fault and a flow that the fault
-// concerns. Then it checks that the flow completes without the fault.
+// eachMeeting runs meet for each combination of a fault and an affected flow. It then
+// checks that the flow completes without the fault.
 func eachMeeting(t *testing.T, n nature, meet func(t *testing.T, w *world, f flow, x trouble)) {
 	t.Helper()
 	for _, x := range troubles {
@@ -148,7 +148,8 @@ func eachMeeting(t *testing.T, n nature, meet func(t *testing.T, w *world, f flo
 	}
 }
 
-// TestBreakAtEachTenth breaks each zip and each upload at every tenth of its length.
+// TestBreakAtEachTenth interrupts each zip and each upload at every tenth of its
+// length.
 func TestBreakAtEachTenth(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

@@ -52,7 +52,7 @@ func checkNetwork(t *testing.T, w *world, all bool) {
 	}
 }
 
-// decodeFile decodes a document. The document may be missing unless must is set.
+// decodeFile decodes a document. If must is not set, the document can be missing.
 func decodeFile(t *testing.T, files map[string][]byte, name string, must bool, into any) {
 	t.Helper()
 	content, there := files[name]

@@ -30,8 +30,8 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// misfortune creates a random world, runs a flow in it once or twice, whether or not it
-// succeeds, and then runs it without faults until it completes.
+// misfortune creates a random world and runs a flow once or twice with faults. It then
+// runs the flow without faults until the flow completes.
 func misfortune(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	f := flows[r.IntN(len(flows))]
@@ -59,8 +59,8 @@ func randomNature(r *rand.Rand) nature {
 	return n
 }
 
-// randomTroubles arms random faults that concern the flow and returns their
-// description.
+// randomTroubles arms random faults that affect the flow, and returns a description of
+// the faults.
 func (w *world) randomTroubles(r *rand.Rand, f flow, n nature) string {
 	var parts []string
 	for range 1 + r.IntN(4) {

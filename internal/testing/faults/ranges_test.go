@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 )
 
-// TestResumedWithOtherContent checks that the rest of a broken zip is verified: if its content is
-// different, the whole zip is requested again.
+// TestResumedWithOtherContent covers zips whose download resumes with different
+// content. The content must be verified, and the whole zip must be requested again.
 func TestResumedWithOtherContent(t *testing.T) {
 	t.Parallel()
 	for _, x := range troubles {
@@ -27,9 +27,9 @@ func TestResumedWithOtherContent(t *testing.T) {
 					n := open
 					n.shapes = []shape{{size: 50_000}, {size: 50_000}}
 					w := newWorld(t, n)
-					x.arm(w, w.goods.size()/2, 0, 4) // both zips, and the rest of each
-					// A reset can occur before the client reads the response. Then
-					// nothing is resumed.
+					x.arm(w, w.goods.size()/2, 0, 4) // two zips, and two resumed downloads
+					// A reset can occur before the client reads the response. In this
+					// case, the client has nothing to resume.
 					if err := w.run(t, f); err != nil && x.twice != refused {
 						t.Errorf("it ended in %v", err)
 					}
@@ -40,12 +40,12 @@ func TestResumedWithOtherContent(t *testing.T) {
 	}
 }
 
-// TestParallelParts covers zips that a registry sends in parallel parts, some of them with
-// wrong content. A single stream has the right content.
+// TestParallelParts covers zips that a registry sends in parallel parts. Some parts
+// have wrong content, but a single stream has the right content.
 func TestParallelParts(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
-	const size = 17 << 20 // zips are fetched in parts from 16 MiB on
+	const size = 17 << 20 // zips of at least 16 MiB are fetched in parts
 	for name, fault := range map[string]origintest.Fault{
 		"other bytes":    origintest.FlipBit(1),
 		"another length": origintest.Rewrite("Content-Range", "bytes 0-8/9"),

@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// prepare fills the registry for flows that read from it.
+// prepare fills the registry for flows that read from the registry.
 func (w *world) prepare(t *testing.T, f flow) {
 	t.Helper()
 	if !f.filled {
@@ -24,7 +24,7 @@ func (w *world) prepare(t *testing.T, f flow) {
 	checkRegistry(t, w, true)
 }
 
-// run runs a flow once and checks its result and its error.
+// run runs a flow once and checks its result and error.
 func (w *world) run(t *testing.T, f flow) error {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -60,7 +60,7 @@ func (w *world) complete(t *testing.T, f flow) {
 	f.check(t, w, true)
 }
 
-// saysWhy reports whether callers can distinguish err by its type.
+// saysWhy reports whether callers can determine the reason from the error's type.
 func saysWhy(err error) bool {
 	return is[*provider.TransientError](err) || is[*provider.StatusError](err) || is[*repository.ResponseError](err) ||
 		is[*repository.Error](err) || is[*sums.MismatchError](err) || is[*sums.SizeError](err) || errors.Is(err, httpclient.ErrDowngrade) ||

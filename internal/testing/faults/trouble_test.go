@@ -13,25 +13,25 @@ import (
 // trouble is a fault.
 type trouble struct {
 	name string
-	// origin and registry list the affected requests. If both are empty, the fault
-	// affects connections.
+	// origin and registry list the kinds of affected requests. If both are empty, the
+	// fault affects connections.
 	origin   []origintest.Kind
 	registry []registrytest.Kind
-	// fault returns the fault for a number of bytes.
+	// fault returns the fault. n is the number of bytes after which the fault occurs.
 	fault func(w *world, n int64) origintest.Fault
-	// address is the address for which connections fail with the error in dial.
+	// address is the address for which connections fail with the error dial.
 	address string
 	dial    error
-	// login and strict restrict the fault to registries that require credentials, and
-	// to registries that check whether the content of a manifest exists. Other
-	// registries do not notice the fault.
+	// login restricts the fault to registries that require credentials. strict
+	// restricts it to registries that check whether a manifest's content exists. All
+	// other registries do not detect the fault.
 	login, strict bool
-	// once is the outcome of a run with a single fault, and twice the outcome if the
-	// first two responses are faulty.
+	// once is the outcome of a run with a single fault. twice is the outcome of a run
+	// in which the first two responses are faulty.
 	once, twice outcome
 }
 
-// outcome is the result of a run with a fault.
+// outcome is the expected result of a run with a fault.
 type outcome int
 
 const (
@@ -41,7 +41,8 @@ const (
 	depends
 )
 
-// arm arms the fault for the given number of requests, after skip correct ones.
+// arm arms the fault. It skips some correct requests, and then affects the given number
+// of requests.
 func (x trouble) arm(w *world, n int64, skip, times int) {
 	if x.dial != nil {
 		w.network.FailDials(x.address, x.dial, times)
@@ -58,7 +59,7 @@ func (x trouble) arm(w *world, n int64, skip, times int) {
 
 func well(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) { honest(w, r) }
 
-// meets reports whether the fault concerns a flow.
+// meets reports whether the fault affects a flow.
 func (x trouble) meets(f flow) bool {
 	isWritten := slices.ContainsFunc(x.registry, func(k registrytest.Kind) bool { return slices.Contains(writing, k) })
 	isRead := slices.Contains(x.registry, registrytest.BlobGet)
@@ -109,7 +110,7 @@ func laterByDate(status int, after time.Duration) func(*world, int64) origintest
 	}))
 }
 
-// goingOn breaks off a zip, and responds with f to requests for the rest.
+// goingOn interrupts a zip. It responds with f to requests for the rest of the zip.
 func goingOn(f origintest.Fault) func(*world, int64) origintest.Fault {
 	return after(func(n int64) origintest.Fault {
 		return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
@@ -122,7 +123,7 @@ func goingOn(f origintest.Fault) func(*world, int64) origintest.Fault {
 	})
 }
 
-// errResolver is a temporary error of a DNS resolver.
+// errResolver is a temporary error from a DNS resolver.
 var errResolver = &net.DNSError{Err: "server misbehaving", Name: "localhost", IsTemporary: true}
 
 var troubles = []trouble{
@@ -134,8 +135,8 @@ var troubles = []trouble{
 	{name: "origin hangs in a zip", origin: zips, fault: after(origintest.Stall)},
 	{name: "origin hangs before a zip", origin: zips, fault: always(origintest.Hang())},
 	{name: "origin sends a byte more", origin: zips, fault: always(origintest.Longer()), once: refused},
-	// A flipped bit can make a zip unreadable as a stream. Then reading it again is
-	// correct.
+	// A flipped bit can make a zip unreadable as a stream. In this case, the client
+	// correctly reads the zip again.
 	{name: "origin sends a wrong bit", origin: zips, fault: after(func(n int64) origintest.Fault { return origintest.FlipBit(90 + n%90) }), once: depends},
 	{name: "origin is busy for a zip", origin: zips, fault: later(503, "")},
 	{name: "origin throttles zips, in seconds", origin: zips, fault: later(429, "59")},

@@ -16,8 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// graph reads a repository without using the program. It returns the content of a tag
-// or digest, or nil if it does not exist.
+// graph reads a repository without using the program. It returns the content for a tag
+// or digest, or nil if the content does not exist.
 type graph func(reference string) []byte
 
 func checkRegistry(t *testing.T, w *world, all bool) {
@@ -59,7 +59,7 @@ func checkLayout(t *testing.T, w *world, all bool) {
 		}
 		return file(strings.TrimPrefix(reference, "sha256:"))
 	})
-	// A blob with wrong content would be served to other clients, even without a tag.
+	// Clients could read a blob with wrong content even if no tag refers to it.
 	entries, _ := os.ReadDir(filepath.Join(w.layout, "blobs", "sha256"))
 	for _, entry := range entries {
 		if got := digest.FromBytes(file(entry.Name())).Encoded(); got != entry.Name() && !isTemporary(entry.Name()) {
@@ -68,8 +68,8 @@ func checkLayout(t *testing.T, w *world, all bool) {
 	}
 }
 
-// checkTags verifies that the graph of every tag is complete and, if all is set, that
-// all tags exist.
+// checkTags verifies that every tag's graph is complete. If all is set, it also
+// verifies that all tags exist.
 func (w *world) checkTags(t *testing.T, tags []string, all bool, g graph) {
 	t.Helper()
 	for _, tag := range tags {
@@ -108,7 +108,7 @@ func (w *world) checkTag(t *testing.T, tag string, all bool, g graph) {
 	}
 }
 
-// content returns the content of a descriptor and verifies it.
+// content verifies and returns a descriptor's content.
 func (g graph) content(t *testing.T, tag string, d ocispec.Descriptor) []byte {
 	t.Helper()
 	content := g(d.Digest.String())
@@ -146,7 +146,7 @@ func checkUnpacked(t *testing.T, w *world, all bool) {
 		}
 		found[path] = true
 	}
-	// A directory with its final name must contain the executable.
+	// A directory that has its final name must contain the executable.
 	for _, g := range w.goods {
 		_, err := os.Stat(g.unpacked(w.output))
 		there := found[filepath.Join(g.unpacked(""), g.binary())]

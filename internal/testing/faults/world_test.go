@@ -33,19 +33,19 @@ const (
 	password       = "canary-password"
 )
 
-// world has an origin registry, an OCI registry, and a directory.
+// world contains an origin registry, an OCI registry, and a directory.
 type world struct {
 	network  *memnet.Network
 	ca       *testca.CA
 	origin   *origintest.Origin
 	registry *registrytest.Registry
-	// strayed is the number of requests with credentials to other hosts.
+	// strayed counts the requests that sent credentials to wrong hosts.
 	strayed atomic.Int32
 	goods   goods
-	// dist contains the zips of a build. output, layout, and temp are empty at first.
+	// dist contains the zips of a build. output, layout, and temp are initially empty.
 	dist, output, layout, temp string
-	// stop is called after the given number of reads by clients. If 0, it is not
-	// called.
+	// stop is called after clients have made the given number of reads. If the number
+	// is 0, stop is not called.
 	stop  atomic.Pointer[context.CancelFunc]
 	reads atomic.Int64
 }
@@ -55,13 +55,13 @@ type nature struct {
 	origin   origintest.Options
 	registry registrytest.Options
 	shapes   []shape
-	// unsized makes the origin registry send zips without a Content-Length.
+	// unsized makes the origin registry omit the Content-Length of zips.
 	unsized bool
 	// unsigned makes the origin registry offer no signatures, for flows that verify them.
 	unsigned bool
 }
 
-// newWorld creates a world that lasts as long as the synctest bubble of the caller.
+// newWorld creates a world that lasts until the caller's synctest bubble ends.
 func newWorld(t *testing.T, n nature) *world {
 	t.Helper()
 	ca, err := testca.New()
@@ -101,8 +101,8 @@ func (w *world) serve(t *testing.T, address string, h http.Handler) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// If a handler hangs before it reads the request, only its context reports the end
-	// of the world.
+	// A handler that hangs before it reads the request detects the end of the world
+	// only through its context.
 	ctx, end := context.WithCancel(t.Context())
 	server := &http.Server{
 		Handler: h, BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: log.New(io.Discard, "", 0),
@@ -124,7 +124,7 @@ func (w *world) behave() {
 	w.reads.Store(0)
 }
 
-// client returns a new client. Each run has its own, like a process.
+// client returns a new client, because each run uses its own client, like a process.
 func (w *world) client(t *testing.T) *http.Client {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "ca.pem")

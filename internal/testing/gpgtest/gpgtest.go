@@ -1,5 +1,5 @@
-// Package gpgtest creates keys and signatures with gpg, to test signatures that
-// tofu-oci did not make.
+// Package gpgtest creates keys and signatures with gpg. They are used to test
+// signatures that tofu-oci did not create.
 package gpgtest
 
 import (
@@ -13,16 +13,17 @@ import (
 	"time"
 )
 
-// GPG is a gpg with its own home directory, without access to the keys of the machine.
+// GPG runs gpg with a separate home directory and without access to the machine's keys.
 // Its methods are not safe for concurrent use.
 type GPG struct{ home string }
 
-// New creates a GPG. Close stops its agent and removes its keys.
+// New creates a GPG. Close stops the agent and removes the keys.
 func New() (*GPG, error) {
 	if _, err := exec.LookPath("gpg"); err != nil {
 		return nil, fmt.Errorf("the tests make signatures with gpg: install GnuPG (%w)", err)
 	}
-	// The path of the agent's socket is limited to about 100 bytes.
+	// The path of the agent's socket is limited to about 100 bytes, so the directory's
+	// path must be short.
 	home, err := os.MkdirTemp("", "gpg")
 	if err != nil {
 		return nil, err
@@ -30,23 +31,23 @@ func New() (*GPG, error) {
 	return &GPG{home}, os.Chmod(home, 0o700)
 }
 
-// Close stops the processes of gpg and removes the keys.
+// Close stops gpg's processes and removes the keys.
 func (g *GPG) Close() error {
 	kill := exec.CommandContext(context.Background(), "gpgconf", "--homedir", g.home, "--kill", "all")
 	_ = kill.Run()
 	return os.RemoveAll(g.home)
 }
 
-// At describes a new key.
+// At configures a new key.
 type At struct {
-	// Algorithm is the name that gpg uses, such as ed25519 or rsa3072.
+	// Algorithm is gpg's name for the algorithm, such as ed25519 or rsa3072.
 	Algorithm string
-	// Usage is a usage in the terms of gpg, such as encrypt or cert. If empty, it is
-	// sign.
+	// Usage is gpg's name for the key's usage, such as encrypt or cert. If empty,
+	// "sign" is used.
 	Usage string
-	// Time is the creation time. If zero, it is the current time.
+	// Time is the creation time. If zero, the current time is used.
 	Time time.Time
-	// Lifetime is the validity in the format of gpg, such as 1y. If empty, the key
+	// Lifetime is the key's validity in gpg's format, such as 1y. If empty, the key
 	// never expires.
 	Lifetime string
 	// Passphrase protects the key. If empty, the key is not protected.
@@ -98,12 +99,13 @@ func (g *GPG) Sign(ctx context.Context, document []byte, when time.Time, options
 	return g.run(ctx, document, append(args, "--passphrase", "", "--detach-sign", "--output", "-")...)
 }
 
-// Export returns public keys: binary, or armored with the option --armor.
+// Export returns binary public keys. With the option --armor, the keys are armored.
 func (g *GPG) Export(ctx context.Context, options []string, keys ...string) ([]byte, error) {
 	return g.run(ctx, nil, append(append(options, "--export"), keys...)...)
 }
 
-// ExportSecret returns a secret key, armored and still protected by its passphrase.
+// ExportSecret returns an armored secret key. The key is still protected by its
+// passphrase.
 func (g *GPG) ExportSecret(ctx context.Context, passphrase, key string) ([]byte, error) {
 	return g.run(ctx, nil, "--passphrase", passphrase, "--armor", "--export-secret-keys", key)
 }
@@ -122,8 +124,8 @@ func (g *GPG) Verify(ctx context.Context, document, signature []byte) error {
 	return err
 }
 
-// Revoke revokes a key with the certificate that gpg created with the key. The key
-// cannot sign any more.
+// Revoke revokes a key with the certificate that gpg created with the key. Afterward,
+// the key cannot sign.
 func (g *GPG) Revoke(ctx context.Context, fingerprint string) error {
 	certificate, err := g.revocation(fingerprint)
 	if err != nil {
@@ -133,8 +135,8 @@ func (g *GPG) Revoke(ctx context.Context, fingerprint string) error {
 	return err
 }
 
-// Revoked returns the armored public key after another gpg has revoked it. The key can
-// still sign in g.
+// Revoked returns the armored public key after a different GPG has revoked it. In g,
+// the key can still sign.
 func (g *GPG) Revoked(ctx context.Context, other *GPG, fingerprint string) ([]byte, error) {
 	public, err := g.Export(ctx, nil, fingerprint)
 	if err != nil {
@@ -154,17 +156,17 @@ func (g *GPG) Revoked(ctx context.Context, other *GPG, fingerprint string) ([]by
 
 func (g *GPG) revocation(fingerprint string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(g.home, "openpgp-revocs.d", fingerprint+".rev"))
-	// gpg adds a colon before the armor to prevent an accidental import.
+	// gpg adds a colon before the armor to prevent accidental imports.
 	return bytes.Replace(text, []byte(":-----BEGIN"), []byte("-----BEGIN"), 1), err
 }
 
-// SetExpiry sets the lifetime of a key in the format of gpg.
+// SetExpiry sets a key's lifetime in gpg's format.
 func (g *GPG) SetExpiry(ctx context.Context, fingerprint, lifetime string) error {
 	_, err := g.run(ctx, nil, "--passphrase", "", "--quick-set-expire", fingerprint, lifetime)
 	return err
 }
 
-// faked adds the option that sets the time for gpg.
+// faked adds the option that sets the time that gpg uses.
 func faked(when time.Time, args ...string) []string {
 	if when.IsZero() {
 		return args

@@ -1,6 +1,6 @@
-// Package issuertest is an OpenID Connect issuer like those of CI systems: it publishes
-// keys and signs tokens. It signs with the standard library, not with the library that
-// verifies the tokens.
+// Package issuertest is an OpenID Connect issuer that works like the issuers of CI
+// systems. It publishes keys and signs tokens. It signs with the standard library, and
+// not with the library that verifies the tokens.
 package issuertest
 
 import (
@@ -19,7 +19,7 @@ import (
 	"sync"
 )
 
-// Key is a signing key of the issuer, with an ID.
+// Key is a signing key with an ID.
 type Key struct {
 	ID      string
 	private crypto.Signer
@@ -68,9 +68,9 @@ func (k Key) Sign(claims map[string]any) (token string, err error) {
 	return signed + "." + encode(signature), err
 }
 
-// Unsigned returns the first two parts of a token.
+// Unsigned returns a token's first two parts.
 func Unsigned(header, claims map[string]any) string {
-	h, _ := json.Marshal(header) // cannot fail for these types
+	h, _ := json.Marshal(header) // these types can always be marshaled
 	c, _ := json.Marshal(claims)
 	return encode(h) + "." + encode(c)
 }
@@ -78,7 +78,7 @@ func Unsigned(header, claims map[string]any) string {
 func (k Key) sign(text []byte) ([]byte, error) {
 	digest := sha256.Sum256(text)
 	switch private := k.private.(type) {
-	case *ecdsa.PrivateKey: // r and s in 32 bytes each, RFC 7518 section 3.4
+	case *ecdsa.PrivateKey: // r and s have 32 bytes each (RFC 7518, section 3.4)
 		r, s, err := ecdsa.Sign(rand.Reader, private, digest[:])
 		if err != nil {
 			return nil, err
@@ -100,7 +100,7 @@ func (k Key) jwk() map[string]any {
 	case *rsa.PublicKey:
 		key["kty"], key["n"], key["e"] = "RSA", encode(public.N.Bytes()), "AQAB"
 	case *ecdsa.PublicKey:
-		point, _ := public.Bytes() // a generated key has a point: 4, x, y
+		point, _ := public.Bytes() // a generated key has a point with the values 4, x, and y
 		key["kty"], key["crv"], key["x"], key["y"] = "EC", "P-256", encode(point[1:33]), encode(point[33:])
 	case ed25519.PublicKey:
 		key["kty"], key["crv"], key["x"] = "OKP", "Ed25519", encode(public)
@@ -132,8 +132,8 @@ func (i *Issuer) Publish(keys ...Key) {
 	i.keys = keys
 }
 
-// Misbehave sets a handler for a path such as "/keys". If answer is nil, the default
-// handler is restored.
+// Misbehave replaces the handler for a path such as "/keys". If answer is nil, the
+// default handler is restored.
 func (i *Issuer) Misbehave(path string, answer http.HandlerFunc) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

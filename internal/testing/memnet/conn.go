@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// window is the number of bytes in transit after which a write blocks until the
-	// other side reads.
+	// window is the number of bytes that can be in transit. Further writes block until
+	// the receiver reads.
 	window = 64 << 10
-	// urgent is the maximum length of a write that never blocks, because TCP nearly
-	// always has buffer space for the last few bytes of a connection.
+	// urgent is the maximum length of a write that never blocks. TCP nearly always has
+	// buffer space for the last few bytes of a connection.
 	urgent = 128
 )
 
-// conn is one end of a connection. It returns the same errors as TCP.
+// conn is one end of a connection. It returns the same errors as a TCP connection.
 type conn struct {
 	local, remote addr
 	in, out       *half
@@ -43,7 +43,8 @@ type half struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	data    []byte
-	// ended is set when the writer has closed, and deaf when the reader has closed.
+	// ended is set when the writer has closed the connection. deaf is set when the
+	// reader has closed the connection.
 	ended, deaf bool
 }
 
@@ -53,7 +54,7 @@ func newHalf() *half {
 	return h
 }
 
-// change runs do and wakes all goroutines that wait for a change of the half.
+// change runs do and wakes all goroutines that wait for a change in this direction.
 func (h *half) change(do func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -120,7 +121,8 @@ func (c *conn) failed(op string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Source: c.local, Addr: c.remote, Err: err}
 }
 
-// SetLinger makes Close reset the connection if seconds is 0, as with [net.TCPConn].
+// SetLinger sets whether Close resets the connection. If seconds is 0, Close resets it,
+// as with [net.TCPConn].
 func (c *conn) SetLinger(seconds int) error {
 	c.abrupt.Store(seconds == 0)
 	return nil

@@ -1,5 +1,6 @@
-// Package memnet is a network in memory. Its connections break off and hang like TCP
-// connections, but can run in a testing/synctest bubble, where waiting takes no time.
+// Package memnet is an in-memory network. Its connections can break and hang like TCP
+// connections. They can be used in a testing/synctest bubble, where waiting takes no
+// time.
 package memnet
 
 import (
@@ -16,7 +17,7 @@ type Network struct {
 	faults    []fault
 }
 
-// fault is an error for a number of further dials.
+// fault is an error for the next dials.
 type fault struct {
 	address string
 	err     error
@@ -35,8 +36,8 @@ func (n *Network) Listen(address string) net.Listener {
 	return l
 }
 
-// FailDials makes the next connections to an address fail with err. For an unknown
-// name, use a *[net.DNSError].
+// FailDials makes the next connections to an address fail with err. To simulate an
+// unknown name, use a *[net.DNSError].
 func (n *Network) FailDials(address string, err error, times int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -50,7 +51,7 @@ func (n *Network) Behave() {
 	n.faults = nil
 }
 
-// Dial connects to a server, like [net.Dialer] does.
+// Dial connects to a server in the same way as [net.Dialer].
 func (n *Network) Dial(ctx context.Context, _, address string) (net.Conn, error) {
 	l, err := n.find(address)
 	if err != nil {
@@ -85,7 +86,7 @@ func (n *Network) find(address string) (*listener, error) {
 	return l, nil
 }
 
-// listener is the listener of a server.
+// listener is a server's listener.
 type listener struct {
 	address  addr
 	arriving chan net.Conn

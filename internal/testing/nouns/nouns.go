@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Platforms that no test machine has.
+// No test machine has these platforms.
 var (
 	Haiku = provider.Platform{OS: "haiku", Arch: "riscv64"}
 	Plan9 = provider.Platform{OS: "plan9", Arch: "mips"}

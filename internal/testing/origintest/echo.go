@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Echo responds with a status and repeats the credentials of the request in its headers
-// and in a body of the given content type, like debugging proxies do.
+// Echo responds with a status and repeats the request's credentials, like a debugging
+// proxy. The credentials are in the headers and in a body of the given content type.
 func Echo(status int, contentType string) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
 		received := received(r)
@@ -38,8 +38,7 @@ func Echo(status int, contentType string) Fault {
 	}
 }
 
-// received returns the credentials of a request in every form in which servers repeat
-// them.
+// received returns a request's credentials in every form in which servers repeat them.
 func received(r *http.Request) string {
 	body, _ := io.ReadAll(r.Body)
 	form, _ := url.ParseQuery(string(body))

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Fault is a handler that misbehaves. It replaces the honest handler and can call it.
+// Fault is a faulty handler. It replaces the honest handler and can call it.
 type Fault func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc)
 
-// Status responds with a status code and with headers, given as pairs of name and
-// value.
+// Status responds with a status code and headers. The headers are pairs of names and
+// values.
 func Status(code int, headers ...string) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) {
 		for i := 0; i+1 < len(headers); i += 2 {
@@ -22,8 +22,7 @@ func Status(code int, headers ...string) Fault {
 	}
 }
 
-// HTML responds with status 200 and an HTML page, like captive portals and login forms
-// do.
+// HTML responds with status 200 and an HTML page, like a captive portal or login form.
 func HTML(title string) Fault {
 	return Document("text/html; charset=utf-8", "<!doctype html><html><head><title>"+title+"</title></head></html>")
 }
@@ -36,7 +35,7 @@ func Document(contentType, text string) Fault {
 	}
 }
 
-// Oversized responds with status 200 and n spaces of JSON, without a Content-Length.
+// Oversized responds with status 200 and n spaces of JSON. It omits the Content-Length.
 func Oversized(n int) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) {
 		w.Header().Set("Content-Type", "application/json")
@@ -64,8 +63,8 @@ func Hang() Fault {
 	}
 }
 
-// Reset resets the connection after n bytes of the honest response body, with a TCP
-// reset if possible. If n is 0, it sends no response.
+// Reset resets the connection after n bytes of the honest response body. If possible,
+// it uses a TCP reset. If n is 0, Reset sends no response.
 func Reset(n int64) Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		if n > 0 {
@@ -108,7 +107,7 @@ func Longer() Fault {
 	}
 }
 
-// Stall sends the honest headers and n bytes of the body, and then nothing until the
+// Stall sends the honest headers and n bytes of the body. It then waits until the
 // client disconnects.
 func Stall(n int64) Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
@@ -130,10 +129,10 @@ type unsized struct{ http.ResponseWriter }
 func (u *unsized) WriteHeader(code int) {
 	u.Header().Del("Content-Length")
 	u.ResponseWriter.WriteHeader(code)
-	_ = http.NewResponseController(u.ResponseWriter).Flush() // otherwise the server computes the length
+	_ = http.NewResponseController(u.ResponseWriter).Flush() // without a flush, the server computes the length
 }
 
-// Unwrap allows another fault to reset the connection.
+// Unwrap allows a second fault to reset the connection.
 func (u *unsized) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
 // IgnoreRange responds to a range request with the complete content.
@@ -145,8 +144,8 @@ func IgnoreRange() Fault {
 	}
 }
 
-// Rewrite sends the honest response with some headers replaced, given as pairs of name
-// and value.
+// Rewrite sends the honest response and replaces some headers. The headers are pairs of
+// names and values.
 func Rewrite(headers ...string) Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		honest(&rewritten{w, headers}, r)
@@ -165,8 +164,8 @@ func (r *rewritten) WriteHeader(code int) {
 	r.ResponseWriter.WriteHeader(code)
 }
 
-// Shift responds to a request for n bytes from offset a with the preceding n bytes, and
-// with a matching Content-Range.
+// Shift responds to a request for n bytes at offset a with the n bytes before that
+// offset. The Content-Range matches the sent bytes.
 func Shift() Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		other := r.Clone(r.Context())
@@ -179,11 +178,12 @@ func Shift() Fault {
 	}
 }
 
-// altered forwards an honest response with changes.
+// altered forwards a modified honest response.
 type altered struct {
 	http.ResponseWriter
 	sent int64
-	// cut drops all bytes after this number. If negative, it drops none.
+	// cut is the number of bytes after which all further bytes are dropped. If it is
+	// negative, no bytes are dropped.
 	cut int64
 	// flip is the number of the byte, starting at 1, in which one bit is flipped.
 	flip int64

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/mod/sumdb/dirhash"
 )
 
-// H1 returns the "h1:…" hash of a zip archive with the given size in bytes. The result
-// is the same as that of [dirhash.HashZip].
+// H1 returns a zip archive's "h1:…" hash. size is the archive's size in bytes. The
+// result is the same as the result of [dirhash.HashZip].
 func H1(r io.ReaderAt, size int64) (string, error) {
 	archive, err := zip.NewReader(r, size)
 	if err != nil {

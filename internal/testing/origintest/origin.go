@@ -1,8 +1,8 @@
-// Package origintest is a small origin registry that implements the provider registry
-// protocol, for tests and demonstrations. It can inject faults into a given number of
-// requests.
+// Package origintest is a small origin registry for tests and demonstrations. It
+// implements the provider registry protocol, and can inject faults into a given number
+// of requests.
 //
-// https://opentofu.org/docs/internals/provider-registry-protocol/
+// See https://opentofu.org/docs/internals/provider-registry-protocol/.
 package origintest
 
 import (
@@ -15,8 +15,8 @@ import (
 // Kind is a kind of request.
 type Kind string
 
-// The kinds of requests that an origin registry serves, in the order in which an
-// installation makes them.
+// The kinds of requests that an origin registry serves, in the same order as during an
+// installation.
 const (
 	Discovery Kind = "discovery"
 	Versions  Kind = "versions"
@@ -38,23 +38,25 @@ const (
 // Options configures an origin registry. The zero value is a registry without access
 // control that provides all optional data.
 type Options struct {
-	// Prefix is the path of the provider registry, with a slash at both ends. If empty,
-	// it is "/v1/providers/".
+	// Prefix is the provider registry's path, with a slash at both ends. If empty,
+	// "/v1/providers/" is used.
 	Prefix string
-	// Service is the value of providers.v1 in the discovery document. If empty, it is
-	// Prefix.
+	// Service is the value of providers.v1 in the discovery document. If empty, Prefix
+	// is used.
 	Service string
-	// RelativeURLs makes package documents refer to files by path only.
+	// RelativeURLs makes package documents refer to files by their paths, without a
+	// host.
 	RelativeURLs bool
-	// FilesBase is the base URL of files, such as "https://host:port" of another server
-	// for the same Origin. If empty, it is the host of the request.
+	// FilesBase is the base URL of files, such as "https://host:port". The host can be
+	// a second server that serves the same Origin. If empty, the request's host is
+	// used.
 	FilesBase string
-	// NoPackages omits the "packages" block with the hashes and sizes of all platforms.
-	// Only registry.opentofu.org has this block.
+	// NoPackages omits the "packages" block, which contains the hashes and sizes of all
+	// platforms. Only registry.opentofu.org has this block.
 	NoPackages bool
 	// ETags adds an ETag to zips, so that clients can resume a download.
 	ETags bool
-	// Token is the bearer token that is required for versions and packages.
+	// Token is the bearer token that requests for versions and packages require.
 	Token string
 }
 
@@ -70,7 +72,7 @@ type Origin struct {
 	faults     map[Kind][]*planned
 }
 
-// planned is a fault for a number of further requests. If the number is negative, the
+// planned is a fault for the next requests. If the number of requests is negative, the
 // fault is permanent.
 type planned struct {
 	fault Fault
@@ -99,24 +101,25 @@ func New(o Options) *Origin {
 
 func (o *Origin) ServeHTTP(w http.ResponseWriter, r *http.Request) { o.mux.ServeHTTP(w, r) }
 
-// Requests returns the number of requests of each kind so far, including those that met
-// a fault.
+// Requests returns the number of requests of each kind so far. It includes requests
+// with faults.
 func (o *Origin) Requests() map[Kind]int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return maps.Clone(o.requests)
 }
 
-// Authorized returns the number of requests of each kind that had an Authorization
-// header.
+// Authorized returns the number of requests of each kind that contained an
+// Authorization header.
 func (o *Origin) Authorized() map[Kind]int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return maps.Clone(o.authorized)
 }
 
-// Misbehave injects a fault into the next requests of a kind, or into all of them if
-// times is negative. Faults of a kind occur in the order in which they were set.
+// Misbehave injects a fault into the next requests of a kind. If times is negative, it
+// injects the fault into all requests. Faults of a kind occur in the order in which
+// they were added.
 func (o *Origin) Misbehave(kind Kind, fault Fault, times int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -162,7 +165,7 @@ func (o *Origin) arrived(kind Kind, r *http.Request) Fault {
 	return nil
 }
 
-// kindOfFile returns the kind of a file, based on the conventional file names.
+// kindOfFile returns a file's kind, based on the conventional file names.
 func kindOfFile(name string) Kind {
 	switch {
 	case strings.HasSuffix(name, ".sig"):

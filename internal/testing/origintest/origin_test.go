@@ -37,7 +37,7 @@ func newOrigin(t *testing.T, a origintest.Archive) (*origintest.Origin, *httptes
 	return o, s
 }
 
-// fetch returns the status, the body, and the error of reading the body.
+// fetch returns a response's status, its body, and the error of reading the body.
 func fetch(t *testing.T, s *httptest.Server, path string) (int, string, error) {
 	t.Helper()
 	resp, err := s.Client().Get(s.URL + path)

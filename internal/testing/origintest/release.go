@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Release is a version of a provider in an origin registry.
+// Release is a provider's version in an origin registry.
 type Release struct {
 	Namespace, Type string
 	// Version is served unchanged, even if it is not a valid version.
@@ -28,9 +28,9 @@ type Release struct {
 	Modified time.Time
 	// NoSums omits SHA256SUMS and all references to it.
 	NoSums bool
-	// Signature is the signature of SHA256SUMS. If nil, none is offered.
+	// Signature is the signature of SHA256SUMS. If nil, no signature is offered.
 	Signature []byte
-	// Keys are ASCII-armored public keys.
+	// Keys contains ASCII-armored public keys.
 	Keys []string
 	// List, if not nil, can change the version's entry in the list of versions.
 	List func(entry map[string]any)
@@ -38,15 +38,15 @@ type Release struct {
 	Edit func(p provider.Platform, document map[string]any)
 }
 
-// Archive is a zip: either bytes, or a file on disk.
+// Archive is a zip that consists of bytes or is a file on disk.
 type Archive struct {
 	Bytes []byte
 	Path  string
-	// Name is the file name. If empty, it is the conventional one.
+	// Name is the file name. If empty, the conventional file name is used.
 	Name string
 }
 
-// release is a Release with its computed hashes.
+// release is a Release together with its computed hashes.
 type release struct {
 	Release
 	archives map[provider.Platform]archive
@@ -60,8 +60,8 @@ type archive struct {
 	h1     string // empty if the content is not a zip
 }
 
-// Add adds a release. It reads every archive once to compute hashes. Files must not be
-// moved afterwards. If the version exists, it is replaced.
+// Add adds a release. It reads every archive once to compute the hashes. Files must not
+// be moved after Add was called. If the version exists, it is replaced.
 func (o *Origin) Add(ctx context.Context, r Release) error {
 	stem := fmt.Sprintf("terraform-provider-%s_%s", r.Type, r.Version)
 	added := &release{Release: r, archives: map[provider.Platform]archive{}, sumsName: stem + "_SHA256SUMS"}

@@ -106,7 +106,7 @@ func (o *Origin) file(w http.ResponseWriter, r *http.Request) {
 	})(w, r)
 }
 
-// serve sends the archive, or the requested range of it.
+// serve sends the archive or a requested range of the archive.
 func (a archive) serve(w http.ResponseWriter, r *http.Request) {
 	c, done, err := a.open()
 	if err != nil {
@@ -130,9 +130,9 @@ func (o *Origin) find(namespace, typ string) []*release {
 	return found
 }
 
-// release returns the release for a request's path, or nil if it does not exist. The
-// path of a package document contains the canonical version; the path of a file
-// contains the version as given in the Release.
+// release returns the release for a request's path, or nil if the release does not
+// exist. The path of a package document contains the canonical version. The path of a
+// file contains the version as specified in the Release.
 func (o *Origin) release(r *http.Request) *release {
 	for _, rel := range o.find(r.PathValue("namespace"), r.PathValue("type")) {
 		asked := r.PathValue("version")
@@ -159,7 +159,8 @@ func (r *release) keys() []map[string]string {
 	return keys
 }
 
-// packages returns the block in which registry.opentofu.org lists all platforms.
+// packages returns the "packages" block, in which registry.opentofu.org lists all
+// platforms.
 func (r *release) packages() map[string]any {
 	all := map[string]any{}
 	for p, a := range r.archives {

@@ -5,9 +5,10 @@ import (
 	"sync"
 )
 
-// Together holds requests until n of them have arrived, and then responds honestly to
-// these and all later ones. most returns the maximum number of concurrent requests. It
-// exceeds n if the client does not limit itself to n.
+// Together holds requests until n requests have arrived. It then responds honestly to
+// these requests and all later requests. most returns the maximum number of concurrent
+// requests. The result exceeds n if the client does not limit itself to n concurrent
+// requests.
 func Together(n int) (fault Fault, most func() int) {
 	var mu sync.Mutex
 	now, top, full := 0, 0, make(chan struct{})
@@ -23,8 +24,8 @@ func Together(n int) (fault Fault, most func() int) {
 		case <-full:
 		case <-r.Context().Done():
 		}
-		// This must precede the response, because the client can send its next request
-		// right after it.
+		// This must happen before the response, because the client can send its next
+		// request immediately after the response.
 		mu.Lock()
 		now--
 		mu.Unlock()

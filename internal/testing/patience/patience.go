@@ -1,5 +1,5 @@
-// Package patience extends the time limits of tests. The race detector slows a program
-// down many times over, and a loaded machine can pause it for seconds.
+// Package patience extends the time limits of tests. The race detector makes programs
+// many times slower, and a loaded machine can pause them for seconds.
 package patience
 
 import "time"

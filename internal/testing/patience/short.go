@@ -2,8 +2,8 @@ package patience
 
 import "testing"
 
-// SkipIfShort skips a slow test under -short: a test that takes seconds, starts many
-// processes, or tries every point of failure. make thorough runs all tests.
+// SkipIfShort skips a slow test if -short is set. Slow tests take seconds, start many
+// processes, or try every point of failure. To run all tests, use make thorough.
 func SkipIfShort(tb testing.TB) {
 	tb.Helper()
 	if testing.Short() {

@@ -11,8 +11,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// blobs stores blobs by repository, as registries present them. It holds no lock while
-// a blob is uploaded.
+// blobs stores blobs separately for each repository, like a registry. It holds no lock
+// during an upload.
 type blobs struct {
 	// keeps prevents the replacement of existing blobs.
 	keeps bool
@@ -60,7 +60,7 @@ func (b *blobs) Put(_ context.Context, repo string, h v1.Hash, r io.ReadCloser) 
 	return nil
 }
 
-// mount adds a blob to a repository if the other repository has it.
+// mount adds a blob to a repository if the source repository contains the blob.
 func (b *blobs) mount(from, into, digest string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 
 const catalogPath = "/v2/_catalog"
 
-// catalog lists the repositories in pages. Each page links to the next one.
+// catalog lists the repositories in pages. Each page contains a link to the next page.
 func (r *Registry) catalog(w http.ResponseWriter, req *http.Request) {
 	if status := r.options.NoCatalog; status != 0 {
 		answer(w, status, "UNSUPPORTED", "the catalog is not for you")

@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
-// Take reads n bytes of the request body, or all of it if n is negative, and then
-// applies another fault.
+// Take reads n bytes of the request body and then applies a second fault. If n is
+// negative, it reads the whole body.
 func Take(n int64, then origintest.Fault) origintest.Fault {
 	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
 		if n < 0 {
@@ -27,7 +27,7 @@ func Take(n int64, then origintest.Fault) origintest.Fault {
 	}
 }
 
-// Unanswered executes the request and then resets the connection instead of responding.
+// Unanswered executes the request and resets the connection instead of responding.
 func Unanswered() origintest.Fault {
 	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
 		honest(httptest.NewRecorder(), req)
@@ -35,8 +35,8 @@ func Unanswered() origintest.Fault {
 	}
 }
 
-// Lose reports that a blob was stored, but does not store it. A blob that was stored
-// before stays, because other manifests refer to it.
+// Lose reports that a blob was stored, but does not store it. A blob that already
+// exists is kept, because manifests can refer to it.
 func (r *Registry) Lose() origintest.Fault {
 	return r.afterUpload(func(repository, digest string, _ http.Header) { r.blobs.delete(repository, digest) })
 }
@@ -50,7 +50,7 @@ func Forget() origintest.Fault {
 	}
 }
 
-// EditTags changes the tags in a list, for example to omit some of them.
+// EditTags modifies the tags in a list, for example to omit some tags.
 func EditTags(edit func(tags []string) []string) origintest.Fault {
 	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
 		recorded := httptest.NewRecorder()
@@ -70,8 +70,8 @@ func EditTags(edit func(tags []string) []string) origintest.Fault {
 	}
 }
 
-// Misname stores a blob under another digest and reports that digest. If the blob
-// existed before, it stays.
+// Misname stores a blob under a different digest and reports that digest. A blob that
+// already exists is kept.
 func (r *Registry) Misname() origintest.Fault {
 	return r.afterUpload(func(repository, named string, answered http.Header) {
 		other := digest.FromString(named).String()
@@ -81,8 +81,8 @@ func (r *Registry) Misname() origintest.Fault {
 	})
 }
 
-// afterUpload calls do between the end of an upload and the response, unless the blob
-// existed before.
+// afterUpload calls do after an upload and before the response. If the blob already
+// existed, it does not call do.
 func (r *Registry) afterUpload(do func(repository, digest string, answered http.Header)) origintest.Fault {
 	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
 		repository, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/v2/"), "/blobs/")
@@ -99,7 +99,7 @@ func (r *Registry) afterUpload(do func(repository, digest string, answered http.
 	}
 }
 
-// Elsewhere starts an upload whose Location is on another host.
+// Elsewhere starts an upload whose Location is on a different host.
 func Elsewhere(host string) origintest.Fault {
 	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
 		honest(&relocated{w, host}, req)

@@ -18,7 +18,7 @@ import (
 
 const tokenPath = "/token"
 
-// honest returns the handler for a kind of request without faults.
+// honest returns the handler without faults for a kind of request.
 func (r *Registry) honest(kind Kind) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		req = r.resolved(kind, req)
@@ -53,8 +53,8 @@ func (r *Registry) honest(kind Kind) http.HandlerFunc {
 	}
 }
 
-// store forwards an upload to the inner registry after the complete body has arrived,
-// because that registry blocks all other uploads while it reads one.
+// store forwards an upload to the inner registry only after the complete body has
+// arrived. While the inner registry reads an upload, it blocks all other uploads.
 func (r *Registry) store(w http.ResponseWriter, req *http.Request) {
 	content, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -73,10 +73,11 @@ func answer(w http.ResponseWriter, status int, code, message string) {
 	_, _ = w.Write(text)
 }
 
-// Refuse responds with a status and an error of the registry.
+// Refuse responds with a status and an error in the registry's format.
 func Refuse(status int, code, message string) origintest.Fault {
 	return func(w http.ResponseWriter, req *http.Request, _ http.HandlerFunc) {
-		// Otherwise the connection breaks before the client reads the response.
+		// Read the body first. Otherwise, the connection breaks before the client reads
+		// the response.
 		_, _ = io.Copy(io.Discard, req.Body)
 		answer(w, status, code, message)
 	}
@@ -212,7 +213,7 @@ func (r *Registry) ask(req *http.Request, method, path string) *httptest.Respons
 	return w
 }
 
-// tags lists tags in pages. Each page links to the next one.
+// tags lists tags in pages. Each page contains a link to the next page.
 func (r *Registry) tags(w http.ResponseWriter, req *http.Request) {
 	all := r.ask(req, http.MethodGet, req.URL.Path)
 	var list struct {

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// mount mounts a blob from another repository, or starts an upload if that fails:
-// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#mounting-a-blob-from-another-repository
+// mount mounts a blob from a different repository, or starts an upload if mounting
+// fails. See
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#mounting-a-blob-from-another-repository.
 func (r *Registry) mount(w http.ResponseWriter, req *http.Request) {
 	query := req.URL.Query()
 	into, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/v2/"), "/blobs/")

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Overwrite makes the next two pushes of a tag race in the worst order: both clients
-// read the tag before either writes it, and the second client writes it after the first
-// one has verified its own write.
+// Overwrite makes the next two pushes of a tag race in the worst order. Both clients
+// read the tag before either client writes the tag. The second client writes the tag
+// after the first client has verified its write.
 func (r *Registry) Overwrite(tag string) {
 	var mu sync.Mutex
 	pushes := 0

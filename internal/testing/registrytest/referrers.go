@@ -9,9 +9,9 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// referrers lists the referrers of a manifest. The inner registry also lists them, but
-// with artifact types that do not follow the specification:
-// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#listing-referrers
+// referrers lists a manifest's referrers. The inner registry can list referrers, but
+// its artifact types do not follow the specification. See
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#listing-referrers.
 func (r *Registry) referrers(w http.ResponseWriter, req *http.Request) {
 	if r.options.NoReferrers != 0 {
 		answer(w, r.options.NoReferrers, "", "there is no such page")
@@ -39,8 +39,8 @@ func (r *Registry) referrers(w http.ResponseWriter, req *http.Request) {
 // referrersTag matches the path of a tag in the referrers tag schema.
 var referrersTag = regexp.MustCompile(`/manifests/sha256-([0-9a-f]{64})$`)
 
-// resolved returns the request with a tag replaced by its digest,
-// see [Options].TagsAreDigests.
+// resolved returns the request with its tag replaced by a digest, see
+// [Options].TagsAreDigests.
 func (r *Registry) resolved(kind Kind, req *http.Request) *http.Request {
 	if !r.options.TagsAreDigests {
 		return req

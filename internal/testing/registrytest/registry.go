@@ -1,7 +1,7 @@
 // Package registrytest is an OCI registry in the test's process, based on the registry
 // of go-containerregistry. Like distribution, it rejects manifests that refer to
-// missing content. It counts requests and can inject faults into a given number of
-// them.
+// missing content. It counts requests, and can inject faults into a given number of
+// requests.
 package registrytest
 
 import (
@@ -25,7 +25,7 @@ const (
 	ManifestGet  Kind = "manifest GET"
 	ManifestHead Kind = "manifest HEAD"
 	ManifestPut  Kind = "manifest PUT"
-	// ManifestDelete deletes a tag, or a manifest with all its tags.
+	// ManifestDelete deletes a tag, or a manifest together with all its tags.
 	ManifestDelete Kind = "manifest DELETE"
 	BlobGet        Kind = "blob GET"
 	BlobHead       Kind = "blob HEAD"
@@ -33,8 +33,8 @@ const (
 	UploadPut      Kind = "upload PUT"
 	// UploadGet requests the number of bytes received so far.
 	UploadGet Kind = "upload GET"
-	// Mount requests a blob of another repository. If the registry does not have it, an
-	// upload follows.
+	// Mount requests a blob from a different repository. If the registry cannot mount
+	// the blob, an upload follows.
 	Mount Kind = "mount POST"
 	Tags  Kind = "tags"
 	// Catalog lists the repositories.
@@ -52,12 +52,12 @@ var Kinds = []Kind{
 // Options configures a registry. The zero value allows all requests without
 // credentials.
 type Options struct {
-	// If Username and Password are not empty, they are required: by the token service
-	// if Bearer is set, otherwise by the registry itself.
+	// Username and Password, if not empty, are required. If Bearer is set, the token
+	// service requires them. Otherwise, the registry itself requires them.
 	Username, Password string
-	// Bearer requires tokens of the registry's own token service.
+	// Bearer requires tokens from the registry's token service.
 	Bearer bool
-	// ImmutableTags rejects pushes to existing tags, as ECR can be configured to do.
+	// ImmutableTags rejects pushes to existing tags. ECR can be configured to do this.
 	ImmutableTags bool
 	// PageSize is the number of tags or repositories on a page. If 0, a page lists all
 	// of them.
@@ -65,37 +65,38 @@ type Options struct {
 	// NoCreate rejects pushes to repositories for which the test did not call
 	// [Registry.Create].
 	NoCreate bool
-	// NoReferrers is the status of responses to the referrers API for registries
-	// without it: 404, 405, or 400. If 0, the API is available.
+	// NoReferrers is the status of responses to the referrers API: 404, 405, or 400. It
+	// simulates a registry without this API. If 0, the API is available.
 	NoReferrers int
-	// NoCatalog is the status of responses to the catalog API, which most multi-tenant
-	// registries disable: 401, 404, or 405. If 0, the API is available.
+	// NoCatalog is the status of responses to the catalog API: 401, 404, or 405. Most
+	// multi-tenant registries disable this API. If 0, the API is available.
 	NoCatalog int
-	// TagsAreDigests resolves a tag "sha256-HEX" to the manifest with this digest, and
-	// lets a push to the tag replace that manifest, like GitLab:
-	// https://github.com/oras-project/oras-go/issues/1396
+	// TagsAreDigests resolves a tag "sha256-HEX" to the manifest with this digest. A
+	// push to the tag replaces that manifest. GitLab behaves like this, see
+	// https://github.com/oras-project/oras-go/issues/1396.
 	TagsAreDigests bool
-	// Lax accepts manifests that refer to missing content, like some registries do.
+	// Lax accepts manifests that refer to missing content, as some registries do.
 	Lax bool
-	// NoDelete is the status of responses to deletions for registries that do not
-	// support them: 405 or 400. If 0, tags and manifests can be deleted.
+	// NoDelete is the status of responses to deletions: 405 or 400. It simulates a
+	// registry that does not support deletions. If 0, tags and manifests can be
+	// deleted.
 	NoDelete int
-	// DeletesManifests deletes a manifest, with all its tags, when one of the tags is
+	// DeletesManifests deletes a manifest and all its tags when one of its tags is
 	// deleted.
 	DeletesManifests bool
-	// KeepsTags keeps the tags of a manifest that is deleted by its digest. They still
-	// point to it, so it exists for clients that use the tag.
+	// KeepsTags keeps a manifest's tags when the manifest is deleted by its digest. The
+	// tags still point to the manifest, so it still exists for clients that use a tag.
 	KeepsTags bool
-	// TagsFirst rejects the deletion of a manifest that has tags, like Google's
-	// registries.
+	// TagsFirst rejects the deletion of a manifest that has tags, as Google's
+	// registries do.
 	TagsFirst bool
-	// KeepsBlobs discards the content of an upload if the blob exists, even if the
-	// existing one is corrupt, like distribution.
+	// KeepsBlobs discards an upload's content if the blob already exists, even if the
+	// existing blob is corrupt. Distribution behaves in the same way.
 	KeepsBlobs bool
 	// NoMount rejects mounts, so every blob must be uploaded.
 	NoMount bool
 	// Resumable keeps the received bytes of an interrupted upload and reports their
-	// number, like distribution.
+	// number, as distribution does.
 	Resumable bool
 }
 
@@ -116,7 +117,7 @@ type Registry struct {
 	faults     map[Kind][]*planned
 }
 
-// planned is a fault for a number of further requests. If the number is negative, the
+// planned is a fault for the next requests. If the number of requests is negative, the
 // fault is permanent.
 type planned struct {
 	fault origintest.Fault
@@ -129,7 +130,7 @@ func New(o Options) *Registry {
 	return &Registry{
 		options: o, blobs: stored, uploads: &uploads{arrived: map[string][]byte{}},
 		inner: registry.New(
-			registry.Logger(log.New(io.Discard, "", 0)), //nolint:forbidigo // the only way to disable logging
+			registry.Logger(log.New(io.Discard, "", 0)), //nolint:forbidigo // this is the only way to disable logging
 			registry.WithReferrersSupport(true), registry.WithBlobHandler(stored)),
 		created: map[string]bool{}, tokens: map[string]bool{},
 		requests: map[Kind]int{}, authorized: map[Kind]int{}, encodings: map[string]int{},
@@ -147,8 +148,8 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.honest(kind)(w, req)
 }
 
-// Requests returns the number of requests of each kind so far, including those that met
-// a fault or were rejected.
+// Requests returns the number of requests of each kind so far. It includes rejected
+// requests and requests with faults.
 func (r *Registry) Requests() map[Kind]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,24 +162,24 @@ func (r *Registry) Writes() int {
 	return n[ManifestPut] + n[ManifestDelete] + n[UploadPost] + n[UploadPut] + n[Mount]
 }
 
-// Authorized returns the number of requests of each kind that had an Authorization
-// header.
+// Authorized returns the number of requests of each kind that contained an
+// Authorization header.
 func (r *Registry) Authorized() map[Kind]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.authorized)
 }
 
-// Encodings returns the Accept-Encoding headers of all requests, with the number of
-// requests for each.
+// Encodings maps the Accept-Encoding headers of all requests to the number of requests.
 func (r *Registry) Encodings() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.encodings)
 }
 
-// Misbehave injects a fault into the next requests of a kind, or into all of them if
-// times is negative. Faults of a kind occur in the order in which they were set.
+// Misbehave injects a fault into the next requests of a kind. If times is negative, it
+// injects the fault into all requests. Faults of a kind occur in the order in which
+// they were added.
 func (r *Registry) Misbehave(kind Kind, fault origintest.Fault, times int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

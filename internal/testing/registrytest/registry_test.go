@@ -36,13 +36,13 @@ func upload(t *testing.T, r http.Handler, repository, content string) {
 	}
 }
 
-// named returns the descriptor of a text.
+// named returns a text's descriptor.
 func named(content string) string {
 	return fmt.Sprintf(`{"mediaType":%q,"digest":%q,"size":%d}`, manifestType, digest.FromString(content), len(content))
 }
 
-// TestManifestsMustBeComplete checks that the config, the layers, and the manifests of
-// an index must exist. A subject need not exist.
+// TestManifestsMustBeComplete checks that an index's manifests, and a manifest's config
+// and layers, must exist. A subject can be missing.
 func TestManifestsMustBeComplete(t *testing.T) {
 	t.Parallel()
 	manifest := `{"schemaVersion":2,"config":` + named("there") + `,"layers":[]}`
@@ -86,7 +86,7 @@ func TestManifestsMustBeComplete(t *testing.T) {
 	}
 }
 
-// TestLax checks that a manifest may refer to missing content.
+// TestLax checks that a lax registry accepts a manifest that refers to missing content.
 func TestLax(t *testing.T) {
 	t.Parallel()
 	r := registrytest.New(registrytest.Options{Lax: true})
@@ -143,7 +143,7 @@ func TestMount(t *testing.T) {
 			if got.Code != http.StatusAccepted {
 				return
 			}
-			// The mount fell back to an upload.
+			// The failed mount started an upload.
 			done := ask(t, r, http.MethodPut, got.Header().Get("Location")+"?digest="+wanted, "application/octet-stream", test.blob)
 			if done.Code != http.StatusCreated || !r.HasBlob("acme/thing", wanted) {
 				t.Errorf("%d %s", done.Code, done.Body)

@@ -16,7 +16,7 @@ import (
 )
 
 // Serve starts a TLS server on a loopback address and returns its "localhost:port". It
-// uses the name because registry clients reject token services at loopback addresses.
+// returns a name because registry clients reject token services at loopback addresses.
 func Serve(tb testing.TB, ca *testca.CA, h http.Handler) (host string) {
 	tb.Helper()
 	config, err := ca.ServerConfig("localhost")
@@ -25,14 +25,14 @@ func Serve(tb testing.TB, ca *testca.CA, h http.Handler) (host string) {
 	}
 	s := httptest.NewUnstartedServer(h)
 	s.TLS = config
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) //nolint:forbidigo // the only way to disable logging of a server
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) //nolint:forbidigo // this is the only way to disable a server's logging
 	s.StartTLS()
 	tb.Cleanup(s.Close)
 	return "localhost" + s.URL[strings.LastIndex(s.URL, ":"):]
 }
 
-// Client returns an HTTP client like the program's. It trusts the certificate authority
-// and retries almost without a pause.
+// Client returns an HTTP client that is configured like the program's client. It trusts
+// the certificate authority and retries almost without a pause.
 func Client(tb testing.TB, ca *testca.CA) *http.Client {
 	tb.Helper()
 	file := filepath.Join(tb.TempDir(), "ca.pem")
@@ -59,7 +59,7 @@ func (r *Registry) Tags(t *testing.T, repository string) []string {
 	return strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == '"' })
 }
 
-// Delete deletes a tag, a manifest, or a blob, like cleanup jobs do.
+// Delete deletes a tag, manifest, or blob, like a cleanup job.
 func (r *Registry) Delete(t *testing.T, repository, reference string) {
 	t.Helper()
 	if r.blobs.delete(repository, reference) {
@@ -72,7 +72,7 @@ func (r *Registry) Delete(t *testing.T, repository, reference string) {
 	}
 }
 
-// AddBlob stores a blob. It keeps content without copying it.
+// AddBlob stores a blob. It keeps a reference to content and does not copy it.
 func (r *Registry) AddBlob(repository, digest string, content []byte) {
 	r.blobs.mu.Lock()
 	defer r.blobs.mu.Unlock()
@@ -87,7 +87,8 @@ func (r *Registry) HasBlob(repository, digest string) bool {
 	return found
 }
 
-// Manifest returns a manifest by tag or digest, or nil if it does not exist.
+// Manifest returns the manifest for a tag or digest, or nil if the manifest does not
+// exist.
 func (r *Registry) Manifest(t *testing.T, repository, reference string) []byte {
 	t.Helper()
 	w := r.ask(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), http.MethodGet, "/v2/"+repository+"/manifests/"+reference)
@@ -97,7 +98,7 @@ func (r *Registry) Manifest(t *testing.T, repository, reference string) []byte {
 	return w.Body.Bytes()
 }
 
-// Blob returns a blob, or nil if it does not exist.
+// Blob returns a blob, or nil if the blob does not exist.
 func (r *Registry) Blob(repository, digest string) []byte {
 	r.blobs.mu.Lock()
 	defer r.blobs.mu.Unlock()

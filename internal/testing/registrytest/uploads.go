@@ -14,9 +14,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
-// uploads keeps the received bytes of interrupted uploads, like distribution. The URL
-// of an upload contains their number, so a URL is invalid after more bytes have
-// arrived.
+// uploads keeps the received bytes of interrupted uploads, as distribution does. An
+// upload's URL contains the number of received bytes, so the URL becomes invalid when
+// more bytes arrive.
 type uploads struct {
 	mu       sync.Mutex
 	arrived  map[string][]byte
@@ -53,15 +53,15 @@ func (r *Registry) upload(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// told responds with the location of an upload and the number of bytes received.
+// told responds with an upload's location and the number of received bytes.
 func told(w http.ResponseWriter, at string, n, status int) {
 	w.Header().Set("Location", at+strconv.Itoa(n))
 	w.Header().Set("Range", fmt.Sprintf("0-%d", max(n-1, 0)))
 	w.WriteHeader(status)
 }
 
-// begins reports whether a request continues an upload at byte n, or does not specify
-// an offset.
+// begins reports whether a request continues an upload at byte n, or specifies no
+// offset.
 func begins(req *http.Request, n int) bool {
 	var first, last int
 	header := req.Header.Get("Content-Range")
@@ -69,7 +69,7 @@ func begins(req *http.Request, n int) bool {
 	return header == "" && n == 0 || req.ContentLength == 0 || err == nil && first == n && int64(last-first+1) == req.ContentLength
 }
 
-// complete appends the rest of an upload and verifies its digest.
+// complete appends the rest of an upload and verifies the upload's digest.
 func (r *Registry) complete(w http.ResponseWriter, req *http.Request, id string) {
 	rest, err := io.ReadAll(req.Body)
 	content := r.uploads.add(id, rest)
@@ -126,7 +126,7 @@ func CutUpload(n int64) origintest.Fault {
 	}
 }
 
-// cut is a body that returns an error after a number of bytes.
+// cut is a body that returns an error after the given number of bytes.
 type cut struct {
 	io.ReadCloser
 	left int64

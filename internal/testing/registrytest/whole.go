@@ -10,10 +10,10 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// accepted reports whether a repository has the config, the layers, and the manifests
-// that a pushed manifest refers to. If not, it responds like distribution 3. A subject
-// need not exist:
-// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-manifests-with-subject
+// accepted reports whether a repository contains the config, layers, and manifests that
+// a pushed manifest refers to. If content is missing, accepted responds like
+// distribution 3. A subject can be missing, see
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-manifests-with-subject.
 func (r *Registry) accepted(w http.ResponseWriter, req *http.Request) bool {
 	content, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -27,7 +27,7 @@ func (r *Registry) accepted(w http.ResponseWriter, req *http.Request) bool {
 		Manifests []ocispec.Descriptor `json:"manifests"`
 	}
 	if json.Unmarshal(content, &named) != nil {
-		return true // left to the inner registry
+		return true // the inner registry handles the error
 	}
 	if named.Config != nil {
 		named.Layers = append(named.Layers, *named.Config)

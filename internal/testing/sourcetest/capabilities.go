@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// testCapabilities checks that a source does what its capabilities declare.
+// testCapabilities checks that a source's capabilities work as declared.
 func testCapabilities(f Fixture) func(*testing.T) {
 	return func(t *testing.T) {
 		src := f.New(t)
@@ -84,8 +84,8 @@ type everything struct {
 
 func (e everything) Capabilities() provider.Capabilities { return e.can }
 
-// RunDecorator checks that a decorator of a source forwards all capabilities. It fails
-// if a new capability is not forwarded.
+// RunDecorator checks that a source's decorator forwards all capabilities. It fails if
+// a new capability is not forwarded.
 func RunDecorator(t *testing.T, inner provider.Source, decorate func(provider.Source) provider.Source) {
 	t.Helper()
 	called := map[string]bool{}
@@ -125,7 +125,7 @@ func RunDecorator(t *testing.T, inner provider.Source, decorate func(provider.So
 			t.Errorf("the capability %s does not reach the source; those that do are %v", name, slices.Sorted(maps.Keys(called)))
 		}
 	}
-	// A source without capabilities has none after decoration.
+	// A source without capabilities must have no capabilities after it is decorated.
 	if none := provider.CapabilitiesOf(decorate(everything{Source: inner})); !reflect.ValueOf(none).IsZero() {
 		t.Errorf("capabilities that the source does not have: %+v", none)
 	}

@@ -19,16 +19,16 @@ import (
 
 // Fixture describes the source under test.
 type Fixture struct {
-	// New returns a source that has not fetched anything yet. All returned sources have
+	// New returns a source that has not yet fetched any data. All returned sources have
 	// the same content.
 	New func(t *testing.T) provider.Source
 	// Address is a provider that the source has.
 	Address provider.Address
-	// Versions lists all versions of the provider, newest first. At least two are
-	// required.
+	// Versions contains all versions of the provider, newest first. The suite requires
+	// at least two versions.
 	Versions []provider.Version
-	// Zips are the packages of Versions[0]. At least two platforms with different
-	// content are required.
+	// Zips contains the packages of Versions[0]. The suite requires at least two
+	// platforms with different content.
 	Zips map[provider.Platform][]byte
 }
 
@@ -185,7 +185,7 @@ func testOpen(f Fixture) func(*testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range r.Packages {
-			for range 2 { // a package can be opened again
+			for range 2 { // a package can be opened twice
 				body, size, err := source.Open(t.Context(), p)
 				if err != nil {
 					t.Fatalf("%s: %v", p.Platform, err)
@@ -216,8 +216,8 @@ func testForeignPackage(f Fixture) func(*testing.T) {
 	}
 }
 
-// testVerified opens a package with the digest of another one, and one with a wrong
-// size. In both cases, the last bytes must not be returned.
+// testVerified opens a package with a different package's digest, and a package with a
+// wrong size. In both cases, the source must not return the last bytes.
 func testVerified(f Fixture) func(*testing.T) {
 	return func(t *testing.T) {
 		source := f.New(t)
@@ -232,7 +232,7 @@ func testVerified(f Fixture) func(*testing.T) {
 		for name, p := range map[string]provider.Package{"digest": wrongDigest, "size": wrongSize} {
 			body, _, err := source.Open(t.Context(), p)
 			if err != nil {
-				continue // rejected before reading
+				continue // the source rejected the package before reading
 			}
 			got, err := io.ReadAll(body)
 			_ = body.Close()
@@ -270,7 +270,7 @@ func testCancelled(f Fixture) func(*testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("Open: got %v", err)
 		}
-		// A canceled call must not break the source for the next call.
+		// A canceled call must not break the source for later calls.
 		if _, err := fresh.Release(t.Context(), f.Address, f.Versions[0]); err != nil {
 			t.Errorf("after a cancelled call: %v", err)
 		}

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// validFor is longer than any test or demonstration takes.
+// validFor is longer than the duration of any test or demonstration.
 const validFor = 24 * time.Hour
 
 // CA issues certificates that are valid for a day. Its key is kept only in memory.
@@ -49,8 +49,8 @@ func (ca *CA) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw})
 }
 
-// ServerConfig returns a TLS server configuration for host names and IP addresses,
-// without ports.
+// ServerConfig returns a TLS server configuration for host names and IP addresses. The
+// hosts have no ports.
 func (ca *CA) ServerConfig(hosts ...string) (*tls.Config, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -88,7 +88,7 @@ func newTemplate(name string) (*x509.Certificate, error) {
 	return &x509.Certificate{
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: name},
-		// The clocks of containers on this machine may be behind.
+		// The clocks of containers on this machine can be behind.
 		NotBefore: now.Add(-time.Hour),
 		NotAfter:  now.Add(validFor),
 	}, nil
