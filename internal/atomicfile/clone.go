@@ -8,15 +8,15 @@ import (
 	"os"
 )
 
-// piece is the number of bytes copied between two checks of the context.
+// piece is the number of bytes that are copied between two checks of the context.
 const piece = 32 << 20
 
-// CloneIn creates the file name in root, which must not exist, with the content of src
-// from its start. The umask applies to mode. If the file system supports it, the copy
-// shares the blocks of src until one of the two is modified (a reflink: Btrfs, XFS,
-// APFS). Otherwise the bytes are copied. It is never a hard link. The returned file is
-// open for reading and writing, and not yet synced. If CloneIn fails, it removes the
-// file.
+// CloneIn creates the file name in root with the content of src from its start. The
+// file must not exist. The umask applies to mode. If the file system supports it
+// (Btrfs, XFS, APFS), the copy is a reflink, which shares the blocks of src until
+// either file is modified. Otherwise, CloneIn copies the bytes. It never creates a hard
+// link. The returned file is open for reading and writing, and is not yet synced. If
+// CloneIn fails, it removes the file.
 func CloneIn(ctx context.Context, root *os.Root, name string, mode fs.FileMode, src *os.File) (*os.File, error) {
 	dst, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -35,7 +35,7 @@ func CloneIn(ctx context.Context, root *os.Root, name string, mode fs.FileMode, 
 	return dst, nil
 }
 
-// copyAll uses [os.File.ReadFrom], with which the kernel can copy.
+// copyAll uses [os.File.ReadFrom], which lets the kernel copy the content.
 func copyAll(ctx context.Context, dst, src *os.File) error {
 	if _, err := src.Seek(0, io.SeekStart); err != nil {
 		return err

@@ -40,7 +40,7 @@ func rootOf(t *testing.T, dir string) *os.Root {
 	return root
 }
 
-// TestCopiesAreApart checks that writing to one file does not change the other one.
+// TestCopiesAreApart checks that writing to a file does not change its copy.
 func TestCopiesAreApart(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"empty": 0, "small": 5, "several pieces": 70 << 20} {
@@ -80,11 +80,12 @@ func TestCopiesAreApart(t *testing.T) {
 	}
 }
 
-// TestModeIsTheCallers checks that the mode of the original is not used.
+// TestModeIsTheCallers checks that a copy has the requested mode instead of the
+// original's mode.
 func TestModeIsTheCallers(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		return // files have no such modes
+		return // Windows has no such file modes
 	}
 	dir := t.TempDir()
 	src := original(t, filepath.Join(dir, "src"), []byte("text"))
@@ -133,7 +134,8 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-// TestCancelled checks that copying stops, unless the file system shares blocks.
+// TestCancelled checks that cancellation stops copying. If the file system shares
+// blocks, copying completes.
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// TempDir creates an empty directory in parent, for [CommitDir] to rename later. It
-// creates parent directories as needed. [DiscardDir] removes the directory.
+// TempDir creates an empty directory in parent, which [CommitDir] can rename later. It
+// also creates missing parent directories. [DiscardDir] removes the directory.
 func TempDir(parent string) (string, error) {
 	if err := os.MkdirAll(parent, directoryMode); err != nil {
 		return "", err
@@ -19,8 +19,8 @@ func TempDir(parent string) (string, error) {
 }
 
 // CommitDir renames dir to final, which must be on the same file system. If final
-// exists, it changes nothing and returns [fs.ErrExist]. The caller must have synced the
-// files in dir. CommitDir syncs their names.
+// exists, CommitDir changes nothing and returns [fs.ErrExist]. The caller must have
+// synced the files in dir. CommitDir syncs their names.
 func CommitDir(dir, final string) error {
 	if err := syncTree(dir); err != nil {
 		return err
@@ -30,8 +30,8 @@ func CommitDir(dir, final string) error {
 		return err
 	}
 	if err := rename(dir, final); err != nil {
-		// Another process was faster. Each system has its own error for that:
-		// ENOTEMPTY, ENOTDIR, "access is denied".
+		// A different process created final first. The error for this depends on the
+		// system: ENOTEMPTY, ENOTDIR, or "access is denied".
 		if taken := checkFree(final); taken != nil {
 			return taken
 		}
@@ -40,8 +40,8 @@ func CommitDir(dir, final string) error {
 	return syncDirectory(filepath.Dir(final))
 }
 
-// RemoveDir removes a directory with its content. It renames the directory first, so
-// that other processes never see it partially removed.
+// RemoveDir removes a directory and its contents. It first renames the directory, so
+// that other processes never see a partially removed directory.
 func RemoveDir(dir string) error {
 	tmp := temporaryName(filepath.Dir(dir))
 	if err := rename(dir, tmp); err != nil {
@@ -50,8 +50,9 @@ func RemoveDir(dir string) error {
 	return remove(tmp)
 }
 
-// DiscardDir removes a directory of [TempDir], unless [CommitDir] has renamed it. If it
-// fails, a later [Sweep] removes the directory.
+// DiscardDir removes a directory that [TempDir] created. If [CommitDir] has renamed the
+// directory, DiscardDir does nothing. If it fails, a later [Sweep] removes the
+// directory.
 func DiscardDir(dir string) { _ = remove(dir) }
 
 // syncTree syncs dir and all directories below it.

@@ -1,6 +1,7 @@
-// Package atomicfile creates files and directories atomically. Content is written under
-// a temporary name next to the destination, synced to the disk, and then renamed. Other
-// processes never see incomplete content under the final name, even after a crash.
+// Package atomicfile creates files and directories atomically. It writes content under
+// a temporary name next to the destination, syncs it to the disk, and then renames it.
+// Other processes never see incomplete content under the final name, even after a
+// crash.
 package atomicfile
 
 import (
@@ -17,32 +18,32 @@ import (
 const (
 	// directoryMode is the mode of created parent directories. The umask applies.
 	directoryMode = 0o755
-	// maxTries is the maximum number of attempts to create a directory that another
+	// maxTries is the maximum number of attempts to create a directory that a different
 	// process removes.
 	maxTries = 100
 )
 
-// File is a file that is being written. It must be ended with [File.Commit],
-// [File.CommitNew], or [File.Discard]. Its errors contain the final path instead of the
-// temporary one, and wrap the error of the operating system, such as ENOSPC. It is not
-// safe for concurrent use.
+// File is a file that is being written. The caller must end it with [File.Commit],
+// [File.CommitNew], or [File.Discard]. Errors contain the final path instead of the
+// temporary path, and wrap operating system errors such as ENOSPC. A File is not safe
+// for concurrent use.
 type File struct {
 	f         *os.File
 	final     string
 	writeback Writeback
-	// broken is the error of the first failed write. After it, the file is incomplete
-	// and must not be committed.
+	// broken is the error of the first failed write. After this error, the file is
+	// incomplete and must not be committed.
 	broken error
 	ended  bool
 }
 
-// Create starts a file for path. The umask applies to mode. It creates parent
-// directories as needed.
+// Create starts a file for path. The umask applies to mode. Create also creates missing
+// parent directories.
 func Create(path string, mode fs.FileMode) (*File, error) {
 	return create(path, mode, createExclusive)
 }
 
-// Clone starts a file like [Create], with the content of src. If the file system
+// Clone starts a file like [Create], but with the content of src. If the file system
 // supports it, both files share their blocks.
 func Clone(ctx context.Context, path string, mode fs.FileMode, src *os.File) (*File, error) {
 	return create(path, mode, func(name string, mode fs.FileMode) (*os.File, error) {
@@ -56,7 +57,7 @@ func Clone(ctx context.Context, path string, mode fs.FileMode, src *os.File) (*F
 }
 
 // Write creates or replaces the file at path with the output of fill. If fill or a
-// later step fails, path is unchanged.
+// later step fails, the existing file remains unchanged.
 func Write(path string, mode fs.FileMode, fill func(w io.Writer) error) error {
 	f, err := Create(path, mode)
 	if err != nil {
@@ -79,15 +80,15 @@ func create(path string, mode fs.FileMode, open func(name string, mode fs.FileMo
 				return &File{f: f, final: path}, nil
 			}
 		}
-		// Another process that created the directory might have removed it again. This
-		// can also cause ErrExist.
+		// A different process might have removed the directory after it was created.
+		// This can also cause ErrExist.
 		if tries == maxTries || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			return nil, unnamed(err, path)
 		}
 	}
 }
 
-// unnamed replaces the temporary name in an error by the final path.
+// unnamed replaces the temporary name in an error with the final path.
 func unnamed(err error, final string) error {
 	path, ok := errors.AsType[*fs.PathError](err)
 	if ok && strings.HasPrefix(filepath.Base(path.Path), temporaryPrefix) {
@@ -96,8 +97,8 @@ func unnamed(err error, final string) error {
 	return err
 }
 
-// createExclusive differs from os.CreateTemp in that the umask determines the mode, so
-// that files for other users do not get mode 0600.
+// createExclusive is like os.CreateTemp, but the umask determines the mode. Otherwise,
+// files for multiple users would have mode 0600.
 func createExclusive(name string, mode fs.FileMode) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 }
@@ -112,25 +113,25 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, f.named(err)
 }
 
-// ReadAt reads bytes that were written.
+// ReadAt reads bytes that were already written.
 func (f *File) ReadAt(p []byte, offset int64) (int, error) {
 	n, err := f.f.ReadAt(p, offset)
 	return n, f.named(err)
 }
 
-// Commit renames the file to its final name, replacing an existing file.
+// Commit renames the file to its final name. It replaces an existing file.
 func (f *File) Commit() error {
 	return f.commit(replace)
 }
 
-// CommitNew renames the file to its final name. If that name exists, it changes nothing
-// and returns [fs.ErrExist].
+// CommitNew renames the file to its final name. If a file with that name exists,
+// CommitNew changes nothing and returns [fs.ErrExist].
 func (f *File) CommitNew() error {
 	return f.commit(moveNew)
 }
 
-// Discard removes the file unless it was committed. It can be called at any time,
-// repeatedly. If it fails, a later [Sweep] removes the file.
+// Discard removes the file if it was not committed. It can be called at any time and
+// more than once. If it fails, a later [Sweep] removes the file.
 func (f *File) Discard() {
 	if f.ended {
 		return
@@ -159,7 +160,7 @@ func (f *File) commit(move func(from, to string) error) error {
 	return syncDirectory(filepath.Dir(f.final))
 }
 
-// named replaces the temporary name in an error by the final path.
+// named replaces the temporary name in an error with the final path.
 func (f *File) named(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -205,8 +205,8 @@ func TestCommitNewHasOneWinner(t *testing.T) {
 	checkNames(t, dir, "file")
 }
 
-// TestCreateWhereDirectoriesAreRemoved covers another process that concurrently removes
-// empty directories.
+// TestCreateWhereDirectoriesAreRemoved covers a process that concurrently removes empty
+// directories.
 func TestCreateWhereDirectoriesAreRemoved(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// LockName is the file in a directory that writers lock. It is never removed,
-	// because two processes could otherwise lock different files of this name.
+	// LockName is the file in a directory that writers lock. The file is never removed,
+	// because two processes could otherwise lock different files with this name.
 	LockName = ".tofu-oci.lock"
-	// poll is the interval between attempts to acquire a lock, which is typically held
+	// poll is the interval between attempts to acquire a lock. A lock is typically held
 	// while a few small files are written.
 	poll = 10 * time.Millisecond
 )
 
-// WithLock calls do while holding the lock of a directory, which must exist. It waits
+// WithLock calls do while it holds the lock of a directory, which must exist. It waits
 // for the lock until ctx is canceled.
 func WithLock(ctx context.Context, dir string, do func() error) error {
 	path := filepath.Join(dir, LockName)
-	// Opening a pipe could block forever.
+	// Opening a named pipe could block forever.
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("locking %s: not a regular file", path)
 	}

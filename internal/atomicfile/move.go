@@ -7,18 +7,19 @@ import (
 	"path/filepath"
 )
 
-// Link creates path as a second name of file, atomically replacing an existing file.
+// Link creates path as a second name of file. It atomically replaces an existing file.
 func Link(file, path string) error {
 	tmp := temporaryName(filepath.Dir(path))
 	if err := os.Link(file, tmp); err != nil {
 		return err
 	}
-	// Renaming has no effect if both names refer to the same file.
+	// If both names refer to the same file, renaming keeps the temporary name.
 	defer func() { _ = remove(tmp) }()
 	return replace(tmp, path)
 }
 
-// checkFree returns [fs.ErrExist] if path exists, even as a dangling symbolic link.
+// checkFree returns [fs.ErrExist] if path exists. A dangling symbolic link counts as
+// existing.
 func checkFree(path string) error {
 	switch _, err := os.Lstat(path); {
 	case err == nil:

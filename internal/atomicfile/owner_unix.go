@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// restoreOwner restores the owner of a replaced file. With sudo, the owner can be another
-// user, who could otherwise not read the file.
+// restoreOwner restores a replaced file's owner. With sudo, the owner is often a
+// different user, who otherwise could not read the file.
 func restoreOwner(path string, before fs.FileInfo) error {
 	owner, known := before.Sys().(*syscall.Stat_t)
 	if !known || os.Geteuid() != 0 {
-		return nil // only root can change owners
+		return nil // only root can change the owner
 	}
 	return os.Chown(path, int(owner.Uid), int(owner.Gid))
 }

@@ -16,34 +16,35 @@ import (
 )
 
 const (
-	// maxSize limits the size of the record in bytes, which is enough for about 500,000
-	// files. A larger record is ignored and replaced by the next entry.
+	// maxSize limits the record's size in bytes. The limit allows about 500,000 files.
+	// A larger record is ignored, and the next entry replaces it.
 	maxSize = 64 << 20
-	// minCompact is the size in bytes below which old lines are not removed.
+	// minCompact is the minimum size in bytes of a record from which old lines are
+	// removed.
 	minCompact = 64 << 10
 )
 
 // Record stores, in a file, which files had the right content when they were last read
-// completely. It identifies a file by its size, times, and inode. Programs that modify
-// a file change at least one of these unless they intend to deceive, and disks can
-// corrupt data, so important content is also verified while it is read. A Record is
-// safe for concurrent use, including by several processes: lines are appended, and if a
-// line is lost, the file is read again.
+// completely. It identifies a file by its size, times, and inode. A program that
+// modifies a file changes at least one of these values, unless it intends to deceive.
+// Disks can also corrupt data, so important content is verified again when it is read.
+// A Record is safe for concurrent use, even by several processes. Lines are appended.
+// If a line is lost, the file is read again.
 type Record struct {
 	path string
 
 	mu     sync.Mutex
 	loaded bool
 	seen   map[digest.Digest]Stamp
-	// lines is the number of lines in the file, including old ones.
+	// lines is the number of lines in the file, including outdated lines.
 	lines int
 }
 
-// NewRecord returns the record in a file, which does not have to exist.
+// NewRecord returns the record in a file. The file does not need to exist.
 func NewRecord(path string) *Record { return &Record{path: path} }
 
-// Has reports whether a file has not changed since its content was found to have the
-// given digest.
+// Has reports whether a file is unchanged since its content was found to have the given
+// digest.
 func (r *Record) Has(d digest.Digest, info fs.FileInfo) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,8 +53,8 @@ func (r *Record) Has(d digest.Digest, info fs.FileInfo) bool {
 	return known && was == StampOf(info)
 }
 
-// Add records that the content of a file has the given digest. Callers can ignore the
-// error, after which the file is read again.
+// Add records that a file's content has the given digest. Callers can ignore the error.
+// In this case, the file will be read again.
 func (r *Record) Add(d digest.Digest, info fs.FileInfo) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,7 +72,7 @@ func (r *Record) Add(d digest.Digest, info fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(line(d, s)) // a single write, so that lines of several processes do not mix
+	_, err = f.Write(line(d, s)) // a single write prevents lines of several processes from mixing
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
@@ -103,7 +104,7 @@ func (r *Record) load() {
 	}
 }
 
-// rewrite removes old lines.
+// rewrite removes outdated lines.
 func (r *Record) rewrite() error {
 	r.lines = len(r.seen)
 	return Write(r.path, 0o644, func(w io.Writer) error {

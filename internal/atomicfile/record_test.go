@@ -39,7 +39,7 @@ func TestChangesAreSeen(t *testing.T) {
 		"another size": func(t *testing.T, path string) { write(t, path, "longer") },
 		"another time": func(t *testing.T, path string) { touch(t, path) },
 	}
-	if runtime.GOOS != "windows" { // where StampOf has no inode
+	if runtime.GOOS != "windows" { // on Windows, StampOf has no inode
 		changes["another inode"] = func(t *testing.T, path string) { replace(t, path) }
 	}
 	for name, change := range changes {
@@ -76,7 +76,7 @@ func touch(t *testing.T, path string) {
 	}
 }
 
-// replace replaces a file by another one with the same size and time.
+// replace replaces a file with a different file that has the same size and time.
 func replace(t *testing.T, path string) {
 	t.Helper()
 	at := stat(t, path).ModTime()
@@ -89,8 +89,8 @@ func replace(t *testing.T, path string) {
 	}
 }
 
-// TestNonsenseIsLeftOut checks that invalid lines of a record are skipped, and valid
-// ones used.
+// TestNonsenseIsLeftOut checks that invalid lines of a record are skipped, and that
+// valid lines are used.
 func TestNonsenseIsLeftOut(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -139,8 +139,8 @@ func TestLinesAtOnce(t *testing.T) {
 	}
 }
 
-// TestOldLinesGo checks that the record of a file that changes repeatedly does not grow
-// without limit.
+// TestOldLinesGo checks that a record does not grow without limit if a file changes
+// repeatedly.
 func TestOldLinesGo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reflink replaces dst by a clone of src. clonefile(2) only creates new files. The
-// clone initially has the mode of src, and is changed to the mode of dst.
+// reflink replaces dst with a clone of src, because clonefile(2) can only create new
+// files. The clone initially has the mode of src, so reflink sets the mode of dst.
 func reflink(root *os.Root, name string, dst, src *os.File) (*os.File, error) {
 	info, err := dst.Stat()
 	if err != nil {
@@ -20,7 +20,7 @@ func reflink(root *os.Root, name string, dst, src *os.File) (*os.File, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	other := ".tofu-oci-" + rand.Text() + ".tmp" // a name that Sweep recognizes
+	other := ".tofu-oci-" + rand.Text() + ".tmp" // Sweep recognizes the name
 	if err := unix.Fclonefileat(int(src.Fd()), int(dir.Fd()), other, unix.CLONE_NOOWNERCOPY); err != nil {
 		return nil, err
 	}

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// CheckRoom returns [syscall.ENOSPC] if the disk of a directory does not have size
-// bytes of free space, so that nothing is downloaded in vain. The directory does not
-// have to exist. A negative size means that the size is unknown. The check does not
-// reserve space. If the free space is unknown, CheckRoom returns nil.
+// CheckRoom returns [syscall.ENOSPC] if a directory's disk has less than size bytes of
+// free space. The check prevents futile downloads, but does not reserve space. The
+// directory does not need to exist. A negative size means that the size is unknown. If
+// the free space is unknown, CheckRoom returns nil.
 func CheckRoom(dir string, size int64) error {
 	if free, known := room(existing(dir)); known && free < size {
 		return fmt.Errorf("%w: %d bytes required, %d available", syscall.ENOSPC, size, free)
@@ -18,7 +18,8 @@ func CheckRoom(dir string, size int64) error {
 	return nil
 }
 
-// existing returns the directory, or its nearest existing parent.
+// existing returns the directory. If it does not exist, existing returns its nearest
+// existing parent.
 func existing(dir string) string {
 	for {
 		parent := filepath.Dir(dir)

@@ -10,7 +10,7 @@ import (
 )
 
 // room returns the number of bytes that this process can write. Some network and FUSE
-// file systems report zero blocks in total, which is treated as unknown.
+// file systems report a total of zero blocks, which room treats as unknown.
 func room(dir string) (free int64, known bool) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil || fs.Blocks == 0 || fs.Bsize <= 0 {
@@ -24,5 +24,5 @@ func room(dir string) (free int64, known bool) {
 	if blocks > math.MaxInt64/size {
 		return math.MaxInt64, true
 	}
-	return int64(blocks * size), true //nolint:gosec // checked above
+	return int64(blocks * size), true //nolint:gosec // the range was already checked
 }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// room returns the number of bytes that this user can write, including quotas.
+// room returns the number of bytes that this user can write. It respects quotas.
 func room(dir string) (free int64, known bool) {
 	path, err := windows.UTF16PtrFromString(dir)
 	if err != nil {

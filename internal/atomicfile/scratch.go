@@ -8,14 +8,14 @@ import (
 )
 
 // ScratchFile is a temporary file for a zip. If the system allows it, the file has no
-// name, so nothing remains if the process is killed. Otherwise, a later run removes it
-// after a day.
+// name, so no file remains if the process is killed. Otherwise, a later run removes the
+// file after a day.
 type ScratchFile struct {
 	*os.File
 }
 
-// NewScratchFile creates a file in dir or, if dir is empty, in the system's directory
-// for temporary files, for a zip of size bytes. If the size is unknown, size is -1.
+// NewScratchFile creates a file in dir for a zip of size bytes. If the size is unknown,
+// size is -1. If dir is empty, the system's directory for temporary files is used.
 func NewScratchFile(dir string, size int64) (*ScratchFile, error) {
 	dir = cmp.Or(dir, os.TempDir())
 	Sweep(dir)
@@ -26,7 +26,7 @@ func NewScratchFile(dir string, size int64) (*ScratchFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating a temporary file: %w", err)
 	}
-	_ = os.Remove(f.Name()) // fails on Windows; Close tries again
+	_ = os.Remove(f.Name()) // fails on Windows, where Close tries again
 	return &ScratchFile{f}, nil
 }
 
@@ -48,8 +48,8 @@ func (f *ScratchFile) Close() error {
 	return nil
 }
 
-// NewScratchDir creates an empty directory in parent or, if parent is empty, in the
-// system's directory for temporary files. The caller must remove it.
+// NewScratchDir creates an empty directory in parent. If parent is empty, the system's
+// directory for temporary files is used. The caller must remove the directory.
 func NewScratchDir(parent string) (string, error) {
 	Sweep(cmp.Or(parent, os.TempDir()))
 	return os.MkdirTemp(parent, TemporaryPattern)

@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// stale creates a file like a run that was killed two days ago.
+// stale creates the file of a run that was killed two days ago.
 func stale(t *testing.T, dir string) (path string) {
 	t.Helper()
 	path, err := atomicfile.NewScratchDir(dir)

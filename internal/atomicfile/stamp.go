@@ -2,18 +2,19 @@ package atomicfile
 
 import "fmt"
 
-// Stamp identifies the state of a file: its size, the times of its last modification
-// and change, and its inode. Values that the system does not provide are zero. Stamps
-// are comparable with ==.
+// Stamp identifies a file's state by its size, its times of last modification and
+// change, and its inode. Values that the system does not provide are zero. Stamps can
+// be compared with ==.
 type Stamp struct {
 	size, modified, changed int64
 	inode                   uint64
 }
 
-// Size returns the size of the file in bytes.
+// Size returns the file's size in bytes.
 func (s Stamp) Size() int64 { return s.size }
 
-// String returns the format of [ParseStamp]: four numbers, with times in nanoseconds.
+// String returns the format that [ParseStamp] parses: four numbers, with times in
+// nanoseconds.
 func (s Stamp) String() string {
 	return fmt.Sprintf("%d %d %d %d", s.size, s.modified, s.changed, s.inode)
 }
@@ -31,7 +32,7 @@ func ParseStamp(text string) (Stamp, error) {
 // MarshalText returns the same text as String.
 func (s Stamp) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText parses text like [ParseStamp].
+// UnmarshalText parses the same format as [ParseStamp].
 func (s *Stamp) UnmarshalText(text []byte) (err error) {
 	*s, err = ParseStamp(string(text))
 	return err

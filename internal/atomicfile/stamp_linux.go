@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// StampOf returns the stamp of a file. info must be from this system.
+// StampOf returns a file's stamp. info must come from this system.
 func StampOf(info fs.FileInfo) Stamp {
 	s := Stamp{size: info.Size(), modified: info.ModTime().UnixNano()}
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {

@@ -10,15 +10,17 @@ import (
 )
 
 const (
-	// The dot hides temporary files from the wildcards of shells. Neither part has an
-	// underscore, so OpenTofu does not interpret such a name as a platform's directory.
+	// The dot hides temporary files from shell wildcards. The prefix and suffix contain
+	// no underscore, so OpenTofu does not mistake a temporary name for a platform's
+	// directory.
 	temporaryPrefix = ".tofu-oci-"
 	temporarySuffix = ".tmp"
-	// staleAfter is longer than a download in progress leaves its file unmodified.
+	// staleAfter exceeds the time for which an active download leaves its file
+	// unmodified.
 	staleAfter = 24 * time.Hour
 
 	// TemporaryPattern is a pattern for [os.CreateTemp] and [os.MkdirTemp]. [Sweep]
-	// recognizes the names.
+	// recognizes the resulting names.
 	TemporaryPattern = temporaryPrefix + "*" + temporarySuffix
 )
 
@@ -26,9 +28,9 @@ func temporaryName(dir string) string {
 	return filepath.Join(dir, temporaryPrefix+rand.Text()+temporarySuffix)
 }
 
-// Sweep removes temporary files and directories from dir that killed runs left more
-// than a day ago. It does not follow symbolic links. It ignores errors, such as for
-// files of another user.
+// Sweep removes temporary files and directories from dir that belong to runs killed
+// more than a day ago. It does not follow symbolic links. It ignores errors, for
+// example for files of a different user.
 func Sweep(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -51,7 +53,7 @@ func Sweep(dir string) {
 // for concurrent use.
 type Sweeper struct{ swept sync.Map }
 
-// Sweep calls the function [Sweep] at the first call for a directory.
+// Sweep calls the function [Sweep] once for each directory.
 func (s *Sweeper) Sweep(dir string) {
 	if _, done := s.swept.LoadOrStore(dir, true); !done {
 		Sweep(dir)

@@ -11,8 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// litter creates a temporary file and a temporary directory in dir, with the names of
-// killed runs and the given age.
+// litter creates a temporary file and a temporary directory in dir. They have the given
+// age and the names that killed runs would leave.
 func litter(t *testing.T, dir string, ago time.Duration) []string {
 	t.Helper()
 	scratch := t.TempDir()

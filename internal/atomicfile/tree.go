@@ -15,7 +15,7 @@ import (
 // copyConcurrency is the number of files that [CopyFiles] copies concurrently.
 const copyConcurrency = 8
 
-// The modes of copies. The umask applies.
+// These modes are used for copies. The umask applies.
 const (
 	copiedFile       fs.FileMode = 0o644
 	copiedExecutable fs.FileMode = 0o755
@@ -24,7 +24,8 @@ const (
 
 // Entry describes a file or directory below a directory.
 type Entry struct {
-	// Name is the relative path with slashes. The name of a directory ends with a slash.
+	// Name is the relative path with forward slashes. A directory's name ends with a
+	// slash.
 	Name string `json:"name"`
 	// Stamp is the zero value for a directory.
 	Stamp      Stamp `json:"stamp"`
@@ -34,8 +35,8 @@ type Entry struct {
 // IsDir reports whether f is a directory.
 func (f Entry) IsDir() bool { return f.Name[len(f.Name)-1] == '/' }
 
-// ListFiles returns everything below root, directories before their contents. It returns an
-// error if there is anything but files and directories.
+// ListFiles returns all entries below root, with directories before their contents. If
+// an entry is neither a file nor a directory, it returns an error.
 func ListFiles(root *os.Root) ([]Entry, error) {
 	var all []Entry
 	err := fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -60,9 +61,9 @@ func ListFiles(root *os.Root) ([]Entry, error) {
 	return all, err
 }
 
-// CopyFiles copies the listed files from one directory to another, which must be empty, and
-// flushes them to disk. If a file differs from its description before or after the copy, it
-// returns [ErrChanged].
+// CopyFiles copies the listed files to an empty directory and flushes them to the disk.
+// If a file differs from its description before or after the copy, CopyFiles returns
+// [ErrChanged].
 func CopyFiles(ctx context.Context, to, from *os.Root, files []Entry) error {
 	for _, f := range files {
 		dir := path.Dir(f.Name)

@@ -2,7 +2,8 @@
 
 package atomicfile
 
-// CommitNewUnlinked is CommitNew for a file system without hard links.
+// CommitNewUnlinked is like CommitNew, but works as on a file system without hard
+// links.
 func (f *File) CommitNewUnlinked() error { return f.commit(moveUnlinked) }
 
 // NoHardLinks exports noHardLinks.

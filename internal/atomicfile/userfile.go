@@ -18,8 +18,8 @@ var ErrChanged = errors.New("changed by another program")
 // errDangling means that a symbolic link refers to a missing file.
 var errDangling = errors.New("dangling symbolic link")
 
-// UserFile is the content of a user's file that other programs also read. Replacing the
-// file preserves symbolic links and the owner, and fails if the file has changed.
+// UserFile is the content of a user's file that different programs also read. Replacing
+// the file preserves symbolic links and the owner. It fails if the file has changed.
 type UserFile struct {
 	// Place is the absolute path, with symbolic links resolved.
 	Place string
@@ -31,8 +31,8 @@ type UserFile struct {
 	info fs.FileInfo
 }
 
-// Resolve returns the absolute path of a file with symbolic links resolved. The file
-// does not have to exist, but the target of a link does.
+// Resolve returns a file's absolute path with symbolic links resolved. The file does
+// not need to exist, but the target of a link does.
 func Resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -52,8 +52,8 @@ func Resolve(path string) (string, error) {
 	return place, err
 }
 
-// ReadUserFile reads a file of at most limit bytes, which does not have to exist. It
-// returns errors of the file system and of [bounded.ReadFile].
+// ReadUserFile reads a file of up to limit bytes. The file does not need to exist.
+// ReadUserFile returns file system errors and the errors of [bounded.ReadFile].
 func ReadUserFile(path string, limit int64) (*UserFile, error) {
 	place, err := Resolve(path)
 	if err != nil {
@@ -73,7 +73,7 @@ func ReadUserFile(path string, limit int64) (*UserFile, error) {
 // Exists reports whether the file existed.
 func (f *UserFile) Exists() bool { return f.info != nil }
 
-// Mode returns the mode of the file, or otherwise if the file did not exist.
+// Mode returns the file's mode. If the file did not exist, it returns otherwise.
 func (f *UserFile) Mode(otherwise fs.FileMode) fs.FileMode {
 	if f.info == nil {
 		return otherwise
@@ -81,9 +81,9 @@ func (f *UserFile) Mode(otherwise fs.FileMode) fs.FileMode {
 	return f.info.Mode().Perm()
 }
 
-// Replace replaces the content of the file. The umask applies to mode. If the content
-// is the same, or empty for a missing file, nothing is written. Replace returns errors
-// of the file system and [ErrChanged].
+// Replace replaces the file's content. The umask applies to mode. If the content is
+// unchanged, Replace writes nothing. Empty content for a missing file is treated as
+// unchanged. Replace returns file system errors and [ErrChanged].
 func (f *UserFile) Replace(text []byte, mode fs.FileMode) error {
 	if bytes.Equal(text, f.Text) {
 		return nil

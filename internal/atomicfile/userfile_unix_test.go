@@ -13,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// TestOwner checks that a user's file that root replaces, for example with sudo, keeps
-// its owner.
+// TestOwner checks that a user's file keeps its owner when root replaces it, for
+// example with sudo.
 func TestOwner(t *testing.T) {
 	t.Parallel()
 	path := writeNamed(t, "file", "one")
@@ -31,7 +31,7 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestLinks checks that a symbolic link is preserved and its target replaced.
+// TestLinks checks that a symbolic link is preserved and that its target is replaced.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	behind := writeNamed(t, "dotfiles/file", "one")

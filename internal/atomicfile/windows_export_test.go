@@ -4,11 +4,11 @@ package atomicfile
 
 import "os"
 
-// RenameWhile exports the function that renames files that other processes can have
-// open.
+// RenameWhile exports the function that renames files that might be open in other
+// processes.
 func RenameWhile(from, to string, again func() bool) error {
 	return renameWhile(from, to, os.Rename, again)
 }
 
-// CommitNewUnlinked is CommitNew, which does not use hard links on Windows.
+// CommitNewUnlinked calls CommitNew, which does not use hard links on Windows.
 func (f *File) CommitNewUnlinked() error { return f.CommitNew() }

@@ -2,13 +2,13 @@ package atomicfile
 
 import "os"
 
-// writeback is the number of bytes after which the disk starts writing, while the rest
-// of a large file is still arriving.
+// writeback is the number of bytes after which writing to the disk starts. The rest of
+// a large file can still be arriving.
 const writeback = 8 << 20
 
-// Writeback starts writing a file to the disk while it grows, so that the fsync at the
-// end is fast. The zero value is for an empty file. It is a hint and has an effect only
-// on Linux.
+// Writeback starts writing a growing file to the disk, so that the final fsync is fast.
+// The zero value is for an empty file. Writeback is a hint and has an effect only on
+// Linux.
 type Writeback struct {
 	written, begun int64
 }

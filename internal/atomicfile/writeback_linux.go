@@ -13,7 +13,7 @@ func begin(f *os.File, offset, length int64) {
 	if err != nil {
 		return
 	}
-	// This is a hint. fsync reports errors of the disk.
+	// This call is only a hint. fsync reports disk errors.
 	_ = conn.Control(func(fd uintptr) {
 		_ = unix.SyncFileRange(int(fd), offset, length, unix.SYNC_FILE_RANGE_WRITE)
 	})

@@ -4,5 +4,5 @@ package atomicfile
 
 import "os"
 
-// begin does nothing on systems without such a hint.
+// begin does nothing, because these systems have no such hint.
 func begin(*os.File, int64, int64) {}

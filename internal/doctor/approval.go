@@ -13,16 +13,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// PendingInfo describes a version that is pending or denied. The zero value means that it
-// is neither.
+// PendingInfo describes a version that is pending or denied. If it is neither,
+// PendingInfo is the zero value.
 type PendingInfo struct {
-	// Problem is part of a sentence: "3.2.4 is pending approval".
+	// Problem is part of a sentence, such as "3.2.4 is pending approval".
 	Problem string
 	Remedy  finding.Remedy
 }
 
-// FindPending looks for a version that meets a requirement and is pending or denied in a
-// repository. If the repository can't be read, it returns the zero value, because the
+// FindPending looks in a repository for a pending or denied version that meets a
+// requirement. If the repository can't be read, it returns the zero value, because the
 // caller has already reported that error.
 func FindPending(ctx context.Context, repo repository.Reader, wanted provider.Requirement, to template.Template) PendingInfo {
 	e, err := approval.Find(ctx, repo, wanted)
@@ -39,8 +39,8 @@ func FindPending(ctx context.Context, repo repository.Reader, wanted provider.Re
 	}
 }
 
-// Or returns the problem and the remedy of a pending or denied version. For the zero value,
-// it returns the given ones.
+// Or returns the problem and the remedy of a pending or denied version. If s is the
+// zero value, it returns the given problem and remedy.
 func (s PendingInfo) Or(problem string, remedy finding.Remedy) (string, finding.Remedy) {
 	if s.Problem == "" {
 		return problem + ".", remedy
@@ -59,7 +59,8 @@ func (s PendingInfo) Hint() string {
 	return s.Problem + "; " + s.Remedy.Hint
 }
 
-// DenialReason returns the reason of a denial and who denied the version, on one line.
+// DenialReason returns, on one line, the reason for a denial and who denied the
+// version.
 func DenialReason(r repository.DenialRecord) string {
 	return strings.Join(strings.Fields(r.String()), " ")
 }

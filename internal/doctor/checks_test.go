@@ -93,8 +93,8 @@ func TestCheckTags(t *testing.T) {
 	}
 }
 
-// TestCheckManyTags checks the maximum number of tags, all of them invalid. A quadratic
-// algorithm would take a minute.
+// TestCheckManyTags checks the maximum number of tags, which are all invalid. A
+// quadratic algorithm would take a minute.
 func TestCheckManyTags(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// CheckConfig returns the problems of a CLI configuration that don't depend on a provider.
+// CheckConfig returns a CLI configuration's problems that don't depend on a provider.
 // It makes no requests.
 func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 	findings := []finding.Finding{}
@@ -36,10 +36,10 @@ func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 	return append(findings, sharedTokens(c.Logins)...)
 }
 
-// CheckSyntax returns a finding for each *[stricthcl.Error] within an error. ok is false if
-// there is none.
+// CheckSyntax returns a finding for each *[stricthcl.Error] within an error. If there
+// are none, ok is false.
 func CheckSyntax(err error) (findings []finding.Finding, ok bool) {
-	switch e := err.(type) { //nolint:errorlint // the tree of errors is traversed here
+	switch e := err.(type) { //nolint:errorlint // this function traverses the error tree
 	case *stricthcl.Error:
 		findings = append(findings, finding.New(finding.Error, "config-syntax", e.Error()+".", finding.Remedy{Hint: "correct " + e.Position.String()}))
 	case interface{ Unwrap() []error }:
@@ -115,9 +115,9 @@ func assignment(name string, patterns []provider.Pattern) string {
 	return fmt.Sprintf("%s = [%s]", name, strings.Join(texts, ", "))
 }
 
-// checkDirect finds direct methods that match the same providers as a mirror: OpenTofu
-// merges the versions of both, and fails if it selects a version that the mirror doesn't
-// have.
+// checkDirect finds direct methods that match the same providers as a mirror. OpenTofu
+// merges the versions of both methods, and fails if it selects a version that the
+// mirror doesn't have.
 func checkDirect(block *cliconfig.Installation) []finding.Finding {
 	var findings []finding.Finding
 	for _, direct := range block.Methods {
@@ -149,7 +149,7 @@ func checkDirect(block *cliconfig.Installation) []finding.Finding {
 	return findings
 }
 
-// overlap returns the patterns of a mirror that the direct method also matches.
+// overlap returns a mirror's patterns that the direct method also matches.
 func overlap(mirror, direct cliconfig.Method) []provider.Pattern {
 	included := mirror.Include
 	if len(included) == 0 {
@@ -163,7 +163,7 @@ func overlap(mirror, direct cliconfig.Method) []provider.Pattern {
 		if slices.ContainsFunc(mirror.Exclude, covered) || slices.ContainsFunc(direct.Exclude, covered) {
 			continue
 		}
-		// Find the patterns that direct includes and neither method excludes.
+		// Find the patterns that direct includes and that neither method excludes.
 		if len(direct.Include) == 0 {
 			open = append(open, p)
 			continue
@@ -186,7 +186,7 @@ func Covers(p, q provider.Pattern) bool {
 }
 
 // intersection returns the pattern that matches the addresses that both patterns match.
-// Because wildcards are always at the end, it is the pattern with fewer wildcards.
+// Wildcards are always at the end, so the result is the pattern with fewer wildcards.
 func intersection(p, q provider.Pattern) (provider.Pattern, bool) {
 	ps, qs := strings.Split(p.String(), "/"), strings.Split(q.String(), "/")
 	for i := range min(len(ps), len(qs)) {
@@ -200,7 +200,7 @@ func intersection(p, q provider.Pattern) (provider.Pattern, bool) {
 	return q, true
 }
 
-// sharedTokens finds registries with different credentials for parts of them: OpenTofu
+// sharedTokens finds registries whose repositories have different credentials. OpenTofu
 // before 1.13 uses one token for the whole host (opentofu#3316, #4063).
 func sharedTokens(logins []cliconfig.Login) []finding.Finding {
 	var findings []finding.Finding

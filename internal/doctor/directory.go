@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// directory checks the image layouts of a template, and whether their directory is
-// writable. It doesn't read zips.
+// directory checks a template's image layouts, and whether their directory is writable.
+// It doesn't read zips.
 func (e *examination) directory(ctx context.Context, fixed bool) error {
 	base := e.ref
 	layouts := []catalog.Entry{{Reference: base}}
@@ -42,7 +42,7 @@ func (e *examination) directory(ctx context.Context, fixed bool) error {
 	return cmp.Or(ctx.Err(), err)
 }
 
-// layouts returns the image layouts of a template with their providers.
+// layouts returns a template's image layouts with their providers.
 func (e *examination) layouts(ctx context.Context) ([]catalog.Entry, error) {
 	found, err := catalog.List(ctx, *e.Template, catalog.Options{
 		Owner: func(ctx context.Context, ref template.Reference) (provider.Address, bool, error) {
@@ -59,7 +59,8 @@ func (e *examination) layouts(ctx context.Context) ([]catalog.Entry, error) {
 	return found.Entries, err
 }
 
-// readLayouts reads the tags of image layouts and the manifests that they point to.
+// readLayouts reads the tags of image layouts and the manifests to which the tags
+// point.
 func (e *examination) readLayouts(ctx context.Context, layouts []catalog.Entry) {
 	var findings []finding.Finding
 	read, tags := 0, 0
@@ -89,8 +90,8 @@ func (e *examination) readLayouts(ctx context.Context, layouts []catalog.Entry) 
 	}
 }
 
-// checkLayoutTag adds findings about missing or damaged content of a tag. It ignores tags
-// of other artifacts.
+// checkLayoutTag adds findings about a tag's missing or damaged content. It ignores
+// tags of unrelated artifacts.
 func (e *examination) checkLayoutTag(ctx context.Context, repo repository.Reader, tag string, findings []finding.Finding) ([]finding.Finding, error) {
 	found, err := repository.Inspect(ctx, repo, tag, repository.DepthManifests)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package doctor explains how OpenTofu and tofu-oci find a provider, and diagnoses problems
-// in the CLI configuration ([CheckConfig]), in an OCI registry ([Examine]), and in a lock
-// file ([CheckLock]). It changes nothing, and never receives secrets.
+// Package doctor explains how OpenTofu and tofu-oci find a provider. It diagnoses
+// problems in the CLI configuration ([CheckConfig]), in an OCI registry ([Examine]),
+// and in a lock file ([CheckLock]). It modifies nothing and never receives secrets.
 //
-// Use it to report why a provider can't be installed, and how to fix it.
+// Use it to report why a provider can't be installed, and how to fix the problem.
 package doctor
 
 import (
@@ -11,19 +11,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
-// Report describes a provider. Fields are empty if the examination stopped
-// before determining them.
+// Report describes a provider. If the examination stops early, some fields are empty.
 type Report struct {
 	// Source and Platform are empty if no provider was specified.
 	Source   string   `json:"source,omitempty"`
 	Files    []File   `json:"files"`
 	Methods  []Method `json:"methods"`
 	Platform string   `json:"platform,omitempty"`
-	// Template is the template to examine if no provider was specified. Registry is then
-	// the registry of all its repositories.
+	// Template is the examined template if no provider was specified. In this case,
+	// Registry is the registry of all its repositories.
 	Template string `json:"template,omitempty"`
 	Registry string `json:"registry,omitempty"`
-	// Repository is the repository of the template or of the first matching oci_mirror.
+	// Repository is the repository from the template or from the first matching
+	// oci_mirror.
 	Repository string `json:"repository,omitempty"`
 	Version    string `json:"version,omitempty"`
 	Tag        string `json:"tag,omitempty"`
@@ -33,7 +33,8 @@ type Report struct {
 	Login  *Login `json:"credentials,omitempty"`
 	// Response is the registry's response.
 	Response string `json:"response,omitempty"`
-	// Push is the result of the check for push access, or empty if it was not requested.
+	// Push is the result of the check for push access. It is empty if the check was not
+	// requested.
 	Push string `json:"push,omitempty"`
 	// Referrers reports whether the registry supports the referrers API. It is nil if
 	// unknown.
@@ -41,17 +42,18 @@ type Report struct {
 	Findings  []finding.Finding `json:"findings"`
 }
 
-// File is a location of the CLI configuration.
+// File is a possible location of the CLI configuration.
 type File struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
-	// Read reports that the file is part of the configuration.
+	// Read reports whether the file is part of the configuration.
 	Read bool `json:"read"`
-	// Missing reports that the file does not exist.
+	// Missing reports whether the file does not exist.
 	Missing bool `json:"-"`
 }
 
-// Method is an installation method, and whether OpenTofu uses it for the provider.
+// Method is an installation method. It also reports whether OpenTofu uses the method
+// for the provider.
 type Method struct {
 	Method string `json:"method"`
 	Used   bool   `json:"used"`

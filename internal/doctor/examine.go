@@ -17,55 +17,55 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Options configures [Examine]. All functions are required unless their comment says
-// otherwise.
+// Options configures [Examine]. All functions are required unless their comments
+// specify otherwise.
 type Options struct {
-	// Wanted is the provider. If zero, the parts of Template that all providers share are
-	// examined.
+	// Wanted is the requested provider. If zero, Examine checks only the parts of
+	// Template that all providers share.
 	Wanted   provider.Requirement
 	Platform provider.Platform
 	Config   cliconfig.Config
 	Files    cliconfig.Files
 	// Installation resolves providers based on Config.
 	Installation *installation.Installation
-	// Repository opens a repository with credentials, and Anonymous opens it without
-	// credentials.
+	// Repository opens a repository with credentials. Anonymous opens a repository
+	// without credentials.
 	Repository, Anonymous func(template.Reference) (repository.Reader, error)
 	// Login describes the credentials for a repository, "host/name".
 	Login func(ctx context.Context, repository string) Login
 	// Registry checks whether a registry accepts the credentials for a reference, like
-	// [repository.CheckCredentials]. The name in the reference can be a prefix of repository
-	// names. It is required only if Wanted is zero.
+	// [repository.CheckCredentials]. The name in the reference can be a prefix of
+	// repository names. Registry is required only if Wanted is zero.
 	Registry func(ctx context.Context, at template.Reference) (challenged bool, err error)
-	// PlainHTTP lists the registries that are contacted without TLS.
+	// PlainHTTP contains the registries that are contacted without TLS.
 	PlainHTTP []string
-	// CAFile is a file with additional certificates, which OpenTofu doesn't trust, or
-	// empty.
+	// CAFile is a file with additional certificates, or empty. OpenTofu doesn't trust
+	// these certificates.
 	CAFile string
-	// Lock is the entry of the provider in a lock file, or nil.
+	// Lock is the provider's entry in a lock file, or nil.
 	Lock *lockfile.Selection
 	// Template is the repository template. If nil, it is taken from Config.
 	Template *template.Template
-	// IsTarget reports that releases will be written to Template, so they need not exist
-	// yet.
+	// IsTarget reports whether releases will be written to Template. In this case, the
+	// releases need not exist yet.
 	IsTarget bool
 	// Push enables the check for push access.
 	Push bool
-	// Aliases are the declared aliases.
+	// Aliases contains the declared aliases.
 	Aliases provider.Aliases
 }
 
-// examination is an examination in progress.
+// examination is the state of an examination.
 type examination struct {
 	Options
 	report Report
 	ref    template.Reference
-	// method is the installation method with the template.
+	// method is the installation method that contains the template.
 	method cliconfig.Method
 }
 
-// Examine follows a provider from the configuration to the zip, as far as possible.
-// Problems are findings. If ctx is canceled, it returns the cause.
+// Examine follows a provider from the configuration to the zip, as far as possible. It
+// reports problems as findings. If ctx is canceled, it returns the cause.
 func Examine(ctx context.Context, o Options) (Report, error) {
 	e := &examination{Options: o, report: Facts(o.Files)}
 	if o.Template != nil && o.Wanted.Address == (provider.Address{}) {
@@ -98,7 +98,7 @@ func Examine(ctx context.Context, o Options) (Report, error) {
 	return e.report, ctx.Err()
 }
 
-// Facts returns a report that contains only the files of the configuration.
+// Facts returns a report that contains only the configuration files.
 func Facts(files cliconfig.Files) Report {
 	r := Report{Files: []File{}, Methods: []Method{}, Findings: []finding.Finding{}}
 	for _, p := range files {
@@ -131,7 +131,7 @@ func (e *examination) locate() bool {
 	return true
 }
 
-// templateSource returns the source of the template for messages.
+// templateSource returns the template's source for messages.
 func (e *examination) templateSource() string {
 	if e.Template != nil {
 		return "the template"
@@ -139,7 +139,7 @@ func (e *examination) templateSource() string {
 	return e.method.Position.String()
 }
 
-// resolve reports the matching installation methods, and finds the repository.
+// resolve reports the matching installation methods and finds the repository.
 func (e *examination) resolve() bool {
 	a := e.Wanted.Address
 	matched := false
@@ -167,7 +167,7 @@ func (e *examination) resolve() bool {
 	return false
 }
 
-// methodReason explains why a method matches or doesn't.
+// methodReason explains why a method matches or doesn't match.
 func methodReason(s installation.Step) string {
 	none := s.Pattern == provider.Pattern{}
 	switch {
@@ -185,7 +185,7 @@ func methodReason(s installation.Step) string {
 	return "exclude contains " + s.Pattern.String()
 }
 
-// connection checks the settings of the connection.
+// connection checks the connection settings.
 func (e *examination) connection() {
 	if slices.Contains(e.PlainHTTP, e.ref.Registry) {
 		e.addFinding(finding.Error, "plain-http", fmt.Sprintf("The registry %s is accessed over plain HTTP, which OpenTofu does not support.", e.ref.Registry),

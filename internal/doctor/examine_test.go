@@ -57,7 +57,7 @@ func (r *stub) Stat(_ context.Context, d digest.Digest) (int64, error) {
 	return 3, nil
 }
 
-// completeRepository returns a repository with acme/x 1.2.3 for hurd_ia64.
+// completeRepository returns a repository that contains acme/x 1.2.3 for hurd_ia64.
 func completeRepository(t *testing.T, a provider.Address) *stub {
 	t.Helper()
 	v, err := provider.ParseVersion("1.2.3")
@@ -78,12 +78,12 @@ func completeRepository(t *testing.T, a provider.Address) *stub {
 	return r
 }
 
-// annotate changes the provider annotation of a release.
+// annotate changes a release's provider annotation.
 func (r *stub) annotate(tag, address string) {
 	r.manifests[tag] = bytes.ReplaceAll(r.manifests[tag], []byte(`"registry.opentofu.org/acme/x"`), []byte(`"`+address+`"`))
 }
 
-// rename replaces a text in the manifest of the package by a text of the same length.
+// rename replaces a text in the package's manifest with a text of the same length.
 func (r *stub) rename(was, is string) {
 	for reference, data := range r.manifests {
 		if reference == "1.2.3" {

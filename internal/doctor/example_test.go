@@ -40,13 +40,14 @@ provider_installation {
 	// exclude = ["registry.opentofu.org/hashicorp/*"]
 }
 
-// The example explains why a provider can't be installed: the platform is not mirrored.
+// This example explains why a provider can't be installed: its platform is not
+// mirrored.
 func ExampleExamine() {
 	dir, remove := exampletest.Dir()
 	defer remove()
 	mirror := repository.NewLayout(exampletest.Layout(dir, "1.0.0"))
 	open := func(template.Reference) (repository.Reader, error) {
-		return mirror, nil // in a real program: repository.Open(ref, repository.Options{})
+		return mirror, nil // real programs call repository.Open(ref, repository.Options{})
 	}
 
 	config, err := cliconfig.Parse(".tofurc", []byte(`
@@ -75,7 +76,7 @@ provider_installation {
 	report, err := doctor.Examine(context.Background(), doctor.Options{
 		Wanted: wanted, Platform: provider.Platform{OS: "plan9", Arch: "arm"},
 		Config: config, Installation: resolver, Repository: open, Anonymous: open,
-		// There are no credentials for the repository, and OpenTofu finds none either.
+		// Neither tofu-oci nor OpenTofu finds credentials for the repository.
 		Login: func(context.Context, string) doctor.Login { return doctor.Login{OpenTofu: true} },
 	})
 	if err != nil {
@@ -93,8 +94,8 @@ provider_installation {
 	// failed: true
 }
 
-// For an OCI registry, OpenTofu installs a locked version only if the lock file contains
-// the zh: hash of its zip.
+// For an OCI registry, OpenTofu installs a locked version only if the lock file
+// contains the zip's zh: hash.
 func ExampleCheckLock() {
 	file, err := lockfile.Parse(".terraform.lock.hcl", []byte(`
 provider "registry.opentofu.org/acme/rocket" {

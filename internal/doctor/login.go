@@ -10,29 +10,29 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
-// Login describes the credentials for a repository without the secret.
+// Login describes a repository's credentials, without the secret.
 type Login struct {
-	// Found reports that there are credentials. Source is where they were found.
+	// Found reports whether credentials were found. Source is their location.
 	Found  bool   `json:"found"`
 	Source string `json:"source"`
-	// OpenTofu reports whether OpenTofu finds the same credentials. If not, Why is the
-	// reason.
+	// OpenTofu reports whether OpenTofu finds the same credentials. If it does not, Why
+	// explains the reason.
 	OpenTofu bool   `json:"opentofu"`
 	Why      string `json:"reason,omitempty"`
-	// Unread reports that OpenTofu doesn't read the file that contains the credentials.
-	// Files are the existing credential files, for use in a configuration.
+	// Unread reports whether OpenTofu ignores the file that contains the credentials.
+	// Files contains the existing credential files, for use in a configuration.
 	Unread bool     `json:"-"`
 	Files  []string `json:"-"`
-	// Helper is the NAME of docker-credential-NAME, which returned the credentials.
+	// Helper is the NAME of the docker-credential-NAME that returned the credentials.
 	Helper string `json:"-"`
 	// Fault is the path of an invalid credential file. If Err is nil, only OpenTofu rejects
 	// the file.
 	Fault string `json:"-"`
-	// Err is the reason why the credentials could not be looked up.
+	// Err explains why the credentials could not be looked up.
 	Err error `json:"-"`
 }
 
-// FindLogin describes the credentials for a repository without the secret.
+// FindLogin describes a repository's credentials, without the secret.
 func FindLogin(ctx context.Context, finder *credentials.Resolver, name string) Login {
 	found, origin, err := finder.Find(ctx, name)
 	l := Login{
@@ -47,7 +47,7 @@ func FindLogin(ctx context.Context, finder *credentials.Resolver, name string) L
 			l.Helper = "" // OpenTofu doesn't know about this helper
 		}
 		if !p.Exists || p.Variable {
-			continue // OpenTofu can't be configured to read it
+			continue // OpenTofu can't be configured to read this file
 		}
 		l.Files = append(l.Files, p.Path)
 		l.Unread = l.Unread || p.Path == origin.File && !p.OpenTofu
@@ -55,8 +55,8 @@ func FindLogin(ctx context.Context, finder *credentials.Resolver, name string) L
 	return l
 }
 
-// CheckLogin returns the problems with the credentials for a repository. needed reports
-// that the registry rejects anonymous requests.
+// CheckLogin returns the problems with a repository's credentials. needed reports
+// whether the registry rejects anonymous requests.
 func CheckLogin(l Login, registry string, needed bool) []finding.Finding {
 	switch {
 	case l.Err != nil:

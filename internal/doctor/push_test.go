@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// writable is a repository with a result for the check for push access.
+// writable is a repository with a fixed result for the check for push access.
 type writable struct {
 	*stub
 	err error

@@ -15,7 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// examineVersions selects a version like tofu init does, and examines it.
+// examineVersions selects a version in the same way as tofu init, and examines the
+// version.
 func (e *examination) examineVersions(ctx context.Context, repo repository.Reader) error {
 	tags, err := repo.Tags(ctx)
 	if err != nil {
@@ -56,22 +57,23 @@ func (e *examination) mirrorCommand(constraint string) string {
 	return MirrorCommand(e.Wanted.Address, e.method.Template, constraint)
 }
 
-// MirrorCommand returns the shell command that mirrors or repairs releases of a provider.
-// If the address is zero, it contains the placeholder PROVIDER. If the template is zero, it
-// contains no repository, because the CLI configuration specifies it. Each constraint
-// results in one argument. An empty constraint, or none at all, selects the newest version.
+// MirrorCommand returns the shell command that mirrors or repairs a provider's
+// releases. If the address is zero, the command contains the placeholder PROVIDER. If
+// the template is zero, the command contains no repository, because the CLI
+// configuration specifies it. Each constraint becomes one argument. An empty
+// constraint, or an empty list, selects the newest version.
 func MirrorCommand(a provider.Address, to template.Template, constraints ...string) string {
 	return command("mirror", a, to, constraints...)
 }
 
-// Restore returns the command that restores missing content of a release. The hint covers
-// releases that were not mirrored, because the repository doesn't record how a release got
-// there. flags start with a space, if there are any.
+// Restore returns the command that restores a release's missing content. The hint also
+// covers releases that were not mirrored, because the repository doesn't record how a
+// release was created. flags is empty or starts with a space.
 func Restore(a provider.Address, to template.Template, v provider.Version, flags string) finding.Remedy {
 	return finding.Remedy{Hint: "mirror the release again; " + notMirrored(flags), Command: MirrorCommand(a, to, v.String()) + flags}
 }
 
-// notMirrored returns how to restore a release that was not mirrored.
+// notMirrored explains how to restore a release that was not mirrored.
 func notMirrored(flags string) string {
 	with := strings.Replace(flags, " ", " with ", 1)
 	return "if it was copied, copy it again" + with + "; if you published it, publish the same zips again" + with
@@ -161,7 +163,7 @@ func (e *examination) examinePackage(subject string, f repository.InspectedPacka
 	e.add(CheckLock(e.Lock, e.Platform, zip)...)
 }
 
-// reportError adds a finding about an error of the registry or the image layout.
+// reportError adds a finding about an error from the registry or image layout.
 func (e *examination) reportError(err error) {
 	e.report.Response = err.Error()
 	login := "tofu-oci login " + e.ref.Registry
@@ -191,13 +193,13 @@ func (e *examination) reportError(err error) {
 	}
 }
 
-// maxOthers limits the other releases that are checked. The newest releases show which
-// providers are published there.
+// maxOthers limits the number of additional releases that are checked. The newest
+// releases show which providers are published in the repository.
 const maxOthers = 10
 
 var separateRepositories = finding.Remedy{Hint: "use a separate repository for each provider: use {hostname}, {namespace}, and {type} in the template"}
 
-// checkOwner checks the provider of a release. OpenTofu considers only the repository.
+// checkOwner checks the provider of a release. OpenTofu checks only the repository.
 func (e *examination) checkOwner(subject string, found repository.Inspection) {
 	foreign, ok := errors.AsType[*repository.ProviderMismatchError](found.CheckProvider(e.Wanted.Address, e.Aliases...))
 	if ok {
@@ -217,8 +219,8 @@ func (e *examination) checkOwner(subject string, found repository.Inspection) {
 	}
 }
 
-// checkShared looks for releases of other providers in the repository, which OpenTofu
-// treats as versions of this provider.
+// checkShared looks for releases of different providers in the repository. OpenTofu
+// treats such releases as versions of this provider.
 func (e *examination) checkShared(ctx context.Context, repo repository.Reader, tags []string) error {
 	versions := artifact.Tags(tags).Tagged()
 	var first *repository.ProviderMismatchError

@@ -11,16 +11,17 @@ import (
 
 // Remedies finds remedies for missing releases.
 type Remedies struct {
-	// Repository opens the OCI repository of a provider. An error means that the provider
-	// has none.
+	// Repository opens a provider's OCI repository. An error means that the provider
+	// has no OCI repository.
 	Repository func(provider.Address) (repository.Reader, error)
-	// Template is the template of the repositories. It is zero if they are from the CLI
-	// configuration.
+	// Template is the template of the repositories. It is zero if the CLI configuration
+	// specifies the repositories.
 	Template template.Template
 }
 
-// Find returns a hint for an error: how to restore missing content, or that a missing
-// version is pending or denied. It returns "" for other errors.
+// Find returns a hint for an error. The hint explains how to restore missing content,
+// or that a missing version is pending or denied. For all other errors, Find returns
+// "".
 func (r Remedies) Find(ctx context.Context, err error) string {
 	if missing, ok := errors.AsType[*provider.VersionError](err); ok {
 		if repo, err := r.Repository(missing.Address); err == nil {
@@ -38,7 +39,7 @@ func (r Remedies) Find(ctx context.Context, err error) string {
 	return "restore it: " + MirrorCommand(failed.Address, r.Template, failed.Version.String()) + "; " + notMirrored("")
 }
 
-// Lock is like Find, but also suggests to mirror a missing version.
+// Lock is like Find, but also suggests mirroring a missing version.
 func (r Remedies) Lock(ctx context.Context, err error) string {
 	if remedy := r.Find(ctx, err); remedy != "" {
 		return remedy
@@ -50,7 +51,7 @@ func (r Remedies) Lock(ctx context.Context, err error) string {
 	return "mirror one: " + MirrorCommand(missing.Address, r.Template, requirementOf(missing).Constraint.String())
 }
 
-// Exec is like Find, but also suggests to mirror missing releases and packages for this
+// Exec is like Find, but also suggests mirroring missing releases and packages for this
 // platform.
 func (r Remedies) Exec(ctx context.Context, err error) string {
 	if remedy := r.Find(ctx, err); remedy != "" {
@@ -79,7 +80,7 @@ func isAbsent(err error) bool {
 	return errors.Is(err, provider.ErrVersionNotFound) || errors.Is(err, provider.ErrProviderNotFound)
 }
 
-// requirementOf returns the requirement that was not met.
+// requirementOf returns the unmet requirement.
 func requirementOf(e *provider.VersionError) provider.Requirement {
 	if e.Version != (provider.Version{}) {
 		return provider.Requirement{Address: e.Address, Constraint: e.Version.Constraint()}

@@ -14,16 +14,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// perPlatform matches tags for one platform, as other tools write them.
+// perPlatform matches tags for a single platform, which some tools write.
 var perPlatform = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+-[a-z0-9]+_[a-z0-9]+$`)
 
-// maxTagFindings limits the findings about tags. More would not help to find the tool that
-// wrote them.
+// maxTagFindings limits the number of findings about tags. A few findings are enough to
+// identify the tool that wrote the tags.
 const maxTagFindings = 20
 
-// CheckTags finds tags that mislead OpenTofu: it treats every tag that parses as a version
-// as that version, but then looks for the canonical tag. The number of findings is limited. Tags
-// that hide the wanted version come first.
+// CheckTags finds tags that mislead OpenTofu. OpenTofu treats every tag that it can
+// parse as a version, but then looks for the canonical tag. Findings about tags that
+// hide the wanted version come first. The number of findings is limited.
 func CheckTags(tags []string, wanted provider.Requirement, to template.Template) []finding.Finding {
 	tagged := make(map[string]bool, len(tags))
 	var newest provider.Version
@@ -43,7 +43,7 @@ func CheckTags(tags []string, wanted provider.Requirement, to template.Template)
 	return limitTagFindings(findings)
 }
 
-// limitTagFindings limits the number of findings, and adds the number of further ones.
+// limitTagFindings limits the number of findings and reports how many it omitted.
 func limitTagFindings(findings []finding.Finding) []finding.Finding {
 	if more := len(findings) - maxTagFindings; more > 0 {
 		findings = append(findings[:maxTagFindings:maxTagFindings],
@@ -52,7 +52,8 @@ func limitTagFindings(findings []finding.Finding) []finding.Finding {
 	return findings
 }
 
-// checkTag checks one tag. newest is the newest allowed version with a canonical tag.
+// checkTag checks a single tag. newest is the newest allowed version that has a
+// canonical tag.
 func checkTag(tag string, tagged map[string]bool, newest provider.Version, wanted provider.Requirement, to template.Template) (finding.Finding, bool) {
 	v, err := provider.ParseVersion(strings.ReplaceAll(tag, "_", "+"))
 	if err != nil {

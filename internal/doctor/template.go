@@ -14,15 +14,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// anyProvider and anotherProvider differ in all parts. Parts of a reference that are the
-// same for both are the same for every provider.
+// anyProvider and anotherProvider have no part in common. If parts of a reference are
+// the same for both, they are the same for every provider.
 var (
 	anyProvider     = provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "random"}
 	anotherProvider = provider.Address{Host: "registry.example.com", Namespace: "acme", Type: "sample"}
 )
 
-// examineTemplate examines a template without a provider: everything that is the same for
-// all providers.
+// examineTemplate examines a template without a provider. It checks everything that is
+// the same for all providers.
 func (e *examination) examineTemplate(ctx context.Context) error {
 	e.report.Template, e.method.Template = e.Template.Redacted(), *e.Template
 	// 1. Find the common part of the template.
@@ -37,7 +37,7 @@ func (e *examination) examineTemplate(ctx context.Context) error {
 	if fixed {
 		e.report.Repository = ref.String()
 	}
-	// 2. Check what exists, and the push access.
+	// 2. Check existing content and push access.
 	switch {
 	case e.Template.IsLayout():
 		err = e.directory(ctx, fixed)
@@ -51,9 +51,9 @@ func (e *examination) examineTemplate(ctx context.Context) error {
 	return errors.Join(err, ctx.Err())
 }
 
-// commonReference returns the part of a template that is the same for all providers: the
-// complete reference if it has no variables, otherwise the registry and the common path, or
-// the common directory.
+// commonReference returns the part of a template that is the same for all providers. If
+// the template has no variables, this is the complete reference. Otherwise, it is the
+// registry and the common path, or the common directory.
 func commonReference(t template.Template) (template.Reference, error) {
 	a, err := t.Repository(anyProvider)
 	if err != nil {
@@ -87,7 +87,7 @@ func commonPath(a, b string) string {
 	return strings.Join(as[:n], "/")
 }
 
-// repository checks the repository of a template without variables.
+// repository checks the repository of a template that has no variables.
 func (e *examination) repository(ctx context.Context) error {
 	repo, err := e.Repository(e.ref)
 	if err != nil {
@@ -123,7 +123,7 @@ func (e *examination) registry(ctx context.Context) {
 	}
 }
 
-// reportLogin adds a finding about the response to a login.
+// reportLogin adds a finding about the registry's response to the credentials.
 func (e *examination) reportLogin(challenged bool, err error) {
 	host, found := e.ref.Registry, e.report.Login.Found
 	switch {
@@ -172,7 +172,7 @@ func (e *examination) noteUnchecked(fixed bool) {
 	e.addFinding(finding.Note, "not-checked", fmt.Sprintf("Not checked because no PROVIDER was specified: %s.", what), finding.Remedy{Command: again})
 }
 
-// reopen opens another repository. Later findings refer to it.
+// reopen opens a different repository. Later findings refer to this repository.
 func (e *examination) reopen(a provider.Address, ref template.Reference) (repository.Reader, error) {
 	e.Wanted.Address, e.ref = a, ref
 	return e.Repository(ref)

@@ -126,7 +126,7 @@ func TestExamineDirectory(t *testing.T) {
 	}
 }
 
-// empty truncates the files at a path of a layout, or below it.
+// empty truncates a layout's files at or below the given path.
 func empty(path string) func(string) error {
 	return func(layout string) error {
 		return filepath.WalkDir(filepath.Join(layout, path), func(file string, d os.DirEntry, err error) error {

@@ -1,5 +1,5 @@
-// Package explain maps errors to exit codes, based on their [provider.ErrorKind], and to hints
-// for users.
+// Package explain maps errors to exit codes and to hints for users. The exit code
+// depends on the error's [provider.ErrorKind].
 package explain
 
 import (
@@ -41,14 +41,14 @@ var ExitCodes = map[provider.ErrorKind]int{
 // ExitError sets the exit code of a run whose errors were already reported.
 type ExitError struct {
 	Code int
-	// Child reports that Code is the exit code of a child process. It is used even if the run
-	// was interrupted.
+	// Child reports whether Code is a child process's exit code. In this case, Code is
+	// used even if the run was interrupted.
 	Child bool
 }
 
 func (e *ExitError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
 
-// ExitCode returns the exit code of a run that ended in err.
+// ExitCode returns the exit code for a run that ended with err.
 func ExitCode(ctx context.Context, err error) int {
 	exit, reported := errors.AsType[*ExitError](err)
 	switch {
@@ -67,11 +67,11 @@ func ExitCode(ctx context.Context, err error) int {
 	return ItemCode(err)
 }
 
-// ItemCode returns the exit code of a run whose only error is err.
+// ItemCode returns the exit code for a run whose only error is err.
 func ItemCode(err error) int { return ExitCodes[provider.KindOf(err)] }
 
-// Items returns an [ExitError] for a run over multiple items, or nil if none failed. If all
-// items failed with the same exit code, that code is used.
+// Items returns an [ExitError] for a run over several items, or nil if no item failed.
+// If all items failed with the same exit code, Items uses that code.
 func Items(done int, failed []error) error {
 	if len(failed) == 0 {
 		return nil

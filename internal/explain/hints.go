@@ -40,8 +40,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// Text returns an error as it is printed: the message, a pointer to a syntax error, and the
-// hint, if it is not empty. The text can contain untrusted control characters.
+// Text formats an error for printing. The text consists of the message, a pointer to a
+// syntax error, and the hint, if any. It can contain untrusted control characters.
 func Text(err error, hint string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "tofu-oci: %s\n", strings.ReplaceAll(err.Error(), "\n", "\n  "))
@@ -75,8 +75,8 @@ func (e *hinted) Unwrap() error { return e.error }
 
 func (e *hinted) Hint() string { return e.hint }
 
-// Hint returns a hint for resolving an error, or "". An error's method Hint takes precedence
-// over the tables.
+// Hint returns a hint for resolving an error, or "". If the error has a method Hint,
+// the method takes precedence over the tables.
 func Hint(err error) string {
 	if e, ok := errors.AsType[interface {
 		error
@@ -98,8 +98,8 @@ func Hint(err error) string {
 	return ""
 }
 
-// hints lists hints by error. The first match is used. REGISTRY is replaced with the name of
-// the registry.
+// hints maps errors to hints. The first match is used. REGISTRY is replaced with the
+// registry's name.
 var hints = []struct {
 	matches func(error) bool
 	text    string
@@ -179,14 +179,14 @@ var hints = []struct {
 	{unreachable, "check the host name, the proxy variables, and the network; the server might be down"},
 }
 
-// notReadable reports whether a file can't be opened for lack of permission.
+// notReadable reports whether a file can't be opened because permission is missing.
 func notReadable(err error) bool {
 	path, ok := errors.AsType[*fs.PathError](err)
 	return ok && path.Op == "open" && errors.Is(path, fs.ErrPermission)
 }
 
-// isOtherPackage reports whether the hashes of a package, not of a whole release, differ from
-// the locked hashes.
+// isOtherPackage reports whether a package's hashes differ from the locked hashes. It
+// ignores differences that concern a whole release.
 func isOtherPackage(err error) bool {
 	wrong, ok := errors.AsType[*lock.HashError](err)
 	return ok && wrong.Platform != (provider.Platform{})
@@ -200,8 +200,8 @@ func isRefused(trusts ...provider.Trust) func(error) bool {
 	}
 }
 
-// isBusy reports whether an OCI or origin registry returned a status that was retried without
-// success.
+// isBusy reports whether an OCI or origin registry returned a temporary status even
+// after retries.
 func isBusy(err error) bool {
 	status := 0
 	if e, ok := errors.AsType[*provider.StatusError](err); ok {
@@ -212,7 +212,8 @@ func isBusy(err error) bool {
 	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }
 
-// isCutOff reports whether the server repeatedly closed the connection before responding.
+// isCutOff reports whether the server repeatedly closed the connection before it
+// responded.
 func isCutOff(err error) bool { return isA[*provider.TransientError](err) && errors.Is(err, io.EOF) }
 
 func unreachable(err error) bool {
@@ -225,8 +226,8 @@ func otherSpelling(err error) bool {
 	return ok && missing.Listed != ""
 }
 
-// aliasHint returns the hint for a repository whose provider could be an alias of the requested
-// provider.
+// aliasHint returns the hint for a repository whose provider could be an alias of the
+// requested provider.
 func aliasHint(err error) string {
 	foreign, ok := errors.AsType[*repository.ProviderMismatchError](err)
 	if !ok {

@@ -46,7 +46,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// exported contains a value of each exported error and its kind.
+// exported maps each exported error to an example value and its kind.
 var exported = map[string]struct {
 	err  error
 	want provider.ErrorKind
@@ -136,8 +136,8 @@ var exported = map[string]struct {
 	"trust.RefusedError":               {&trust.RefusedError{}, provider.Unverified},
 }
 
-// TestEveryExportedErrorHasItsKind finds exported errors in the source code, so that each new
-// error must be added to the table.
+// TestEveryExportedErrorHasItsKind finds exported errors in the source code. Each new
+// error must therefore be added to the table.
 func TestEveryExportedErrorHasItsKind(t *testing.T) {
 	t.Parallel()
 	found, kinds := exportedErrors(t, "../../pkg"), map[provider.ErrorKind]bool{}
@@ -189,8 +189,8 @@ func TestKindsInOrder(t *testing.T) {
 	}
 }
 
-// exportedErrors returns the types with a method Error() string and the variables named Err…, as
-// package.Name.
+// exportedErrors returns the types that have a method Error() string, and the variables
+// named Err…. The names have the form package.Name.
 func exportedErrors(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}

@@ -16,7 +16,7 @@ func noHelper(err error) bool {
 	return errors.Is(err, exec.ErrNotFound) && provider.KindOf(err) == provider.Denied
 }
 
-// LoginHint returns a hint about the user name and password that a registry expects.
+// LoginHint explains which user name and password a registry expects.
 func LoginHint(host string) string {
 	switch productAt(host) {
 	case ecr:
@@ -37,7 +37,8 @@ func isLoginVariable(err error) bool {
 	return ok && strings.HasPrefix(file.Path, "$")
 }
 
-// loginIs returns a predicate that matches credentials that a registry rejected with a status.
+// loginIs returns a predicate that matches credentials that a registry rejected with
+// the given status.
 func loginIs(status int) func(error) bool {
 	return func(err error) bool {
 		response, ok := errors.AsType[*repository.ResponseError](err)
@@ -45,7 +46,7 @@ func loginIs(status int) func(error) bool {
 	}
 }
 
-// refusesLogin reports whether a registry rejected credentials or can't use them.
+// refusesLogin reports whether a registry rejected the credentials or can't use them.
 func refusesLogin(err error) bool {
 	about, ok := errors.AsType[*repository.Error](err)
 	return ok && about.Credentials != ""
@@ -54,7 +55,7 @@ func refusesLogin(err error) bool {
 // isDeniedBy reports whether access was denied and the error contains an error of type E.
 func isDeniedBy[E error](err error) bool { return isA[E](err) && errors.Is(err, provider.ErrDenied) }
 
-// proxyHint returns the hint for a proxy that does not connect.
+// proxyHint returns the hint for a proxy that refuses to connect.
 func proxyHint(err error) string {
 	proxy, ok := errors.AsType[*provider.ProxyError](err)
 	switch {
@@ -85,7 +86,8 @@ func moreVersions(err error) bool {
 	return ok && !missing.ListsAll() || !ok && errors.Is(err, provider.ErrVersionNotFound)
 }
 
-// registryOf returns the registry that an error is about, or REGISTRY if it is unknown.
+// registryOf returns the registry that an error concerns. If the registry is unknown,
+// it returns "REGISTRY".
 func registryOf(err error) string {
 	if about, ok := errors.AsType[*repository.Error](err); ok && about.Registry != "" {
 		return about.Registry

@@ -26,8 +26,8 @@ const (
 	other     product = ""
 )
 
-// productAt returns the product of a hosted registry, or of a self-hosted registry with a
-// typical name.
+// productAt returns the product of a hosted registry. It also recognizes self-hosted
+// registries with typical names.
 func productAt(registry string) product {
 	host, _, _ := strings.Cut(strings.ToLower(registry), ":")
 	switch {
@@ -49,19 +49,20 @@ func productAt(registry string) product {
 	return other
 }
 
-// fetchingManifest is the operation of a [repository.Error] about reading a manifest.
+// fetchingManifest is the operation in a [repository.Error] about reading a manifest.
 const fetchingManifest = "fetching manifest"
 
-// refusal describes an error response of a registry.
+// refusal describes a registry's error response.
 type refusal struct {
 	err     error
 	product product
-	// repository is the name of the repository without the registry.
+	// repository is the repository's name without the registry.
 	repository string
-	// operation is the operation that failed.
+	// operation is the failed operation.
 	operation string
 	status    int
-	// writing reports whether the operation writes, plain whether it uses HTTP without TLS.
+	// writing reports whether the operation writes. plain reports whether it uses HTTP
+	// without TLS.
 	writing, plain bool
 	// text is the registry's error code and message in lower case.
 	text string
@@ -98,8 +99,9 @@ func (r refusal) immutable() bool {
 	return r.contains("immutable", "tagalreadyexists", "tag already exists")
 }
 
-// privateRealm reports whether credentials were not sent to a token service at a private
-// address, and foreignRealm whether they were not sent to another host's token service.
+// privateRealm reports whether credentials were withheld from a token service at a
+// private address. foreignRealm reports whether they were withheld from a different
+// host's token service.
 func (r refusal) privateRealm() bool {
 	e, ok := errors.AsType[*repository.RealmError](r.err)
 	return ok && e.Private
@@ -109,10 +111,10 @@ func (r refusal) foreignRealm() bool { return isA[*repository.RealmError](r.err)
 
 func (r refusal) levels() int { return strings.Count(r.repository, "/") + 1 }
 
-// registryHints lists hints for error responses of registries. The first match is used.
-// REGISTRY, REPOSITORY, and REALM are replaced with the registry, the repository, and the host
-// of the token service, and PROJECT with the first part of the repository name. For each entry,
-// cmd/tofu-oci/testdata/responses contains a response.
+// registryHints maps registries' error responses to hints. The first match is used.
+// REGISTRY and REPOSITORY are replaced with the registry and the repository, REALM with
+// the token service's host, and PROJECT with the first part of the repository name. For
+// each entry, cmd/tofu-oci/testdata/responses contains an example response.
 var registryHints = []struct {
 	matches func(refusal) bool
 	text    string
@@ -211,7 +213,7 @@ var registryHints = []struct {
 	},
 }
 
-// registryHint returns the hint for an error response of a registry, or "".
+// registryHint returns the hint for a registry's error response, or "".
 func registryHint(err error) string {
 	r, ok := refusalOf(err)
 	if !ok {

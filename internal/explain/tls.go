@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// tlsHint returns the hint for an untrusted certificate, or "". The error's message does not
-// include the missing authority.
+// tlsHint returns the hint for an untrusted certificate, or "". The hint names the
+// missing authority, which the error message does not include.
 func tlsHint(err error) string {
 	if isA[x509.UnknownAuthorityError](err) {
 		return fmt.Sprintf("use --ca-file to trust the certificate authority%s that issued the server's certificate", authority(err))
@@ -25,8 +25,8 @@ func tlsHint(err error) string {
 	return ""
 }
 
-// authority returns the issuer of the last certificate that the server sent, quoted and in
-// parentheses, or "" if it is unknown.
+// authority returns the issuer of the last certificate that the server sent, quoted and
+// in parentheses. If the issuer is unknown, authority returns "".
 func authority(err error) string {
 	e, ok := errors.AsType[*tls.CertificateVerificationError](err)
 	if !ok || len(e.UnverifiedCertificates) == 0 {

@@ -9,10 +9,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// untagHints describe how to delete a tag if the registry rejects the DELETE request of the
-// distribution specification. TAG, REGISTRY, REPOSITORY, and PROJECT are placeholders for names.
-// PACKAGE and NAME are placeholders for the rest of REPOSITORY, encoded for URLs of GitHub and
-// Harbor.
+// untagHints explains how to delete a tag if the registry rejects the DELETE request of
+// the distribution specification. TAG, REGISTRY, REPOSITORY, and PROJECT are
+// placeholders for names. PACKAGE and NAME are placeholders for the rest of REPOSITORY,
+// encoded for the URLs of GitHub and Harbor.
 var untagHints = map[product]string{
 	ghcr: "delete the package version with the tag TAG on the package's page at github.com, or, with the ID from gh api '/orgs/PROJECT/packages/container/PACKAGE/versions' (/users/PROJECT for a user account), with " +
 		"gh api --method DELETE '/orgs/PROJECT/packages/container/PACKAGE/versions/ID' and a token with the scope delete:packages",
@@ -25,8 +25,8 @@ var untagHints = map[product]string{
 	other:     "delete the tag TAG of REPOSITORY in the registry's web interface or with its API, or run this command again with credentials that allow deletion; the distribution registry requires storage.delete.enabled: true",
 }
 
-// deleteHints describe how to delete a manifest with the digest DIGEST, and how to let the registry
-// delete pruned versions. See untagHints.
+// deleteHints explains how to delete the manifest with the digest DIGEST, and how to
+// let the registry delete pruned versions. For the placeholders, see untagHints.
 var deleteHints = map[product]string{
 	ghcr: "delete the package version DIGEST on the package's page at github.com, or, with the ID from gh api '/orgs/PROJECT/packages/container/PACKAGE/versions' (/users/PROJECT for a user account), with " +
 		"gh api --method DELETE '/orgs/PROJECT/packages/container/PACKAGE/versions/ID' and a token with the scope delete:packages",
@@ -42,8 +42,8 @@ var deleteHints = map[product]string{
 	other: "delete the manifest DIGEST of REPOSITORY in the registry's web interface or with its API, or run this command again with credentials that allow deletion; the distribution registry requires storage.delete.enabled: true",
 }
 
-// UntagHint returns how to delete a tag or manifest that could not be deleted, or "" for other
-// errors.
+// UntagHint explains how to delete a tag or manifest that could not be deleted. For all
+// other errors, it returns "".
 func UntagHint(err error) string {
 	about, ok := errors.AsType[*repository.Error](err)
 	if !ok || !errors.Is(err, repository.ErrTagNotDeleted) {

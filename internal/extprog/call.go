@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// DefaultTimeout is sufficient to generate an SBOM of a 1 GiB provider.
+	// DefaultTimeout is long enough to generate an SBOM for a provider of 1 GiB.
 	DefaultTimeout = 5 * time.Minute
-	// DefaultMaxOutput is several times the size of the SBOM of a large provider.
+	// DefaultMaxOutput is several times the size of a large provider's SBOM.
 	DefaultMaxOutput = 32 << 20
 )
 
-// Call configures a run of a program. The zero value runs it without stdin, in the
-// current directory, with the default limits.
+// Call configures a run of a program. The zero value runs the program without stdin, in
+// the current directory, and with the default limits.
 type Call struct {
 	// Replace maps placeholder names to values. For example, the value of "zip"
 	// replaces {zip}. Values are inserted after the command line is split into words,
@@ -22,22 +22,22 @@ type Call struct {
 	Replace map[string]string
 	// Stdin is sent to the program. If nil, the program has no stdin.
 	Stdin []byte
-	// Dir is the working directory. If empty, it is the current one. A relative path of
-	// the program is always resolved against the current directory.
+	// Dir is the working directory. If empty, the current directory is used. If the
+	// program's path is relative, it is always resolved against the current directory.
 	Dir string
-	// Env is added to the environment, as "name=value".
+	// Env contains additional environment variables in the form "name=value".
 	Env []string
 	// MayBeSilent allows empty output.
 	MayBeSilent bool
-	// Private omits stdout, which can contain secrets, from errors. Stderr is still
-	// included.
+	// Private omits stdout from errors, because stdout can contain secrets. Errors
+	// still include stderr.
 	Private bool
-	// Refusal, if not nil, parses stdout after a nonzero exit status. If it returns an
-	// error, the run fails with that error instead of [Exited].
+	// Refusal, if not nil, parses stdout after a nonzero exit status. If Refusal
+	// returns an error, the run fails with that error instead of [Exited].
 	Refusal func(stdout []byte) error
-	// Timeout limits the duration of the run. If 0, it is [DefaultTimeout].
+	// Timeout limits the duration of the run. If 0, [DefaultTimeout] is used.
 	Timeout time.Duration
-	// MaxOutput limits the size of stdout in bytes. If 0, it is [DefaultMaxOutput].
+	// MaxOutput limits the size of stdout in bytes. If 0, [DefaultMaxOutput] is used.
 	MaxOutput int
 }
 
@@ -45,7 +45,7 @@ func (c Call) timeout() time.Duration { return cmp.Or(c.Timeout, DefaultTimeout)
 
 func (c Call) maxOutput() int { return cmp.Or(c.MaxOutput, DefaultMaxOutput) }
 
-// fill replaces placeholders. Inserted values are not searched for placeholders.
+// fill replaces placeholders. It does not search inserted values for placeholders.
 func (c Call) fill(words []string) []string {
 	var pairs []string
 	for name, value := range c.Replace {

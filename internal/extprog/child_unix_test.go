@@ -15,8 +15,8 @@ func childAttributes(args []string) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: slices.Contains(args, "leave")}
 }
 
-// TestRunIgnoresWhoLeft covers a child process outside the process group, which no
-// signal to the group reaches. It keeps stdout open until the test closes the
+// TestRunIgnoresWhoLeft covers a child process outside the process group. Signals to
+// the group do not reach this child, which keeps stdout open until the test closes the
 // connection.
 func TestRunIgnoresWhoLeft(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 )
 
-// patience is the time limit of a hanging test. A passing test does not wait.
+// patience is the time limit for a hanging test. A passing test does not wait.
 const patience = 30 * time.Second
 
 // children is the listener to which child processes of helpers connect.

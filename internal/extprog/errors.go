@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxStderr is the maximum size of the end of stderr in errors, in bytes. It is
-	// enough for the error message and the lines before it.
+	// maxStderr is the maximum number of bytes of stderr in errors. It is enough for
+	// the error message and the lines before it.
 	maxStderr = 2 << 10
 	// maxBeginning is the maximum size of the start of unexpected output in errors, in
 	// bytes.
@@ -37,14 +37,13 @@ type Error struct {
 	Failure Failure
 	// Problem describes the problem, without a final period.
 	Problem string
-	// Stderr is the end of the program's stderr: at most 2 KiB on one line, without
-	// control characters.
+	// Stderr is the end of the program's stderr. It is at most 2 KiB on one line,
+	// without control characters.
 	Stderr string
 	err    error
 }
 
-// ErrNotFound is the error for a program that does not exist. It wraps
-// [exec.ErrNotFound].
+// ErrNotFound means that a program does not exist. It wraps [exec.ErrNotFound].
 var ErrNotFound error = &Error{Failure: NotFound, Problem: "program not found in PATH", err: exec.ErrNotFound}
 
 func (e *Error) Error() string {
@@ -63,7 +62,7 @@ func IsFailure(err error, f Failure) bool {
 	return ok && e.Failure == f
 }
 
-// object checks that out is a single JSON object, or empty if that is allowed.
+// object checks that out is a single JSON object. If call allows it, out can be empty.
 func object(out []byte, call Call) ([]byte, error) {
 	trimmed := bytes.TrimSpace(out)
 	var problem string
@@ -88,7 +87,7 @@ func object(out []byte, call Call) ([]byte, error) {
 	return nil, &Error{Failure: WrongOutput, Problem: problem}
 }
 
-// notStarted removes the prefix of package os/exec from an error.
+// notStarted removes the os/exec prefix from an error.
 func notStarted(err error) error {
 	if errors.Is(err, exec.ErrNotFound) {
 		return ErrNotFound

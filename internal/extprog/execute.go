@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// execute starts a process in its own process group, waits for it, kills the group, and
-// reads the remaining output. It creates the pipes itself, because os/exec either
-// closes its pipes when the process exits, which loses output, or waits for all
-// processes that have them open.
+// execute starts a process in a new process group, waits for it, kills the group, and
+// reads the remaining output. It creates the pipes itself, because neither behavior of
+// os/exec is suitable. os/exec either closes its pipes when the process exits, which
+// loses output, or waits for all processes that have the pipes open.
 func execute(cmd *exec.Cmd, input []byte, stdout, stderr io.Writer) error {
 	out, err := newStream(stdout)
 	if err != nil {
@@ -45,8 +45,8 @@ func execute(cmd *exec.Cmd, input []byte, stdout, stderr io.Writer) error {
 	return cmd.Wait()
 }
 
-// sender returns a function that writes input to stdin. The program does not have to
-// read its input: Wait closes the pipe.
+// sender returns a function that writes input to stdin. The program does not need to
+// read its input, because Wait closes the pipe.
 func sender(cmd *exec.Cmd, input []byte) (func(), error) {
 	if input == nil {
 		return func() {}, nil

@@ -36,26 +36,26 @@ func NewGroup(cmd *exec.Cmd) (*Group, error) {
 	return g, nil
 }
 
-// Add adds a process to the group. Processes that it started earlier are not added. To
-// prevent that, the process would have to be started suspended, and os/exec does not
-// provide the thread handle to resume it. If adding fails, the process has exited, or
-// the user must not create jobs. Then only the process itself can be killed.
+// Add adds a process to the group. It does not add processes that the process has
+// already started. To include them, the process would have to start suspended, but
+// os/exec does not provide the thread handle that is required to resume it. Add fails
+// if the process has exited, or if the user is not allowed to create jobs. In this
+// case, only the process itself can be killed.
 func (g *Group) Add(p *os.Process) {
 	_ = p.WithHandle(func(handle uintptr) {
 		_ = windows.AssignProcessToJobObject(g.job, windows.Handle(handle))
 	})
 }
 
-// Others reports whether the group has processes other than the first one, for which
-// the caller has waited.
+// Others reports whether the group has processes other than the first process. The
+// caller must already have waited for the first process.
 func (g *Group) Others() bool {
 	var counted accounting
 	err := windows.QueryInformationJobObject(g.job, windows.JobObjectBasicAccountingInformation, uintptr(unsafe.Pointer(&counted)), uint32(unsafe.Sizeof(counted)), nil) //nolint:gosec // the call requires a pointer and a size
 	return err == nil && counted.ActiveProcesses > 0
 }
 
-// PeakMemory returns the peak memory of the first process in bytes, or 0 if it is
-// unknown.
+// PeakMemory returns the first process's peak memory in bytes, or 0 if it is unknown.
 func (g *Group) PeakMemory() int64 {
 	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	err := windows.QueryInformationJobObject(g.job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)), nil) //nolint:gosec // the call requires a pointer and a size

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// asVariable makes the test program run as one of the helpers below.
+	// asVariable selects the helper that the test program acts as.
 	asVariable = "EXTPROG_TEST_AS"
 	// addressVariable is the address to which a child connects.
 	addressVariable = "EXTPROG_TEST_ADDRESS"
@@ -49,8 +49,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// actAs returns the environment in which the test program acts as a helper. It disables
-// the sleep of one second that the race detector adds at exit.
+// actAs returns the environment in which the test program acts as a helper. The
+// environment also disables the race detector's sleep of one second at exit.
 func actAs(helper string) []string {
 	return []string{asVariable + "=" + helper, "GORACE=atexit_sleep_ms=0"}
 }
@@ -87,7 +87,7 @@ func fail() error {
 	return nil
 }
 
-// refuse prints the reason for a failure to stdout, like credential helpers do.
+// refuse prints the reason for a failure to stdout, as credential helpers do.
 func refuse() error {
 	fmt.Print(os.Args[1])
 	os.Exit(3)
@@ -100,7 +100,8 @@ func hang() error {
 	return nil
 }
 
-// withChild starts a child that keeps stdout open, and calls then when the child runs.
+// withChild starts a child that keeps stdout open. When the child is running, withChild
+// calls then.
 func withChild(then func() error) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// PeakMemory returns the peak resident memory of the first process in bytes, or 0 if it
-// is unknown. It must be called while the process runs: the value for a process that
-// has exited includes the memory of its parent at the time of the fork.
+// PeakMemory returns the first process's peak resident memory in bytes, or 0 if it is
+// unknown. It must be called while the process is running. After the process has
+// exited, the value also includes its parent's memory at the time of the fork.
 func (g *Group) PeakMemory() int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.leader))
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package extprog runs external programs, such as SBOM generators and programs that
 // create repositories. A program receives arguments, an environment, and optionally a
-// JSON object of strings on stdin. It prints a JSON object to stdout and exits with
-// status 0 on success. Its running time and output are limited, and all its processes
-// are killed at the end.
+// JSON object of strings on stdin. On success, it prints a JSON object to stdout and
+// exits with status 0. The running time and the output are limited. When a run ends,
+// all processes of the program are killed.
 package extprog
 
 import (
@@ -16,21 +16,22 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Program is a program and its arguments. The zero value runs nothing.
+// Program is a program and its arguments. The zero value contains no program.
 type Program struct{ words []string }
 
-// New returns a program. The first word is its name or path.
+// New returns a program. The first word is the program's name or path.
 func New(words ...string) Program { return Program{words} }
 
 // placeholder matches a word in braces.
 var placeholder = regexp.MustCompile(`\{([a-zA-Z_-]+)\}`)
 
-// Parse parses a command line. Words are split and quoted like in a POSIX shell
+// Parse parses a command line. It splits and quotes words like a POSIX shell
 // (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_02),
-// but no shell is run: $, `, *, and ~ are literal, and unquoted shell operators are
-// rejected. A backslash is a quote on Windows as well, so paths with backslashes must
-// be in single quotes. A {word} that is not a placeholder is rejected. Other braces are
-// literal. Parse returns errors of type *[provider.SyntaxError].
+// but no shell is run. The characters $, `, *, and ~ are literal, and unquoted shell
+// operators are rejected. A backslash quotes the next character on Windows as well, so
+// paths with backslashes must be in single quotes. Parse rejects a {word} that is not a
+// placeholder. All other braces are literal. The returned errors are of type
+// *[provider.SyntaxError].
 func Parse(commandLine string, placeholders ...string) (Program, error) {
 	words, err := split(commandLine)
 	if err != nil {
@@ -50,8 +51,8 @@ func Parse(commandLine string, placeholders ...string) (Program, error) {
 	return New(words...), nil
 }
 
-// Name returns the program's file name, without directories and without arguments,
-// which can contain secrets.
+// Name returns the program's file name. It omits directories, and arguments, which can
+// contain secrets.
 func (p Program) Name() string {
 	if len(p.words) == 0 {
 		return ""

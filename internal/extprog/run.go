@@ -8,16 +8,17 @@ import (
 	"path/filepath"
 )
 
-// Causes of a context that ended a run.
+// Causes of a canceled context that ended a run.
 var (
 	errTime   = errors.New("over the time limit")
 	errOutput = errors.New("over the output limit")
 )
 
-// Run runs the program and returns the JSON object that it printed, byte for byte, or
-// nil if it printed nothing and call allows that. All processes of its group are killed
-// before Run returns. Run returns the error of the context, an *[Error], or the error
-// of starting the program. Errors never contain the input of the program.
+// Run runs the program and returns the JSON object that it printed, byte for byte. If
+// the program printed nothing and call allows this, Run returns nil. Before Run
+// returns, all processes of the program's group are killed. Run returns the context's
+// error, an *[Error], or an error about starting the program. Errors never contain the
+// program's input.
 func (p Program) Run(ctx context.Context, call Call) ([]byte, error) {
 	out, err := p.run(ctx, call)
 	if err != nil {
@@ -39,7 +40,7 @@ func (p Program) run(ctx context.Context, call Call) ([]byte, error) {
 		return nil, err
 	}
 
-	// 3. Run it with limited output.
+	// 3. Run the program with limited output.
 	stdout := &capped{max: call.maxOutput(), over: func() { cancel(errOutput) }}
 	stderr := &Tail{}
 	tell := started(ctx, cmd.Path)
@@ -65,7 +66,7 @@ func (p Program) run(ctx context.Context, call Call) ([]byte, error) {
 	return object(stdout.data, call)
 }
 
-// ended returns the error for a run that was killed.
+// ended returns the error for a killed run.
 func ended(cause error, call Call, stderr string) error {
 	switch {
 	case errors.Is(cause, errTime):
@@ -86,7 +87,7 @@ func (p Program) command(ctx context.Context, call Call) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, notStarted(err)
 	}
-	// A relative path would be resolved against call.Dir.
+	// If path were relative, it would be resolved against call.Dir.
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}

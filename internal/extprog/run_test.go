@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 )
 
-// self returns the test program's path, quoted.
+// self returns the quoted path of the test program.
 func self(tb testing.TB) string {
 	tb.Helper()
 	path, err := os.Executable()
@@ -26,7 +26,7 @@ func self(tb testing.TB) string {
 	return quoted(path)
 }
 
-// run runs the test program as one of its helpers.
+// run runs the test program as a helper.
 func run(t *testing.T, as string, call extprog.Call, args ...string) (string, error) {
 	t.Helper()
 	call.Env = append(call.Env, actAs(as)...)
@@ -126,7 +126,7 @@ func TestRunChecksTheAnswer(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		output    string
-		silent    bool // MayBeSilent
+		silent    bool // value of MayBeSilent
 		want      string
 		problem   string
 		beginning string
@@ -203,7 +203,7 @@ func TestRunFindsTheProgram(t *testing.T) {
 }
 
 // TestRunFindsRelativePaths checks that a relative path is resolved against the current
-// directory, not against the directory of the call.
+// directory, and not against the call's directory.
 func TestRunFindsRelativePaths(t *testing.T) {
 	t.Parallel()
 	here, err := os.Getwd()
@@ -216,7 +216,7 @@ func TestRunFindsRelativePaths(t *testing.T) {
 	}
 	relative, err := filepath.Rel(here, path)
 	if err != nil {
-		return // on Windows, the test program can be on another drive
+		return // on Windows, the test program can be on a different drive
 	}
 	call := extprog.Call{Dir: t.TempDir(), Env: actAs("deaf")}
 	if out, err := parse(t, quoted(relative)).Run(t.Context(), call); err != nil || string(out) != "{}" {

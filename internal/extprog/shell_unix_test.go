@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestParseLikeTheShell compares Parse with the system's shell for words without
+// TestParseLikeTheShell compares Parse with the system's shell. The words contain no
 // expansions.
 func TestParseLikeTheShell(t *testing.T) {
 	t.Parallel()

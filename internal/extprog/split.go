@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// operators are the characters that end a word and are operators in a shell:
-	// section 2.10.2 of the POSIX shell language, and the newline.
+	// operators contains the characters that end a word and are shell operators
+	// (section 2.10.2 of the POSIX shell language), and the newline.
 	operators = "|&;<>()\n"
-	// escapable are the characters that a backslash quotes within double quotes:
-	// section 2.2.3.
+	// escapable contains the characters that a backslash quotes within double quotes
+	// (section 2.2.3).
 	escapable = "$`\"\\\n"
 )
 
-// split returns the words of a command line: at least one, and the first one is not
-// empty.
+// split returns a command line's words. The result has at least one word, and the first
+// word is not empty.
 func split(line string) ([]string, error) {
 	fail := func(offset int, problem string) ([]string, error) {
 		return nil, &provider.SyntaxError{What: "command line", Input: line, Offset: offset, Problem: problem}
@@ -28,7 +28,7 @@ func split(line string) ([]string, error) {
 	}
 	var words []string
 	var word []byte
-	inWord := false // set for empty words as well: two quotes with nothing between them
+	inWord := false // also set for an empty word that consists of two quotes
 	for i := 0; i < len(line); i++ {
 		switch c := line[i]; {
 		case c == ' ' || c == '\t':
@@ -77,7 +77,7 @@ func split(line string) ([]string, error) {
 	return words, nil
 }
 
-// doubleQuoted parses a text up to the next double quote. length includes the quote.
+// doubleQuoted parses text up to the next double quote. length includes the quote.
 func doubleQuoted(text string) (quoted []byte, length int, closed bool) {
 	for i := 0; i < len(text); i++ {
 		c := text[i]

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// strayDelay is how long Run waits for output after the process group was killed. After
-// that, only a process that has left the group can keep the pipe open, and its output
-// is not used.
+// strayDelay is how long Run waits for output after the process group was killed. At
+// this point, only a process that has left the group can keep the pipe open. The output
+// of such a process is not used.
 const strayDelay = time.Second
 
 // stream is a pipe from a process to a writer.
@@ -26,15 +26,16 @@ func newStream(w io.Writer) (*stream, error) {
 	s := &stream{read: read, write: write, done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
-		// The writers never fail, and reading stops at the end of the pipe.
+		// The writers never fail. Reading stops at the end of the pipe.
 		_, _ = io.Copy(w, read)
 	}()
 	return s, nil
 }
 
-// end waits for the rest of the output. Afterwards, the caller can use the writer.
+// end waits for the remaining output. After end has returned, the caller can use the
+// writer.
 func (s *stream) end() {
-	// If the process was started, it has its own copy of this end.
+	// If the process was started, it has a separate copy of this end.
 	_ = s.write.Close()
 	timer := time.NewTimer(strayDelay)
 	defer timer.Stop()
@@ -46,12 +47,12 @@ func (s *stream) end() {
 	<-s.done
 }
 
-// capped stores the bytes that are written to it, up to a limit. It discards the rest,
-// so that the process does not block.
+// capped stores the bytes that are written to it, up to a limit. It discards all
+// further bytes, so that the process does not block.
 type capped struct {
 	max  int
 	data []byte
-	// isOver is set if output was discarded. over is called for each such write.
+	// isOver is set if output was discarded. over is called for each discarded write.
 	isOver bool
 	over   func()
 }
@@ -66,7 +67,7 @@ func (b *capped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Tail stores the last 2 KiB that are written to it. The zero value is empty.
+// Tail stores the last 2 KiB of the written bytes. The zero value is empty.
 type Tail struct{ data []byte }
 
 // Write always writes all of p.

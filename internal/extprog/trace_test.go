@@ -8,8 +8,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 )
 
-// TestTrace checks that a trace receives the path and the error of a program, without
-// its input and output.
+// TestTrace checks that a trace receives a program's path and error, but neither its
+// input nor its output.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	var paths, ends []string

@@ -1,13 +1,13 @@
-// Package launch starts a provider like OpenTofu does, requests its schema, and stops
-// it, to check that a package works on this machine.
+// Package launch starts a provider in the same way as OpenTofu, requests its schema,
+// and stops it. This checks that a package works on this machine.
 //
 //	Package → unpack → process → handshake → schema → Report
 //
-// It runs third-party code with the permissions of its caller, so call it only with the
-// user's consent. The provider gets a separate environment, an empty working directory,
-// and limits for time and output. When [Start] returns, all processes of its process
-// group have exited. This is not a sandbox: the provider can use the network, files,
-// and the processor like any program of the user.
+// The package runs third-party code with its caller's permissions, so call it only with
+// the user's consent. The provider gets a separate environment, an empty working
+// directory, and limits for time and output. When [Start] returns, all processes in the
+// provider's process group have exited. This is not a sandbox: like any of the user's
+// programs, the provider can use the network, files, and the processor.
 package launch
 
 import (
@@ -17,26 +17,27 @@ import (
 )
 
 const (
-	// DefaultTimeout is the time that OpenTofu allows for starting a provider. Here it
-	// includes requesting the schema, which takes seconds for the largest providers.
+	// DefaultTimeout is the time that OpenTofu allows for starting a provider. In this
+	// package, it includes requesting the schema, which takes seconds for the largest
+	// providers.
 	DefaultTimeout = time.Minute
-	// DefaultMaxOutput far exceeds the log output of providers before they have sent
-	// their schema.
+	// DefaultMaxOutput far exceeds the log output that providers print before they have
+	// sent their schemas.
 	DefaultMaxOutput = 16 << 20
-	// maxSchema is the limit of OpenTofu.
+	// maxSchema is OpenTofu's limit.
 	maxSchema = 64 << 20
 )
 
-// Options configures [Start] and [Package]. The zero value has the default limits.
+// Options configures [Start] and [Package]. The zero value selects the default limits.
 type Options struct {
-	// Timeout limits the time until the schema is received. If 0, it is
-	// [DefaultTimeout].
+	// Timeout limits the time until the schema is received. If 0, [DefaultTimeout] is
+	// used.
 	Timeout time.Duration
-	// MaxOutput limits the output of the provider in bytes. If 0, it is
-	// [DefaultMaxOutput].
+	// MaxOutput limits the provider's output in bytes. If 0, [DefaultMaxOutput] is
+	// used.
 	MaxOutput int64
 	// TempDir is the directory for unpacked packages and the provider's working
-	// directory. If empty, it is the system's directory for temporary files.
+	// directory. If empty, the system's directory for temporary files is used.
 	TempDir string
 }
 
@@ -44,16 +45,16 @@ func (o Options) timeout() time.Duration { return cmp.Or(o.Timeout, DefaultTimeo
 
 func (o Options) maxOutput() int64 { return cmp.Or(o.MaxOutput, DefaultMaxOutput) }
 
-// Report describes a provider that works.
+// Report describes a working provider.
 type Report struct {
-	// Protocol is the version of the plugin protocol that OpenTofu would use: 5 or 6.
+	// Protocol is the plugin protocol version that OpenTofu would use: 5 or 6.
 	Protocol int
-	// The numbers of objects in the schema.
+	// These fields are the numbers of objects in the schema.
 	Resources, DataSources, Functions, EphemeralResources int
-	// Started is the time from the start of the provider to the handshake.
+	// Started is the time between the provider's start and the handshake.
 	Started time.Duration
-	// Memory is the peak resident memory of the process until it has sent its schema,
-	// in bytes. If it is unknown, as on macOS, it is 0.
+	// Memory is the process's peak resident memory, in bytes, until it has sent its
+	// schema. If the value is unknown, as on macOS, it is 0.
 	Memory int64
 }
 

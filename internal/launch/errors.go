@@ -16,11 +16,11 @@ const (
 	// NotStarted means that the system could not start the provider, or that the
 	// package has no executable.
 	NotStarted Fault = "not started"
-	// Message means that the provider printed something other than a handshake, which
-	// OpenTofu reports as an "unrecognized remote plugin message". Providers print
-	// missing requirements in this way.
+	// Message means that the provider printed a text instead of a handshake. OpenTofu
+	// reports such a text as an "unrecognized remote plugin message". Providers use it
+	// to report missing requirements.
 	Message Fault = "message"
-	// Handshake means that the line of the handshake is incomplete or invalid.
+	// Handshake means that the handshake line is incomplete or invalid.
 	Handshake Fault = "handshake"
 	// OtherProtocol means that OpenTofu does not support the provider's protocol.
 	OtherProtocol Fault = "other protocol"
@@ -33,17 +33,17 @@ const (
 	// Schema means that the provider could not send its schema.
 	Schema Fault = "schema"
 	// Children means that the provider worked and exited when requested, but left child
-	// processes running. They were killed.
+	// processes running. These processes were killed.
 	Children Fault = "children"
 )
 
-// Error describes a provider that does not work correctly. Its texts are single lines
+// Error describes a provider that does not work correctly. Its strings are single lines
 // without control characters.
 type Error struct {
 	Fault Fault
-	// Problem describes the problem, without a final period.
+	// Problem describes the problem. It has no final period.
 	Problem string
-	// Stderr is the end of the provider's stderr, at most 2 KiB.
+	// Stderr contains at most the last 2 KiB of the provider's stderr.
 	Stderr string
 }
 
@@ -62,22 +62,22 @@ func fail(f Fault, format string, args ...any) *Error {
 // Kind returns [provider.Unverified].
 func (e *Error) Kind() provider.ErrorKind { return provider.Unverified }
 
-// Hint returns instructions for showing more details.
+// Hint explains how to show more details.
 func (e *Error) Hint() string {
 	return "OpenTofu is likely to fail in the same way; to see the complete output, run the executable in a clean environment like --launch does: env -i PATH=\"$PATH\""
 }
 
-// maxText is the maximum length of a provider's text in an error, in bytes.
+// maxText limits the length of a provider's text in an error, in bytes.
 const maxText = 200
 
-// short returns a text as one line of limited length.
+// short formats a text as one line of limited length.
 func short(text string) string {
 	return extprog.OneLine([]byte(text[:min(len(text), maxText)]))
 }
 
 // handshakeProblem returns an error if the first line of the provider's stdout is
-// invalid, and otherwise nil. The format of the line is described in go-plugin's
-// docs/internals.md.
+// invalid. Otherwise, it returns nil. go-plugin's docs/internals.md describes the
+// format of the line.
 func handshakeProblem(line string) *Error {
 	parts := strings.Split(strings.TrimSpace(line), "|")
 	printed := short(line)

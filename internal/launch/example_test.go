@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/launch"
 )
 
-// A provider that this machine cannot start has its own kind of error.
+// If this machine cannot start a provider, the error has a specific kind.
 func ExampleStart() {
 	if err := example(); err != nil {
 		fmt.Println(err)

@@ -23,8 +23,8 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// TestMain lets the test program act as each of the providers below, selected by its
-// file name, because a provider gets neither arguments nor our environment.
+// TestMain lets the test program act as one of the providers below. The file name
+// selects the provider, because a provider gets neither arguments nor our environment.
 func TestMain(m *testing.M) {
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	name, _, _ = strings.Cut(strings.TrimPrefix(name, "terraform-provider-"), "_")
@@ -67,7 +67,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// serve runs a provider with go-plugin whose schema is the result of answer. If answer
+// serve runs a provider with go-plugin. answer returns the provider's schema. If answer
 // is nil, the provider never responds.
 func serve(protocol int, answer func() ([]byte, error)) error {
 	plugin.Serve(&plugin.ServeConfig{
@@ -82,7 +82,7 @@ func serve(protocol int, answer func() ([]byte, error)) error {
 	return nil
 }
 
-// fake implements one method of the provider's service.
+// fake implements one method of a provider's service.
 type fake struct {
 	plugin.NetRPCUnsupportedPlugin
 	protocol int
@@ -162,7 +162,7 @@ func hangs() error {
 	return nil
 }
 
-// stubborn ignores requests to exit, and has a child.
+// stubborn ignores requests to exit, and starts a child.
 func stubborn() error {
 	signal.Ignore(syscall.SIGTERM, os.Interrupt)
 	return withChild(nil, hangs)
@@ -218,7 +218,7 @@ func plain() error {
 	return server.Serve(listener)
 }
 
-// chatty works correctly, but prints without end to the stdout that go-plugin replaces.
+// chatty works correctly, but prints endlessly to the stdout that go-plugin replaces.
 func chatty() error {
 	stdout := os.Stdout
 	return serve(6, func() ([]byte, error) {
@@ -259,22 +259,22 @@ type given struct {
 	Stdin       string
 }
 
-// sibling returns the path of a file next to the provider, for communication with the
-// tests.
+// sibling returns the path of a file next to the provider. The tests use such files for
+// communication.
 func sibling(name string) string { return filepath.Join(filepath.Dir(os.Args[0]), name) }
 
-// withChild starts a child that keeps stdout and stderr open, and calls then when the
-// child has connected to the test.
+// withChild starts a child that keeps stdout and stderr open. When the child has
+// connected to the test, withChild calls then.
 func withChild(attributes *syscall.SysProcAttr, then func() error) error {
 	cmd := &exec.Cmd{Path: os.Args[0], Args: []string{sibling("child")}, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: attributes}
-	ready, err := cmd.StdinPipe() // closed by the child
+	ready, err := cmd.StdinPipe() // the child closes it
 	if err != nil {
 		return err
 	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	for { // ends when the pipe is closed
+	for { // the loop ends when the pipe is closed
 		if _, err := ready.Write(make([]byte, 1<<10)); err != nil {
 			return then()
 		}

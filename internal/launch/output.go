@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 )
 
-// maxLine is the maximum length of a handshake line in go-plugin, in bytes.
+// maxLine is go-plugin's maximum length of a handshake line, in bytes.
 const maxLine = 64 << 10
 
-// meter counts all output of a provider.
+// meter counts a provider's total output.
 type meter struct {
 	left atomic.Int64
 	over func()
@@ -31,8 +31,8 @@ func (m *meter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// pipe is an output of a provider. Bytes read from it are counted and passed to an
-// observer.
+// pipe is a provider's stdout or stderr. Bytes that are read from it are counted and
+// passed to an observer.
 type pipe struct {
 	file  *os.File
 	meter *meter
@@ -53,7 +53,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 // Close closes the pipe.
 func (p *pipe) Close() error { return p.file.Close() }
 
-// firstLine stores the first line that is written to it.
+// firstLine stores the first line of the written bytes.
 type firstLine struct {
 	text []byte
 	// complete reports whether the line has ended.
@@ -69,7 +69,7 @@ func (l *firstLine) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// firstLine returns the first line of stdout that was read so far.
+// firstLine returns the first line of stdout, as far as it has been read.
 func (p *process) firstLine() (text string, complete bool) {
 	p.stdout.mu.Lock()
 	defer p.stdout.mu.Unlock()

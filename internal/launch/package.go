@@ -15,10 +15,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 )
 
-// Package unpacks a package to a temporary directory and starts its executable like
-// OpenTofu does. If the package is for another platform, it returns a
-// *[provider.PlatformError]. Otherwise it returns errors of [Start], of the source, and
-// of reading the archive.
+// Package unpacks a package to a temporary directory and starts its executable in the
+// same way as OpenTofu. If the package is for a different platform, Package returns a
+// *[provider.PlatformError]. Otherwise, it returns errors of [Start], of the source,
+// and of reading the archive.
 func Package(ctx context.Context, src provider.Source, p provider.Package, o Options) (report Report, err error) {
 	defer func() {
 		if err != nil {
@@ -51,9 +51,10 @@ func Package(ctx context.Context, src provider.Source, p provider.Package, o Opt
 	return Start(ctx, filepath.Join(unpacked, name), o)
 }
 
-// Many calls launch with the package for this machine's platform of each release that
-// requirements specify exactly, and none with each release that has no such package. If ctx
-// is canceled, it stops and returns the last error; otherwise it returns all errors.
+// Many calls a function for each release that requirements specify exactly. If the
+// release has a package for this machine's platform, Many calls launch with the
+// package. Otherwise, it calls none with the release. If ctx is canceled, Many stops
+// and returns the last error. Otherwise, it returns all errors.
 func Many(ctx context.Context, src provider.Source, wanted []provider.Requirement, only []provider.Platform, launch func(context.Context, provider.Package) error, none func(provider.Release)) error {
 	here := provider.CurrentPlatform()
 	var problems []error
@@ -77,7 +78,8 @@ func Many(ctx context.Context, src provider.Source, wanted []provider.Requiremen
 	return errors.Join(problems...)
 }
 
-// executable returns the name of the file that OpenTofu starts in a package's directory.
+// executable returns the name of the file in a package's directory that OpenTofu
+// starts.
 func executable(dir, typ string) (string, error) {
 	name, err := packagezip.ExecutableIn(dir, typ)
 	if err == nil && name == "" {

@@ -14,8 +14,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 )
 
-// packaged returns a source with a package for the current platform that contains the
-// test program under the given name, and its description.
+// packaged returns a source with one package, and the package's description. The
+// package is for the current platform and contains the test program under the given
+// name.
 func packaged(t *testing.T, typ, executable string) (provider.Source, provider.Package) {
 	t.Helper()
 	a, err := provider.ParseAddress("registry.example/acme/" + typ)

@@ -24,15 +24,16 @@ import (
 // group can keep the pipes open.
 const strayDelay = time.Second
 
-// process is a running provider. It implements the runner interface of go-plugin, whose
-// own implementation does not kill child processes and waits for all processes that
-// keep the pipes open.
+// process is a running provider. It implements go-plugin's runner interface.
+// go-plugin's own implementation does not kill child processes, and it waits for all
+// processes that keep the pipes open.
 type process struct {
 	cmd   *exec.Cmd
 	group *extprog.Group
 	// dir contains the working directory and the provider's temporary files.
 	dir string
-	// cancel stops the provider with a cause. cancelled reports whether it was called.
+	// cancel stops the provider with a cause. cancelled reports whether cancel was
+	// called.
 	cancel    context.CancelCauseFunc
 	cancelled func() bool
 	meter     *meter
@@ -41,19 +42,19 @@ type process struct {
 	first          firstLine
 	tail           extprog.Tail
 
-	// started is set after the process has started. refused is the error of starting
-	// it.
+	// started is set after the process has started. If starting fails, refused is the
+	// error.
 	started bool
 	refused error
 	// met is set after a valid handshake. died is set if the process exited before it
 	// responded.
 	met, died bool
-	// ended is closed when the process has exited. The following fields are valid
-	// afterwards.
+	// ended is closed when the process has exited. The following fields are valid only
+	// after that.
 	ended chan struct{}
 	err   error
-	// alone is set if the process exited by itself, and left if other processes of its
-	// group remained.
+	// alone is set if the process exited without being killed. left is set if other
+	// processes in its group remained.
 	alone, left bool
 }
 
@@ -65,8 +66,8 @@ func newProcess(ctx context.Context, executable, dir string, maxOutput int64, ca
 	return p
 }
 
-// prepare creates the directories, and sets the environment, which includes the
-// variables of the handshake.
+// prepare creates the directories and sets the environment. The environment includes
+// the handshake's variables.
 func (p *process) prepare(handshake []string) error {
 	work, temporary := filepath.Join(p.dir, "w"), p.home()
 	for _, dir := range []string{work, temporary} {
@@ -74,8 +75,8 @@ func (p *process) prepare(handshake []string) error {
 			return err
 		}
 	}
-	// Like OpenTofu, do not set a directory for sockets. Sockets are then created as
-	// temporary files.
+	// Like OpenTofu, do not set a directory for sockets. The provider then creates
+	// sockets as temporary files.
 	handshake = slices.DeleteFunc(slices.Clone(handshake), func(v string) bool {
 		return strings.HasPrefix(v, plugin.EnvUnixSocketDir+"=")
 	})
@@ -87,7 +88,7 @@ func (p *process) prepare(handshake []string) error {
 	return nil
 }
 
-// home is the directory that the provider can write to. It contains sockets, whose
+// home is the directory to which the provider can write. It contains sockets, whose
 // paths must be short.
 func (p *process) home() string { return filepath.Join(p.dir, "t") }
 
@@ -127,7 +128,7 @@ func (p *process) begin() (err error) {
 	return nil
 }
 
-// await waits for the process and kills the processes that remain.
+// await waits for the process and kills the remaining processes.
 func (p *process) await() {
 	p.err = p.cmd.Wait()
 	p.alone = !p.cancelled()
@@ -142,8 +143,9 @@ func (p *process) await() {
 	time.AfterFunc(strayDelay, p.closePipes)
 }
 
-// leaves reports whether the process left child processes. It waits briefly, because
-// children can exit with their parent and the system needs time to remove them.
+// leaves reports whether the process left child processes running. It waits briefly,
+// because children can exit together with their parent, and the system needs time to
+// remove them.
 func (p *process) leaves() bool {
 	const step = 10 * time.Millisecond
 	for waited := time.Duration(0); p.group.Others(); waited += step {
@@ -160,8 +162,8 @@ func (p *process) closePipes() {
 	_ = p.stderr.Close()
 }
 
-// settle waits briefly for the process to exit, and reports whether it has. Its pipes
-// and its connection are closed slightly earlier.
+// settle waits briefly for the process to exit, and reports whether it has exited. Its
+// pipes and its connection close slightly before it exits.
 func (p *process) settle() bool {
 	timer := time.NewTimer(strayDelay)
 	defer timer.Stop()
@@ -182,16 +184,16 @@ func (p *process) Wait(context.Context) error {
 // Kill kills the process group.
 func (p *process) Kill(context.Context) error {
 	if p.started {
-		p.settle() // a process that is exiting by itself must not be reported as killed
+		p.settle() // a process that is already exiting must not be reported as killed
 	}
 	p.cancel(errStopped)
 	return nil
 }
 
-// Stdout returns the output of the process.
+// Stdout returns the process's stdout.
 func (p *process) Stdout() io.ReadCloser { return &p.stdout }
 
-// Stderr returns the error output of the process.
+// Stderr returns the process's stderr.
 func (p *process) Stderr() io.ReadCloser { return &p.stderr }
 
 // Name returns the name for go-plugin's log, which is discarded.
@@ -208,8 +210,8 @@ func (p *process) ID() string {
 // Diagnose returns nothing, because the caller diagnoses errors itself.
 func (*process) Diagnose(context.Context) string { return "" }
 
-// PluginToHost accepts only addresses on this machine. Otherwise the provider could
-// choose the host to which we connect.
+// PluginToHost accepts only addresses on this machine. Otherwise, the provider could
+// choose the host to which tofu-oci connects.
 func (*process) PluginToHost(network, address string) (string, string, error) {
 	if network != "tcp" {
 		return network, address, nil
@@ -224,7 +226,7 @@ func (*process) PluginToHost(network, address string) (string, string, error) {
 	return network, address, nil
 }
 
-// HostToPlugin is for servers that providers connect to. We have none.
+// HostToPlugin is for servers to which providers connect. tofu-oci has no such servers.
 func (*process) HostToPlugin(string, string) (string, string, error) {
 	return "", "", errors.ErrUnsupported
 }

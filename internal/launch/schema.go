@@ -12,9 +12,9 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// methods maps the protocol version to the method that returns the schema. The
-// responses have the same fields: GetProviderSchema.Response in tfplugin5.proto and
-// tfplugin6.proto.
+// methods maps each protocol version to the method that returns the schema. The
+// responses have the same fields, which are defined by GetProviderSchema.Response in
+// tfplugin5.proto and tfplugin6.proto.
 var methods = map[int]string{
 	5: "/tfplugin5.Provider/GetSchema",
 	6: "/tfplugin6.Provider/GetProviderSchema",
@@ -36,7 +36,7 @@ const (
 
 // askSchema requests the schema and counts its objects.
 func askSchema(ctx context.Context, conn grpc.ClientConnInterface, r *Report) error {
-	// An empty message keeps all fields as unknown fields.
+	// An empty message stores all fields as unknown fields.
 	var response emptypb.Empty
 	if err := conn.Invoke(ctx, methods[r.Protocol], &emptypb.Empty{}, &response); err != nil {
 		return err
@@ -79,8 +79,9 @@ func diagnose(diagnostic []byte) error {
 	return fail(Schema, "the provider could not send its schema: %s", strings.Join(texts, ": "))
 }
 
-// eachField calls visit for each field of a message with its number and, for
-// length-delimited fields, its content. For other fields, it passes the encoded value.
+// eachField calls visit for each field of a message. The arguments are the field's
+// number and, for a length-delimited field, its content. For all other fields, the
+// second argument is the encoded value.
 func eachField(message []byte, visit func(protowire.Number, []byte) error) error {
 	for len(message) > 0 {
 		number, kind, length := protowire.ConsumeTag(message)

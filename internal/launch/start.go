@@ -20,31 +20,31 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// stopping is the time that a provider has to exit after the request, including the two
-// seconds that go-plugin waits.
+// stopping limits the time between the request to exit and the provider's exit. It
+// includes the two seconds that go-plugin waits.
 const stopping = 3 * time.Second
 
-// Causes of a context that stopped a provider before it sent its schema.
+// Causes of a canceled context that stopped a provider before it sent its schema.
 var (
 	errTime    = errors.New("over the time limit")
 	errOutput  = errors.New("over the output limit")
 	errStopped = errors.New("stopped")
 )
 
-// Start starts a provider, performs the handshake over mutual TLS like OpenTofu,
-// requests the schema, and stops the provider with all processes of its group.
-// executable must be a file for the current platform. Start returns the error of the
-// context, an *[Error], or an error of local files.
+// Start starts a provider, performs the handshake over mutual TLS in the same way as
+// OpenTofu, and requests the schema. It then stops the provider and all processes in
+// its group. executable must be a file for the current platform. Start returns the
+// context's error, an *[Error], or an error about local files.
 func Start(ctx context.Context, executable string, o Options) (report Report, err error) {
 	if executable, err = filepath.Abs(executable); err != nil {
 		return Report{}, err
 	}
-	// 1. Create an empty directory, which is removed at the end.
+	// 1. Create an empty directory. It is removed at the end.
 	dir, err := atomicfile.NewScratchDir(o.TempDir)
 	if err != nil {
 		return Report{}, err
 	}
-	if dir, err = filepath.Abs(dir); err != nil { // the provider has another working directory
+	if dir, err = filepath.Abs(dir); err != nil { // the provider has a different working directory
 		return Report{}, err
 	}
 	defer func() { err = cmp.Or(err, os.RemoveAll(dir)) }()
@@ -71,10 +71,10 @@ func Start(ctx context.Context, executable string, o Options) (report Report, er
 	return report, nil
 }
 
-// client returns the client of go-plugin.
+// client returns the go-plugin client.
 func (p *process) client(dir string) *plugin.Client {
 	return plugin.NewClient(&plugin.ClientConfig{
-		// OpenTofu and all providers use these values since Terraform 0.10.
+		// OpenTofu and all providers since Terraform 0.10 use these values.
 		HandshakeConfig: plugin.HandshakeConfig{
 			MagicCookieKey:   "TF_PLUGIN_MAGIC_COOKIE",
 			MagicCookieValue: "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2",
@@ -83,7 +83,7 @@ func (p *process) client(dir string) *plugin.Client {
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		AutoMTLS:         true,
 		SkipHostEnv:      true,
-		// Our own timeout is shorter.
+		// The timeout in Options is shorter.
 		StartTimeout: time.Hour,
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
 			err := p.prepare(cmd.Env)
@@ -125,8 +125,8 @@ func (p *process) interview(ctx context.Context, client *plugin.Client) (report 
 	return report, nil
 }
 
-// failure returns the error for a provider that has exited. err is the observed error,
-// and cause the cause of the cancellation, or nil.
+// failure returns the error for a provider that has exited. err is the observed error.
+// cause is the cancellation's cause, or nil.
 func (p *process) failure(err, cause error, o Options) error {
 	problem := p.problem(err, cause, o)
 	if e, ok := errors.AsType[*Error](problem); ok && e.Stderr == "" {
@@ -151,7 +151,7 @@ func (p *process) problem(err, cause error, o Options) error {
 	case p.refused != nil:
 		return fail(NotStarted, "the system cannot start the provider: %s", short(reason(p.refused)))
 	case !p.started:
-		return err // error of a local file
+		return err // an error about a local file
 	case p.met && p.died:
 		return fail(Ended, "the provider exited before it sent its schema: %s", p.cmd.ProcessState)
 	case p.met:

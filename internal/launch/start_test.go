@@ -21,15 +21,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
-// startLimit is the time limit of a hanging test. A passing test does not wait.
+// startLimit is the time limit for a hanging test. A passing test does not wait.
 const startLimit = time.Minute
 
-// soon is a time limit for providers that hang after they have started. A busy machine
-// takes seconds to start one with the race detector.
+// soon is the time limit for providers that hang after they have started. With the race
+// detector, a busy machine takes seconds to start a provider.
 const soon = 10 * time.Second
 
-// as returns the path of the test program under the name of one of the providers in
-// TestMain, in a new directory.
+// as returns the path of the test program in a new directory. The file has the name of
+// a provider in TestMain.
 func as(t *testing.T, name string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -97,7 +97,7 @@ func TestStartRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		options launch.Options
 		kind    launch.Fault
-		// text is a part of the error.
+		// text is a part of the error message.
 		text string
 	}{
 		"message":        {kind: launch.Message, text: `instead of the handshake: "libfrob.so.3 is missing: [31m install it"`},
@@ -202,7 +202,7 @@ func TestStartIsInterrupted(t *testing.T) {
 	checkGone(t, child)
 }
 
-// listen returns the listener to which children of the provider at path connect.
+// listen returns the listener to which the children of the provider at path connect.
 func listen(t *testing.T, path string) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -241,7 +241,8 @@ func checkGone(t *testing.T, child net.Conn) {
 	}
 }
 
-// TestStartEnvironment checks that a provider inherits no environment variable except PATH.
+// TestStartEnvironment checks that PATH is the only environment variable that a
+// provider inherits.
 func TestStartEnvironment(t *testing.T) {
 	t.Parallel()
 	path, dir := as(t, "surroundings"), place(t)
@@ -266,7 +267,7 @@ func TestStartEnvironment(t *testing.T) {
 	}
 	var names []string
 	for _, variable := range got.Environment {
-		if name, _, _ := strings.Cut(variable, "="); !strings.EqualFold(name, "SYSTEMROOT") { // required on Windows
+		if name, _, _ := strings.Cut(variable, "="); !strings.EqualFold(name, "SYSTEMROOT") { // Windows requires this variable
 			names = append(names, name)
 		}
 	}

@@ -7,13 +7,13 @@ import (
 	"strconv"
 )
 
-// maxRounds is the maximum number of searches. A process can start another one during a
-// search.
+// maxRounds is the maximum number of searches. During a search, a process can start a
+// new process.
 const maxRounds = 10
 
-// killStrays kills the processes that have left the group of a provider, and reports
-// whether it found any. It identifies them by the home directory in their environment,
-// which is unique to the provider.
+// killStrays kills the processes that have left a provider's group, and reports whether
+// it found any. It identifies them by the home directory in their environment, because
+// this directory is unique to the provider.
 func killStrays(home string) (found bool) {
 	mark := []byte("\x00HOME=" + home + "\x00")
 	for range maxRounds {

@@ -2,6 +2,6 @@
 
 package launch
 
-// killStrays returns false. On Windows, processes cannot leave the group. On other
-// systems, they cannot be distinguished from other processes of the user.
+// killStrays returns false. On Windows, processes cannot leave the group. On all other
+// systems, the processes cannot be distinguished from the user's remaining processes.
 func killStrays(string) bool { return false }

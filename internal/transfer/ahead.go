@@ -2,7 +2,7 @@ package transfer
 
 import "io"
 
-// Ahead reads a source in its own goroutine, up to 1 MiB ahead of its reader.
+// Ahead reads a source in a separate goroutine, up to 1 MiB ahead of its reader.
 type Ahead struct {
 	pipe *Pipe
 	done chan struct{}
@@ -20,24 +20,24 @@ func ReadAhead(src io.Reader) *Ahead {
 	return a
 }
 
-// Read returns the source's bytes and then its error.
+// Read returns the source's bytes, followed by the source's error.
 func (a *Ahead) Read(p []byte) (int, error) { return a.pipe.Read(p) }
 
 // WriteTo implements [io.WriterTo] without copying the buffers. It returns nil at the
 // end of the source.
 func (a *Ahead) WriteTo(w io.Writer) (int64, error) { return a.pipe.WriteTo(w) }
 
-// Close stops reading ahead and returns when the goroutine has exited. It waits for a
-// Read of the source in progress, so such a Read must return when the context of the
-// source is canceled. Close always returns nil.
+// Close stops reading ahead and returns when the goroutine has exited. It waits for the
+// source's current Read call. Therefore, Read must return when the source's context is
+// canceled. Close always returns nil.
 func (a *Ahead) Close() error {
 	a.pipe.CloseRead()
 	<-a.done
 	return nil
 }
 
-// Copy copies src to dst like [io.Copy], but reads and writes concurrently if the
-// content exceeds a buffer. size is the expected size in bytes, or -1.
+// Copy copies src to dst like [io.Copy]. If the content exceeds a buffer, Copy reads
+// and writes concurrently. size is the expected size in bytes, or -1.
 func Copy(dst io.Writer, src io.Reader, size int64) (int64, error) {
 	if 0 <= size && size <= bufferSize {
 		return io.Copy(dst, src)

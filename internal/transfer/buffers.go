@@ -5,15 +5,15 @@ import "sync"
 const (
 	// blockSize is the size of a block in bytes.
 	blockSize = 1 << 20
-	// maxBlocks limits the memory of all readers together to 32 MiB.
+	// maxBlocks limits the total memory of all readers to 32 MiB.
 	maxBlocks = 32
 	// minChunk and maxChunk are the numbers of blocks in a chunk. Object stores are
 	// fastest with 8 MiB per request. Below 2 MiB, the latency of requests dominates.
 	minChunk, maxChunk = 2, 8
 )
 
-// BufferPool is the memory shared by all readers of ranges, at most 32 MiB. The zero
-// value is ready to use. It is safe for concurrent use.
+// BufferPool is the memory that all readers of ranges share. It is at most 32 MiB. The
+// zero value is ready to use. A BufferPool is safe for concurrent use.
 type BufferPool struct {
 	mu      sync.Mutex
 	readers int
@@ -28,7 +28,7 @@ func (w *BufferPool) Used() int {
 	return w.used * blockSize
 }
 
-// poolHandle is the share of one reader in the pool.
+// poolHandle is a reader's share of the pool.
 type poolHandle struct {
 	pool   *BufferPool
 	blocks int
@@ -47,12 +47,12 @@ func (s *poolHandle) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.readers--; w.readers == 0 {
-		w.free = nil // without readers, the memory is released
+		w.free = nil // without readers, free the memory
 	}
 }
 
 // chunkSize returns the size of a chunk in bytes. The memory is divided among the
-// current readers, and the connections of each.
+// current readers and their connections.
 func (s *poolHandle) chunkSize() int64 {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
@@ -63,8 +63,9 @@ func (s *poolHandle) blocksPerChunk() int {
 	return min(max(maxBlocks/s.pool.readers/(Connections-1), minChunk), maxChunk)
 }
 
-// acquire returns the blocks for the next chunk of at most rest bytes. It returns none
-// if the reader has used its share, or if other readers have not released theirs yet.
+// acquire returns the blocks for the next chunk of at most rest bytes. If the reader
+// has used its share, or if other readers have not yet released their blocks, acquire
+// returns no blocks.
 func (s *poolHandle) acquire(rest int64) [][]byte {
 	w := s.pool
 	w.mu.Lock()

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// chunk is a part of a content that is received into memory ahead of time. It can be
-// read while it is received.
+// chunk is a part of the content that is received into memory ahead of time. It can be
+// read before it is complete.
 type chunk struct {
 	pool   *poolHandle
 	blocks [][]byte
@@ -27,8 +27,8 @@ func newChunk(s *poolHandle, blocks [][]byte, size int) *chunk {
 	return p
 }
 
-// fill reads the chunk from its body and closes the body. When the context of the body
-// is canceled, fill returns.
+// fill reads the chunk from its body and closes the body. When the body's context is
+// canceled, fill returns.
 func (p *chunk) fill(body io.ReadCloser) {
 	err := p.readFrom(body)
 	_ = body.Close()
@@ -62,7 +62,7 @@ func (p *chunk) add(n int) {
 	p.arrived.Signal()
 }
 
-// Read returns received bytes, and releases each block after it was read.
+// Read returns received bytes. It releases each block after the block was read.
 func (p *chunk) Read(b []byte) (int, error) {
 	filled, err := p.wait()
 	if p.read == filled {

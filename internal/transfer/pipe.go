@@ -6,25 +6,25 @@ import (
 )
 
 const (
-	// bufferSize is large enough to make the overhead of passing a buffer negligible
-	// compared with hashing or decompressing it.
+	// bufferSize is large enough that passing a buffer costs little compared with
+	// hashing or decompressing it.
 	bufferSize = 256 << 10
-	// buffers is the number of buffers between the two sides. It is large enough to
-	// bridge short pauses of either side.
+	// buffers is the number of buffers between the writer and the reader. It is large
+	// enough to bridge short pauses on either side.
 	buffers = 4
 )
 
-// Pipe passes bytes from a writing goroutine to a reading one, with at most 1 MiB in
-// between. If the buffers are full, writes block. Small writes are combined: the reader
-// receives them when a buffer is full or the writer is done.
+// Pipe passes bytes from a writing goroutine to a reading goroutine. It buffers at most
+// 1 MiB. If the buffers are full, writes block. Small writes are combined: the reader
+// receives them when a buffer is full or the writer has finished.
 type Pipe struct {
 	free, full chan []byte
 	// gone is closed when the reader stops reading.
 	gone     chan struct{}
 	goneOnce sync.Once
 
-	// write guards the writer's side, because an HTTP client can read a request body
-	// for a moment after it has returned.
+	// write guards the writer's side, because an HTTP client can briefly continue to
+	// read a request body after it has returned.
 	write   sync.Mutex
 	filling []byte
 	done    bool
@@ -64,8 +64,8 @@ func (p *Pipe) Write(b []byte) (int, error) {
 	return written, nil
 }
 
-// ReadFrom implements [io.ReaderFrom] by reading directly into the pipe's buffers. It
-// returns nil at the end of the source.
+// ReadFrom implements [io.ReaderFrom]. It reads directly into the pipe's buffers. At
+// the end of the source, it returns nil.
 func (p *Pipe) ReadFrom(r io.Reader) (int64, error) {
 	p.write.Lock()
 	defer p.write.Unlock()
@@ -111,7 +111,7 @@ func (p *Pipe) room() ([]byte, error) {
 	return p.filling[len(p.filling):cap(p.filling)], nil
 }
 
-// filled passes the buffer on when it is full. The channel has space for every buffer.
+// filled passes on a full buffer. The channel has space for every buffer.
 func (p *Pipe) filled(n int) {
 	p.filling = p.filling[:len(p.filling)+n]
 	if len(p.filling) == cap(p.filling) {
@@ -120,8 +120,8 @@ func (p *Pipe) filled(n int) {
 	}
 }
 
-// CloseWrite ends the stream. The reader receives the remaining bytes and then err or,
-// if err is nil, [io.EOF]. Only the first call has an effect.
+// CloseWrite ends the stream. The reader receives the remaining bytes, followed by err
+// or, if err is nil, by [io.EOF]. Only the first call has an effect.
 func (p *Pipe) CloseWrite(err error) {
 	p.write.Lock()
 	defer p.write.Unlock()
@@ -136,7 +136,7 @@ func (p *Pipe) CloseWrite(err error) {
 	close(p.full)
 }
 
-// Read implements [io.Reader]. It must be called from one goroutine.
+// Read implements [io.Reader]. All calls must come from the same goroutine.
 func (p *Pipe) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
@@ -173,7 +173,7 @@ func (p *Pipe) WriteTo(w io.Writer) (int64, error) {
 	}
 }
 
-// next returns the current buffer to the writer and waits for the next one.
+// next returns the current buffer to the writer and waits for the next buffer.
 func (p *Pipe) next() error {
 	if p.current != nil {
 		p.free <- p.current
@@ -194,8 +194,8 @@ func (p *Pipe) next() error {
 	}
 }
 
-// CloseRead stops reading: blocked writes return [io.ErrClosedPipe], and so do reads.
-// It can be called from any goroutine, repeatedly.
+// CloseRead stops reading. Blocked writes and later reads return [io.ErrClosedPipe].
+// CloseRead can be called from any goroutine and more than once.
 func (p *Pipe) CloseRead() {
 	p.goneOnce.Do(func() { close(p.gone) })
 }

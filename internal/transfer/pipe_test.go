@@ -13,7 +13,7 @@ import (
 
 var errSource = errors.New("the source broke")
 
-// random returns random bytes, more than the pipe can buffer.
+// random returns n random bytes, which is more than the pipe can buffer.
 func random(n int) []byte {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
 	data := make([]byte, n)
@@ -89,7 +89,7 @@ func (e *endless) Read(p []byte) (int, error) {
 }
 
 // TestCloseEndsReading checks that the source is not used after Close has returned. The
-// race detector would report it.
+// race detector would report such a use.
 func TestCloseEndsReading(t *testing.T) {
 	t.Parallel()
 	src := &endless{}
@@ -130,7 +130,7 @@ func TestPipe(t *testing.T) {
 	p := transfer.NewPipe()
 	written := make(chan error)
 	go func() {
-		// One byte first, and more in each further write.
+		// Write a single byte first, and more bytes in each further write.
 		var err error
 		for rest, n := data, 1; len(rest) > 0 && err == nil; n *= 3 {
 			n = min(n, len(rest))

@@ -1,7 +1,7 @@
-// Package transfer moves large contents. It reports progress ([Report], [Watch]), repeats
-// transfers ([Retrier]), reads contents by HTTP ranges, in several pieces at once
-// ([RangeReader]) or from where a response was interrupted ([ResumedBody]), and runs both
-// sides of a copy concurrently ([Copy], [Pipe]).
+// Package transfer moves large contents. It reports progress ([Report], [Watch]) and
+// repeats transfers ([Retrier]). It reads contents by HTTP ranges, either in several
+// parallel parts ([RangeReader]) or from the offset at which a response was interrupted
+// ([ResumedBody]). It runs both sides of a copy concurrently ([Copy], [Pipe]).
 package transfer
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Transfer is the content of a package in transit from a source to a sink.
+// Transfer is a package's content in transit from a source to a sink.
 type Transfer struct {
 	*Recorder
 	to provider.Progress
@@ -37,8 +37,8 @@ func (c *Transfer) Read(p []byte) (int, error) {
 }
 
 // End reports the end of a transfer whose write returned err, and returns the actual
-// error: the library that pushes wraps or hides errors of the source, and a rejection
-// in the middle of a transfer means that the token has expired.
+// error. The library that pushes can wrap or hide errors of the source. A rejection in
+// the middle of a transfer means that the token has expired.
 func (c *Transfer) End(err error) error {
 	if failed := c.Err(); failed != nil {
 		err = failed
@@ -63,7 +63,7 @@ type watched struct {
 	body io.ReadCloser
 	to   provider.Progress
 	p    provider.Package
-	// err is the error of reading.
+	// err is the read error.
 	err   error
 	ended sync.Once
 }

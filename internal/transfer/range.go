@@ -12,19 +12,20 @@ import (
 // ErrLimited means that a server responded with 429 or 503 to an additional connection.
 var ErrLimited = errors.New("server limits connections")
 
-// ErrRangeMismatch means that a response does not contain the requested range: the
-// server does not support ranges, or the content has changed.
+// ErrRangeMismatch means that a response does not contain the requested range. Either
+// the server does not support ranges, or the content has changed.
 var ErrRangeMismatch = errors.New("response does not match the requested range")
 
-// Range is the bytes from From to End (exclusive) of a content of Size bytes.
+// Range contains the bytes from From to End (exclusive). The complete content has Size
+// bytes.
 type Range struct{ From, End, Size int64 }
 
-// Header returns the value of the Range header:
-// https://www.rfc-editor.org/rfc/rfc9110.html#section-14.1.2
+// Header returns the value of the Range header, see
+// https://www.rfc-editor.org/rfc/rfc9110.html#section-14.1.2.
 func (r Range) Header() string { return fmt.Sprintf("bytes=%d-%d", r.From, r.End-1) }
 
-// Check compares a response with the requested range. The validator of the response
-// must equal known, unless either of them is empty.
+// Check compares a response with the requested range. The response's validator must
+// equal known, unless one of them is empty.
 func (r Range) Check(resp *http.Response, known Validator) error {
 	want := fmt.Sprintf("bytes %d-%d/%d", r.From, r.End-1, r.Size)
 	mismatch := func(got string) error {
@@ -49,11 +50,11 @@ func (r Range) Check(resp *http.Response, known Validator) error {
 	return nil
 }
 
-// Validator identifies a version of a content.
+// Validator identifies a version of the content.
 type Validator struct{ etag, modified string }
 
-// ValidatorOf returns the validator of a response: the ETag or, without one, the
-// Last-Modified date.
+// ValidatorOf returns a response's validator. This is the ETag or, if there is none,
+// the Last-Modified date.
 func ValidatorOf(resp *http.Response) Validator {
 	if etag := resp.Header.Get("ETag"); etag != "" {
 		return Validator{etag: etag}
@@ -61,8 +62,9 @@ func ValidatorOf(resp *http.Response) Validator {
 	return Validator{modified: resp.Header.Get("Last-Modified")}
 }
 
-// IfRange returns the value of an If-Range header, or "" if the validator is too weak
-// for it: https://www.rfc-editor.org/rfc/rfc9110.html#section-13.1.5
+// IfRange returns the value of an If-Range header. If the validator is too weak for
+// this header, IfRange returns "". See
+// https://www.rfc-editor.org/rfc/rfc9110.html#section-13.1.5.
 func (v Validator) IfRange(answered http.Header) string {
 	if v.etag != "" {
 		if v.etag[0] != '"' {
@@ -74,8 +76,8 @@ func (v Validator) IfRange(answered http.Header) string {
 	if err != nil {
 		return ""
 	}
-	// A date is a strong validator if the content cannot have changed twice within its
-	// second.
+	// A date is a strong validator if the content cannot have changed twice within the
+	// same second.
 	date, err := http.ParseTime(answered.Get("Date"))
 	if err != nil || date.Sub(modified) < time.Second {
 		return ""

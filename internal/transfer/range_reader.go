@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// MinRanged is the size in bytes from which parallel ranges are faster than one
-	// stream.
+	// MinRanged is the minimum size in bytes at which parallel ranges are faster than
+	// one stream.
 	MinRanged = 16 << 20
 	// Connections is the maximum number of concurrent connections for one content.
 	Connections = 8
 )
 
-// RangeReader reads a content in order while its parts arrive over several connections.
-// Parts for which the pool has no memory are read directly from the network, so reading
-// continues regardless of other readers. All methods except Close must be called from
-// one goroutine.
+// RangeReader reads content in order while the content's parts arrive over several
+// connections. If the pool has no memory for a part, the part is read directly from the
+// network. Therefore, reading does not depend on other readers. All methods except
+// Close must be called from one goroutine.
 type RangeReader struct {
 	content RangeSource
 	buffers *poolHandle
-	// direct and ahead start reading a part, and whole the complete content. They use
-	// the reader's context.
+	// direct and ahead start reading a part, and whole starts reading the complete
+	// content. They use the reader's context.
 	direct func(r Range) io.ReadCloser
 	ahead  func(r Range, blocks [][]byte) *chunk
 	whole  func() (io.ReadCloser, error)
-	// abandon cancels the chunks, and cancel everything.
+	// abandon cancels the chunks, and cancel cancels all reads.
 	abandon, cancel context.CancelFunc
 
 	closed  sync.Once
@@ -39,14 +39,15 @@ type RangeReader struct {
 	head    io.ReadCloser
 	end     int64 // end of head
 	queue   []*chunk
-	single  bool // no chunks in addition to head
+	single  bool // head is the only part
 	isWhole bool // head is the complete content
 	started bool
 }
 
-// NewRangeReader returns a reader. It requests the first chunk. If the response is not
-// the requested range, it reads one stream and returns the error of Whole, if any. The
-// caller must close the reader. The reader fails after its context is canceled.
+// NewRangeReader returns a reader and requests the first chunk. If the response is not
+// the requested range, the reader uses a single stream, and NewRangeReader returns the
+// error of Whole, if any. The caller must close the reader. The reader fails after its
+// context is canceled.
 func NewRangeReader(ctx context.Context, c RangeSource, w *BufferPool) (*RangeReader, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	pieces, abandon := context.WithCancel(ctx)
@@ -103,7 +104,7 @@ func (r *RangeReader) read(p []byte) (int, error) {
 		n, err := r.head.Read(p[:min(int64(len(p)), r.end-r.at)])
 		r.at += int64(n)
 		if n > 0 || err == nil {
-			return n, nil // the error is returned by the next read
+			return n, nil // the next read returns the error
 		}
 		if err := r.recover(err); err != nil {
 			return 0, err
@@ -111,9 +112,9 @@ func (r *RangeReader) read(p []byte) (int, error) {
 	}
 }
 
-// advance moves to the next part: a requested chunk, or a part that is read directly
-// from the network. If no further connections are wanted, that part is the rest of the
-// content.
+// advance moves to the next part. This is a requested chunk, or a part that is read
+// directly from the network. If only one connection is allowed, the part is the rest of
+// the content.
 func (r *RangeReader) advance() {
 	_ = r.head.Close()
 	if len(r.queue) > 0 {
@@ -146,9 +147,10 @@ func (r *RangeReader) refill() {
 	}
 }
 
-// recover continues after head has failed. A chunk that was requested concurrently is
-// requested again without other connections. If the server does not support ranges, the
-// complete content is read from its start up to the current position.
+// recover continues after head has failed. If the failed chunk was requested
+// concurrently, recover requests it again without other connections. If the server does
+// not support ranges, recover reads the complete content from its start up to the
+// current position.
 func (r *RangeReader) recover(err error) error {
 	_, wasAhead := r.head.(*chunk)
 	r.reportRefusal(err)
@@ -164,9 +166,9 @@ func (r *RangeReader) recover(err error) error {
 	return err
 }
 
-// fallBackToSingleStream requests the missing part of head, and the parts up to the
-// next received chunk, in one stream. It waits for the other connections, because the
-// server might limit their number.
+// fallBackToSingleStream requests the missing part of head, and all parts up to the
+// next received chunk, in a single stream. It waits until all other connections are
+// closed, because the server might limit the number of connections.
 func (r *RangeReader) fallBackToSingleStream() {
 	r.single = true
 	_ = r.head.Close()
@@ -184,7 +186,7 @@ func (r *RangeReader) fallBackToSingleStream() {
 	r.head = r.direct(Range{From: r.at, End: r.end, Size: r.content.Size})
 }
 
-// restart reads the complete content from its start and skips the bytes that were
+// restart reads the complete content from its start. It skips the bytes that were
 // already returned.
 func (r *RangeReader) restart() error {
 	r.drop()
@@ -234,8 +236,8 @@ func (r *RangeReader) reportRefusal(err error) {
 	}
 }
 
-// ReportMismatch reports that the content has the wrong digest. It returns whether the
-// content was read in parts, so that reading one stream might help.
+// ReportMismatch reports that the content has the wrong digest. It returns true if the
+// content was read in parts, so that reading a single stream might help.
 func (r *RangeReader) ReportMismatch(why error) (parts bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -19,31 +19,31 @@ import (
 
 const (
 	mebibyte = 1 << 20
-	// limit is the maximum memory of all readers.
+	// limit is the maximum total memory of all readers.
 	limit = 32 * mebibyte
 )
 
 var errBroken = errors.New("broken for good")
 
-// pattern is content in which all parts are different.
+// pattern is content in which all parts differ.
 var pattern = sync.OnceValue(func() []byte {
 	data := make([]byte, 60*mebibyte+12345)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(data)
 	return data
 })
 
-// store provides a content. It records the requests and the memory in use at each
+// store provides content. It records all requests and the memory in use at each
 // request.
 type store struct {
 	content []byte
 	windows *transfer.BufferPool
 	// fault, if not nil, can replace the response to the nth request, starting at 1. If
-	// it returns nil, the response is honest.
+	// fault returns nil, the response is honest.
 	fault func(n int, r transfer.Range) (io.ReadCloser, error)
 
 	mu sync.Mutex
-	// The numbers of requests for ranges and for the whole content, of open bodies now
-	// and at most, and of rejected requests.
+	// These fields count requests for ranges, requests for the whole content, currently
+	// open bodies, the maximum of open bodies, and rejected requests.
 	ranged, wholes, open, most, refused int
 	used                                int
 }
@@ -55,7 +55,8 @@ type counted struct {
 
 func (c *counted) Close() error { c.close(); return nil }
 
-// body returns a counted body. Like a response body, it fails when ctx is canceled.
+// body returns a body that is counted. Like a response body, it fails when ctx is
+// canceled.
 func (s *store) body(ctx context.Context, r io.Reader) io.ReadCloser {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,9 +69,9 @@ func (s *store) body(ctx context.Context, r io.Reader) io.ReadCloser {
 	})}
 }
 
-// slow takes a millisecond per MiB, and fails when its context is canceled.
+// slow takes a millisecond per MiB and fails when its context is canceled.
 type slow struct {
-	ctx context.Context //nolint:containedctx // like the body of a request
+	ctx context.Context //nolint:containedctx // the request body also has a context
 	r   io.Reader
 }
 
@@ -128,7 +129,7 @@ func (s *store) ranges() transfer.RangeSource {
 	}
 }
 
-// expected is a writer that fails if the data is not the expected rest of a content.
+// expected is a writer that fails if the data is not the expected rest of the content.
 type expected struct{ rest []byte }
 
 func (e *expected) Write(p []byte) (int, error) {
@@ -154,7 +155,7 @@ func read(t *testing.T, s *store) (int64, error) {
 	return n, err
 }
 
-// TestReader reads contents of many sizes. The synctest bubble ends only when all
+// TestReader reads contents of various sizes. The synctest bubble ends only when all
 // goroutines have exited.
 func TestReader(t *testing.T) {
 	t.Parallel()
@@ -165,7 +166,7 @@ func TestReader(t *testing.T) {
 			if err != nil || got != int64(size) {
 				t.Errorf("%d of %d bytes, %v", got, size, err)
 			}
-			// With a single reader, chunks have 4 MiB.
+			// If there is only one reader, chunks have 4 MiB.
 			if want := (size + 4*mebibyte - 1) / (4 * mebibyte); s.ranged != want || s.wholes != 0 {
 				t.Errorf("%d bytes: %d requests, not %d", size, s.ranged, want)
 			}
@@ -176,7 +177,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestReadersShareTheWindows checks that many readers use no more memory than one.
+// TestReadersShareTheWindows checks that many readers use no more memory than a single
+// reader.
 func TestReadersShareTheWindows(t *testing.T) {
 	t.Parallel()
 	for _, readers := range []int{1, 2, 5, 17} {
@@ -210,7 +212,7 @@ func TestReadersShareTheWindows(t *testing.T) {
 	}
 }
 
-// TestFaults checks the result for each fault of the server.
+// TestFaults checks the result for each server fault.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	const size = 40 * mebibyte // ten chunks
@@ -293,8 +295,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestReaderEnds covers canceled contexts, closed readers, and readers that are never
-// read.
+// TestReaderEnds covers canceled contexts, closed readers, and unused readers.
 func TestReaderEnds(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

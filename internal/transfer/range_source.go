@@ -7,23 +7,23 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 )
 
-// RangeSource provides a content in ranges.
+// RangeSource provides content in ranges.
 type RangeSource struct {
 	Size int64
-	// Open requests a range once. It returns [ErrRangeMismatch] and errors of the
-	// client, with *[provider.StatusError] for statuses.
+	// Open makes a single request for a range. It returns [ErrRangeMismatch] and the
+	// client's errors. For statuses, the error is a *[provider.StatusError].
 	Open func(ctx context.Context, r Range) (io.ReadCloser, error)
 	// Whole requests the complete content in one stream.
 	Whole func(ctx context.Context) (io.ReadCloser, error)
 	// Pause waits after the given number of failures.
 	Pause func(ctx context.Context, failed int, cause error) error
 	// OnRefused is called if the server does not support ranges, returned wrong
-	// content, or limits connections ([ErrLimited], which is temporary). The next
-	// content of this server should be read in one stream.
+	// content, or limits connections. In the last case, which is temporary, why is
+	// [ErrLimited]. The server's next content should be read in one stream.
 	OnRefused func(why error)
 }
 
-// openPart reads a part with its own attempts.
+// openPart reads a part with a separate count of attempts.
 func (c RangeSource) openPart(ctx context.Context, part Range, judge func(error) error) *ResumedBody {
 	return &ResumedBody{At: part.From, End: part.End, Open: c.opener(ctx, part, judge), Pause: c.pauser(ctx)}
 }
@@ -42,8 +42,8 @@ func (c RangeSource) pauser(ctx context.Context) func(int, error) error {
 	return func(failed int, cause error) error { return c.Pause(ctx, failed, cause) }
 }
 
-// asLimit converts responses that limit requests to [ErrLimited]. The next attempt is
-// left to the single stream.
+// asLimit converts responses that limit requests to [ErrLimited]. The single stream
+// makes the next attempt.
 func asLimit(err error) error {
 	if httpclient.IsLimit(err) {
 		return ErrLimited

@@ -9,36 +9,37 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 )
 
-// retryBudgetBytes is the number of bytes after which the attempts are counted from
+// retryBudgetBytes is the number of bytes after which counting attempts restarts at
 // zero. A long transfer over an unreliable network is interrupted more often than a
-// short one, but a server that sends one byte at a time must not cause endless retries.
+// short transfer. However, a server that sends one byte at a time must not cause
+// endless retries.
 const retryBudgetBytes = 8 << 20
 
-// ResumedBody reads a content to its end, and resumes interrupted responses, in at most
-// [httpclient.MaxTries] attempts for every 8 MiB. Bytes beyond the end are returned as
-// well, so that the caller detects them.
+// ResumedBody reads content to its end and resumes interrupted responses. It makes at
+// most [httpclient.MaxTries] attempts for every 8 MiB. It also returns bytes beyond the
+// end, so that the caller can detect them.
 type ResumedBody struct {
 	// At is the position of the next byte. End is the size of the content, or the end
-	// of the part to be read.
+	// of the part to read.
 	At, End int64
-	// Current is the current response body. If nil, it is requested.
+	// Current is the current response body. If nil, it is requested when it is needed.
 	Current io.ReadCloser
-	// Open makes a single request for the bytes starting at offset at. If nil, interrupted responses are
-	// not resumed.
+	// Open makes a single request for the bytes from offset at. If nil, interrupted
+	// responses are not resumed.
 	Open func(at int64) (io.ReadCloser, error)
 	// Pause waits after the given number of failures.
 	Pause func(failed int, cause error) error
 
 	failed int
 	gained int64
-	err    error // returned by all further reads
+	err    error // all further reads return err
 }
 
 // NotResumedError means that an interrupted response could not be resumed.
 type NotResumedError struct {
 	// At is the number of bytes received.
 	At int64
-	// Cause is the error of the response, and Reason the reason why it was not resumed.
+	// Cause is the response's error. Reason explains why the response was not resumed.
 	Cause, Reason error
 }
 
@@ -46,7 +47,7 @@ func (e *NotResumedError) Error() string {
 	return fmt.Sprintf("%v; resuming at byte %d: %v", e.Cause, e.At, e.Reason)
 }
 
-// Unwrap returns only the cause, which determines whether the transfer is retried.
+// Unwrap returns only the cause, because it determines whether the transfer is retried.
 func (e *NotResumedError) Unwrap() error { return e.Cause }
 
 // Read implements [io.Reader].
@@ -105,7 +106,7 @@ func (b *ResumedBody) open() error {
 	return nil
 }
 
-// resume replaces an interrupted response by a new one.
+// resume replaces an interrupted response with a new response.
 func (b *ResumedBody) resume(cause error) error {
 	if b.Open == nil {
 		return cause

@@ -14,12 +14,12 @@ import (
 )
 
 // TestBodyEarnsTries checks that a transfer with progress can be interrupted more often
-// than one without, and that a transfer with little progress ends.
+// than a transfer without progress. A transfer with little progress must end.
 func TestBodyEarnsTries(t *testing.T) {
 	t.Parallel()
 	content := pattern()[:40*mebibyte]
 	for name, test := range map[string]struct {
-		gain     int // per attempt
+		gain     int // number of bytes per attempt
 		requests int
 		want     error
 	}{
@@ -48,7 +48,7 @@ func TestBodyEarnsTries(t *testing.T) {
 	}
 }
 
-// TestBodyEndsWithItsContext checks that canceling a pause is not reported as an
+// TestBodyEndsWithItsContext checks that a pause that is canceled is not reported as an
 // interruption.
 func TestBodyEndsWithItsContext(t *testing.T) {
 	t.Parallel()
@@ -79,7 +79,7 @@ func TestCheck(t *testing.T) {
 		status int
 		length int64
 		header http.Header
-		want   string // empty: the range is valid
+		want   string // empty if the range is valid
 	}{
 		"the range":        {206, 10, http.Header{"Content-Range": {"bytes 10-19/100"}, "Etag": {`"a"`}}, ""},
 		"unknown size":     {206, -1, http.Header{"Content-Range": {"bytes 10-19/*"}}, ""},

@@ -12,25 +12,25 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// MaxTries is the maximum number of attempts for a transfer. Each request has its own
-// attempts. These are for transfers that are interrupted.
+// MaxTries is the maximum number of attempts for a transfer that is interrupted. The
+// requests of each attempt have separate limits.
 const MaxTries = 3
 
-// Retrier repeats transfers. The zero value pauses like the HTTP client and reports
-// nothing.
+// Retrier repeats transfers. The zero value pauses in the same way as the HTTP client,
+// and reports nothing.
 type Retrier struct {
 	// Backoff returns the pause after the given number of failures. If nil, the pause
-	// doubles.
+	// doubles after each failure.
 	Backoff  func(failed int) time.Duration
 	Progress provider.Progress
-	// Slot is the slot of the transfer. The last attempt runs without other transfers,
-	// because some hosts and networks cannot handle several. If nil, the transfer has
-	// no slot.
+	// Slot is the transfer's slot. The last attempt runs without other transfers,
+	// because some hosts and networks cannot handle concurrent transfers. If Slot is
+	// nil, the transfer needs no slot.
 	Slot *Slot
 }
 
-// Do calls do, which must read its content from the start, until it succeeds or fails
-// permanently. If the connection fails in the last attempt, Do returns a
+// Do calls do until do succeeds or fails permanently. Each call of do must read its
+// content from the start. If the connection fails in the last attempt, Do returns a
 // *[provider.TransientError].
 func (r Retrier) Do(ctx context.Context, what string, do func() error) error {
 	renewed := false
@@ -60,8 +60,8 @@ func (r Retrier) Do(ctx context.Context, what string, do func() error) error {
 	}
 }
 
-// exhausted adds the number of attempts to a connection error. It returns errors of
-// responses unchanged.
+// exhausted adds the number of attempts to a connection error. It returns response
+// errors unchanged.
 func exhausted(err error) error {
 	_, isStatus := errors.AsType[*provider.StatusError](err)
 	_, isOther := errors.AsType[*httpclient.RetryableError](err)
@@ -83,8 +83,8 @@ func (r Retrier) wait(failed int, err error) time.Duration {
 	return backoff(failed)
 }
 
-// ExpiredError is a rejection after bytes were transferred, because the token expired
-// during the transfer. The next attempt requests a new token, once.
+// ExpiredError is a rejection in the middle of a transfer, which means that the token
+// has expired. The next attempt requests a new token. This happens only once.
 type ExpiredError struct{ Err error }
 
 func (e *ExpiredError) Error() string { return e.Err.Error() }
@@ -92,9 +92,9 @@ func (e *ExpiredError) Error() string { return e.Err.Error() }
 // Unwrap returns the rejection.
 func (e *ExpiredError) Unwrap() error { return e.Err }
 
-// Recorder records the error of its reader, because a push that reads from it can hide
-// the error behind its own. It can be queried while it is read, because an HTTP request
-// that ends early leaves its body to a goroutine.
+// Recorder records its reader's error, because a push that reads from it can hide the
+// error behind a different error. The error can be queried during reads, because an
+// HTTP request that ends early can leave its body to a goroutine.
 type Recorder struct {
 	r io.Reader
 
@@ -132,7 +132,7 @@ func (r *Recorder) Err() error {
 }
 
 // MarkExpired converts a rejection to an *[ExpiredError], so that a new token is
-// requested. It returns other errors unchanged.
+// requested. It returns all other errors unchanged.
 func MarkExpired(err error) error {
 	if errors.Is(err, provider.ErrDenied) {
 		return &ExpiredError{Err: err}

@@ -7,11 +7,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// Acquire waits until a zip of the given size in bytes, or -1 if unknown, can be
-// transferred.
+// Acquire waits until a zip can be transferred. size is the zip's size in bytes, or -1
+// if the size is unknown.
 type Acquire func(ctx context.Context, size int64) (release func(), err error)
 
-// Slot is permission for a zip to be transferred, in a pool of concurrent transfers.
+// Slot is permission to transfer a zip in a pool of concurrent transfers.
 type Slot struct {
 	acquire Acquire
 	size    int64
@@ -30,8 +30,8 @@ func NewSlot(ctx context.Context, acquire Acquire, size int64) (*Slot, error) {
 // Release releases the slot. Further calls have no effect.
 func (s *Slot) Release() { s.release() }
 
-// makeExclusive releases the slot and waits for an exclusive one. It has no slot in
-// between, because other transfers might wait for the same.
+// makeExclusive releases the slot and waits for an exclusive slot. It holds no slot
+// while it waits, because other transfers might also wait for an exclusive slot.
 func (s *Slot) makeExclusive(ctx context.Context) error {
 	s.release()
 	return s.take(schedule.Exclusive(ctx))

@@ -13,11 +13,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 )
 
-// host interrupts every transfer that runs concurrently with another one.
+// host interrupts every transfer that overlaps with a different transfer.
 type host struct {
 	mu        sync.Mutex
 	now, most int
-	broken    bool // transfers in progress
+	broken    bool // transfers are in progress
 }
 
 func (h *host) move() error {
@@ -36,8 +36,9 @@ func (h *host) move() error {
 	return nil
 }
 
-// TestLastTryAlone checks that many transfers, small and large, all succeed with a host
-// that can handle only one at a time, although many are attempted concurrently.
+// TestLastTryAlone covers many small and large transfers with a host that can handle
+// only one transfer at a time. All transfers must succeed although they start
+// concurrently.
 func TestLastTryAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,8 +65,8 @@ func TestLastTryAlone(t *testing.T) {
 	})
 }
 
-// TestLastTryGivesUp checks that waiting for an exclusive slot ends with the context,
-// and does not block other transfers.
+// TestLastTryGivesUp checks that waiting for an exclusive slot ends when the context is
+// canceled, and that it does not block other transfers.
 func TestLastTryGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -23,7 +23,7 @@ func TestDo(t *testing.T) {
 	expired := &transfer.ExpiredError{Err: fmt.Errorf("pushing: %w", provider.ErrDenied)}
 	wrong := errors.New("wrong bytes")
 	for name, test := range map[string]struct {
-		errs  []error // of each attempt; the last one is repeated
+		errs  []error // one error per attempt; the last error is repeated
 		tries int
 		want  error
 	}{
@@ -62,7 +62,7 @@ func TestDo(t *testing.T) {
 			if tries != test.tries || !errors.Is(err, last) || test.want != nil && !errors.Is(err, test.want) {
 				t.Errorf("%d tries, %v", tries, err)
 			}
-			if _, counted := errors.AsType[*provider.TransientError](err); counted != (test.want == passes || name == "repeated in vain") { //nolint:errorlint // the same value
+			if _, counted := errors.AsType[*provider.TransientError](err); counted != (test.want == passes || name == "repeated in vain") { //nolint:errorlint // the error has the same value
 				t.Errorf("got %v", err)
 			}
 			if len(reported) != tries-1 || slices.Contains(reported, nil) {
@@ -89,7 +89,8 @@ func TestDoIsCancelled(t *testing.T) {
 	}
 }
 
-// TestDoWaitsAsAsked checks that Retry-After applies if it is longer than our pause.
+// TestDoWaitsAsAsked checks that Retry-After applies if it is longer than the Retrier's
+// pause.
 func TestDoWaitsAsAsked(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
