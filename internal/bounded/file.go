@@ -1,5 +1,5 @@
-// Package bounded reads untrusted input within limits: files and JSON documents up to a
-// size, and readers until a context is canceled.
+// Package bounded reads untrusted input within limits. It reads files and JSON
+// documents up to a size, and readers until a context is canceled.
 package bounded
 
 import (
@@ -11,7 +11,7 @@ import (
 // TooLargeError means that a file exceeds the size limit.
 type TooLargeError struct {
 	Path string
-	// Limit is in bytes.
+	// Limit is the size limit in bytes.
 	Limit int64
 }
 
@@ -19,8 +19,9 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%s exceeds %d bytes", e.Path, e.Limit)
 }
 
-// OpenFile opens a regular file or a link to one. It rejects other files: opening a
-// named pipe, for example, could block forever. It returns errors of the file system.
+// OpenFile opens a regular file or a link to a regular file. It rejects all other
+// files, because opening a named pipe, for example, could block forever. It returns
+// file system errors.
 func OpenFile(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -35,8 +36,8 @@ func OpenFile(path string) (*os.File, error) {
 	return open(path)
 }
 
-// ReadFile returns the content of a file of at most limit bytes. It rejects the same
-// files as [OpenFile]. If the file is larger, it returns a *[TooLargeError].
+// ReadFile returns the content of a file of up to limit bytes. It rejects the same
+// files as [OpenFile]. If the file is larger, ReadFile returns a *[TooLargeError].
 func ReadFile(path string, limit int64) ([]byte, error) {
 	f, err := OpenFile(path)
 	if err != nil {
@@ -45,8 +46,8 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	return readAll(f, path, limit)
 }
 
-// ReadFileOrPipe is like [ReadFile], but also accepts pipes, because a shell creates
-// one for <(command).
+// ReadFileOrPipe is like [ReadFile], but also accepts pipes, because shells create a
+// pipe for <(command).
 func ReadFileOrPipe(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 // levels.
 const MaxDepth = 64
 
-// ErrJSONLimit is wrapped by errors about documents that exceed a limit.
+// Errors about documents that exceed a limit wrap ErrJSONLimit.
 var ErrJSONLimit = errors.New("JSON exceeds")
 
-// DecodeJSON decodes a document with at most the given number of values: strings,
-// numbers, literals, arrays, and objects, including nested ones. Limiting the bytes
-// alone does not limit memory, because "{}," has three bytes but needs more than a
-// hundred as an element of a slice of structs. DecodeJSON uses encoding/json like
-// OpenTofu, so both programs interpret the same bytes identically: the last of
-// duplicate keys wins, and keys are case-insensitive. It returns [ErrJSONLimit] and the
-// errors of [JSONError].
+// DecodeJSON decodes a document that contains at most the given number of values.
+// Values are strings, numbers, literals, arrays, and objects, including nested values.
+// Limiting only the bytes would not limit memory, because "{}," has three bytes but
+// requires more than a hundred bytes as an element of a slice of structs. Like
+// OpenTofu, DecodeJSON uses encoding/json, so both programs interpret the same bytes
+// identically. If keys are duplicate, the last key wins, and keys are case-insensitive.
+// DecodeJSON returns [ErrJSONLimit] and the errors of [JSONError].
 func DecodeJSON(data []byte, into any, values int) error {
 	if err := CheckJSON(data, values); err != nil {
 		return err
@@ -27,11 +27,11 @@ func DecodeJSON(data []byte, into any, values int) error {
 	return JSONError(json.Unmarshal(data, into))
 }
 
-// CheckJSON counts the values of a document and returns [ErrJSONLimit] if they exceed a
-// limit. It does not detect invalid JSON.
+// CheckJSON counts a document's values. If the number exceeds a limit, it returns
+// [ErrJSONLimit]. It does not detect invalid JSON.
 func CheckJSON(data []byte, values int) error {
 	count, depth := 1, 0
-	opened := false // at the start of an array or object
+	opened := false // set at the start of an array or object
 	for i := 0; i < len(data); i++ {
 		c := data[i]
 		if c == ' ' || c == '\n' || c == '\t' || c == '\r' {

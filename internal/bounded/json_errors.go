@@ -10,9 +10,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// JSONError rewords the errors of encoding/json that mention Go types or internal
-// states, and wraps them. Of the document, it shows at most the invalid character. It
-// returns other errors unchanged.
+// JSONError wraps errors of encoding/json that mention Go types or internal states, and
+// rewords them. The new message reveals at most the invalid character of the document.
+// JSONError returns all other errors unchanged.
 func JSONError(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field := wrong.Field

@@ -15,7 +15,7 @@ func TestCheck(t *testing.T) {
 	tests := map[string]struct {
 		text   string
 		values int
-		want   string // empty: no problem
+		want   string // empty if there is no problem
 	}{
 		"a number":                  {`1`, 1, ""},
 		"a full array":              {`[1,2,3]`, 4, ""},
@@ -59,7 +59,7 @@ func TestUnmarshalDecodesAsOpenTofuDoes(t *testing.T) {
 }
 
 // TestInWords checks that messages contain no terms of encoding/json, and at most one
-// character of the document.
+// character from the document.
 func TestInWords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -88,7 +88,8 @@ func TestInWords(t *testing.T) {
 	}
 }
 
-// FuzzCheck checks that the counted number is at least the number of decoded values.
+// FuzzCheck checks that the counted number is not smaller than the number of decoded
+// values.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{`{}`, `[1,"a,[",null,{"b":[true]}]`, `{"a":1,"a":2}`, `"\"`, `[,]`, `{"\\":"\\\""}`} {
 		f.Add([]byte(seed))

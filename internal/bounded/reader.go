@@ -20,7 +20,7 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// ReadCloser is [Reader] for an io.ReadCloser.
+// ReadCloser is like [Reader] for an io.ReadCloser.
 func ReadCloser(ctx context.Context, r io.ReadCloser) io.ReadCloser {
 	return struct {
 		io.Reader

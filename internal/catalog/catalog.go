@@ -1,9 +1,9 @@
-// Package catalog lists the providers in the repositories of a template: in image layouts
-// below a directory, in the repositories that a registry lists or, for registries without a
-// list, in a file.
+// Package catalog lists the providers in a template's repositories. These are image
+// layouts below a directory, or the repositories that a registry lists. For registries
+// without a list, a file can list the providers.
 //
-// Because most templates don't contain the host, List reads the owner of a repository if
-// its name doesn't determine the provider.
+// Most templates don't contain the host. If a repository's name doesn't determine the
+// provider, List reads the repository's owner.
 package catalog
 
 import (
@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// maxOwners is the maximum number of repositories whose owner is read. For the other
-	// repositories, the address is derived from the name, if possible.
+	// maxOwners is the maximum number of repositories whose owner is read. For all
+	// other repositories, the address is derived from the name, if possible.
 	maxOwners = 2000
 	// maxReads is the maximum number of concurrent reads.
 	maxReads = 16
@@ -31,43 +31,45 @@ const (
 type Entry struct {
 	Address   provider.Address
 	Reference template.Reference
-	// Stated reports whether the address is known from the name of the repository, the
-	// annotation of its newest release, or Options.Named. Otherwise, its host is a guess.
+	// Stated reports whether the address is known from the repository's name, the
+	// annotation of its newest release, or Options.Named. Otherwise, the address's host
+	// is a guess.
 	Stated bool
 }
 
 // Listing is the result of [List].
 type Listing struct {
-	// Entries has one entry per address, sorted by address.
+	// Entries contains one entry per address, sorted by address.
 	Entries []Entry
-	// Unknown lists the repositories that match the template, but whose provider is
+	// Unknown contains the repositories that match the template, but whose provider is
 	// unknown. Most of them don't contain providers.
 	Unknown []template.Reference
 }
 
 // Options configures [List]. The zero value lists only image layouts, by their paths.
 type Options struct {
-	// Names lists the repositories of a registry, like [repository.Catalog]. If nil,
+	// Names lists a registry's repositories, like [repository.Catalog]. If nil,
 	// registries list no repositories.
 	Names func(ctx context.Context, at template.Reference) ([]string, error)
-	// Owner returns the provider of a repository, like [Owner]. ok is false if it is
-	// unknown. If nil, only names are used.
+	// Owner returns a repository's provider, like [Owner]. If the provider is unknown,
+	// ok is false. If Owner is nil, only names are used.
 	Owner func(ctx context.Context, ref template.Reference) (a provider.Address, ok bool, err error)
-	// Named lists the providers of templates for registries. If it is not nil, registries
-	// are not contacted.
+	// Named contains the providers for templates that refer to registries. If it is not
+	// nil, registries are not contacted.
 	Named []provider.Address
 }
 
-// ErrTemplate is returned if the repositories of a template can't be listed, because a
+// ErrTemplate means that a template's repositories can't be listed, because a
 // repository does not determine the address.
 var ErrTemplate = provider.Errorf(provider.Misuse, "the template contains more than text and variables")
 
-// List returns the providers in the repositories of a template. It returns [ErrTemplate],
-// an error of Names, the error of a canceled context, an error of the file system if the
-// directory of layouts can't be read, or [repository.ErrNoRepository] if it doesn't exist.
-// If Owner fails for a repository, its address is derived from its name.
+// List returns the providers in a template's repositories. It returns [ErrTemplate], an
+// error of Names, or the error of a canceled context. If the directory of layouts can't
+// be read, it returns a file system error. If the directory doesn't exist, it returns
+// [repository.ErrNoRepository]. If Owner fails for a repository, List derives the
+// address from the repository's name.
 func List(ctx context.Context, t template.Template, o Options) (Listing, error) {
-	// 1. The repositories that match the template.
+	// 1. List the repositories that match the template.
 	if !t.IsLayout() && o.Named != nil {
 		return named(t, o.Named), nil
 	}
@@ -78,7 +80,7 @@ func List(ctx context.Context, t template.Template, o Options) (Listing, error) 
 	if err != nil {
 		return Listing{}, err
 	}
-	// 2. Their providers.
+	// 2. Determine the repositories' providers.
 	owners, err := owners(ctx, t, refs, o)
 	if err != nil {
 		return Listing{}, err
@@ -153,7 +155,8 @@ func references(ctx context.Context, t template.Template, o Options) ([]template
 	return refs, nil
 }
 
-// owners returns the provider of each repository; the address is zero if it is unknown.
+// owners returns each repository's provider. If the provider is unknown, the address is
+// zero.
 func owners(ctx context.Context, t template.Template, refs []template.Reference, o Options) ([]Entry, error) {
 	hostname, _, _ := t.Uses()
 	found := make([]Entry, len(refs))
@@ -183,9 +186,10 @@ func owners(ctx context.Context, t template.Template, refs []template.Reference,
 	return found, group.Wait()
 }
 
-// Owner returns the provider of a repository: the address in the annotation of its newest
-// release or, without releases, of its newest pending or pruned one. ok is false if there is
-// no release, or if the release has no annotation because another tool wrote it.
+// Owner returns a repository's provider. It is the address in the annotation of the
+// newest release. If the repository has no releases, Owner uses the newest pending or
+// pruned release. If there is no release, or if a different tool wrote the release
+// without an annotation, ok is false.
 func Owner(ctx context.Context, repo repository.Reader) (a provider.Address, ok bool, err error) {
 	tags, err := repo.Tags(ctx)
 	if err != nil {

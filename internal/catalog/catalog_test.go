@@ -45,7 +45,7 @@ func asking(t *testing.T, owners map[string]string, asked *atomic.Int32) catalog
 	return catalog.Options{
 		Names: func(context.Context, template.Reference) (names []string, err error) {
 			for name := range owners {
-				names = append(names, name, name) // some registries list names of other forms
+				names = append(names, name, name) // some registries list a name repeatedly
 			}
 			return names, nil
 		},
@@ -73,7 +73,7 @@ func TestListOfRegistry(t *testing.T) {
 	}{
 		{"ghcr.io/m/{namespace}/{type}", map[string]string{
 			"m/acme/a": "", "m/acme/b": "registry.terraform.io/acme/b", "m/acme/c": "fails",
-			"m/acme/d": "acme/other", // doesn't match the template
+			"m/acme/d": "acme/other", // the name doesn't match the template
 			"m/acme":   "", "other/acme/x": "", "m/acme/x\ny": "", "m/ACME/X": "", "m/../x": "", "m/<b>/x": "",
 		}, 4, []string{
 			"registry.opentofu.org/acme/a in ghcr.io/m/acme/a", "registry.opentofu.org/acme/c in ghcr.io/m/acme/c",

@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// The paths of these image layouts don't contain the host of the provider, so the
-// annotations of the releases are read.
+// The paths of these image layouts don't contain the provider's host, so List reads the
+// annotations of the releases.
 func ExampleList() {
 	dir, remove := exampletest.Dir()
 	defer remove()

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// maxFile is the maximum size of a file with providers, in bytes. 10,000 addresses take
-	// about 300 kB, and the largest registry has 5,000 providers.
+	// maxFile is the maximum size, in bytes, of a file that lists providers. 10,000
+	// addresses require about 300 kB, and the largest registry has 5,000 providers.
 	maxFile = 1 << 20
 	// Stdin is the file name for standard input.
 	Stdin = "-"
 )
 
-// ReadFile reads a file with one provider address per line, with or without host. It
-// ignores empty lines and comments, which start with #.
+// ReadFile reads a file that contains one provider address per line, with or without a
+// host. It ignores empty lines and comments that start with #.
 func ReadFile(path string) ([]provider.Address, error) {
 	data, err := bounded.ReadFile(path, maxFile)
 	if err != nil {
@@ -38,12 +38,12 @@ func ReadFile(path string) ([]provider.Address, error) {
 
 // Source is a line of a file of PROVIDERs.
 type Source struct {
-	Place       string // FILE:LINE
+	Place       string // in the format FILE:LINE
 	Requirement provider.Requirement
 }
 
-// ReadSources reads a file of PROVIDERs, which must not be empty. In contrast to
-// [ReadFile], addresses can have constraints. The name [Stdin] reads from standard input.
+// ReadSources reads a file of PROVIDERs, which must not be empty. Unlike in [ReadFile],
+// addresses can have constraints. The name [Stdin] selects standard input.
 func ReadSources(name string, stdin io.Reader) ([]Source, error) {
 	data, err := readSources(name, stdin)
 	if err != nil {
@@ -81,11 +81,11 @@ func readSources(name string, stdin io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// eachLine calls read for each line of a file that is not empty, without its comment. place
-// is FILE:LINE, which is also the prefix of errors.
+// eachLine calls read with each line that contains more than a comment. It omits the
+// comment. place has the format FILE:LINE and is also the prefix of errors.
 func eachLine(name string, data []byte, read func(place, line string) error) error {
 	for i, line := range strings.Split(strings.TrimPrefix(string(data), "\uFEFF"), "\n") {
-		line, _, _ = strings.Cut(line, "#") // not valid in addresses and constraints
+		line, _, _ = strings.Cut(line, "#") // addresses and constraints cannot contain #
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}

@@ -18,10 +18,10 @@ import (
 const (
 	// maxEntries is the maximum number of directory entries that are read for a template.
 	maxEntries = 100_000
-	// entriesAtOnce is the number of entries that are read with one call.
+	// entriesAtOnce is the number of entries that a single call reads.
 	entriesAtOnce = 1000
-	// layoutFile is the marker file of an image layout:
-	// https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md#oci-layout-file
+	// layoutFile is the marker file of an image layout, see
+	// https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md#oci-layout-file.
 	layoutFile = "oci-layout"
 )
 
@@ -86,8 +86,8 @@ func elements(path string) []string {
 	return append(all, path[start:])
 }
 
-// subdirectories returns the subdirectories of a directory, including links to directories.
-// left is the number of entries that may still be read.
+// subdirectories returns a directory's subdirectories, including links to directories.
+// left is the number of entries that can still be read.
 func subdirectories(ctx context.Context, dir string, left *int) ([]string, error) {
 	path := filepath.Clean(filepath.FromSlash(dir))
 	f, err := os.Open(path)

@@ -14,16 +14,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Reachable sends one request to the registry of each template, and returns an error if one
-// of them does not respond. A registry may respond that credentials are missing. Image
-// layouts are always reachable.
-// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#determining-support
+// Reachable sends a request to each template's registry. If a registry does not
+// respond, Reachable returns an error. A response that credentials are missing is not
+// an error. Image layouts are always reachable. See
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#determining-support.
 func Reachable(ctx context.Context, from []template.Template, o repository.Options) error {
 	probe := provider.Address{Host: provider.DefaultHost, Namespace: "tofu", Type: "oci"}
 	for _, t := range from {
 		ref, err := t.Repository(probe)
 		if err != nil || ref.IsLayout() {
-			continue // the template can be for other addresses
+			continue // the template can be for different addresses
 		}
 		base := &url.URL{Scheme: "https", Host: ref.Registry, Path: "/v2/"}
 		if slices.Contains(o.PlainHTTP, ref.Registry) {
@@ -49,6 +49,6 @@ func ping(ctx context.Context, client *http.Client, base *url.URL) error {
 	if resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests {
 		return &provider.StatusError{Method: req.Method, URL: httpclient.RedactURL(base), Status: resp.StatusCode}
 	}
-	_, _ = io.CopyN(io.Discard, resp.Body, httpclient.MaxAhead) // lets the connection be reused
+	_, _ = io.CopyN(io.Discard, resp.Body, httpclient.MaxAhead) // allows the connection to be reused
 	return nil
 }

@@ -10,22 +10,22 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Names of commands with special parsing.
+// These commands require special parsing.
 const (
-	Exec    = "exec"    // its arguments are another command line
+	Exec    = "exec"    // its arguments are a second command line
 	Login   = "login"   // rejects passwords
 	Version = "version" // also available as --version
 )
 
-// Read parses a command line and returns it in the order that urfave/cli expects: flags
-// before arguments. Users can write flags anywhere, as in "tofu-oci mirror
+// Read parses a command line and returns it in the order that urfave/cli expects, with
+// flags before arguments. Users can write flags anywhere, as in "tofu-oci mirror
 // hashicorp/null --to X" or "tofu-oci --output json list …". A request for help takes
-// precedence over everything else. "help COMMAND" is equivalent to "COMMAND --help", and
+// precedence over everything else. "help COMMAND" is equivalent to "COMMAND --help".
 // --version before a command is equivalent to the version command. Errors suggest
 // corrections.
 //
-// Flags that are not on the command line can be set by environment variables. variables
-// maps the names of these flags to the names of the variables.
+// Environment variables can set flags that are not on the command line. The returned
+// map contains the names of these flags and of their variables.
 func Read(app *cli.App, args []string, getenv func(string) string) (ordered []string, variables map[string]string, err error) {
 	c := commandLine{commands: app.Commands}
 	for i := 1; i < len(args) && (!c.help || !c.isNamed()); i++ {
@@ -55,7 +55,7 @@ func Read(app *cli.App, args []string, getenv func(string) string) (ordered []st
 		}
 		c.addVariables(getenv)
 		err = c.applyRules()
-		if invalid := c.checkVariables(); invalid != nil { // an invalid value can be the cause of a violation
+		if invalid := c.checkVariables(); invalid != nil { // an invalid value can cause the violation
 			err = invalid
 		}
 		if err != nil {
@@ -66,8 +66,9 @@ func Read(app *cli.App, args []string, getenv func(string) string) (ordered []st
 	return ordered, c.variables(), err
 }
 
-// WantsJSON reports whether a command line requests JSON output, even if the rest of it is
-// invalid. It uses the last --output or, if there is none, the environment variable.
+// WantsJSON reports whether a command line requests JSON output, even if the command
+// line is otherwise invalid. It uses the last --output flag. If there is no such flag,
+// it uses the environment variable.
 func WantsJSON(app *cli.App, args []string, getenv func(string) string) bool {
 	const json = "json"
 	format, command := "", (*cli.Command)(nil)
@@ -90,16 +91,16 @@ func WantsJSON(app *cli.App, args []string, getenv func(string) string) bool {
 	return flag != nil && (format == json || format == "" && getenv(VariableOf(command, flag)) == json)
 }
 
-// isFlag reports whether an argument is a flag or the "--" that ends the flags.
+// isFlag reports whether an argument is a flag, or the "--" after the flags.
 func isFlag(arg string) bool { return len(arg) > 1 && arg[0] == '-' }
 
 // commandLine is a partially parsed command line.
 type commandLine struct {
-	// commands are the candidates for the next command name.
+	// commands contains the candidates for the next command name.
 	commands []*cli.Command
-	// names are the command names so far: "cache" and "prune".
+	// names contains the command names so far, such as "cache" and "prune".
 	names []string
-	// command is the last named command, or nil before the first.
+	// command is the last parsed command. It is nil before the first command.
 	command *cli.Command
 	flags   []setFlag
 	rest    []string
@@ -110,14 +111,14 @@ type commandLine struct {
 // setFlag is a flag that the command line or an environment variable sets.
 type setFlag struct {
 	name string
-	// args are the arguments that set the flag.
+	// args contains the arguments that set the flag.
 	args   []string
 	values []string
-	// isUnset reports that the value has the effect of omitting the flag: false for a
-	// Boolean flag, or an empty value.
+	// isUnset reports whether the value has the same effect as omitting the flag. This
+	// applies to false for a Boolean flag, and to an empty value.
 	isUnset bool
-	// variable is the environment variable that sets the flag. It is empty for the command
-	// line.
+	// variable is the environment variable that sets the flag. It is empty if the
+	// command line sets the flag.
 	variable string
 	// ruled is the value that a [FlagRule] restricts, if any.
 	ruled string
@@ -158,7 +159,7 @@ func (c *commandLine) flag(args []string, i int) (int, error) {
 	if len(flags) == 0 {
 		return i, c.unknownFlag(args[i], name)
 	}
-	flag := flags[0] // flags of one name have the same type in all commands
+	flag := flags[0] // flags with the same name have the same type in all commands
 	f := setFlag{name: flag.Names()[0], args: []string{args[i]}}
 	if !isBoolean(flag) && !hasValue {
 		if i++; i == len(args) {
@@ -184,8 +185,8 @@ func (c *commandLine) hasFlag(arg string) bool {
 	return isFlag(arg) && (name == "help" || name == "h" || FlagNamed(c.command, name) != nil)
 }
 
-// find returns the flags with the given name: the flag of the command or, if the command's
-// name is incomplete, the flags of all candidates.
+// find returns the flags with the given name. If the command's name is complete, this
+// is the command's flag. Otherwise, find returns the flags of all candidates.
 func (c *commandLine) find(name string) []cli.Flag {
 	if c.isNamed() {
 		return flagsNamed([]*cli.Command{c.command}, name)
@@ -207,8 +208,9 @@ func isUnset(flag cli.Flag, values []string) bool {
 	return len(values) > 0 && err == nil && !on
 }
 
-// checkRepeated rejects repeated flags that take one value, because urfave/cli would ignore
-// all values except the last. A Boolean flag can be repeated with the same value.
+// checkRepeated rejects repeated flags that have a single value, because urfave/cli
+// would ignore all values except the last. A Boolean flag can be repeated with the same
+// value.
 func (c *commandLine) checkRepeated() error {
 	for i, f := range c.flags {
 		flag := FlagNamed(c.command, f.name)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Bash returns a completion script for bash 3.2, the version of macOS, and later. The script
-// requires only bash and does not start the program.
+// Bash returns a completion script for bash 3.2 and later. macOS includes bash 3.2. The
+// script requires only bash and does not start the program.
 func (p Program) Bash() string {
 	var b strings.Builder
 	function := "_" + strings.ReplaceAll(p.Name, "-", "_")

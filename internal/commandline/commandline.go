@@ -1,6 +1,6 @@
 // Package commandline parses the program's command line and describes it as data. From
-// the description it generates help texts, shell completions, and manual pages. The
-// output is deterministic.
+// this description, the package generates help texts, shell completions, and manual
+// pages. The output is deterministic.
 package commandline
 
 import (
@@ -10,56 +10,56 @@ import (
 
 // Program describes a program with commands.
 type Program struct {
-	// Name is the name of the executable. Summary is one clause without a period.
+	// Name is the executable's name. Summary is a clause without a final period.
 	Name, Summary string
-	// Text is the description: paragraphs separated by blank lines. Indented lines are
-	// printed verbatim.
+	// Text is the description. Blank lines separate its paragraphs, and indented lines
+	// are printed verbatim.
 	Text string
-	// Date is the commit date of the build, or zero if it is unknown.
+	// Date is the build's commit date. It is zero if the date is unknown.
 	Date time.Time
-	// Flags are the flags that can be used without a command.
+	// Flags contains the flags that can be used without a command.
 	Flags []Flag
-	// Commands are all commands and subcommands, in the order of the help text.
+	// Commands contains all commands and subcommands, in the order of the help text.
 	Commands []Command
 }
 
 // Command describes a command or subcommand.
 type Command struct {
-	// Path is the command's name: "mirror", or "cache" and "prune".
+	// Path is the command's name, such as "mirror", or "cache" and "prune".
 	Path []string
 	// Summary and Text have the same format as in [Program].
 	Summary, Text string
-	// Usage is the synopsis of arguments and flags: "PATH... [FLAG...]".
+	// Usage is the synopsis of arguments and flags, such as "PATH... [FLAG...]".
 	Usage string
 	// Arguments describes the values of arguments.
 	Arguments Values
 	Flags     []Flag
 }
 
-// Name returns the command's name without the program: "cache prune".
+// Name returns the command's name without the program, such as "cache prune".
 func (c Command) Name() string { return strings.Join(c.Path, " ") }
 
 // Flag describes a flag of a command.
 type Flag struct {
-	// Names are the flag's names without dashes. A name of one letter is preceded by one
-	// dash, other names by two.
+	// Names contains the flag's names without dashes. A name of one letter follows one
+	// dash, and a longer name follows two dashes.
 	Names []string
-	// Placeholder represents the value in texts, such as "FILE". It is empty for Boolean
-	// flags.
+	// Placeholder represents the flag's value in texts, such as "FILE". It is empty for
+	// Boolean flags.
 	Placeholder string
-	// Description explains the flag: clauses separated by semicolons.
+	// Description explains the flag. It consists of clauses separated by semicolons.
 	Description string
-	// Group is the heading in the help text that the flag is listed under.
+	// Group is the help text's heading under which the flag is listed.
 	Group string
-	// Values describes the values of the flag.
+	// Values describes the flag's possible values.
 	Values Values
 	// Repeatable reports whether the flag can be given more than once.
 	Repeatable bool
-	// Variable is the environment variable that sets the flag, or empty.
+	// Variable is the environment variable that sets the flag. It can be empty.
 	Variable string
 }
 
-// Spellings returns the flag's names with dashes: "--quiet", "-q".
+// Spellings returns the flag's names with dashes, such as "--quiet" and "-q".
 func (f Flag) Spellings() []string {
 	spellings := make([]string, 0, len(f.Names))
 	for _, name := range f.Names {
@@ -71,7 +71,7 @@ func (f Flag) Spellings() []string {
 // Values describes the values of a flag or argument.
 type Values struct {
 	Kind Kind
-	// Choices are the possible values if Kind is [OneOf].
+	// Choices contains the possible values if Kind is [OneOf].
 	Choices []string
 }
 
@@ -88,7 +88,7 @@ const (
 	Nothing     Kind = "nothing"     // no value
 )
 
-// kind returns the kind of v. The default is [Free].
+// kind returns the kind of the values. The default is [Free].
 func (v Values) kind() Kind {
 	if v.Kind == "" {
 		return Free
@@ -96,8 +96,8 @@ func (v Values) kind() Kind {
 	return v.Kind
 }
 
-// parents returns the names of commands with subcommands. The name of the program itself
-// is "".
+// parents returns the names of commands that have subcommands. The program itself is
+// represented by "".
 func (p Program) parents() []string {
 	names := []string{""}
 	for _, c := range p.Commands {
@@ -108,7 +108,7 @@ func (p Program) parents() []string {
 	return names
 }
 
-// subcommands returns the direct subcommands of a command. If path is empty, it returns the
+// subcommands returns a command's direct subcommands. If path is empty, it returns the
 // program's commands.
 func (p Program) subcommands(path []string) []Command {
 	var found []Command
@@ -120,7 +120,7 @@ func (p Program) subcommands(path []string) []Command {
 	return found
 }
 
-// all returns the program itself, as a command without a name, and all commands.
+// all returns all commands, and the program itself as a command without a name.
 func (p Program) all() []Command {
 	return append([]Command{{Summary: p.Summary, Flags: p.Flags}}, p.Commands...)
 }

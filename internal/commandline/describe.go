@@ -8,8 +8,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// choices maps flags to their possible values. A command's flag accepts the values that its
-// usage text lists.
+// choices maps flags to their possible values. A command's flag accepts only the values
+// that the flag's usage text lists.
 var choices = map[string][]string{
 	"check-level": {"tags", "index", "manifests", "blobs", "deep"},
 	"layout":      {"zip", "packed", "unpacked", "network"},
@@ -17,16 +17,16 @@ var choices = map[string][]string{
 	"signatures":  {"require", "warn", "off"},
 }
 
-// commonPlatforms are the platforms that completions suggest, because most providers
-// support them. Other platforms are accepted, too.
+// commonPlatforms contains the platforms that completions suggest, because most
+// providers support them. All other platforms are also accepted.
 var commonPlatforms = []string{
 	"darwin_amd64", "darwin_arm64", "freebsd_386", "freebsd_amd64", "freebsd_arm", "linux_386", "linux_amd64", "linux_arm",
 	"linux_arm64", "windows_386", "windows_amd64", "windows_arm64",
 }
 
-// Prepare sets the full names of all commands, their help texts for a terminal with the
-// given width, and concise usage errors. Before that, it calls leaf for each command
-// without subcommands.
+// Prepare sets the full names of all commands, their help texts for a terminal of the
+// given width, and short usage errors. It first calls leaf for each command without
+// subcommands.
 func Prepare(app *cli.App, width int, leaf func(*cli.Command)) {
 	app.HideHelpCommand, app.OnUsageError = true, usageError
 	prepare("", app.Commands, leaf)
@@ -57,10 +57,10 @@ func setHelp(p Program, width int, commands []*cli.Command) {
 	}
 }
 
-// escapeTemplate returns a text/template that prints text.
+// escapeTemplate returns a text/template that prints the given text.
 func escapeTemplate(text string) string { return strings.ReplaceAll(text, "{{", "{{`{{`}}") }
 
-// usageError replaces the default handler of urfave/cli, which prints the complete help.
+// usageError replaces urfave/cli's default handler, which prints the complete help.
 func usageError(c *cli.Context, err error, _ bool) error {
 	name := "tofu-oci"
 	if c.Command != nil && c.Command.Name != "" && c.Command.Name != name {
@@ -69,8 +69,8 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	return usagef("%w; see %s --help", err, name)
 }
 
-// Describe returns the program's commands and flags as data. date is the commit date of the
-// build.
+// Describe returns the program's commands and flags as data. date is the build's commit
+// date.
 func Describe(app *cli.App, date time.Time) Program {
 	return Program{
 		Name: app.Name, Summary: app.Usage, Text: app.Description, Date: date,
@@ -123,8 +123,8 @@ func describeFlag(c *cli.Command, f cli.DocGenerationFlag) Flag {
 	return d
 }
 
-// ChoicesOf returns the possible values of a command's flag, or nil if any value is
-// accepted.
+// ChoicesOf returns the possible values of a command's flag. If any value is accepted,
+// it returns nil.
 func ChoicesOf(f cli.Flag) []string {
 	documented, ok := f.(cli.DocGenerationFlag)
 	if !ok {
@@ -134,7 +134,7 @@ func ChoicesOf(f cli.Flag) []string {
 	return slices.DeleteFunc(slices.Clone(choices[f.Names()[0]]), func(choice string) bool { return !slices.Contains(words, choice) })
 }
 
-// arguments describes a command's arguments, based on the first word of its synopsis.
+// arguments describes a command's arguments based on the synopsis's first word.
 func arguments(c *cli.Command) Values {
 	word, _, _ := strings.Cut(strings.TrimLeft(c.ArgsUsage, "["), " ")
 	switch {

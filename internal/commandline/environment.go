@@ -15,8 +15,8 @@ import (
 // variablePrefix is the prefix of environment variables that set flags.
 const variablePrefix = "TOFU_OCI_"
 
-// WithoutVariable lists the flags that no environment variable sets, and the reasons. A
-// flag of one command is preceded by the command.
+// WithoutVariable maps the flags that no environment variable sets to the reasons. If
+// the flag belongs to a single command, the command precedes the flag.
 var WithoutVariable = map[string]string{
 	"help":             "it is a request, not a setting",
 	"version":          "it is a request, not a setting",
@@ -33,9 +33,9 @@ var WithoutVariable = map[string]string{
 	"explain":          "it is about one provider",
 }
 
-// PrefixedVariables lists the flags whose variables are prefixed with the name of their
-// command. They have different meanings or types in different commands, except base-url,
-// whose variable would otherwise be a variable of install.sh.
+// PrefixedVariables lists the flags whose variables contain the command's name. These
+// flags have different meanings or types in different commands. The exception is
+// base-url, whose variable would otherwise conflict with a variable of install.sh.
 var PrefixedVariables = []string{"base-url", "dir", "doctor lock-file", "doctor platform", "serve from", "sync report max-age"}
 
 // VariableOf returns the environment variable that sets a command's flag, or "" if there is
@@ -56,11 +56,12 @@ func variableFor(name string) string {
 	return variablePrefix + strings.ToUpper(strings.NewReplacer("-", "_", " ", "_").Replace(name))
 }
 
-// nameOf returns a command's name without the program, which urfave/cli prepends at run time.
+// nameOf returns a command's name without the program's name, which urfave/cli prepends
+// at run time.
 func nameOf(c *cli.Command) string { return strings.TrimPrefix(c.HelpName, "tofu-oci ") }
 
-// addVariables adds flags that are set by environment variables and not by the command
-// line. Empty variables are ignored.
+// addVariables adds flags that environment variables set and the command line doesn't.
+// It ignores empty variables.
 func (c *commandLine) addVariables(getenv func(string) string) {
 	for _, flag := range c.command.Flags {
 		variable := VariableOf(c.command, flag)
@@ -80,7 +81,7 @@ func (c *commandLine) addVariables(getenv func(string) string) {
 	}
 }
 
-// variables maps the names of flags set by environment variables to the variables.
+// variables maps flag names to the environment variables that set the flags.
 func (c *commandLine) variables() map[string]string {
 	set := map[string]string{}
 	for _, f := range c.flags {
@@ -91,21 +92,23 @@ func (c *commandLine) variables() map[string]string {
 	return set
 }
 
-// isForOtherCommand reports whether another command's flag of the same name accepts a
-// variable's value, but this flag doesn't.
+// isForOtherCommand reports whether a variable's value is intended for a different
+// command. This is the case if a flag with the same name accepts the value there, but
+// this flag doesn't.
 func isForOtherCommand(flag cli.Flag, value string) bool {
 	return slices.Contains(choices[flag.Names()[0]], value) && !slices.Contains(ChoicesOf(flag), value)
 }
 
-// installerVariables are variables of install.sh, which can be set in the same environment.
+// installerVariables contains the variables of install.sh, which can be set in the same
+// environment.
 var installerVariables = []string{"VERSION", "BASE_URL", "INSTALL_DIR"}
 
 // declarationPrefix is the prefix, after the program's, of variables that declarations read.
 const declarationPrefix = "SYNC_"
 
-// UnknownVariables returns a warning for each variable with the program's prefix that sets
-// no flag of any command, because its name might be misspelled. known lists variables with
-// another use.
+// UnknownVariables returns a warning for each variable that has the program's prefix
+// but sets no flag of any command. The variable's name might be misspelled. known lists
+// variables that have a different purpose.
 func UnknownVariables(commands []*cli.Command, environ []string, known ...string) (warnings []string) {
 	names := slices.Concat(known, installerVariables, variablesOf(commands))
 	for i, name := range names {
@@ -138,7 +141,7 @@ func variablesOf(commands []*cli.Command) (names []string) {
 	return names
 }
 
-// checkVariables returns an error if the value of a variable is invalid.
+// checkVariables returns an error if a variable's value is invalid.
 func (c *commandLine) checkVariables() error {
 	for _, f := range c.flags {
 		for _, value := range f.values {
@@ -150,8 +153,8 @@ func (c *commandLine) checkVariables() error {
 	return nil
 }
 
-// splitValues splits the value of a variable. The values of a repeatable flag are separated
-// by newlines or, if there is only one line, by commas.
+// splitValues splits a variable's value. Newlines separate the values of a repeatable
+// flag. If there is only one line, commas separate the values.
 func splitValues(flag cli.Flag, text string) []string {
 	if _, repeatable := flag.(*cli.StringSliceFlag); !repeatable {
 		return []string{text}
@@ -171,9 +174,9 @@ func splitValues(flag cli.Flag, text string) []string {
 
 var flagInText = regexp.MustCompile(`--[a-z][a-z0-9-]*`)
 
-// WithVariables adds to an error the environment variables that set the flags in its
-// message. Flags are recognized by name, not by value, because a short value can occur
-// in unrelated messages.
+// WithVariables adds environment variables to an error. It adds the variables that set
+// the flags in the error's message. It recognizes flags by their names and not by their
+// values, because a short value can occur in unrelated messages.
 func WithVariables(err error, variables map[string]string) error {
 	if err == nil {
 		return nil

@@ -44,7 +44,7 @@ complete -c %[1]s -f
 	return b.String()
 }
 
-// fishFlag returns the options of complete for a flag.
+// fishFlag returns the options of fish's complete command for a flag.
 func fishFlag(f Flag) string {
 	var options []string
 	for _, name := range f.Names {
@@ -68,8 +68,8 @@ func fishValues(v Values) string {
 	return "-f"
 }
 
-// fishArguments returns the options of complete for a command's arguments, or "" if fish
-// can't complete them.
+// fishArguments returns the options of fish's complete command for a command's
+// arguments. If fish can't complete the arguments, it returns "".
 func fishArguments(c Command) string {
 	switch c.Arguments.kind() {
 	case Free, Nothing:
@@ -86,7 +86,7 @@ func fishArguments(c Command) string {
 	return fishValues(c.Arguments)
 }
 
-// fishQuoted returns s as a quoted word of a script.
+// fishQuoted quotes s as a word in a script.
 func fishQuoted(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) + "'"
 }

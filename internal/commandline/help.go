@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	// defaultWidth is the width of help texts that are not printed to a terminal.
+	// defaultWidth is the width of help texts if the output is not a terminal.
 	defaultWidth = 80
-	// minWidth and maxWidth limit the width on a terminal.
+	// minWidth and maxWidth limit the width if the output is a terminal.
 	minWidth, maxWidth = 60, 100
 	// flagColumn and commandColumn are the columns where descriptions start.
 	flagColumn, commandColumn = 29, 14
 )
 
-// Groups of flags: the headings of help texts, in this order. They are the categories of
-// flags in urfave/cli.
+// Groups of flags. They are the headings of help texts, in this order, and the
+// categories of flags in urfave/cli.
 const (
 	GroupSelection = "Selection" // providers, versions, platforms, and repositories
 	GroupOperation = "Operation" // how the command works
-	GroupContent   = "Content"   // what is written
+	GroupContent   = "Content"   // written content
 	GroupTrust     = "Trust"     // signatures and keys
-	GroupAccess    = "Access"    // who can use a server
-	GroupServer    = "Server"    // addresses, TLS, and limits of a server
+	GroupAccess    = "Access"    // access to a server
+	GroupServer    = "Server"    // a server's addresses, TLS, and limits
 	GroupTransfer  = "Transfer"  // caching and concurrency
 	GroupNetwork   = "Network"   // configuration and connections
 	GroupOutput    = "Output"
-	flagsHeading   = "Flags" // the flags of the program itself
+	flagsHeading   = "Flags" // flags of the program itself
 )
 
 // Groups lists the groups of flags in the order of help texts.
@@ -39,7 +39,8 @@ var Groups = []string{
 	GroupSelection, GroupOperation, GroupContent, GroupTrust, GroupAccess, GroupServer, GroupTransfer, GroupNetwork, GroupOutput,
 }
 
-// Width returns the width of help texts on w: the width of the terminal, within limits.
+// Width returns the width of help texts on w. This is the terminal's width within
+// limits.
 func Width(w io.Writer) int {
 	file, ok := w.(*os.File)
 	if !ok {
@@ -114,7 +115,7 @@ func writeEntry(b *strings.Builder, column, width int, term, description string)
 	}
 }
 
-// wrapText wraps the paragraphs of a text. Indented lines are kept unchanged.
+// wrapText wraps a text's paragraphs. It keeps indented lines unchanged.
 func wrapText(text string, width int) string {
 	var b strings.Builder
 	var paragraph []string
@@ -136,7 +137,7 @@ func wrapText(text string, width int) string {
 	return b.String()
 }
 
-// wrap breaks a text between words into lines of at most width characters.
+// wrap splits a text between words into lines of at most width characters.
 func wrap(text string, width int) []string {
 	lines := []string{""}
 	for word := range strings.FieldsSeq(text) {

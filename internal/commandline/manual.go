@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Manual returns the manual pages (section 1, in mdoc(7) format) of the program and of each
-// command by file name, such as "tofu-oci-cache-prune.1".
+// Manual returns the manual pages of the program and of each command. The pages belong
+// to section 1 and are in mdoc(7) format. The keys are file names, such as
+// "tofu-oci-cache-prune.1".
 func (p Program) Manual() map[string]string {
 	pages := map[string]string{p.Name + ".1": p.mainPage()}
 	for _, c := range p.Commands {
@@ -17,8 +18,8 @@ func (p Program) Manual() map[string]string {
 	return pages
 }
 
-// Page returns the manual page of a command and reports whether the command exists. Without
-// a path it returns the page of the program.
+// Page returns a command's manual page and reports whether the command exists. If path
+// is empty, Page returns the program's page.
 func (p Program) Page(path ...string) (string, bool) {
 	page, found := p.Manual()[p.pageName(path)+".1"]
 	return page, found
@@ -63,7 +64,7 @@ func (p Program) commandPage(c Command) string {
 	return b.String()
 }
 
-// pageHead writes a page up to the heading of its synopsis.
+// pageHead writes a page up to the synopsis's heading.
 func (p Program) pageHead(path []string, summary string) *strings.Builder {
 	var b strings.Builder
 	name := p.pageName(path)
@@ -81,8 +82,8 @@ func (p Program) pageHead(path []string, summary string) *strings.Builder {
 	return &b
 }
 
-// pageFoot writes the end of a page: flags, environment variables, examples, and related
-// pages.
+// pageFoot writes the end of a page, which contains flags, environment variables,
+// examples, and related pages.
 func (p Program) pageFoot(b *strings.Builder, c Command, examples string) {
 	if len(c.Flags) > 0 {
 		b.WriteString(".Sh OPTIONS\n.Bl -tag -width Ds\n")
@@ -118,11 +119,11 @@ func (p Program) pageFoot(b *strings.Builder, c Command, examples string) {
 	}
 }
 
-// related returns the names of the program's page and of the pages of a command's parent,
-// siblings, and subcommands.
+// related returns the names of related pages. These are the program's page, and the
+// pages of a command's parent, siblings, and subcommands.
 func (p Program) related(path []string) []string {
 	if len(path) == 0 {
-		return nil // they are listed under COMMANDS
+		return nil // COMMANDS lists them
 	}
 	names := []string{p.Name}
 	for _, c := range p.Commands {
@@ -170,7 +171,7 @@ func writeText(b *strings.Builder, text string) {
 	}
 }
 
-// writeLiteral writes lines verbatim, without their indentation.
+// writeLiteral writes lines verbatim, but removes their indentation.
 func writeLiteral(b *strings.Builder, lines []string) {
 	b.WriteString(".Bd -literal -offset indent -compact\n")
 	for _, literal := range lines {
@@ -179,8 +180,8 @@ func writeLiteral(b *strings.Builder, lines []string) {
 	b.WriteString(".Ed\n")
 }
 
-// writeParagraph writes each sentence on a new line, so that the formatter determines the
-// spacing between sentences.
+// writeParagraph writes each sentence on a new line, so that the formatter determines
+// the spacing between sentences.
 func writeParagraph(b *strings.Builder, text string) {
 	const width = 78
 	at := 0
@@ -212,14 +213,14 @@ func endsSentence(word string) bool {
 	return strings.HasSuffix(bare, ".") || strings.HasSuffix(bare, "?") || strings.HasSuffix(bare, "!")
 }
 
-// macro writes a macro line. Its words are not escaped: hyphens in page names must be plain,
-// because pages are looked up by name.
+// macro writes a macro line. It does not escape the words. Hyphens in page names must
+// be plain, because pages are looked up by name.
 func macro(b *strings.Builder, format string, words ...any) {
 	fmt.Fprintf(b, "."+format+"\n", words...)
 }
 
-// roff escapes a text so that it is printed literally: hyphens can be copied, and no line
-// starts with a macro.
+// roff escapes a text so that it is printed literally. Hyphens can then be copied, and
+// no line starts with a macro.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "~", `\(ti`, "^", `\(ha`, `"`, `\(dq`).Replace(text)
 	if strings.HasPrefix(text, ".") {
@@ -228,7 +229,7 @@ func roff(text string) string {
 	return text
 }
 
-// sentence returns a clause with a capital letter and a period.
+// sentence returns the clause as a sentence, with a capital letter and a period.
 func sentence(clause string) string {
 	return strings.ToUpper(clause[:1]) + strings.TrimSuffix(clause[1:], ".") + "."
 }

@@ -6,21 +6,23 @@ import (
 	"strings"
 )
 
-// A FlagRule restricts which flags and arguments can be combined. Its lists contain flag
-// names, NAME=VALUE for a flag with a certain value, or [Argument]. A flag that is false
-// or empty is treated as not set. If a rule is violated by a flag that an environment
-// variable sets, the flag is dropped instead of reported; see [commandLine.applyRules].
+// A FlagRule restricts which flags and arguments can be combined. Its lists contain
+// flag names, NAME=VALUE for a flag with a specific value, or [Argument]. A false or
+// empty flag is treated as not set. If an environment variable sets a flag that
+// violates a rule, the flag is dropped instead of reported, see
+// [commandLine.applyRules].
 type FlagRule struct {
-	// Command is the command that the rule applies to. If empty, it applies to all commands.
+	// Command is the command to which the rule applies. If empty, the rule applies to
+	// all commands.
 	Command string
-	// Flags are the flags that the rule restricts.
+	// Flags contains the flags that the rule restricts.
 	Flags []string
-	// Conflicts are flags that cannot be combined with any of Flags.
+	// Conflicts contains the flags that cannot be combined with any of Flags.
 	Conflicts []string
-	// Requires are flags of which each of Flags requires at least one.
+	// Requires contains flags. Each flag in Flags requires at least one of them.
 	Requires []string
-	// Strict reports a conflict between two flags that are both set by variables. If false,
-	// the flag in Flags is dropped.
+	// Strict reports a conflict even if variables set both flags. Otherwise, the flag
+	// in Flags is dropped.
 	Strict bool
 	// Hint is appended to the error message.
 	Hint string
@@ -29,8 +31,8 @@ type FlagRule struct {
 // Argument represents a command-line argument in a [FlagRule].
 const Argument = ""
 
-// Rules lists the flag rules of all commands. Commands validate the values of their flags and
-// check for required flags themselves.
+// Rules contains the flag rules of all commands. Commands themselves validate the
+// values of their flags and check for required flags.
 var Rules = []FlagRule{
 	{Flags: []string{"all"}, Conflicts: []string{"latest"}, Strict: true},
 	{Flags: []string{"digest-file"}, Conflicts: []string{"check-level=tags"}, Strict: true, Hint: "use --check-level index, which reads digests"},
@@ -73,8 +75,8 @@ var Rules = []FlagRule{
 // violation is a rule that a command line violates.
 type violation struct {
 	rule FlagRule
-	// flag is the restricted flag. conflict is the flag that it conflicts with, or the zero
-	// value if a required flag is missing.
+	// flag is the restricted flag, and conflict is the conflicting flag. If a required
+	// flag is missing, conflict is the zero value.
 	flag, conflict setFlag
 }
 
@@ -92,7 +94,7 @@ func (v violation) message() string {
 	return text
 }
 
-// alternatives lists flags: "--a, --b, or --c".
+// alternatives formats a list of flags, for example "--a, --b, or --c".
 func alternatives(flags []string) string {
 	names := make([]string, 0, len(flags))
 	for _, flag := range flags {
@@ -108,8 +110,8 @@ func alternatives(flags []string) string {
 	return strings.Join(names, " or ")
 }
 
-// applyRules drops flags set by variables until the command line violates no rule. It
-// returns an error if a violation remains that it cannot resolve.
+// applyRules drops flags set by variables until the command line violates no rule. If
+// it cannot resolve a violation, it returns an error.
 func (c *commandLine) applyRules() error {
 	for {
 		violations := c.violations()
@@ -149,9 +151,9 @@ func (c *commandLine) violations() []violation {
 	return found
 }
 
-// droppable returns the names of flags set by variables that can be dropped to resolve
-// violations. Flags that violate a rule because of the command line come first: once they
-// are dropped, flags that conflict only with them can stay.
+// droppable returns the flags set by variables that can be dropped to resolve
+// violations. Flags that conflict with the command line come first. After these flags
+// are dropped, flags that conflict only with them can remain.
 func droppable(violations []violation) []string {
 	var byCommandLine, byVariable []string
 	for _, v := range violations {
@@ -170,8 +172,8 @@ func droppable(violations []violation) []string {
 	return byVariable
 }
 
-// lookup returns the flag that matches an entry of a [FlagRule], and reports whether it is
-// set. For [Argument] it returns the first argument.
+// lookup returns the flag that matches an entry in a [FlagRule], and reports whether
+// the flag is set. For [Argument], it returns the first argument.
 func (c *commandLine) lookup(name string) (f setFlag, set bool) {
 	if name == Argument {
 		return setFlag{values: c.rest[:min(len(c.rest), 1)]}, len(c.rest) > 0
@@ -188,7 +190,7 @@ func (c *commandLine) lookup(name string) (f setFlag, set bool) {
 	return f, false
 }
 
-// String returns the flag or argument as messages show it.
+// String formats the flag or argument for messages.
 func (f setFlag) String() string {
 	if f.name == Argument {
 		return strings.Join(f.values, " ")

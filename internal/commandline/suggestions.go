@@ -11,7 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// Names that other programs use, and the equivalent commands and flags.
+// These maps contain names that different programs use, and the equivalent commands and
+// flags.
 var (
 	otherCommands = map[string]string{
 		"ls": "list", "tags": "list", "versions": "list", "push": "publish", "upload": "publish", "sync": "mirror", "download": "pull", "fetch": "pull",
@@ -58,7 +59,7 @@ func (c *commandLine) unknownFlag(arg, name string) error {
 		command = strings.Join(c.names, " ") + ": "
 	}
 	if c.command != nil && c.command.Name == Login && (name == "password" || strings.HasPrefix(arg, "-p")) {
-		// The rest of the argument can be the password: -pSECRET.
+		// The rest of the argument can be the password, as in -pSECRET.
 		return usagef("login does not accept a password on the command line, where other users and the shell history can see it; pipe it to --password-stdin, or enter it when prompted")
 	}
 	arg, _, _ = strings.Cut(arg, "=")
@@ -71,7 +72,7 @@ func (c *commandLine) unknownFlag(arg, name string) error {
 	return usagef("%sunknown flag %s; see %s --help", command, arg, c.program())
 }
 
-// suggestFlag returns the long name of the flag of commands that is most similar to name.
+// suggestFlag returns the long name of the commands' flag that is most similar to name.
 func suggestFlag(name string, commands []*cli.Command) (string, bool) {
 	for _, other := range otherFlags[strings.ToLower(name)] {
 		if flag, _, _ := strings.Cut(other, " "); len(flagsNamed(commands, flag)) > 0 {
@@ -92,8 +93,9 @@ func flagNames(commands []*cli.Command) []string {
 	return names
 }
 
-// checkValue parses a flag's value like urfave/cli, whose own error messages expose its
-// implementation. It returns a description of the problem, or "" if the value is valid.
+// checkValue parses a flag's value in the same way as urfave/cli, whose error messages
+// expose implementation details. It returns a description of the problem, or "" if the
+// value is valid.
 func checkValue(flag cli.Flag, value string) string {
 	switch flag.(type) {
 	case *cli.IntFlag:

@@ -12,13 +12,14 @@ import (
 )
 
 const (
-	// maxPassword limits the size of a password in bytes. Tokens have a few thousand.
+	// maxPassword limits a password's size in bytes. Tokens have a few thousand bytes.
 	maxPassword = 64 << 10
 	// maxTyped is the maximum length of a line that a Linux terminal accepts.
 	maxTyped = 4095
 )
 
-// ReadPassword reads a password from a pipe: one line, with or without a newline.
+// ReadPassword reads a password from a pipe. The password is a single line, with or
+// without a newline.
 func ReadPassword(r io.Reader) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxPassword+1))
 	if err != nil {
@@ -53,7 +54,7 @@ func Prompt(ctx context.Context, terminal *os.File, stderr io.Writer, prompt str
 		err  error
 	}
 	inputs := make(chan input, 1)
-	go func() { // a signal does not interrupt reading
+	go func() { // a signal cannot interrupt reading
 		read := readLine
 		if hidden {
 			read = func(*os.File) (string, error) {
@@ -83,7 +84,7 @@ func Prompt(ctx context.Context, terminal *os.File, stderr io.Writer, prompt str
 	return entered.text, entered.err
 }
 
-// readLine reads a line byte by byte, because the following bytes can be the password.
+// readLine reads a line byte by byte, because the following bytes can be a password.
 func readLine(r *os.File) (string, error) {
 	var line []byte
 	for one := make([]byte, 1); len(line) < maxTyped; {

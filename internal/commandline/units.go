@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// units are the units of sizes, in bytes. Longer names precede their suffixes.
+// units contains the units of sizes, in bytes. A unit precedes all units that are
+// suffixes of its name.
 var units = []struct {
 	name  string
 	bytes float64

@@ -1,11 +1,11 @@
 // Package memo caches values that are expensive to obtain. It is the only cache in this
 // module.
 //
-// It does not use singleflight, because its keys are strings, and its callers either
-// cannot stop waiting (Do) or return before their own call has ended and removed its
-// files (DoChan). It does not use expirable of golang-lru, because expirable limits the
-// number of values instead of their size, has no clock for tests, and starts a
-// goroutine that never exits.
+// The package does not use singleflight, because singleflight's keys are strings. Its
+// callers either cannot stop waiting (Do), or can return before the call has ended and
+// removed its files (DoChan). The package does not use golang-lru's expirable either,
+// because expirable limits the number of values instead of their size, has no clock for
+// tests, and starts a goroutine that never exits.
 package memo
 
 import (
@@ -17,23 +17,23 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// Memo caches values by key. Concurrent calls for a key obtain its value only once. The
-// zero value is ready to use and never removes values. Set its fields before the first
+// Memo caches values by key. Concurrent calls for a key obtain the value only once. The
+// zero value is ready to use and never removes values. Set the fields before the first
 // call.
 type Memo[K comparable, V any] struct {
-	// Lifetime is the time for which a value is cached, measured from the start of its
+	// Lifetime is how long a value is cached, measured from the start of the value's
 	// call. If 0, values never expire.
 	Lifetime time.Duration
-	// Size limits the sum of SizeOf over all values. If 0, it is unlimited. The least
-	// recently used values are removed first. A value larger than Size is not cached.
+	// Size limits the sum of SizeOf over all values. If 0, the sum is unlimited. The
+	// least recently used values are removed first. A value that is larger than Size is
+	// not cached.
 	Size int64
-	// SizeOf returns the size of a value in the unit of Size. It is required if Size is
-	// set.
+	// SizeOf returns a value's size in the unit of Size. It is required if Size is set.
 	SizeOf func(V) int64
-	// Detached, if not 0, is the maximum duration of a call. The call then runs in its
-	// own goroutine and continues if its callers stop waiting. If 0, the first caller
-	// makes the call with its own context. If that context is canceled, another caller
-	// makes the call again.
+	// Detached, if not 0, is the maximum duration of a call. The call then runs in a
+	// separate goroutine and continues even if its callers stop waiting. If 0, the
+	// first caller makes the call with its own context. If that context is canceled, a
+	// different caller makes the call again.
 	Detached time.Duration
 	// Now returns the current time. If nil, [time.Now] is used.
 	Now func() time.Time
@@ -47,28 +47,28 @@ type Memo[K comparable, V any] struct {
 type entry[V any] struct {
 	value V
 	size  int64
-	since time.Time // zero if nothing expires
+	since time.Time // zero if values never expire
 }
 
 // call is a call in progress.
 type call[V any] struct {
-	done  chan struct{} // closed when the other fields are set
+	done  chan struct{} // closed when the remaining fields are set
 	value V
 	err   error
 	// aborted reports whether the caller's context was canceled or the call panicked.
-	// Other callers are not affected.
+	// The call's remaining callers are not affected.
 	aborted bool
 }
 
-// Get returns the cached value of a key, or the result of fetch. The result is cached
-// unless fetch returns an error. If ctx is canceled, Get stops waiting for the call of
-// another caller.
+// Get returns a key's cached value or the result of fetch. The result is cached unless
+// fetch returns an error. If ctx is canceled, Get stops waiting for a call that a
+// different caller makes.
 func (m *Memo[K, V]) Get(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error) {
 	return m.get(ctx, key, fetch, true)
 }
 
-// Refresh is like Get but ignores the cached value. If fetch fails, the cached value is
-// kept.
+// Refresh is like Get, but ignores the cached value. If fetch fails, the cached value
+// is kept.
 func (m *Memo[K, V]) Refresh(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error) {
 	return m.get(ctx, key, fetch, false)
 }
@@ -98,8 +98,8 @@ func (m *Memo[K, V]) get(ctx context.Context, key K, fetch func(context.Context)
 	}
 }
 
-// claim returns the call in progress, or a new one that the caller must run. A cached
-// value is returned as a completed call.
+// claim returns the call in progress, or a new call that the caller must run. It
+// returns a cached value as a completed call.
 func (m *Memo[K, V]) claim(key K, mayBeKept bool) (c *call[V], isOurs bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -127,7 +127,7 @@ func (m *Memo[K, V]) run(ctx context.Context, key K, c *call[V], fetch func(cont
 	defer func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if m.calls[key] == c { // unless Forget was called during the call
+		if m.calls[key] == c { // true unless Forget was called during the call
 			delete(m.calls, key)
 			if c.err == nil && !c.aborted {
 				m.keep(key, c.value, since)
@@ -154,7 +154,7 @@ func (m *Memo[K, V]) Put(key K, value V) {
 	m.keep(key, value, since)
 }
 
-// Forget removes the value of a key. The result of a call in progress is not cached.
+// Forget removes a key's value. If a call is in progress, its result is not cached.
 func (m *Memo[K, V]) Forget(key K) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -172,14 +172,14 @@ func (m *Memo[K, V]) Keys() []K {
 	return m.kept.Keys()
 }
 
-// Used returns the size of all cached values.
+// Used returns the total size of all cached values.
 func (m *Memo[K, V]) Used() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.size
 }
 
-// The methods below require the lock.
+// The following methods require the lock.
 
 func (m *Memo[K, V]) lookup(key K) (none V, isKept bool) {
 	if m.kept == nil {

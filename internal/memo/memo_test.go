@@ -109,7 +109,8 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestRefresh checks that the cached value is ignored, and kept after a failure.
+// TestRefresh checks that Refresh ignores the cached value, and that the value is kept
+// after a failure.
 func TestRefresh(t *testing.T) {
 	t.Parallel()
 	m := memo.Memo[string, int]{}
@@ -128,8 +129,9 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// TestCallersShareACall checks that one of several concurrent callers makes the call,
-// and that another caller can stop waiting, or makes the call again if it was aborted.
+// TestCallersShareACall checks that only one of several concurrent callers makes the
+// call. A different caller can stop waiting. If the call was aborted, it makes the call
+// again.
 func TestCallersShareACall(t *testing.T) {
 	t.Parallel()
 	m := memo.Memo[string, int]{}
@@ -166,8 +168,8 @@ func TestCallersShareACall(t *testing.T) {
 	group.Wait()
 }
 
-// TestDetachedCallsContinue checks that the result of a call whose caller stopped
-// waiting is available to the next caller.
+// TestDetachedCallsContinue checks that a call continues when its caller stops waiting,
+// and that the next caller gets the result.
 func TestDetachedCallsContinue(t *testing.T) {
 	t.Parallel()
 	m := memo.Memo[string, int]{Detached: time.Minute}

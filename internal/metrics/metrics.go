@@ -1,8 +1,8 @@
-// Package metrics provides Prometheus metrics of the server.
+// Package metrics provides Prometheus metrics for the server.
 //
-// Label values are defined by this program: routes, statuses, and kinds. They never
-// contain input of clients or registries, so the number of series is limited, and
-// labels contain no addresses, hosts, or tokens.
+// This program defines all label values, such as routes, statuses, and kinds. Labels
+// never contain input from clients or registries, such as addresses, hosts, or tokens.
+// Therefore, the number of series is limited.
 package metrics
 
 import (
@@ -23,13 +23,13 @@ import (
 const (
 	// prefix is the prefix of all metric names.
 	prefix = "tofu_oci_serve_"
-	// maxScrapes is the maximum number of concurrent scrapes, and scrapeTimeout the
-	// maximum duration of one.
+	// maxScrapes is the maximum number of concurrent scrapes. scrapeTimeout is the
+	// maximum duration of a scrape.
 	maxScrapes    = 4
 	scrapeTimeout = 10 * time.Second
 )
 
-// Server has the metrics of a server. It is safe for concurrent use.
+// Server contains a server's metrics. It is safe for concurrent use.
 type Server struct {
 	registry *prometheus.Registry
 
@@ -39,8 +39,8 @@ type Server struct {
 	rulesCurrent                                        prometheus.Gauge
 }
 
-// New returns the metrics of a server with the given program version. They have their
-// own registry, together with the metrics of the process and of Go.
+// New returns the metrics for a server with the given program version. They are in a
+// separate registry, which also contains the metrics of the process and of Go.
 func New(version string) *Server {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -65,7 +65,7 @@ func New(version string) *Server {
 		omitted:      counter("omitted_releases_total", "Releases omitted from the registry protocol; the log contains the reasons."),
 		durations: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name: prefix + "request_duration_seconds", Help: "Time from a request to the end of its response, by route.",
-			// Responses from memory take less than a millisecond, and archives can take
+			// Responses from memory take less than a millisecond, but archives can take
 			// minutes.
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 		}, []string{"route"}),
@@ -80,7 +80,7 @@ func New(version string) *Server {
 	return s
 }
 
-// Watch returns events that update the metrics and call the events of others.
+// Watch returns events that update the metrics and then call the given events.
 func (s *Server) Watch(others serve.Events) serve.Events {
 	watched := others
 	watched.OnRequest = func(a serve.RequestEvent) {
@@ -121,8 +121,8 @@ func (s *Server) Watch(others serve.Events) serve.Events {
 	return watched
 }
 
-// Reloaded records that the file of rules has changed. A non-nil error means that it was
-// rejected and that the previous rules are still in force.
+// Reloaded records that the file of rules has changed. If err is not nil, the file was
+// rejected, and the previous rules are still in force.
 func (s *Server) Reloaded(err error) {
 	if err != nil {
 		s.rulesCurrent.Set(0)
@@ -148,7 +148,7 @@ func (s *Server) answered(a serve.RequestEvent) {
 	}
 }
 
-// Handler handles GET /metrics and rejects other requests.
+// Handler returns a handler that serves GET /metrics and rejects all other requests.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{

@@ -23,7 +23,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// scrape returns our metrics like Prometheus reads them.
+// scrape returns our metrics in the format that Prometheus reads.
 func scrape(t *testing.T, m *metrics.Server) []string {
 	t.Helper()
 	answer := httptest.NewRecorder()
@@ -97,7 +97,7 @@ func TestCounts(t *testing.T) {
 var value = regexp.MustCompile(`="([^"]*)"`)
 
 // TestBounded checks that the number of series is limited, and that labels contain no
-// input of clients or repositories.
+// input from clients or repositories.
 func TestBounded(t *testing.T) {
 	t.Parallel()
 	const canary = "canary"

@@ -6,15 +6,17 @@ import (
 	"sync/atomic"
 )
 
-// MaxItems is the maximum number of items that [Each] processes concurrently. It keeps both
-// pools busy and limits the number of items that an interrupted run leaves unfinished.
+// MaxItems is the maximum number of items that [Each] processes concurrently. The limit
+// is high enough to keep both pools busy, and low enough that an interrupted run leaves
+// few items unfinished.
 const MaxItems = 32
 
-// Each calls do for the items 0 to n-1, concurrently and in this order, and calls report
-// with the results. It calls report from the caller's goroutine, in the order of the items,
-// and for each item as soon as all earlier items are reported. Each starts no more items
-// after ctx is canceled or do has returned false for goOn, but waits for the started items
-// and reports them. It returns the number of reported items.
+// Each calls do for the items 0 to n-1. It starts the items in this order and runs them
+// concurrently. It calls report with the results in the caller's goroutine, in the
+// order of the items. An item is reported as soon as all earlier items were reported.
+// When ctx is canceled or do returns false for goOn, Each starts no more items, but
+// waits for the started items and reports them. It returns the number of reported
+// items.
 func Each[R any](ctx context.Context, n int, do func(ctx context.Context, i int) (r R, goOn bool), report func(r R)) (reported int) {
 	results, finished := make([]R, n), make(chan int)
 	slots, turn := make(chan struct{}, MaxItems), NewLimiter(1, 0)
@@ -45,7 +47,7 @@ func Each[R any](ctx context.Context, n int, do func(ctx context.Context, i int)
 		for isFinished[i] = true; reported < n && isFinished[reported]; reported++ {
 			report(results[reported])
 			var none R
-			results[reported] = none // lets the result be garbage collected
+			results[reported] = none // allows the result to be garbage-collected
 		}
 	}
 	return reported

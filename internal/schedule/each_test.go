@@ -9,9 +9,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// TestEachTellsInOrder completes the items in reverse order, and checks that the
-// maximum number is in progress, and that nothing is reported before the first item has
-// completed.
+// TestEachTellsInOrder completes the items in reverse order. It checks that the maximum
+// number of items is in progress, and that nothing is reported before the first item
+// has completed.
 func TestEachTellsInOrder(t *testing.T) {
 	t.Parallel()
 	const n = schedule.MaxItems + 8

@@ -1,6 +1,7 @@
-// Package schedule controls concurrency: the pools of requests and transfers ([Limiter],
-// [Transfers]), pauses and reduced limits for hosts that throttle ([Limiter.Throttle]), and
-// the concurrent processing of many items with ordered results ([Each]).
+// Package schedule controls concurrency. It contains the pools of requests and
+// transfers ([Limiter], [Transfers]), and pauses and reduced limits for hosts that
+// throttle ([Limiter.Throttle]). It also processes many items concurrently and reports
+// their results in order ([Each]).
 package schedule
 
 import (
@@ -9,9 +10,10 @@ import (
 	"sync"
 )
 
-// Limiter limits concurrency with a number of slots in total and per key, for example per
-// host. Slots are granted first come, first served, but a key without free slots doesn't
-// delay the other keys. [Limiter.Throttle] temporarily reduces the slots of a key.
+// Limiter limits concurrency with a total number of slots and a number of slots per
+// key, for example per host. Slots are granted in the order of the requests, but a key
+// without free slots doesn't delay different keys. [Limiter.Throttle] temporarily
+// reduces a key's slots.
 type Limiter struct {
 	total, perKey int
 
@@ -28,15 +30,16 @@ type waiter struct {
 	granted   chan struct{}
 }
 
-// NewLimiter returns a limiter. A limit below 1 means no limit.
+// NewLimiter returns a limiter. A limit below 1 means that there is no limit.
 func NewLimiter(total, perKey int) *Limiter {
 	return &Limiter{total: total, perKey: perKey, keys: map[string]*key{}}
 }
 
-// Exclusive returns a context that makes [Limiter.Acquire] wait until no other slot of the
-// key is in use, and keeps the other slots of the key free until the slot is released. Later
-// calls for the same key wait too, so the exclusive slot is granted eventually. After using
-// it, call [Limiter.ExclusiveDone].
+// Exclusive returns a context for exclusive slots. With this context, [Limiter.Acquire]
+// waits until no other slot of the key is in use, and the key's remaining slots stay
+// free until the exclusive slot is released. Later calls for the same key also wait, so
+// the exclusive slot is eventually granted. After using the slot, call
+// [Limiter.ExclusiveDone].
 func Exclusive(ctx context.Context) context.Context {
 	return context.WithValue(ctx, exclusiveKey{}, true)
 }
@@ -45,8 +48,9 @@ type exclusiveKey struct{}
 
 func isExclusive(ctx context.Context) bool { return ctx.Value(exclusiveKey{}) != nil }
 
-// Acquire waits for a slot of key. Calling release frees the slot. Further calls of release
-// have no effect. If ctx is canceled first, Acquire returns its error.
+// Acquire waits for a slot of the given key. Calling release frees the slot, and
+// further calls of release have no effect. If ctx is canceled first, Acquire returns
+// the context's error.
 func (l *Limiter) Acquire(ctx context.Context, key string) (release func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -64,7 +68,7 @@ func (l *Limiter) Acquire(ctx context.Context, key string) (release func(), err 
 	return sync.OnceFunc(func() { l.release(w) }), nil
 }
 
-// enter adds a waiter to the queue, and grants its slot if one is free.
+// enter adds a waiter to the queue. If a slot is free, enter grants it.
 func (l *Limiter) enter(key string, exclusive bool) *waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,7 +81,7 @@ func (l *Limiter) enter(key string, exclusive bool) *waiter {
 	return w
 }
 
-// leave removes a waiter from the queue, and reports whether it was in the queue.
+// leave removes a waiter from the queue and reports whether the queue contained it.
 func (l *Limiter) leave(w *waiter) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,7 +90,7 @@ func (l *Limiter) leave(w *waiter) bool {
 		return false
 	}
 	l.waiting = slices.Delete(l.waiting, i, i+1)
-	l.grant() // an exclusive waiter may have delayed others
+	l.grant() // an exclusive waiter might have delayed different waiters
 	return true
 }
 
@@ -104,7 +108,7 @@ func (l *Limiter) release(w *waiter) {
 
 // grant grants free slots to waiters, in the order of the queue.
 func (l *Limiter) grant() {
-	var refused []string // keys without a free slot, or with a waiter for an exclusive one
+	var refused []string // keys without a free slot, or with a waiter for an exclusive slot
 	l.waiting = slices.DeleteFunc(l.waiting, func(w *waiter) bool {
 		isFree := l.total < 1 || l.used < l.total
 		switch {
@@ -122,7 +126,7 @@ func (l *Limiter) grant() {
 	})
 }
 
-// key returns the state of a key, which is created if necessary.
+// key returns the state of a key. If necessary, it creates the state.
 func (l *Limiter) key(name string) *key {
 	k := l.keys[name]
 	if k == nil {

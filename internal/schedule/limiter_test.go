@@ -30,7 +30,8 @@ func (m *most) add(n int, keys ...string) {
 	}
 }
 
-// TestLimiterHoldsUnderLoad checks that all slots are used under load, but not more.
+// TestLimiterHoldsUnderLoad checks that, under load, all slots are used and the limit
+// is not exceeded.
 func TestLimiterHoldsUnderLoad(t *testing.T) {
 	t.Parallel()
 	const total, perKey = 5, 3
@@ -63,8 +64,8 @@ func TestLimiterHoldsUnderLoad(t *testing.T) {
 	})
 }
 
-// TestLimiterIsFair checks that slots are granted in order, and that the queue of one
-// key does not delay another key.
+// TestLimiterIsFair checks that slots are granted in order, and that a key's queue does
+// not delay a different key.
 func TestLimiterIsFair(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -103,7 +104,7 @@ func TestLimiterIsFair(t *testing.T) {
 }
 
 // TestLimiterEndsWithTheContext checks that a canceled waiter does not keep a slot,
-// even if it was granted at the same moment.
+// even if the slot was granted at the same moment.
 func TestLimiterEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	l := schedule.NewLimiter(1, 0)

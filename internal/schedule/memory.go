@@ -5,18 +5,19 @@ import (
 	"sync"
 )
 
-// MaxShared is the maximum number of bytes of documents that each item of [Each] can hold
-// concurrently with other items. A release has a few kilobytes. Only hostile servers send more.
+// MaxShared is the maximum number of bytes of documents that each item of [Each] can
+// hold while different items also hold documents. A release has a few kilobytes of
+// documents. Only hostile servers send more.
 const MaxShared = 1 << 20
 
-// ReserveMemory reserves memory for documents that the item of ctx is about to hold. If the
-// item has reserved more than [MaxShared], ReserveMemory returns a function that waits for
-// the item's turn, otherwise nil. Items above [MaxShared] take turns, so the memory of a run
-// is limited to little more than the memory of its largest item. If ctx is canceled, wait
-// returns its error.
+// ReserveMemory reserves memory for documents that the item of ctx is about to hold. If
+// the item has reserved more than [MaxShared], ReserveMemory returns a function that
+// waits for the item's turn. Otherwise, it returns nil. Items above [MaxShared] take
+// turns, so a run requires little more memory than its largest item. If ctx is
+// canceled, wait returns the context's error.
 //
-// Before calling wait, the caller must release everything large, and everything that another
-// item waits for. Otherwise, two items could wait for each other.
+// Before the caller calls wait, it must release all large data and everything for which
+// different items wait. Otherwise, two items could wait for each other.
 func ReserveMemory(ctx context.Context, bytes int64) (wait func() error) {
 	m, _ := ctx.Value(memoryKey{}).(*memory)
 	if m == nil || !m.add(bytes) {
@@ -25,8 +26,8 @@ func ReserveMemory(ctx context.Context, bytes int64) (wait func() error) {
 	return func() error { return m.wait(ctx) }
 }
 
-// WithoutReservation returns a context in which [ReserveMemory] has no effect. It is for
-// work of one item that other items wait for.
+// WithoutReservation returns a context in which [ReserveMemory] has no effect. It is
+// for work of one item that different items wait for.
 func WithoutReservation(ctx context.Context) context.Context {
 	return context.WithValue(ctx, memoryKey{}, (*memory)(nil))
 }
@@ -40,7 +41,7 @@ type memory struct {
 	waiting sync.Mutex // held while the item waits for its turn
 	mu      sync.Mutex
 	bytes   int64
-	release func() // ends the item's turn; nil before the turn
+	release func() // ends the item's turn; nil before the turn starts
 }
 
 // add reports whether the item must wait for its turn.

@@ -12,7 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// TestWeigh checks that small items run concurrently, and large items one at a time.
+// TestWeigh checks that small items run concurrently, and that large items run one at a
+// time.
 func TestWeigh(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -40,7 +41,7 @@ func TestWeigh(t *testing.T) {
 					if test.context != nil {
 						ctx = test.context(ctx)
 					}
-					// The reservation of an item includes all its goroutines.
+					// An item's reservation includes all goroutines of the item.
 					var group sync.WaitGroup
 					for range 4 {
 						group.Go(func() {
@@ -65,7 +66,7 @@ func TestWeigh(t *testing.T) {
 	}
 }
 
-// TestWeighEnds checks that waiting for a turn ends with the context.
+// TestWeighEnds checks that waiting for a turn ends when the context is canceled.
 func TestWeighEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -78,7 +79,7 @@ func TestWeighEnds(t *testing.T) {
 				failed.Add(1)
 				return err, true
 			}
-			time.Sleep(time.Second) // until the others wait
+			time.Sleep(time.Second) // until all other goroutines wait
 			cancel()
 			return err, true
 		}, func(error) {})

@@ -6,29 +6,31 @@ import (
 )
 
 const (
-	// maxUnanswered limits how long a host gets one pause after another without a
-	// successful response in between: three times the longest Retry-After that is accepted.
+	// maxUnanswered limits how long a host gets consecutive pauses if no request
+	// between them succeeds. It is three times the longest accepted Retry-After.
 	maxUnanswered = 3 * time.Minute
-	// maxFailedExclusive is the number of consecutive exclusive requests that can fail
-	// before requests to the host are no longer made exclusive.
+	// maxFailedExclusive is the maximum number of consecutive exclusive requests that
+	// can fail. After that, requests to the host are no longer exclusive.
 	maxFailedExclusive = 3
 )
 
-// key is the state of a key of a [Limiter]. A nil key is not in use.
+// key is the state of a [Limiter]'s key. A nil key is not in use.
 type key struct {
 	used      int
-	exclusive bool // the used slot is exclusive
-	// limit is the reduced number of slots of a throttled key, or 0 if the limit of the
-	// limiter applies. succeeded counts successful requests since limit changed.
+	exclusive bool // the slot in use is exclusive
+	// limit is a throttled key's reduced number of slots. If it is 0, the limiter's
+	// limit applies. succeeded counts successful requests since limit changed.
 	limit, succeeded int
-	// throttled is when the key was last throttled, and pausedUntil the end of its pause.
+	// throttled is the time at which the key was last throttled. pausedUntil is the end
+	// of the key's pause.
 	throttled, pausedUntil time.Time
-	// unansweredSince is the start of the first pause since the last successful request.
+	// unansweredSince is the start of the first pause since the last successful
+	// request.
 	unansweredSince time.Time
 	failedExclusive int
 }
 
-// isFree reports whether a slot is free. perKey is the limit of the limiter.
+// isFree reports whether a slot is free. perKey is the limiter's limit.
 func (k *key) isFree(exclusive bool, perKey int) bool {
 	if k == nil {
 		return true
@@ -43,34 +45,35 @@ func (k *key) isFree(exclusive bool, perKey int) bool {
 	return limit < 1 || k.used < limit
 }
 
-// isIdle reports whether the state of the key can be discarded.
+// isIdle reports whether the key's state can be discarded.
 func (k *key) isIdle() bool {
 	return k.used == 0 && k.limit == 0 && k.failedExclusive == 0 && !time.Now().Before(k.pausedUntil)
 }
 
 // ThrottleResult is the result of [Limiter.Throttle].
 type ThrottleResult struct {
-	// First reports that this response throttled the key. It is false if the response to a
-	// concurrent request has already throttled it.
+	// First reports whether this response throttled the key. It is false if the
+	// response to a concurrent request has already throttled the key.
 	First bool
-	// Single reports that no other request had a slot of the key, so a lower limit would
-	// not have helped.
+	// Single reports whether no other request had a slot of the key. In this case, a
+	// lower limit would not have helped.
 	Single bool
-	// GaveUp reports that the key gets no further pause, because several pauses did not
-	// help.
+	// GaveUp reports whether the key gets no further pause because several pauses did
+	// not help.
 	GaveUp bool
 }
 
-// Throttle records that a host limits requests. The key has no slots during the pause, and
-// afterwards half as many as were in use. Responses to requests that were sent before the key
-// was throttled reduce the limit only once. sent is when the request was sent, after it
-// waited for a slot or for a pause. If the request had a slot, the slot is free again.
+// Throttle records that a host limits requests. During the pause, the key has no slots.
+// After the pause, it has half as many slots as were in use. Responses to requests that
+// were sent before the key was throttled reduce the limit only once. sent is the time
+// at which the request was sent, after it waited for a slot or a pause. If the request
+// had a slot, the slot becomes free.
 func (l *Limiter) Throttle(name string, sent time.Time, pause time.Duration) ThrottleResult {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	k, now := l.key(name), time.Now()
 	if k.unansweredSince.IsZero() || now.Sub(k.pausedUntil) > maxUnanswered {
-		k.unansweredSince = now // the first pause, or the first in a long time
+		k.unansweredSince = now // the first pause, or the first pause in a long time
 	}
 	if now.Sub(k.unansweredSince) >= maxUnanswered {
 		return ThrottleResult{GaveUp: true}
@@ -93,9 +96,9 @@ func (l *Limiter) endPause() {
 	l.grant()
 }
 
-// Recover records a successful request that was sent after the key was throttled. Whenever
-// as many requests succeed as the key has slots, it gets one more slot, up to the limit of
-// the limiter.
+// Recover records a successful request that was sent after the key was throttled. When
+// as many requests have succeeded as the key has slots, the key gets an additional
+// slot, up to the limiter's limit.
 func (l *Limiter) Recover(name string, sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,9 +120,9 @@ func (l *Limiter) Recover(name string, sent time.Time) {
 	l.grant()
 }
 
-// ExclusiveDone records whether an exclusive request succeeded. After several consecutive
-// failures, [Exclusive] has no effect on the key, because requests to an unavailable host
-// must not wait for each other.
+// ExclusiveDone records whether an exclusive request succeeded. After several
+// consecutive failures, [Exclusive] has no effect on the key, because requests to an
+// unavailable host must not wait for each other.
 func (l *Limiter) ExclusiveDone(name string, succeeded bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// load keeps n goroutines acquiring slots of a key until the test ends, each for a
-// second, and returns the counter of concurrent slots.
+// load starts n goroutines that acquire slots of a key until the test ends, and hold
+// each slot for a second. It returns the counter of concurrent slots.
 func load(t *testing.T, l *schedule.Limiter, key string, n int) *most {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -38,8 +38,9 @@ func load(t *testing.T, l *schedule.Limiter, key string, n int) *most {
 	return seen
 }
 
-// TestSlow checks that a throttled key has no slots during the pause, then half of its
-// slots, and regains them one by one. Other keys are not affected.
+// TestSlow checks that a throttled key has no slots during the pause. After the pause,
+// the key has half of its slots and regains the rest one by one. Different keys are not
+// affected.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -54,7 +55,8 @@ func TestSlow(t *testing.T) {
 			defer m.mu.Unlock()
 			return m.now[key]
 		}
-		// Concurrent requests receive the same response. One of them ends here.
+		// Concurrent requests receive the same response. One of these requests ends
+		// here.
 		for i := range 7 {
 			got := l.Throttle("slow", began, pause)
 			if got.First != (i == 0) || got.Single {
@@ -111,8 +113,8 @@ func TestSlowAlone(t *testing.T) {
 	})
 }
 
-// TestSlowInVain checks that a host that rejects everything for minutes gets no further
-// pauses until a request succeeds.
+// TestSlowInVain covers a host that rejects all requests for minutes. The host gets no
+// further pauses until a request succeeds.
 func TestSlowInVain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -133,15 +135,15 @@ func TestSlowInVain(t *testing.T) {
 			l.Recover("", time.Now())
 		}
 		l.Throttle("", time.Now(), time.Second)
-		time.Sleep(time.Hour) // without any requests
+		time.Sleep(time.Hour) // no requests are sent
 		if got := l.Throttle("", time.Now(), time.Second); got.GaveUp {
 			t.Errorf("got %+v after an hour", got)
 		}
 	})
 }
 
-// TestAloneInVain checks that exclusive requests are no longer made after three
-// consecutive failures, unless one of them succeeds.
+// TestAloneInVain checks that exclusive requests stop after three consecutive failures.
+// A success between failures prevents this.
 func TestAloneInVain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -167,8 +169,8 @@ func TestAloneInVain(t *testing.T) {
 	})
 }
 
-// TestAlone checks that an exclusive slot is granted after the slots in use and before
-// those requested later, even under constant load.
+// TestAlone checks when an exclusive slot is granted under constant load. It must be
+// granted after the slots in use and before all slots that are requested later.
 func TestAlone(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string][2]int{"by key": {0, 4}, "in all": {4, 0}, "none": {0, 0}} {
@@ -217,8 +219,8 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestAloneGivesUp checks that other requests continue if a waiter for an exclusive
-// slot is canceled.
+// TestAloneGivesUp checks that requests continue if a waiter for an exclusive slot is
+// canceled.
 func TestAloneGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

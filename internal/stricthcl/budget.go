@@ -9,29 +9,30 @@ import (
 
 const (
 	// maxTokens is the maximum number of tokens in a text. The parsers keep all tokens
-	// and use up to 400 bytes for each, so about 200 MiB in total.
+	// and use up to 400 bytes for each token, so the maximum requires about 200 MiB.
 	maxTokens = 512 << 10
-	// maxAllTokens is the maximum number of tokens in all texts of a budget. A million
-	// takes a few seconds.
+	// maxAllTokens is the maximum number of tokens in all texts of a budget. Parsing a
+	// million tokens takes a few seconds.
 	maxAllTokens = 2 << 20
-	// maxJoining limits the estimated time for joining pieces of literals in all texts of
-	// a budget, in units of about one nanosecond.
+	// maxJoining limits the estimated time for joining the pieces of literals in all
+	// texts of a budget. The unit is about one nanosecond.
 	maxJoining = 1 << 30
-	// chunk is the number of bytes to split into tokens at a time.
+	// chunk is the number of bytes that are tokenized at a time.
 	chunk = 64 << 10
 )
 
 var tooDeep = fmt.Sprintf("brackets are nested deeper than %d", maxDepth)
 
-// Budget limits the effort of parsing texts in HCL 2. The zero value is a full budget. It
-// must not be used concurrently.
+// Budget limits the work of parsing texts in HCL 2. The zero value is a full budget. A
+// Budget must not be used concurrently.
 type Budget struct {
 	tokens, joining int
 }
 
-// Check checks a text in HCL 2's native syntax: the number of tokens, the depth of
-// brackets and templates, the operators of an expression, and the pieces of literals.
-// Errors are of type *[Error]. Syntax errors are left to the parser.
+// Check checks a text in HCL 2's native syntax. It limits the number of tokens, the
+// depth of brackets and templates, the operators in an expression, and the pieces of
+// literals. Errors are of type *[Error]. Check ignores syntax errors, because the
+// parser reports them.
 func (b *Budget) Check(file string, data []byte) error {
 	s := syntax{file: file, budget: b, open: []expression{{lines: true}}}
 	pos, size := hcl.InitialPos, chunk
@@ -60,8 +61,9 @@ func (b *Budget) Check(file string, data []byte) error {
 	return nil
 }
 
-// CheckJSON checks a text in HCL 2's JSON syntax: the number of tokens, and the depth of
-// brackets. Errors are of type *[Error]. Syntax errors are left to the parser.
+// CheckJSON checks a text in HCL 2's JSON syntax. It limits the number of tokens and
+// the depth of brackets. Errors are of type *[Error]. CheckJSON ignores syntax errors,
+// because the parser reports them.
 func (b *Budget) CheckJSON(file string, data []byte) error {
 	depth, tokens, line, start, quoted, word := 0, 0, 1, 0, false, false
 	for i := 0; i < len(data); i++ {
@@ -102,7 +104,7 @@ func (b *Budget) CheckJSON(file string, data []byte) error {
 	return nil
 }
 
-// exceeded describes which limit the number of tokens of a text exceeds, or returns "".
+// exceeded describes the limit that a text's number of tokens exceeds, or returns "".
 func (b *Budget) exceeded(tokens int) string {
 	switch {
 	case tokens > maxTokens:
@@ -114,13 +116,13 @@ func (b *Budget) exceeded(tokens int) string {
 }
 
 // wholeLines returns the tokens up to the last newline that is outside of templates and
-// comments. The lexer can start again after this newline.
+// comments. After this newline, the lexer can restart.
 func wholeLines(tokens hclsyntax.Tokens) hclsyntax.Tokens {
 	end, templates := 0, 0
 	for i, t := range tokens {
 		switch t.Type {
 		case hclsyntax.TokenStar:
-			// The lexer splits an unclosed comment into tokens.
+			// The lexer splits an unclosed comment into several tokens.
 			if i > 0 && tokens[i-1].Type == hclsyntax.TokenSlash && tokens[i-1].Range.End.Byte == t.Range.Start.Byte {
 				return tokens[:end]
 			}
@@ -137,29 +139,29 @@ func wholeLines(tokens hclsyntax.Tokens) hclsyntax.Tokens {
 	return tokens[:end]
 }
 
-// syntax tracks the state of a text while it is tokenized.
+// syntax tracks a text's state while the text is tokenized.
 type syntax struct {
 	file   string
 	budget *Budget
 	tokens int
-	// open has an entry for the text itself and one for each open bracket.
+	// open contains an entry for the text itself and an entry for each open bracket.
 	open []expression
-	// templates has an entry for each open template.
+	// templates contains an entry for each open template.
 	templates []literals
 }
 
-// expression counts the operators since the last comma or, if newlines end expressions,
-// since the last newline.
+// expression counts the operators since the last comma. If newlines end expressions, it
+// counts the operators since the last newline.
 type expression struct {
 	operators int
 	lines     bool
 }
 
-// literals counts the effort of joining the pieces of a template's literals: the lexer
+// literals tracks the cost of joining the pieces of a template's literals. The lexer
 // returns each line of a heredoc and each "$" as a separate piece.
 type literals struct {
 	parts, joins int
-	// last is the length of the literal that the next piece is appended to.
+	// last is the length of the literal to which the next piece is appended.
 	last int
 }
 
@@ -172,7 +174,7 @@ func (s *syntax) next(t hclsyntax.Token) string {
 	last := &s.open[len(s.open)-1]
 	switch t.Type {
 	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenTemplateControl:
-		last.operators++ // a[0][0], and unclosed %{if}, nest like operators
+		last.operators++ // indexes, as in a[0][0], and unclosed %{if} nest like operators
 		s.open = append(s.open, expression{lines: t.Type == hclsyntax.TokenOBrace})
 	case hclsyntax.TokenTemplateInterp:
 		s.open = append(s.open, expression{})
@@ -201,7 +203,7 @@ func (s *syntax) next(t hclsyntax.Token) string {
 	return ""
 }
 
-// join adds the effort of a template's token to the budget.
+// join adds the cost of a template's token to the budget.
 func (s *syntax) join(t hclsyntax.Token) {
 	if t.Type == hclsyntax.TokenOQuote || t.Type == hclsyntax.TokenOHeredoc {
 		s.templates = append(s.templates, literals{})
@@ -222,8 +224,8 @@ func (s *syntax) join(t hclsyntax.Token) {
 		}
 		l.last += len(t.Bytes)
 	case hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
-		// Each joined piece is removed from the list of parts, which moves all following
-		// parts.
+		// Each joined piece is removed from the list of pieces, which moves all
+		// following pieces.
 		s.budget.joining += l.joins * l.parts
 		s.templates = s.templates[:len(s.templates)-1]
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Position is a position in a file. The zero value means that it is unknown.
+// Position is a position in a file. The zero value means that the position is unknown.
 type Position struct {
 	File string
 	// Line and Column start at 1. Columns are in characters. If only the file is known,
@@ -39,9 +39,9 @@ func (p Position) Compare(q Position) int {
 // [provider.Malformed].
 type Error struct {
 	Position
-	// Problem describes the problem, without a final period.
+	// Problem describes the problem. It has no final period.
 	Problem string
-	// Err is the error of the file system, if any.
+	// Err is the file system error, if any.
 	Err error
 }
 

@@ -12,17 +12,17 @@ import (
 const (
 	// maxDepth limits the depth of brackets. Real files have about five levels.
 	maxDepth = 64
-	// maxOpened limits the number of brackets in HCL 1, because its decoder compares
-	// all pairs of blocks.
+	// maxOpened limits the number of brackets in HCL 1, because HCL 1's decoder
+	// compares all pairs of blocks.
 	maxOpened = 1024
-	// maxOperators limits the number of operators in an HCL 2 expression, which nest
-	// without brackets: !!!!x. Real expressions have about ten.
+	// maxOperators limits the number of operators in an HCL 2 expression. Operators can
+	// nest without brackets, as in !!!!x. Real expressions have about ten operators.
 	maxOperators = 256
 )
 
-// CheckHCL1 checks the depth and the number of brackets of a text in HCL 1's native
-// syntax or, if isJSON is set, in its JSON syntax. Errors are of type *[Error]. Syntax
-// errors are left to the parser.
+// CheckHCL1 checks the depth and the number of brackets in an HCL 1 text. If isJSON is
+// set, the text is in JSON syntax. Otherwise, it is in native syntax. Errors are of
+// type *[Error]. CheckHCL1 ignores syntax errors, because the parser reports them.
 func CheckHCL1(file string, data []byte, isJSON bool) error {
 	c := counter{file: file}
 	if isJSON {

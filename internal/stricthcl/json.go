@@ -12,18 +12,18 @@ import (
 	hcljson "github.com/hashicorp/hcl/v2/json"
 )
 
-// ParseJSON parses a text in HCL 2's JSON syntax. HCL has several forms for a block.
-// ParseJSON accepts only one: a block is an object, a block with labels is an object in an
-// object for each label, and all blocks of a type are in one object, so a label occurs only
-// once. blocks contains the number of labels of each type of block. Duplicate keys are
-// errors. The caller must limit the size of the text. file is the file name in errors,
-// which are of type *[Error].
+// ParseJSON parses a text in HCL 2's JSON syntax. HCL supports several forms of a
+// block, but ParseJSON accepts only one form. A block is an object. A block with labels
+// is nested in one object for each label. All blocks of a type are in the same object,
+// so a label occurs only once. blocks contains the number of labels for each type of
+// block. Duplicate keys are errors. The caller must limit the text's size. Errors
+// contain the file name file and are of type *[Error].
 func ParseJSON(file string, data []byte, blocks map[string]int) (hcl.Body, error) {
 	if err := new(Budget).CheckJSON(file, data); err != nil {
 		return nil, err
 	}
 	parsed, diags := hcljson.Parse(data, file)
-	if len(diags) > 0 { // others are consequences of the first
+	if len(diags) > 0 { // the first error causes all further errors
 		return nil, OfDiagnostic(file, diags[0])
 	}
 	s := shape{file: file, data: data, decoder: json.NewDecoder(bytes.NewReader(data)), blocks: blocks}
@@ -33,7 +33,7 @@ func ParseJSON(file string, data []byte, blocks map[string]int) (hcl.Body, error
 	return parsed.Body, nil
 }
 
-// shape checks the form of a JSON text.
+// shape checks a JSON text's form.
 type shape struct {
 	file    string
 	data    []byte
@@ -41,7 +41,7 @@ type shape struct {
 	blocks  map[string]int
 }
 
-// value checks the next value. path contains the keys of the objects around it.
+// value checks the next value. path contains the keys of the enclosing objects.
 func (s shape) value(path []string) error {
 	start := s.offset()
 	token, err := s.decoder.Token()
@@ -72,7 +72,7 @@ func (s shape) object(path []string) error {
 		if err != nil {
 			return s.wrong(start, "invalid JSON: %v", err)
 		}
-		key, _ := token.(string) // always a string
+		key, _ := token.(string) // a key is always a string
 		if other, duplicate := offsets[key]; duplicate {
 			return s.wrong(start, "duplicate key %q: it is also in line %d", key, s.position(other).Line)
 		}
@@ -85,8 +85,8 @@ func (s shape) object(path []string) error {
 	return err
 }
 
-// isBlock reports whether the value at a path contains blocks: the text itself, the value
-// of a type of block, and the values of its labels.
+// isBlock reports whether the value at a path contains blocks. This applies to the text
+// itself, to the value of a block type, and to the values of its labels.
 func (s shape) isBlock(path []string) bool {
 	if len(path) == 0 {
 		return true
@@ -95,7 +95,7 @@ func (s shape) isBlock(path []string) bool {
 	return ok && len(path) <= 1+labels
 }
 
-// offset returns the offset of the next token.
+// offset returns the next token's offset.
 func (s shape) offset() int {
 	at := int(s.decoder.InputOffset())
 	return at + len(s.data[at:]) - len(bytes.TrimLeft(s.data[at:], " \t\r\n,:"))

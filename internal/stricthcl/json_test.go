@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
-// document is a file with all forms of blocks.
+// document is a file that contains all forms of blocks.
 type document struct {
 	Name    *hcl.Attribute `hcl:"name,optional"`
 	Plain   *plain         `hcl:"plain,block"`
@@ -87,8 +87,8 @@ func TestJSONErrorPositions(t *testing.T) {
 	}
 }
 
-// FuzzParseJSON checks that accepted texts are JSON objects that another parser interprets in
-// the same way.
+// FuzzParseJSON checks that accepted texts are JSON objects, and that a second parser
+// interprets them in the same way.
 func FuzzParseJSON(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"name":"a","plain":{"a":1.5e3},"labeled":{"x":{"y":[true,null]}}}`, `{"a":1,"a":2}`, `{"plain":[]}`, "\xef\xbb\xbf{}", `{"\ud800":1}`} {
 		f.Add(seed)

@@ -90,7 +90,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestBudget checks that the limits apply to all texts of a budget together.
+// TestBudget checks that the limits apply to the total of all texts of a budget.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -112,7 +112,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// FuzzPassed parses the texts that pass the check, and the parsers must return.
+// FuzzPassed parses the texts that pass the check. It checks that the parsers return.
 func FuzzPassed(f *testing.F) {
 	for _, seed := range []string{"a = [[[]]]", `{"a":[[{}]]}`, "a = ((1))", "a = !!true", "a = \"${\"${x}\"}\"", "a = <<E\n${[\nE\n", "x {} \n#(", "a = \"$$%%\"", "a = <<E\n\n\nE\n"} {
 		f.Add([]byte(seed), 40)
@@ -136,7 +136,7 @@ func FuzzPassed(f *testing.F) {
 	})
 }
 
-// parse handles panics of HCL 1 like the callers do.
+// parse handles panics of HCL 1 in the same way as the callers.
 func parse(data []byte) {
 	defer func() { _ = recover() }()
 	_, _ = hcl.ParseBytes(data)

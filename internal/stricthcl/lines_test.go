@@ -13,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
-// TestWholeLines checks that splitting a text in pieces produces the same tokens that
-// the parser reads. Otherwise a text could hide brackets from the check.
+// TestWholeLines checks that splitting a text into pieces produces the same tokens as
+// the parser reads. Otherwise, a text could hide brackets from the check.
 func TestWholeLines(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

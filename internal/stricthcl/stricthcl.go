@@ -1,9 +1,9 @@
-// Package stricthcl reads files in HCL 2's native syntax or JSON syntax that contain only
-// values. Unknown and duplicate arguments are errors with a position in the file.
+// Package stricthcl reads files in HCL 2's native syntax or JSON syntax that contain
+// only values. Unknown and duplicate arguments are errors with a position in the file.
 //
-// It also limits the input of the parsers of HCL 1 and HCL 2 ([CheckHCL1], [Budget]): a
-// few kilobytes of brackets can exhaust the stack of a parser or keep it busy for
-// minutes, and each token needs hundreds of bytes of memory.
+// The package also limits the input of the HCL 1 and HCL 2 parsers ([CheckHCL1],
+// [Budget]). A few kilobytes of brackets can exhaust a parser's stack or keep the
+// parser busy for minutes, and each token requires hundreds of bytes of memory.
 package stricthcl
 
 import (
@@ -16,8 +16,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Decode parses a text in HCL 2's native syntax and decodes it like [DecodeBody]. The caller
-// must limit the size of the text. file is the file name in errors.
+// Decode parses a text in HCL 2's native syntax and decodes it in the same way as
+// [DecodeBody]. The caller must limit the text's size. Errors contain the file name
+// file.
 func Decode(file string, data []byte, into any) error {
 	body, err := Parse(file, data)
 	if err != nil {
@@ -26,8 +27,8 @@ func Decode(file string, data []byte, into any) error {
 	return DecodeBody(file, body, into)
 }
 
-// Parse parses a text in HCL 2's native syntax. The caller must limit the size of the text.
-// file is the file name in errors, which are of type *[Error].
+// Parse parses a text in HCL 2's native syntax. The caller must limit the text's size.
+// Errors contain the file name file and are of type *[Error].
 func Parse(file string, data []byte) (hcl.Body, error) {
 	if err := new(Budget).Check(file, data); err != nil {
 		return nil, err
@@ -39,13 +40,13 @@ func Parse(file string, data []byte) (hcl.Body, error) {
 	return parsed.Body, nil
 }
 
-// DecodeBody decodes the blocks and arguments of a body into a struct with the tags of
-// package gohcl. Errors are of type *[Error] and describe the first problem in the file.
+// DecodeBody decodes a body's blocks and arguments into a struct that has tags of
+// package gohcl. Errors are of type *[Error] and describe the file's first problem.
 func DecodeBody(file string, body hcl.Body, into any) error {
 	return first(file, gohcl.DecodeBody(body, nil, into))
 }
 
-// first returns the error that is first in the file, or nil.
+// first returns the error with the first position in the file, or nil.
 func first(file string, diags hcl.Diagnostics) error {
 	var first *Error
 	for _, d := range diags {
@@ -72,11 +73,11 @@ func OfDiagnostic(file string, d *hcl.Diagnostic) *Error {
 	return e
 }
 
-// place matches another position in a diagnostic's text, after the file name.
+// place matches an additional position in a diagnostic's text, after the file name.
 var place = regexp.MustCompile(`^:(\d+),\d+-(\d+(,\d+)?)?`)
 
-// InLines shortens other positions in a diagnostic's text to their lines, because the
-// message already starts with the file name.
+// InLines shortens additional positions in a diagnostic's text to their lines, because
+// the message already starts with the file name.
 func InLines(file, text string) string {
 	before, after, found := strings.Cut(text, " at "+file)
 	if at := place.FindStringSubmatch(after); found && at != nil {
@@ -85,8 +86,8 @@ func InLines(file, text string) string {
 	return text
 }
 
-// String returns the value of an expression that must be a string. name is the name of
-// the argument in errors.
+// String returns the value of an expression that must be a string. Errors contain the
+// argument's name.
 func String(name string, expr hcl.Expression) (string, error) {
 	value, diags := expr.Value(nil)
 	switch {
@@ -98,8 +99,8 @@ func String(name string, expr hcl.Expression) (string, error) {
 	return value.AsString(), nil
 }
 
-// Strings calls add with each string in a list and its position. The list must not be
-// empty. name is the name of the argument in errors.
+// Strings calls add with each string in a list and the string's position. The list must
+// not be empty. Errors contain the argument's name.
 func Strings(name string, expr hcl.Expression, add func(text string, at hcl.Range) error) error {
 	if value, diags := expr.Value(nil); !diags.HasErrors() && value.IsNull() {
 		return Wrong(expr.Range(), "%s is required", name)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ParseAge parses a duration. In addition to the syntax of [time.ParseDuration], it
-// accepts a whole number of days.
+// ParseAge parses a duration. It supports the syntax of [time.ParseDuration] and whole
+// numbers of days.
 func ParseAge(text string) (time.Duration, error) {
 	const day = 24 * time.Hour
 	d, err := time.ParseDuration(text)

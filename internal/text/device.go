@@ -6,8 +6,8 @@ import (
 )
 
 // IsDeviceName reports whether Windows reserves a name for a device, in any directory
-// and with any extension. COM and LPT can also be followed by superscript digits.
-// https://learn.microsoft.com/windows/win32/fileio/naming-a-file
+// and with any extension. COM and LPT can also be followed by superscript digits. See
+// https://learn.microsoft.com/windows/win32/fileio/naming-a-file.
 func IsDeviceName(name string) bool {
 	stem, _, _ := strings.Cut(name, ".")
 	stem = strings.ToUpper(strings.TrimRight(stem, " "))

@@ -2,7 +2,7 @@ package text
 
 import "strings"
 
-// Other names for the operating systems and architectures of Go.
+// These maps contain alternative names for Go's operating systems and architectures.
 var (
 	systems = map[string]string{
 		"linux": "linux", "darwin": "darwin", "macos": "darwin", "mac": "darwin", "osx": "darwin", "windows": "windows", "win": "windows", "win64": "windows",
@@ -17,8 +17,8 @@ var (
 	}
 )
 
-// Platform returns GOOS and GOARCH for a text with other names or another separator,
-// such as "Linux-x86_64", "macos/aarch64", or "linux/arm/v7".
+// Platform returns GOOS and GOARCH for a text with alternative names or a different
+// separator, such as "Linux-x86_64", "macos/aarch64", or "linux/arm/v7".
 func Platform(text string) (system, arch string, ok bool) {
 	text = strings.ToLower(text)
 	at := strings.IndexAny(text, "_-/. ")

@@ -10,18 +10,19 @@ import (
 // hidden replaces secrets.
 const hidden = "***"
 
-// RedactUserinfo hides user information in a URL or a repository name:
+// RedactUserinfo hides user information in a URL or repository name. For example,
 // "https://user:password@host/" becomes "https://***@host/", and
-// "user:password@host/name" becomes "***@host/name". The text is a single value, so a
-// password can contain any characters. Text that contains an @ for other reasons, such
-// as a digest or a version, is unchanged.
+// "user:password@host/name" becomes "***@host/name". The text must be a single value,
+// so that the password can contain any characters. If the text contains an @ for a
+// different reason, for example before a digest or version, it is unchanged.
 func RedactUserinfo(s string) string {
 	shown, _ := RedactUserinfoAt(s, 0)
 	return shown
 }
 
-// RedactUserinfoAt is like [RedactUserinfo], and also returns the new position of the
-// byte at offset. If that byte is hidden, it is the start of the hidden part.
+// RedactUserinfoAt is like [RedactUserinfo], but also returns the new position of the
+// byte at offset. If that byte is hidden, the new position is the start of the hidden
+// part.
 func RedactUserinfoAt(s string, offset int) (shown string, at int) {
 	from, to := userinfo(s)
 	if from == to {
@@ -36,8 +37,8 @@ func RedactUserinfoAt(s string, offset int) (shown string, at int) {
 	return s[:from] + hidden + s[to:], offset
 }
 
-// port matches a colon that separates a host from its port, or the prefix of an image
-// layout from its path, instead of a user from a password.
+// port matches a text whose first colon does not separate a user from a password. The
+// colon separates a host from its port, or an image layout's prefix from its path.
 var port = regexp.MustCompile(`^(?:[^:/]*:[0-9]+(?:/|$)|oci-layout:)`)
 
 // userinfo returns the range of bytes to hide. It is empty if from equals to.
@@ -58,6 +59,6 @@ func userinfo(s string) (from, to int) {
 // inText matches values with user information in a text.
 var inText = regexp.MustCompile(`[^\s"'=(]+@[^\s"']*`)
 
-// Redact applies [RedactUserinfo] to each word of a text. Values with spaces or quotes
-// in their secret must be passed to RedactUserinfo separately.
+// Redact applies [RedactUserinfo] to each word of a text. If a secret can contain
+// spaces or quotes, its value must be passed to RedactUserinfo separately.
 func Redact(s string) string { return inText.ReplaceAllStringFunc(s, RedactUserinfo) }

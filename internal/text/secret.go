@@ -9,12 +9,12 @@ import (
 	"unique"
 )
 
-// Secret is a password or token. fmt and JSON print it as "***", or as nothing if it is
-// empty. Only [Secret.Reveal] returns it. Secrets are comparable with ==. The zero value is
-// the empty secret.
+// Secret is a password or token. fmt and JSON print it as "***", or as an empty string
+// if it is empty. Only [Secret.Reveal] returns its value. Secrets can be compared with
+// ==. The zero value is the empty secret.
 type Secret struct {
-	// handle hides the value from reflection: fmt prints unexported fields of other types
-	// without calling their methods.
+	// handle hides the value from reflection, because fmt prints unexported fields of
+	// enclosing types without calling their methods.
 	handle unique.Handle[string]
 }
 
@@ -40,8 +40,8 @@ func (s Secret) Reveal() string {
 // escape matches escaped characters of a JSON string, such as \" or \u00e9.
 var escape = regexp.MustCompile(`(?:\\u[0-9A-Fa-f]{4})+|\\["\\/bfnrt]`)
 
-// IsIn reports whether a text contains the secret, plain or with characters escaped as in a
-// JSON string.
+// IsIn reports whether a text contains the secret, either literally or with characters
+// escaped as in a JSON string.
 func (s Secret) IsIn(output string) bool {
 	if s.IsEmpty() {
 		return false
@@ -73,7 +73,7 @@ func (s Secret) Format(w fmt.State, verb rune) {
 	if verb == 'q' || verb == 'v' && w.Flag('#') {
 		shown = s.GoString()
 	}
-	// There is no way to report an error here, and fmt's writers never fail.
+	// Format cannot report an error, and fmt's writers never fail.
 	_, _ = io.WriteString(w, shown)
 }
 

@@ -12,16 +12,16 @@ import (
 	"unicode/utf8"
 )
 
-// Secrets are credentials that were sent to a server, which may repeat them in its
-// response. The zero value hides nothing.
+// Secrets contains credentials that were sent to a server, because the server might
+// repeat them in its response. The zero value hides nothing.
 type Secrets []string
 
-// minPart is the minimum length of the beginning of a credential that is hidden too, because
-// servers, libraries, and error messages truncate long text.
+// minPart is the minimum length of a credential's prefix that is also hidden. Prefixes
+// are hidden because servers, libraries, and error messages truncate long text.
 const minPart = 16
 
-// Text replaces the credentials in the text of a response: plain, in base64, and both of
-// these as escaped in URLs, JSON, XML, and HTML.
+// Text replaces the credentials in a response's text. It finds them in plain and base64
+// form. These forms can be escaped for URLs, JSON, XML, or HTML.
 func (s Secrets) Text(text string) string {
 	forms := s.forms()
 	if len(forms) == 0 {
@@ -46,7 +46,7 @@ func (s Secrets) Text(text string) string {
 	return b.String()
 }
 
-// common returns the length of the common prefix of two texts.
+// common returns the length of two texts' common prefix.
 func common(a, b string) (n int) {
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
@@ -54,7 +54,8 @@ func common(a, b string) (n int) {
 	return n
 }
 
-// Error returns an error that wraps err, without the credentials in its text.
+// Error returns an error that wraps err and whose text does not contain the
+// credentials.
 func (s Secrets) Error(err error) error {
 	if err == nil {
 		return nil
@@ -62,8 +63,8 @@ func (s Secrets) Error(err error) error {
 	return WithText(err, s.Text(err.Error()))
 }
 
-// WithText returns an error that wraps err and has the given text, or err itself if its
-// text is the same.
+// WithText returns an error that wraps err and has the given text. If err already has
+// this text, WithText returns err.
 func WithText(err error, text string) error {
 	if text == err.Error() {
 		return err
@@ -71,7 +72,7 @@ func WithText(err error, text string) error {
 	return &redactedError{text, err}
 }
 
-// redactedError is an error with the redacted text of the error that it wraps.
+// redactedError wraps an error and has the error's redacted text.
 type redactedError struct {
 	text string
 	err  error
@@ -81,7 +82,7 @@ func (e *redactedError) Error() string { return e.text }
 
 func (e *redactedError) Unwrap() error { return e.err }
 
-// forms returns all forms in which the credentials can appear in a text, without
+// forms returns all forms in which the credentials can appear in a text. It contains no
 // duplicates.
 func (s Secrets) forms() []string {
 	var forms []string
@@ -101,10 +102,10 @@ func (s Secrets) forms() []string {
 	return slices.Compact(forms)
 }
 
-// percent matches an escaped byte of a URL, whose digits can also be lower-case.
+// percent matches a URL's escaped byte. Its digits can also be lower-case.
 var percent = regexp.MustCompile(`%[0-9A-F]{2}`)
 
-// markup escapes a text for XML and HTML, where libraries escape quotes differently.
+// markup escapes a text for XML and HTML. Libraries escape quotes differently.
 var markup = []*strings.Replacer{
 	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;"),
 	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;"),
@@ -114,7 +115,7 @@ var markup = []*strings.Replacer{
 	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;"),
 }
 
-// escaped returns the forms of a text that is escaped in URLs, JSON, XML, and HTML.
+// escaped returns the forms of a text that is escaped for URLs, JSON, XML, and HTML.
 func escaped(text string) []string {
 	query, path := url.QueryEscape(text), url.PathEscape(text)
 	forms := []string{query, path, percent.ReplaceAllStringFunc(query, strings.ToLower), percent.ReplaceAllStringFunc(path, strings.ToLower)}
@@ -134,7 +135,7 @@ func escaped(text string) []string {
 	return forms
 }
 
-// ascii escapes the characters of JSON that are not ASCII, as some libraries do.
+// ascii escapes non-ASCII characters for JSON, as some libraries do.
 func ascii(text, format string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -13,7 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// TestSecretsInText looks for a credential in each form that a server can repeat it in.
+// TestSecretsInText looks for a credential in each form in which a server can repeat
+// it.
 func TestSecretsInText(t *testing.T) {
 	t.Parallel()
 	const password = `p"<ä>&/?+ü\ %???>>>'😀canary`

@@ -2,10 +2,10 @@ package text
 
 import "strings"
 
-// Nearest returns the most similar word, or false if no word is similar: at most a
-// third of the letters can be wrong, missing, added, or swapped with their neighbors,
-// but not all of them. If several words are equally similar, it returns the first. The
-// comparison is case-insensitive.
+// Nearest returns the most similar word, or false if no word is similar. At most a
+// third of a similar word's letters can be wrong, missing, added, or swapped with their
+// neighbors, but not all of its letters. If several words are equally similar, Nearest
+// returns the first of them. The comparison is case-insensitive.
 func Nearest(written string, words []string) (string, bool) {
 	best, least := "", max(1, len([]rune(written))/3)+1
 	for _, word := range words {
@@ -38,7 +38,7 @@ func unfinished(written string, words []string) (string, bool) {
 const maxLength = 64
 
 // distance returns the number of letters to insert, remove, replace, or swap with their
-// neighbors to turn one word into the other (optimal string alignment).
+// neighbors to convert one word into the other (optimal string alignment).
 func distance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	if len(s) > maxLength || len(t) > maxLength {
