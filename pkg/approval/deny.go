@@ -19,25 +19,28 @@ import (
 
 // DenyOptions configures [Deny]. Reason is required.
 type DenyOptions struct {
-	// Reason is the reason of the denial.
+	// Reason explains the denial.
 	Reason string
 	// By names the person who decided. It can be empty.
 	By string
-	// Aliases are the providers whose releases the repository can contain instead.
+	// Aliases lists other providers whose releases the repository can contain.
 	Aliases provider.Aliases
 	// DryRun computes the result and writes nothing.
 	DryRun bool
 }
 
-// Deny records that a version must not be used, and then deletes the tag of the version and its
-// pending tag. As soon as the repository has the tag of the denial, the version is denied,
-// regardless of its packages. The denial refers to the index. A registry can collect the index as
-// garbage when no tag points to it, but not the denial. If the registry doesn't delete tags, the
-// pending tag points to the denial (see [Result] Stays), and the tag of the version stays unchanged
-// (see [Result] Live). The tag of a pruned version stays, too, because OpenTofu ignores it. A denied
-// version without other tags is [publish.Unchanged] and keeps its reason. Deny returns
-// [provider.ErrVersionNotFound] for a version that is not pending, released, or pruned,
-// [ErrIncomplete], *[repository.ConflictError], and errors from the repository.
+// Deny records that a version must not be used, and then deletes the tag of the version
+// and its pending tag. After the repository has the tag of the denial, the version is
+// denied regardless of its packages. The denial refers to the index. After no tag
+// points to the index, a registry can garbage-collect the index, but not the denial.
+//
+// If the registry doesn't delete tags, the pending tag points to the denial (see
+// [Result] Stays), and the tag of the version stays unchanged (see [Result] Live). The
+// tag of a pruned version also stays, because OpenTofu ignores it. If a denied version
+// has no other tags, the result is [publish.Unchanged], and the version keeps its
+// reason. If a version is not pending, released, or pruned, Deny returns
+// [provider.ErrVersionNotFound]. It also returns [ErrIncomplete],
+// *[repository.ConflictError], and errors from the repository.
 func Deny(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o DenyOptions) (Result, error) {
 	d := denying{decision{repo, a, v}, o}
 	r, err := d.run(ctx)
@@ -80,8 +83,8 @@ func (d denying) run(ctx context.Context) (Result, error) {
 		if err := d.record(ctx, packed, found.subject); err != nil {
 			return r, fmt.Errorf("recording the denial: %w", err)
 		}
-		// After this delay, a run that checked for a denial before the record existed has written
-		// its tag.
+		// After this delay, every run that checked for a denial before the record
+		// existed has written its tag.
 		if err := bounded.Pause(ctx, d.repo.Traits().ConfirmDelay); err != nil {
 			return r, err
 		}
@@ -97,16 +100,18 @@ func (d denying) run(ctx context.Context) (Result, error) {
 
 // deniable describes the version to deny.
 type deniable struct {
-	// pending and version are the releases under the two tags, or the zero value for a missing tag.
+	// pending and version are the releases that the two tags point to. For a missing
+	// tag, they are the zero value.
 	pending, version repository.Inspection
 	// subject is the release that the denial refers to.
 	subject repository.Inspection
-	// existing is the existing denial if it is kept.
+	// existing is the existing denial if the denial is kept.
 	existing *repository.DenialRecord
 }
 
-// inspect inspects the tags. It returns an error if the version can't be denied because it doesn't
-// exist, its index is missing, or it belongs to another provider.
+// inspect inspects the tags. It returns an error if the version can't be denied because
+// it doesn't exist, because its index is missing, or because it belongs to a different
+// provider.
 func (d denying) inspect(ctx context.Context) (f deniable, err error) {
 	denied, err := asDenied(repository.CheckDenied(ctx, d.repo, d.version))
 	if err != nil {
@@ -147,8 +152,8 @@ func (d denying) inspect(ctx context.Context) (f deniable, err error) {
 	return f, nil
 }
 
-// inspectPruned inspects the pruned release. It returns the zero value if there is none or if its
-// index is missing.
+// inspectPruned inspects the pruned release. It returns the zero value if there is no
+// pruned release or its index is missing.
 func (d denying) inspectPruned(ctx context.Context) (repository.Inspection, error) {
 	i, err := repository.Inspect(ctx, d.repo, artifact.PrunedTag(d.version), repository.DepthManifests)
 	if err != nil || !i.Exists() || i.Dangling {
@@ -174,7 +179,7 @@ func (d denying) pack(denial artifact.Denial, subject repository.Inspection, r *
 // record stores the denial as a referrer of the index, and under its tag.
 func (d denying) record(ctx context.Context, packed artifact.Referrer, subject repository.Inspection) error {
 	_, err := repository.Attach(ctx, d.repo, []provider.Document{packed.Document}, subject.Descriptor)
-	if err != nil && !errors.Is(err, repository.ErrNoReferrersList) { // then only its tag refers to it
+	if err != nil && !errors.Is(err, repository.ErrNoReferrersList) { // without this list, only the tag refers to the denial
 		return err
 	}
 	return d.push(ctx, packed)
@@ -195,14 +200,14 @@ func (d denying) push(ctx context.Context, packed artifact.Referrer) error {
 	return d.repo.PushTag(ctx, packed.Manifest, before.Tag, before.Digest)
 }
 
-// unstage deletes the pending tag, or points it to the denial.
+// unstage deletes the pending tag or points the tag to the denial.
 func (d denying) unstage(ctx context.Context, packed artifact.Referrer, pending repository.Inspection) (stays, err error) {
 	stays, err = d.deleteTag(ctx, pending, repository.Inspection{})
 	if err != nil || stays == nil {
 		return nil, err
 	}
 	if errors.Is(stays, repository.ErrTagMoved) {
-		return stays, stays // another release was staged, which needs its own decision
+		return stays, stays // another run staged a release, which needs a separate decision
 	}
 	if err := d.repo.PushTag(ctx, packed.Manifest, pending.Tag, pending.Digest); err != nil {
 		return stays, fmt.Errorf("the denial is recorded under the tag %s, but the tag %s can be neither deleted nor moved: %w", artifact.DeniedTag(d.version), pending.Tag, err)
@@ -210,8 +215,9 @@ func (d denying) unstage(ctx context.Context, packed artifact.Referrer, pending 
 	return stays, nil
 }
 
-// unpublish deletes the tag of the version. If the tag stays, live is the reason. The tag is never
-// pointed to other content, because OpenTofu would still select the version, and then fail.
+// unpublish deletes the tag of the version. If the tag can't be deleted, live describes
+// why. unpublish never points the tag to different content, because OpenTofu would
+// still select the version and then fail.
 func (d denying) unpublish(ctx context.Context, packed artifact.Referrer) (live, err error) {
 	now, err := repository.Inspect(ctx, d.repo, artifact.Tag(d.version), repository.DepthIndex)
 	if err != nil || !now.Exists() {
@@ -220,6 +226,6 @@ func (d denying) unpublish(ctx context.Context, packed artifact.Referrer) (live,
 	if live, err = d.deleteTag(ctx, now, repository.Inspection{}); err != nil || live != nil || packed.Document.Digest == "" {
 		return live, err
 	}
-	// Some registries delete a manifest's referrers together with it.
+	// Some registries delete the referrers of a manifest with the manifest.
 	return nil, d.push(ctx, packed)
 }

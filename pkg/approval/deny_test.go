@@ -46,7 +46,7 @@ func TestDeny(t *testing.T) {
 		if err != nil || record.Reason != because.Reason || record.By != "jane" || record.Index != index || len(record.Packages) != 2 {
 			t.Fatalf("got %+v, %v", record, err)
 		}
-		// A second denial with another reason has no effect.
+		// A second denial with a different reason has no effect.
 		again := w.deny(t, approval.DenyOptions{Reason: "another"})
 		if again.Status != publish.Unchanged || again.Digest != r.Digest || again.Record.Reason != because.Reason {
 			t.Errorf("again: %+v", again)
@@ -96,8 +96,8 @@ func TestDenialIsReferrer(t *testing.T) {
 	}
 }
 
-// TestDenialOutlastsRelease checks that the denial can be read after the registry has collected the
-// denied index as garbage.
+// TestDenialOutlastsRelease checks that the denial can be read after the registry has
+// garbage-collected the denied index.
 func TestDenialOutlastsRelease(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, registrytest.Options{})
@@ -145,7 +145,7 @@ func TestDenyLive(t *testing.T) {
 				if r := w.deny(t, because); r.Status != publish.Unchanged {
 					t.Errorf("again: %+v", r)
 				}
-				// Another tool restores the tag.
+				// A different tool restores the tag.
 				w.put(t, version, both)
 				_, err := approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{})
 				if _, ok := errors.AsType[*repository.DeniedError](err); !ok {
@@ -160,8 +160,8 @@ func TestDenyLive(t *testing.T) {
 	}
 }
 
-// TestDenyLiveStays checks that the tag of the version stays unchanged in registries that don't
-// delete tags, and that every result reports it.
+// TestDenyLiveStays checks registries that don't delete tags. The tag of the version
+// stays unchanged, and every result reports this.
 func TestDenyLiveStays(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, registrytest.Options{NoDelete: http.StatusMethodNotAllowed})
@@ -175,7 +175,7 @@ func TestDenyLiveStays(t *testing.T) {
 	if err := repository.CheckDenied(t.Context(), w.repo, w.version); err == nil {
 		t.Error("the version is not denied")
 	}
-	// The tag of the denial stays as well, so the denial can't be overridden.
+	// The tag of the denial also stays, so the denial can't be overridden.
 	_, err := approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{Force: true})
 	if !errors.Is(err, repository.ErrTagNotDeleted) {
 		t.Errorf("promoting the denied version: %v", err)
@@ -196,8 +196,8 @@ func TestDenyLiveOverruled(t *testing.T) {
 	})
 }
 
-// TestDenyLater checks that a tag is deleted that another run writes after it checked for denials
-// and before the denial exists.
+// TestDenyLater checks a run that finds no denial and writes its tag after the denial
+// is recorded. Deny deletes this tag.
 func TestDenyLater(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, registrytest.Options{})

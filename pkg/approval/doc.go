@@ -1,13 +1,13 @@
-// Package approval promotes and denies staged releases. Package publish stores staged releases
-// under a pending tag, which OpenTofu ignores. No server is required: anyone who can write the tags
-// of the repository can decide.
+// Package approval promotes and denies staged releases. Package publish stores staged
+// releases under a pending tag, which OpenTofu ignores. No server is required. Anyone
+// who can write the tags of the repository can make the decision.
 //
 //	stage   = source → Release → plan → OCI repository, under pending-VERSION          publish.Release
 //	promote = pending-VERSION → the same index under VERSION                           Promote
 //	deny    = VERSION or pending-VERSION → denied-VERSION, which refers to the index   Deny
 //
-// A pending release is complete: it has an index, manifests, and blobs, and its tag protects them
-// from the garbage collection of the registry.
+// A pending release is complete. It has an index, manifests, and blobs, and its tag
+// protects them from the garbage collection of the registry.
 package approval
 
 import (
@@ -27,14 +27,15 @@ import (
 type Result struct {
 	Address provider.Address
 	Version provider.Version
-	// Status is Promoted, Extended, Replaced, or Denied, or Unchanged if the same decision was made
-	// before. If the version has other content, the error is a *[repository.ConflictError].
+	// Status is Promoted, Extended, Replaced, or Denied. If the same decision was made
+	// before, it is Unchanged. If the version has different content, the error is a
+	// *[repository.ConflictError].
 	Status publish.Status
-	// Tag and Digest are the tag and the index of the version, or the tag and the manifest of the
-	// denial.
+	// Tag and Digest identify the version's tag and index. For a denial, they identify
+	// its tag and manifest.
 	Tag    string
 	Digest digest.Digest
-	// Packages are the packages of the release.
+	// Packages contains the packages of the release.
 	Packages []provider.Package
 	// Verdict is the result of Verify, or the zero value if Verify was not called.
 	Verdict provider.Verdict
@@ -44,21 +45,22 @@ type Result struct {
 	Approval *artifact.Approval
 	// From is the pending or pruned tag of a release that was promoted.
 	From string
-	// Stays is the reason why the pending or pruned tag still exists, or nil if it doesn't. It wraps
-	// [repository.ErrTagNotDeleted] if the registry doesn't delete tags, and
-	// [repository.ErrTagMoved] if another run has staged more packages.
+	// Stays describes why the pending or pruned tag still exists. It is nil if the tag
+	// doesn't exist. It wraps [repository.ErrTagNotDeleted] if the registry doesn't
+	// delete tags, and [repository.ErrTagMoved] if another run has staged more
+	// packages.
 	Stays error
-	// Live is the reason why the tag of a denied version could not be deleted, or nil if it was
-	// deleted. While the tag exists, OpenTofu can install the version. Live wraps the same errors
-	// as Stays.
+	// Live describes why the tag of a denied version could not be deleted. It is nil if
+	// the tag was deleted. While the tag exists, OpenTofu can install the version. Live
+	// wraps the same errors as Stays.
 	Live error
 }
 
-// ErrNotPending is returned if there is no such pending release.
+// ErrNotPending is returned if the pending release doesn't exist.
 var ErrNotPending = provider.Errorf(provider.NotFound, "no such pending release")
 
-// ErrIncomplete is returned if content of a pending or pruned release is missing or damaged.
-// Staging or mirroring the release again repairs it.
+// ErrIncomplete is returned if content of a pending or pruned release is missing or
+// damaged. To repair the release, stage or mirror it again.
 var ErrIncomplete = provider.Errorf(provider.Refused, "the release is incomplete")
 
 // decision identifies the release to decide about.
@@ -78,7 +80,7 @@ func (d decision) conflict(reasons ...string) *repository.ConflictError {
 	return &repository.ConflictError{Release: d.address.String() + " " + d.version.String(), Reasons: reasons}
 }
 
-// checkProvider returns a conflict if the release belongs to another provider.
+// checkProvider returns a conflict if the release belongs to a different provider.
 func (d decision) checkProvider(i repository.Inspection, aliases provider.Aliases) error {
 	foreign, ok := errors.AsType[*repository.ProviderMismatchError](i.CheckProvider(d.address, aliases...))
 	if !ok {
@@ -98,8 +100,8 @@ func (d decision) packages(i repository.Inspection) []provider.Package {
 	return all
 }
 
-// deleteTag deletes the tag of an inspected release, see [repository.Untag]. If the tag could not be
-// deleted, stays is the reason.
+// deleteTag deletes the tag of an inspected release. See [repository.Untag]. If the tag
+// could not be deleted, stays describes why.
 func (d decision) deleteTag(ctx context.Context, i, kept repository.Inspection) (stays, err error) {
 	if !i.Exists() {
 		return nil, nil

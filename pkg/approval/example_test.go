@@ -42,7 +42,7 @@ func mustVersion(text string) provider.Version {
 	return v
 }
 
-// Promote a pending release.
+// This example promotes a pending release.
 func ExamplePromote() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -52,7 +52,8 @@ func ExamplePromote() {
 	tags, err := repo.Tags(ctx)
 	fmt.Println(tags, err)
 	for range 2 {
-		// The zero value verifies no signatures; trust.Policy has a method for Verify.
+		// The zero value verifies no signatures. To verify them, set Verify to a method
+		// of trust.Policy.
 		done, err := approval.Promote(ctx, repo, address, version, approval.PromoteOptions{})
 		if err != nil {
 			fmt.Println(err)
@@ -69,7 +70,7 @@ func ExamplePromote() {
 	// [1.0.0] <nil>
 }
 
-// Deny a release. Afterwards, the version can't be published again.
+// This example denies a release. Afterwards, the version can't be published again.
 func ExampleDeny() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -95,7 +96,7 @@ func ExampleDeny() {
 	// publishing registry.opentofu.org/acme/rocket 1.0.0: version is denied: crashes at night (jane)
 }
 
-// List pending and denied versions.
+// This example lists pending and denied versions.
 func ExampleList() {
 	dir, remove := exampletest.Dir()
 	defer remove()

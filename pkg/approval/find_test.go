@@ -8,8 +8,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// TestFind checks that pending versions take precedence over denied ones, and that only matching
-// versions are found.
+// TestFind checks that pending versions take precedence over denied versions, and that
+// only matching versions are found.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {
@@ -25,7 +25,8 @@ func TestFind(t *testing.T) {
 	})
 }
 
-// find checks the state of the version that meets a constraint; an empty want means none.
+// find checks the state of the version that meets a constraint. An empty want means
+// that no version is expected.
 func (w *world) find(t *testing.T, constraint string, want publish.Status) {
 	t.Helper()
 	r := provider.Requirement{Address: w.address}

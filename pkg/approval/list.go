@@ -26,11 +26,12 @@ const Pruned publish.Status = "pruned"
 // Entry is a version that was staged, denied, or pruned.
 type Entry struct {
 	Version provider.Version
-	// State is Pending, even if the version was denied before; Denied; Pruned; or Promoted if the
-	// version is released and only its pending tag still exists.
+	// State is Pending, Denied, Pruned, or Promoted. A version that was denied and then
+	// staged again is Pending. Promoted means that the version is released and only its
+	// pending tag still exists.
 	State publish.Status
-	// Tag and Digest are the pending or the pruned tag and its index, or the tag and the manifest of
-	// the denial.
+	// Tag and Digest identify the pending or pruned tag and its index. For a denial,
+	// they identify its tag and manifest.
 	Tag       string
 	Digest    digest.Digest
 	Platforms []provider.Platform
@@ -90,7 +91,8 @@ func entry(ctx context.Context, repo repository.Reader, v provider.Version, rele
 	return e, nil
 }
 
-// prunedEntry returns the entry of a pruned version, or the zero value if it no longer exists.
+// prunedEntry returns the entry of a pruned version, or the zero value if the version
+// no longer exists.
 func prunedEntry(ctx context.Context, repo repository.Reader, v provider.Version) (Entry, error) {
 	i, err := repository.Inspect(ctx, repo, artifact.PrunedTag(v), repository.DepthIndex)
 	if err != nil || !i.Exists() {
@@ -99,8 +101,8 @@ func prunedEntry(ctx context.Context, repo repository.Reader, v provider.Version
 	return Entry{Version: v, State: Pruned, Tag: i.Tag, Digest: i.Digest, Platforms: i.Index.Platforms()}, nil
 }
 
-// Approvals returns the approvals in the documents that refer to a release. Other documents
-// are ignored.
+// Approvals returns the approvals among the documents that refer to a release. It
+// ignores other documents.
 func Approvals(ctx context.Context, documents []provider.Document) ([]artifact.Approval, error) {
 	var approvals []artifact.Approval
 	for _, d := range documents {

@@ -39,17 +39,18 @@ type Decision struct {
 	Requirement provider.Requirement
 	// Repository is the repository of the provider.
 	Repository string
-	// Version is the zero value if Err is the reason that no version was selected.
+	// Version is the zero value if Err describes why no version was selected.
 	Version provider.Version
 	Result  Result
 	Err     error
 }
 
-// PromoteMany promotes the pending releases that requirements select, and restores the pruned
-// releases that requirements specify exactly and that are neither pending nor released. A denied version is
-// skipped and reported with status Denied, unless a requirement specifies it exactly. A
-// failure does not affect other releases. PromoteMany returns an error if a repository
-// cannot be opened, if a denial cannot be read, or if ctx is canceled.
+// PromoteMany promotes the pending releases that requirements select. If a requirement
+// specifies a pruned version exactly, and the version is neither pending nor released,
+// PromoteMany restores it. A denied version is skipped and reported with status Denied,
+// unless a requirement specifies it exactly. A failure does not affect other releases.
+// PromoteMany returns an error if a repository cannot be opened, if a denial cannot be
+// read, or if ctx is canceled.
 func PromoteMany(ctx context.Context, wanted []provider.Requirement, o ManyOptions) error {
 	pending := source.NewMemo(oci.NewPending(func(a provider.Address) (repository.Reader, error) { return o.Open(a) }, o.Aliases...), 0)
 	for _, r := range wanted {
@@ -86,7 +87,8 @@ func PromoteMany(ctx context.Context, wanted []provider.Requirement, o ManyOptio
 	return ctx.Err()
 }
 
-// pruned returns the version that a requirement specifies exactly if it was pruned.
+// pruned returns the version that a requirement specifies exactly if this version was
+// pruned.
 func pruned(ctx context.Context, repo repository.Repository, r provider.Requirement) ([]provider.Version, error) {
 	v, exact := r.Constraint.Exact()
 	if !exact {
@@ -99,8 +101,8 @@ func pruned(ctx context.Context, repo repository.Repository, r provider.Requirem
 	return nil, err
 }
 
-// noneSelected returns the error if no pending version meets a requirement, or nil if denied
-// versions do.
+// noneSelected returns the error if no pending version meets a requirement. It returns
+// nil if denied versions meet it.
 func noneSelected(ctx context.Context, pending provider.Source, r provider.Requirement, repo repository.Repository, denied []provider.Version) error {
 	if len(denied) > 0 {
 		return nil
@@ -132,7 +134,7 @@ type Listed struct {
 	Missing error
 }
 
-// ListMany lists the staged versions of the providers of requirements, see [List]. It returns
+// ListMany lists the staged versions of each required provider. See [List]. It returns
 // the first error other than [repository.ErrNoRepository].
 func ListMany(ctx context.Context, wanted []provider.Requirement, open func(provider.Address) (repository.Reader, error)) ([]Listed, error) {
 	var addresses []provider.Address

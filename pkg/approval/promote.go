@@ -14,28 +14,29 @@ import (
 
 // PromoteOptions configures [Promote]. The zero value is valid and verifies no signatures.
 type PromoteOptions struct {
-	// Verify, if not nil, verifies the signature of the release, from the stored documents, before
-	// the tag is written: a key that was trusted when the release was staged might not be trusted
-	// now. If Verify returns an error, Promote fails with this error. trust.Policy has such a
-	// method.
+	// Verify, if not nil, verifies the signature of the release from the stored
+	// documents before the tag is written. This is necessary because a key that was
+	// trusted when the release was staged might not be trusted now. If Verify returns
+	// an error, Promote fails with this error. trust.Policy has such a method.
 	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
 	// Approval records who decided and why. If it is not the zero value, it is attached to the
 	// index of the release, even if the version is already released.
 	Approval artifact.Approval
-	// Aliases are the providers whose releases the repository can contain instead.
+	// Aliases lists other providers whose releases the repository can contain.
 	Aliases provider.Aliases
-	// Force replaces a version that has other content, promotes a denied version, and removes the
-	// denial.
+	// Force replaces a version with different content. It also promotes a denied
+	// version and removes the denial.
 	Force bool
 	// DryRun computes the result and writes nothing.
 	DryRun bool
 }
 
-// Promote points the tag of the version to the pending index, and then deletes the pending tag. It
-// transfers no blobs and no manifests, and the digest stays the same. Running Promote again
-// completes an interrupted run. If the version is already promoted, the status is
-// [publish.Unchanged]. If the version is neither pending nor released but was pruned, Promote
-// restores it from [artifact.PrunedTag]. Promote returns [ErrNotPending], [ErrIncomplete], *[repository.DeniedError],
+// Promote points the tag of the version to the pending index, and then deletes the
+// pending tag. It transfers no blobs and no manifests, and the digest stays the same.
+// Running Promote again completes an interrupted run. If the version is already
+// promoted, the status is [publish.Unchanged]. If the version was pruned and is neither
+// pending nor released, Promote restores it from [artifact.PrunedTag]. Promote returns
+// [ErrNotPending], [ErrIncomplete], *[repository.DeniedError],
 // *[repository.ConflictError], errors from Verify, and errors from the repository.
 func Promote(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o PromoteOptions) (Result, error) {
 	p := promotion{decision{repo, a, v}, o}
@@ -99,8 +100,8 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	if err := p.record(ctx, &r, pending); err != nil || p.options.DryRun {
 		return r, err
 	}
-	// 4. Write the tag of the version, unless it was denied in the meantime, and then delete the
-	// pending tag.
+	// 4. Write the tag of the version unless the version was denied in the meantime.
+	// Then delete the pending tag.
 	if denied == nil {
 		if err := repository.CheckDeniedNow(ctx, p.repo, p.version); err != nil {
 			return r, err
@@ -131,8 +132,9 @@ func (p promotion) record(ctx context.Context, r *Result, i repository.Inspectio
 	return nil
 }
 
-// inspectPending inspects the pending release or, if there is neither a pending nor a released one,
-// the pruned release. It returns an error if the release is incomplete.
+// inspectPending inspects the pending release. If there is neither a pending nor a
+// released version, it inspects the pruned release. It returns an error if the release
+// is incomplete.
 func (p promotion) inspectPending(ctx context.Context, version repository.Inspection) (repository.Inspection, error) {
 	i, err := p.inspectRelease(ctx, artifact.PendingTag(p.version))
 	if version.Exists() || !errors.Is(err, ErrNotPending) {
@@ -145,7 +147,8 @@ func (p promotion) inspectPending(ctx context.Context, version repository.Inspec
 	return pruned, failed
 }
 
-// forgetPruning removes the dates of a pruned version, so that it is not pruned again at once.
+// forgetPruning removes the dates of a pruned version, so that the version is not
+// immediately pruned again.
 func (p promotion) forgetPruning(ctx context.Context, i repository.Inspection) error {
 	if _, pruned := artifact.ParsePruned(i.Tag); !pruned {
 		return nil
@@ -216,8 +219,8 @@ func (p promotion) tag(ctx context.Context, pending, version repository.Inspecti
 	return err
 }
 
-// deleteTags deletes the pending tag, and the tag of an overridden denial. version is the index
-// that the tag of the version points to.
+// deleteTags deletes the pending tag and the tag of an overridden denial. version is
+// the inspection of the version's tag.
 func (p promotion) deleteTags(ctx context.Context, r Result, pending, version repository.Inspection) (Result, error) {
 	if p.options.DryRun || !pending.Exists() && r.Record == nil {
 		return r, nil
@@ -234,8 +237,9 @@ func indexOf(i repository.Inspection) artifact.Blob {
 	return artifact.Blob{Descriptor: i.Descriptor, Bytes: i.Bytes}
 }
 
-// compare returns the status of promoting a pending release: everything that the released version
-// contains must be in the pending release, too. The reasons explain why it can't be promoted.
+// compare returns the status of promoting a pending release. The pending release must
+// contain all content of the released version. Otherwise, the reasons explain why it
+// can't be promoted.
 func compare(pending, version repository.Inspection) (publish.Status, []string) {
 	switch {
 	case !version.Exists() || version.Dangling:

@@ -67,7 +67,7 @@ func TestPromote(t *testing.T) {
 		if w.at(t, version) != index || w.at(t, waiting) != "" {
 			t.Error("wrong tags after the promotion")
 		}
-		// Promoting again has no effect, and verifies no signature.
+		// Promoting the release again has no effect and verifies no signature.
 		if r := w.promote(t, o); r.Status != publish.Unchanged || r.Digest != index || len(r.Packages) != 2 || verified != 2 {
 			t.Errorf("again: got %+v after %d calls of Verify", r, verified)
 		}
@@ -115,7 +115,7 @@ func TestPromoteRecord(t *testing.T) {
 	})
 }
 
-// TestPromoteBeside checks promotion when the version already exists.
+// TestPromoteBeside checks promotion if the version already exists.
 func TestPromoteBeside(t *testing.T) {
 	t.Parallel()
 	sbom := map[provider.Platform]pkg{nouns.Plan9: {content: "plan9", documents: []string{"plan9.spdx.json"}}}
@@ -189,7 +189,8 @@ func TestPromoteCutOff(t *testing.T) {
 	}
 }
 
-// TestPromoteMoved checks that packages which are staged during a promotion are not lost.
+// TestPromoteMoved checks that packages that are staged during a promotion are not
+// lost.
 func TestPromoteMoved(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, registrytest.Options{})
@@ -275,8 +276,8 @@ func (w *world) inspect(t *testing.T, tag string) repository.Inspection {
 	return i
 }
 
-// TestPromotePruned checks that a pruned version is restored if there is neither a pending nor a
-// released one, and that it isn't pruned again at once.
+// TestPromotePruned checks that a pruned version is restored if there is neither a
+// pending nor a released version. The version is not immediately pruned again.
 func TestPromotePruned(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {
@@ -339,7 +340,8 @@ func TestPromotePruned(t *testing.T) {
 	})
 }
 
-// TestDenyPruned checks that a pruned version can be denied, and then not restored.
+// TestDenyPruned checks that a pruned version can be denied, and that it can't be
+// restored afterwards.
 func TestDenyPruned(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {
@@ -360,8 +362,8 @@ func TestDenyPruned(t *testing.T) {
 	})
 }
 
-// TestPromoteKeepsVersion checks that the tag of the version is restored in registries that delete
-// a manifest together with any of its tags.
+// TestPromoteKeepsVersion checks registries that delete a manifest when any of its tags
+// is deleted. Promote restores the tag of the version.
 func TestPromoteKeepsVersion(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, registrytest.Options{DeletesManifests: true})

@@ -22,8 +22,8 @@ type Approval struct {
 	By string `json:"by,omitempty"`
 }
 
-// Document returns the approval as a document. It returns an error if a text is too long or not
-// valid UTF-8.
+// Document returns the approval as a document. It returns an error if the reason or
+// name is too long or not valid UTF-8.
 func (a Approval) Document() (provider.Document, error) {
 	if err := checkTexts(a.Reason, a.By); err != nil {
 		return provider.Document{}, err
@@ -32,7 +32,7 @@ func (a Approval) Document() (provider.Document, error) {
 	if err != nil {
 		return provider.Document{}, err
 	}
-	// Different approvals have different names, so an index can have more than one.
+	// Different approvals have different names, so an index can have several approvals.
 	return NewDocument("approval-"+digest.FromBytes(data).Encoded()[:12]+".json", TypeApproval, data), nil
 }
 

@@ -37,8 +37,8 @@ type Denial struct {
 	Reason string
 	// By names the person who decided. It can be empty.
 	By string
-	// Packages contains the zips of the version when it was denied, for information only: a
-	// denial applies to the version, regardless of its zips.
+	// Packages contains the zips that the version had when it was denied. It is only
+	// informational, because a denial applies to the version regardless of its zips.
 	Packages map[provider.Platform]digest.Digest
 }
 
@@ -57,7 +57,7 @@ func (d Denial) Check() error {
 	return checkTexts(d.Reason, d.By)
 }
 
-// checkTexts checks the texts of a denial or an approval.
+// checkTexts checks the reason and the name in a denial or an approval.
 func checkTexts(reason, by string) error {
 	switch {
 	case len(reason) > maxReason:
@@ -88,8 +88,9 @@ func (d Denial) Pack(index ocispec.Descriptor) (Referrer, error) {
 	return PackReferrer(NewDocument(name, TypeDenial, data), index)
 }
 
-// ParseDenialManifest returns the denied index and the descriptor of the document from the manifest
-// of a denial. Other content is a *[FormatError].
+// ParseDenialManifest parses the manifest of a denial. It returns the descriptors of
+// the denied index and of the document. For other content, the error is a
+// *[FormatError].
 func ParseDenialManifest(data []byte) (index, document ocispec.Descriptor, err error) {
 	manifest, document, err := parseReferrer(data)
 	switch {
@@ -105,8 +106,8 @@ func ParseDenialManifest(data []byte) (index, document ocispec.Descriptor, err e
 	return *manifest.Subject, document, nil
 }
 
-// ParseDenial parses the document of a denial. It ignores invalid platforms and digests, because a
-// denial only needs a reason.
+// ParseDenial parses the document of a denial. It ignores invalid platforms and
+// digests, because a denial requires only a reason.
 func ParseDenial(data []byte) (Denial, error) {
 	var document denialDocument
 	if len(data) > maxDenialSize {

@@ -14,7 +14,7 @@ const (
 	dockerConfig       = "application/vnd.docker.container.image.v1+json"
 )
 
-// describe returns what a document is, for errors about unexpected content.
+// describe returns a description of a document for errors about unexpected content.
 func describe(doc document) string {
 	isIndex := doc.MediaType == ocispec.MediaTypeImageIndex || doc.MediaType == dockerManifestList ||
 		doc.MediaType == "" && doc.Manifests != nil
@@ -36,8 +36,8 @@ func describe(doc document) string {
 	return fmt.Sprintf("a document of media type %q", clip(doc.MediaType))
 }
 
-// artifactTypeOf returns the artifact type. Without one it returns the media type of the config, as
-// required by image-spec.
+// artifactTypeOf returns the artifact type. If there is none, it returns the media type
+// of the config, as image-spec requires.
 func artifactTypeOf(doc document) string {
 	if doc.ArtifactType == "" && doc.Config != nil {
 		return clip(doc.Config.MediaType)

@@ -20,8 +20,8 @@ func NewDocument(name, mediaType string, content []byte) provider.Document {
 	return d
 }
 
-// DocumentOf returns the document of a layer without its content. sumsName is the name for a
-// SHA256SUMS layer without a title.
+// DocumentOf returns the document of a layer without its content. If a SHA256SUMS layer
+// has no title, sumsName is its name.
 func DocumentOf(layer ocispec.Descriptor, sumsName string) provider.Document {
 	name := layer.Annotations[ocispec.AnnotationTitle]
 	if provider.CheckFilename(name) != nil {
@@ -51,8 +51,8 @@ func classify(mediaType, name string) (provider.DocumentKind, provider.Scope) {
 	return provider.KindOther, provider.ScopePackage
 }
 
-// scopeOfSigned returns the scope of a signature: the release for a signature of SHA256SUMS, and
-// the package for a signature of a zip.
+// scopeOfSigned returns the scope of a signature. It is the release for a signature of
+// SHA256SUMS, and the package for a signature of a zip.
 func scopeOfSigned(name string) provider.Scope {
 	if strings.Contains(name, "SHA256SUMS") {
 		return provider.ScopeRelease
@@ -60,13 +60,14 @@ func scopeOfSigned(name string) provider.Scope {
 	return provider.ScopePackage
 }
 
-// spdxContext is the prefix of the @context of SPDX 3 documents.
-// https://spdx.github.io/spdx-spec/v3.0.1/serializations/
+// spdxContext is the prefix of the @context of SPDX 3 documents. See
+// https://spdx.github.io/spdx-spec/v3.0.1/serializations/.
 const spdxContext = "https://spdx.org/"
 
-// DocumentType returns the media type of a JSON document, which it determines from the content.
-// kind must be an SBOM or a Sigstore bundle, and name is used in errors. It rejects Sigstore
-// bundles before version 0.3, because they have no media type that is valid for a layer.
+// DocumentType determines the media type of a JSON document from its content. kind must
+// be an SBOM or a Sigstore bundle. name is used in errors. DocumentType rejects
+// Sigstore bundles before version 0.3, because their media types are not valid for
+// layers.
 func DocumentType(kind provider.DocumentKind, name string, data []byte) (mediaType string, err error) {
 	var document struct {
 		SPDX      string          `json:"spdxVersion"`

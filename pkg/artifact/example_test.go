@@ -46,7 +46,7 @@ func ExamplePack() {
 	// manifest: application/vnd.opentofu.provider-target
 }
 
-// Parse the index of a release.
+// This example parses the index of a release.
 func ExampleParseIndex() {
 	index, err := artifact.ParseIndex([]byte(`{
   "schemaVersion": 2,
@@ -74,7 +74,7 @@ func ExampleParseIndex() {
 	// true
 }
 
-// Convert tags to versions. Other tags are not versions.
+// This example converts tags to versions. Some tags are not versions.
 func ExampleParseTag() {
 	for _, tag := range []string{"1.2.3_build.5", "latest", "1.2"} {
 		version, ok := artifact.ParseTag(tag)

@@ -18,16 +18,18 @@ import (
 
 // Options configures the metadata of a release artifact.
 type Options struct {
-	// SourceURL is the URL of the source code of the provider or the mirror. It becomes the
-	// annotation org.opencontainers.image.source of the index and of each manifest: GHCR uses it to
-	// link packages to repositories. If empty, the annotation is omitted.
+	// SourceURL is the URL of the source code of the provider or the mirror. It becomes
+	// the annotation org.opencontainers.image.source of the index and of each manifest.
+	// GHCR uses this annotation to link packages to repositories. If empty, the
+	// annotation is omitted.
 	SourceURL string
-	// Provider is the ASCII address in the annotation of the index. If empty, it is the address of
-	// the release. A release that is stored as a release of another provider keeps that annotation.
-	// See [provider.Alias].
+	// Provider is the ASCII address in the annotation of the index. If empty, it is the
+	// address of the release. If a release is stored under a different provider's
+	// address, it keeps the annotation with that address. See [provider.Alias].
 	Provider string
-	// Annotations are added to the index. Those that the format defines are ignored, and the
-	// date of the release takes precedence over the annotation of the date.
+	// Annotations contains additional annotations of the index. Annotations that the
+	// format defines are ignored, and the date of the release overrides the annotation
+	// of the date.
 	Annotations map[string]string
 }
 
@@ -59,16 +61,17 @@ type Blob struct {
 // Packed is the artifact of a release, without its zips. Push the zips and Documents first, then
 // Manifests, and then Index.
 type Packed struct {
-	// Documents contains the empty config, which all manifests share, followed by all other blobs
-	// without duplicates, sorted by digest.
+	// Documents contains the empty config, which all manifests share, and then all
+	// other blobs without duplicates, sorted by digest.
 	Documents []provider.Document
-	// Manifests are sorted by platform.
+	// Manifests contains the manifests, sorted by platform.
 	Manifests []Blob
 	Index     Blob
 }
 
-// Pack builds the artifact of a release. All packages must have a size. Equal input results in
-// equal bytes: everything is sorted, and nothing depends on the clock or the machine.
+// Pack builds the artifact of a release. All packages must have a size. Equal input
+// results in equal bytes, because everything is sorted and nothing depends on the clock
+// or the machine.
 func Pack(r provider.Release, o Options) (Packed, error) {
 	if len(r.Packages) == 0 {
 		return Packed{}, fmt.Errorf("packing %s %s: no packages", r.Address, r.Version)
@@ -116,7 +119,8 @@ func Pack(r provider.Release, o Options) (Packed, error) {
 	return packed, nil
 }
 
-// emptyConfig returns the config of manifests without one, as defined by image-spec.
+// emptyConfig returns the empty config that image-spec defines for manifests that need
+// no config.
 func emptyConfig() provider.Document {
 	return provider.Document{Name: "the config", MediaType: ocispec.MediaTypeEmptyJSON}.WithBytes(ocispec.DescriptorEmptyJSON.Data)
 }
@@ -174,7 +178,8 @@ func sortedDocuments(documents []provider.Document) []provider.Document {
 	})
 }
 
-// checkDocument returns an error for a document that can't be stored or read back.
+// checkDocument returns an error for a document that can't be stored or can't be read
+// back.
 func checkDocument(d provider.Document) error {
 	if err := provider.CheckFilename(d.Name); err != nil {
 		return err
@@ -191,8 +196,8 @@ func checkDocument(d provider.Document) error {
 	return nil
 }
 
-// isSHA256 reports whether d is "sha256:" and 64 lower-case hexadecimal digits. It is faster
-// than [digest.Digest.Validate], which uses regular expressions.
+// isSHA256 reports whether d is "sha256:" followed by 64 lower-case hexadecimal digits.
+// It is faster than [digest.Digest.Validate], which uses regular expressions.
 func isSHA256(d digest.Digest) bool {
 	encoded, found := strings.CutPrefix(string(d), "sha256:")
 	if !found || len(encoded) != 64 {
@@ -232,8 +237,8 @@ func ZipDescriptor(p provider.Package) ocispec.Descriptor {
 // title returns the name of the zip in SHA256SUMS.
 func title(p provider.Package) string { return cmp.Or(p.ListedAs, p.Filename) }
 
-// targetDescriptor returns the descriptor of a manifest in the index. It repeats the artifact type
-// and contains the platform, because OpenTofu selects manifests by both.
+// targetDescriptor returns the descriptor of a manifest in the index. It contains the
+// artifact type and the platform, because OpenTofu selects manifests by both.
 func targetDescriptor(p provider.Package, manifest ocispec.Descriptor) ocispec.Descriptor {
 	manifest.Platform = &ocispec.Platform{OS: p.Platform.OS, Architecture: p.Platform.Arch}
 	manifest.Annotations = map[string]string{annotationZH: "zh:" + p.Digest.Encoded()}
@@ -253,8 +258,8 @@ type Referrer struct {
 	Entry ocispec.Descriptor
 }
 
-// PackReferrer builds a referrer for a document about the index. Equal input results in equal
-// bytes, so attaching a document twice has no effect.
+// PackReferrer builds a referrer for a document about the index. Equal input results in
+// equal bytes, so attaching a document again has no effect.
 func PackReferrer(document provider.Document, index ocispec.Descriptor) (Referrer, error) {
 	if err := checkDocument(document); err != nil {
 		return Referrer{}, err

@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Index is the parsed index of a release. Like OpenTofu, it ignores entries other than provider
-// packages.
+// Index is the parsed index of a release. Like OpenTofu, it ignores entries that are
+// not provider packages.
 type Index struct {
 	// Targets contains one entry per platform, sorted by platform. It is empty if all packages are
 	// for specific OS versions, which OpenTofu ignores.
@@ -27,12 +27,13 @@ type Index struct {
 type Target struct {
 	Platform   provider.Platform
 	Descriptor ocispec.Descriptor
-	// Duplicate reports that the index has more than one entry for the platform, of which this is the
-	// first. OpenTofu rejects such a platform, but accepts the others.
+	// Duplicate reports that the index has several entries for the platform and that
+	// this entry is the first. OpenTofu rejects such a platform, but accepts the other
+	// platforms.
 	Duplicate bool
 }
 
-// Err returns a *[FormatError] if the platform has more than one entry.
+// Err returns a *[FormatError] if the platform has several entries.
 func (t Target) Err() error {
 	if t.Duplicate {
 		return formatError("more than one manifest for %s", t.Platform)
@@ -40,8 +41,8 @@ func (t Target) Err() error {
 	return nil
 }
 
-// Digest returns the digest of the zip, if the entry has a valid zh annotation and is the only one
-// for its platform.
+// Digest returns the digest of the zip if the entry has a valid zh annotation and is
+// the only entry for its platform.
 func (t Target) Digest() (digest.Digest, bool) {
 	d, err := sums.ParseZH(t.Descriptor.Annotations[annotationZH])
 	return d, err == nil && !t.Duplicate
@@ -109,11 +110,11 @@ func (x Index) Protocols() []string {
 // Published returns the publication date of the version, or the zero time if the index has no valid
 // date. Other tools might use the annotation for the creation time of the index.
 func (x Index) Published() time.Time {
-	t, _ := time.Parse(time.RFC3339, x.Annotations[ocispec.AnnotationCreated]) // the zero time if invalid
+	t, _ := time.Parse(time.RFC3339, x.Annotations[ocispec.AnnotationCreated]) // the zero time if the annotation is invalid
 	return provider.CleanDate(t)
 }
 
-// document has the fields that distinguish indexes from manifests.
+// document contains the fields that distinguish indexes from manifests.
 type document struct {
 	MediaType    string               `json:"mediaType"`
 	ArtifactType string               `json:"artifactType"`
@@ -174,7 +175,7 @@ func ParseIndex(data []byte) (Index, error) {
 	return index, nil
 }
 
-// onePerPlatform sorts targets and keeps the first one of each platform.
+// onePerPlatform sorts targets and keeps the first target of each platform.
 func onePerPlatform(targets []Target) []Target {
 	slices.SortStableFunc(targets, func(a, b Target) int { return a.Platform.Compare(b.Platform) })
 	var once []Target
@@ -188,9 +189,9 @@ func onePerPlatform(targets []Target) []Target {
 	return once
 }
 
-// parseTarget parses an entry of an index. Like OpenTofu, it ignores entries with other artifact
-// types, for specific OS versions, and for unknown platforms, but rejects a package that is not a
-// manifest or has no platform.
+// parseTarget parses an entry of an index. Like OpenTofu, it ignores entries with other
+// artifact types, for specific OS versions, or for unknown platforms. It rejects a
+// package that is not a manifest or has no platform.
 func parseTarget(d ocispec.Descriptor) (t Target, usable bool, err error) {
 	switch {
 	case d.ArtifactType != TypeTarget:
@@ -214,14 +215,14 @@ func parseTarget(d ocispec.Descriptor) (t Target, usable bool, err error) {
 type Manifest struct {
 	// Zip is the layer of the package.
 	Zip ocispec.Descriptor
-	// Title is the title of the zip. It is empty if the title is not a valid file name. OpenTofu
-	// ignores the title, and other tools use paths.
+	// Title is the title of the zip. It is empty if the title is not a valid file name.
+	// OpenTofu ignores the title, and other tools use paths as titles.
 	Title string
 	// Documents contains the other layers that have a name and an acceptable size. See
 	// [DocumentOf]. Layers that neither OpenTofu nor this package uses are omitted.
 	Documents []ocispec.Descriptor
-	// Blobs contains the descriptors of the config and all layers, except those with invalid
-	// digests.
+	// Blobs contains the descriptors of the config and all layers, except descriptors
+	// with invalid digests.
 	Blobs       []ocispec.Descriptor
 	Annotations map[string]string
 }
@@ -251,7 +252,7 @@ func ParseManifest(data []byte) (Manifest, error) {
 			zips++
 			m.Zip, m.Title = layer, title
 		case layer.MediaType == MediaTypeSums:
-			// SHA256SUMS must be readable, whether or not it has a name.
+			// SHA256SUMS must be readable, even if it has no name.
 			sumsLayers++
 			if unreadable != nil {
 				return Manifest{}, formatError("invalid layer of type %s: %v", MediaTypeSums, unreadable)

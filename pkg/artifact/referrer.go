@@ -6,16 +6,16 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// ReferrersTag returns the tag of the list of referrers to a manifest, for registries without the
-// referrers API.
-// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#referrers-tag-schema
+// ReferrersTag returns the tag of the list of referrers to a manifest. Registries
+// without the referrers API use this tag. See
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#referrers-tag-schema.
 func ReferrersTag(subject digest.Digest) string {
 	return subject.Algorithm().String() + "-" + subject.Encoded()
 }
 
-// ParseReferrers parses a list of referrers, which is an index without an artifact type. Other
-// content is a *[FormatError], for example the subject itself in registries that resolve such tags
-// as digests.
+// ParseReferrers parses a list of referrers, which is an index without an artifact
+// type. For other content, it returns a *[FormatError]. For example, registries that
+// resolve the tag as a digest return the subject itself.
 func ParseReferrers(data []byte) ([]ocispec.Descriptor, error) {
 	doc, err := parseDocument(data)
 	if err != nil {

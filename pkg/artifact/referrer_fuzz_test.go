@@ -30,7 +30,7 @@ func FuzzParseReferrers(f *testing.F) {
 		}
 		again, err := artifact.AddReferrer(list)
 		if err != nil {
-			return // too large when it is written out
+			return // its JSON is too large
 		}
 		got, err := artifact.ParseReferrers(again.Bytes)
 		if diff := cmp.Diff(list, got, cmpopts.EquateEmpty()); diff != "" || err != nil {

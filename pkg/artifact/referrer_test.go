@@ -155,7 +155,7 @@ func TestDocumentType(t *testing.T) {
 	}
 }
 
-// TestAnnotations checks that the format's annotations override custom ones.
+// TestAnnotations checks that the format's annotations override custom annotations.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
 	r := rocket(t)

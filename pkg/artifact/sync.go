@@ -25,12 +25,14 @@ const (
 	maxSyncDates = 4096
 )
 
-// SyncRecord contains the dates that pruning needs. A repository has at most one record, under
-// [SyncTag]. If it is lost, the dates start again, so versions are kept longer.
+// SyncRecord contains the dates that pruning needs. A repository has at most one
+// record, under [SyncTag]. If the record is lost, the dates start again, so versions
+// are kept longer.
 type SyncRecord struct {
-	// Unwanted contains the dates since when released versions are no longer selected.
+	// Unwanted maps released versions to the dates since when they are no longer
+	// selected.
 	Unwanted map[provider.Version]time.Time
-	// Pruned contains the dates when versions were pruned. See [PrunedTag].
+	// Pruned maps versions to the dates when they were pruned. See [PrunedTag].
 	Pruned map[provider.Version]time.Time
 }
 

@@ -7,14 +7,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Tag returns the tag of a version. OCI tags can't contain "+", so like OpenTofu, Tag replaces it
-// with "_".
+// Tag returns the tag of a version. OCI tags can't contain "+". Like OpenTofu, Tag
+// replaces "+" with "_".
 func Tag(v provider.Version) string {
 	return strings.ReplaceAll(v.String(), "+", "_")
 }
 
-// ParseTag returns the version of a tag that [Tag] returned. It rejects other tags: OpenTofu also
-// accepts "1.2" as a version, but then requests the tag "1.2.0".
+// ParseTag returns the version of a tag that [Tag] returned. It rejects all other tags.
+// For example, OpenTofu accepts "1.2" as a version but then requests the tag "1.2.0".
 func ParseTag(tag string) (provider.Version, bool) {
 	v, err := provider.ParseVersion(strings.ReplaceAll(tag, "_", "+"))
 	if err != nil || Tag(v) != tag {
@@ -43,8 +43,8 @@ func PrunedTag(v provider.Version) string { return prunedPrefix + Tag(v) }
 // ParsePruned returns the version of a tag that [PrunedTag] returned. It rejects other tags.
 func ParsePruned(tag string) (provider.Version, bool) { return parsePrefixed(tag, prunedPrefix) }
 
-// VersionOf returns the version to which a tag belongs: its own tag, or the tag of its pending
-// release, its denial, or its pruned release.
+// VersionOf returns the version to which a tag belongs. The tag can be the version's
+// own tag, or the tag of its pending release, its denial, or its pruned release.
 func VersionOf(tag string) (provider.Version, bool) {
 	for _, prefix := range []string{"", pendingPrefix, deniedPrefix, prunedPrefix} {
 		if v, ok := parsePrefixed(tag, prefix); ok {
@@ -62,7 +62,7 @@ func parsePrefixed(tag, prefix string) (provider.Version, bool) {
 	return ParseTag(rest)
 }
 
-// Tags are the tags of a repository. Its methods return versions, newest first.
+// Tags contains the tags of a repository. Its methods return versions, newest first.
 type Tags []string
 
 // Released returns the versions that have a tag and are not denied.
@@ -71,7 +71,7 @@ func (t Tags) Released() []provider.Version { return t.withoutDenied(t.Tagged())
 // Undecided returns the pending versions that are not denied.
 func (t Tags) Undecided() []provider.Version { return t.withoutDenied(t.Pending()) }
 
-// Tagged returns the versions that OpenTofu sees, denied or not.
+// Tagged returns the versions that OpenTofu finds, including denied versions.
 func (t Tags) Tagged() []provider.Version { return t.versions("") }
 
 // Denied returns the denied versions. The tag of a denial denies its version, regardless of what it
@@ -84,9 +84,10 @@ func (t Tags) Pending() []provider.Version { return t.versions(pendingPrefix) }
 // Pruned returns the versions that were pruned and can be restored.
 func (t Tags) Pruned() []provider.Version { return t.versions(prunedPrefix) }
 
-// Newest returns the versions whose releases show which provider a repository contains, and
-// the function that returns their tags: the released versions, including denied ones. If there are
-// none, it returns the pending versions, and if there are none of those, the pruned versions.
+// Newest returns the versions whose releases show which provider a repository contains.
+// It also returns a function that returns the tags of these versions. Newest returns
+// the released versions, including denied versions. If there are none, it returns the
+// pending versions or, if there are none either, the pruned versions.
 func (t Tags) Newest() (versions []provider.Version, tag func(provider.Version) string) {
 	if versions = t.Tagged(); len(versions) > 0 {
 		return versions, Tag

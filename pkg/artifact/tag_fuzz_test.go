@@ -11,7 +11,8 @@ import (
 
 // FuzzParseTag checks that ParseTag accepts exactly the tags that Tag returns.
 func FuzzParseTag(f *testing.F) {
-	// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests
+	// See
+	// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests.
 	grammar := regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`)
 	f.Fuzz(func(t *testing.T, text string) {
 		if v, ok := artifact.ParseTag(text); ok {

@@ -1,10 +1,11 @@
-// Package artifact defines how a provider release is stored as an OCI artifact, in the layout that
-// OpenTofu's oci_mirror reads: an image index per version tag, one image manifest per platform, and
-// the zip and its metadata as layers. It is the only package that knows media types, tags, and
-// annotations, and it does no I/O.
+// Package artifact defines how a provider release is stored as an OCI artifact, in the
+// layout that OpenTofu's oci_mirror reads. The layout consists of an image index per
+// version tag, one image manifest per platform, and the zip and its metadata as layers.
+// This is the only package that defines media types, tags, and annotations. It performs
+// no I/O.
 //
-// Use it to build or parse manifests if you transfer the content yourself. Packages repository and
-// publish transfer it for you.
+// Use this package to build or parse manifests if you transfer the content yourself.
+// Packages repository and publish transfer the content for you.
 //
 // docs/format.md describes the format independently of Go.
 package artifact
@@ -55,14 +56,17 @@ const (
 	MaxManifestSize = 4 << 20
 	// MaxZipSize is the maximum size of a zip in bytes. The largest providers are under 300 MiB.
 	MaxZipSize = 4 << 30
-	// maxValues is the maximum number of JSON values in an index or a manifest. Each platform needs
-	// about 12 values in an index, and each referrer needs 6 in a list of referrers.
+	// maxValues is the maximum number of JSON values in an index or a manifest. Each
+	// platform uses about 12 values in an index. Each referrer uses 6 values in a list
+	// of referrers.
 	maxValues = 16 << 10
-	// maxTargets is the maximum number of platforms in an index. Go supports about 50.
+	// maxTargets is the maximum number of platforms in an index. Go supports about 50
+	// platforms.
 	maxTargets = 256
 	// maxLayers is the maximum number of layers in a manifest.
 	maxLayers = 64
-	// MaxDocumentSize is the maximum size of a document in bytes. The largest known SHA256SUMS
-	// files and key rings are a few kilobytes, and SBOMs a few megabytes.
+	// MaxDocumentSize is the maximum size of a document in bytes. The largest known
+	// SHA256SUMS files and key rings have a few kilobytes, and SBOMs have a few
+	// megabytes.
 	MaxDocumentSize = 32 << 20
 )

@@ -14,8 +14,8 @@ type child struct {
 	environ []string
 }
 
-// run starts the child, forwards signals to it, and waits. Signals don't terminate this
-// process, even if the child ignores them.
+// run starts the child, forwards signals to it, and waits until it exits. Signals don't
+// terminate this process, even if the child ignores them.
 func (c child) run() (code int, err error) {
 	cmd := exec.Command(c.program, c.Command[1:]...) //nolint:noctx // signals are forwarded
 	cmd.Args[0] = c.Command[0]

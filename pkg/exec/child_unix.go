@@ -13,8 +13,9 @@ import (
 // handled lists the signals to forward.
 var handled = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 
-// forward sends a signal to the child. The terminal sends signals of keys to the child
-// itself, and a second Ctrl-C could have a different effect than one.
+// forward sends a signal to the child. If a key causes the signal, the terminal sends
+// it to the child itself. forward doesn't send it again, because a second Ctrl-C could
+// have a different effect.
 func forward(p *os.Process, s os.Signal) {
 	fromKeys := slices.Contains([]os.Signal{syscall.SIGINT, syscall.SIGQUIT}, s)
 	if !fromKeys || !inForeground() {
@@ -22,8 +23,8 @@ func forward(p *os.Process, s os.Signal) {
 	}
 }
 
-// inForeground reports whether the terminal sends signals of keys to this process and its
-// child.
+// inForeground reports whether the terminal sends the signals of keys to this process
+// and its child.
 func inForeground() bool {
 	terminal, err := os.Open("/dev/tty")
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// handled lists the console events that are for the child: Ctrl-C, Ctrl-Break, and the
+// handled lists the console events that the child handles: Ctrl-C, Ctrl-Break, and the
 // end of the session.
 var handled = []os.Signal{os.Interrupt, syscall.SIGTERM}
 

@@ -21,16 +21,16 @@ const (
 	toolTerragrunt tool = "terragrunt"
 )
 
-// toolOf returns the tool of a command by its name, which can end in a version, such as
-// terraform1.5.7.
+// toolOf returns the tool that a command runs, based on the command's name. The name
+// can end in a version, such as terraform1.5.7.
 func toolOf(command []string) tool {
 	name := strings.TrimSuffix(strings.ToLower(filepath.Base(command[0])), ".exe")
 	return tool(strings.TrimRight(name, "-_v.0123456789"))
 }
 
-// WorkDir returns the working directory of a command that is started in dir, according to
-// -chdir of tofu and terraform, or to --working-dir and the environment variables of
-// terragrunt. The command must not be empty.
+// WorkDir returns the working directory of a command that is started in dir. It
+// respects -chdir of tofu and terraform, and --working-dir and the environment
+// variables of terragrunt. The command must not be empty.
 func WorkDir(command []string, dir string, getenv func(string) string) string {
 	named := ""
 	switch args := command[1:]; toolOf(command) {
@@ -73,8 +73,8 @@ const (
 // StartError reports that a command could not be started.
 type StartError struct {
 	Command string
-	// Code is the exit code of a shell in this case: 127 if the command doesn't exist, or
-	// 126 if it can't be executed.
+	// Code is the exit code that a shell would return. It is 127 if the command doesn't
+	// exist, and 126 if the command can't be executed.
 	Code int
 	Err  error
 }
@@ -99,7 +99,7 @@ func startError(command string, err error) *StartError {
 	return e
 }
 
-// find returns the path of a program. Names without a directory are looked up in PATH,
+// find returns the path of a program. It looks up names without a directory in PATH,
 // and relative paths in dir.
 func find(name, dir string) (string, error) {
 	path := name

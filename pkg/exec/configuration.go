@@ -22,7 +22,7 @@ type userConfig struct {
 	cliconfig.Config
 	// dir is the absolute working directory of the child.
 	dir string
-	// required loads the configuration in dir once.
+	// required loads the configuration in dir only once.
 	required func() (configuration.Configuration, error)
 }
 
@@ -48,7 +48,7 @@ func (c userConfig) hasOCI() bool {
 	return mirrors || len(c.Logins) > 0 || c.DefaultLogins.Position != (stricthcl.Position{})
 }
 
-// hasOCIMirror reports whether an oci_mirror matches a provider.
+// hasOCIMirror reports whether an oci_mirror block matches a provider.
 func (c userConfig) hasOCIMirror(a provider.Address) bool {
 	return c.Installation != nil && slices.ContainsFunc(c.Installation.Methods, func(m cliconfig.Method) bool {
 		matches, _ := m.Match(a)
@@ -56,8 +56,9 @@ func (c userConfig) hasOCIMirror(a provider.Address) bool {
 	})
 }
 
-// write writes the CLI configuration of the child to a temporary file in the store, which
-// only the user can read. If oci is set, it keeps the blocks for OCI registries.
+// write writes the CLI configuration of the child to a temporary file in the store.
+// Only the user can read the file. If oci is set, the file includes the blocks for OCI
+// registries.
 func (c userConfig) write(o Options, m mirrored, oci bool) (path string, err error) {
 	text, err := cliconfig.Rewrite(c.env, c.files, cliconfig.Mirrored{
 		Dir: m.Dir(), Providers: m.providers, PluginCacheDir: m.pluginCacheDir(toolOf(o.Command)), WorkDir: c.dir, OCI: oci,

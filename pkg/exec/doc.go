@@ -3,10 +3,10 @@
 //
 //	exec = lock file → store → CLI configuration → the child
 //
-// It fetches the packages that lock files select into a store and compares them with the
-// hashes in the lock files, because the programs themselves don't compare unpacked
-// packages with zh: hashes. A mirror directory in the store links to the packages, and a
-// temporary CLI configuration makes the child use this directory.
+// It fetches the packages that lock files select into a store. It compares the packages
+// with the hashes in the lock files, because the programs themselves don't compare
+// unpacked packages with zh: hashes. A mirror directory in the store contains links to
+// the packages, and a temporary CLI configuration makes the child use this directory.
 //
 // To fill a directory permanently, use package pull.
 package exec

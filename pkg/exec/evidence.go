@@ -14,7 +14,7 @@ import (
 // keys. It has no verdict, because each run evaluates it under its own policy.
 type evidence struct {
 	// ListedAs is the name of the zip in SHA256SUMS if it differs from the conventional
-	// one.
+	// name.
 	ListedAs  string             `json:"listed_as,omitempty"`
 	Documents []evidenceDocument `json:"documents,omitempty"`
 }
@@ -25,9 +25,9 @@ type evidenceDocument struct {
 	Content []byte                `json:"content"`
 }
 
-// evidenceOf reads the verification metadata of a release with one package, so later runs
-// can verify its signature without the source. It returns nil if a document can't be
-// read.
+// evidenceOf reads the verification metadata of a release with one package, so that
+// later runs can verify its signature without the source. It returns nil if a document
+// can't be read.
 func evidenceOf(ctx context.Context, r provider.Release) json.RawMessage {
 	if len(r.Packages) != 1 {
 		return nil
@@ -54,8 +54,8 @@ func evidenceOf(ctx context.Context, r provider.Release) json.RawMessage {
 	return text
 }
 
-// restore builds the release of a package from the verification metadata in the store. It
-// returns false if the store has none, or if SHA256SUMS does not list the zip.
+// restore builds the release of a package from the verification metadata in the store.
+// ok is false if the store has no metadata, or if SHA256SUMS does not list the zip.
 func restore(s selection, k store.Known) (provider.Release, bool) {
 	var e evidence
 	if k.Evidence == nil || json.Unmarshal(k.Evidence, &e) != nil {

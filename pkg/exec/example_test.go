@@ -15,7 +15,8 @@ import (
 )
 
 // Run starts a command that uses the providers of the lock file in its directory, and
-// returns its exit code. Here, the command is the test program, which exits with 3.
+// returns its exit code. In this example, the command is the test program, which exits
+// with 3.
 func ExampleRun() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -45,7 +46,7 @@ func ExampleRun() {
 		Environ:  append(os.Environ(), envChild+"=fail"),
 	})
 	fmt.Println("exit code:", code, err)
-	// The next run finds everything in the cache.
+	// The next run finds all packages in the cache.
 	entries, err := cache.Entries(ctx)
 	for _, e := range entries {
 		fmt.Println("cached:", e.Kind)

@@ -24,17 +24,17 @@ const DefaultConcurrency = 4
 type Options struct {
 	// Command is the program with its arguments.
 	Command []string
-	// Dir is the directory to start the command in. If empty, the working directory of
-	// the process is used.
+	// Dir is the directory in which the command is started. If empty, the working
+	// directory of the process is used.
 	Dir string
 	// LockFiles lists the lock files to use. If empty, the lock file in the command's
 	// working directory is used. See [WorkDir].
 	LockFiles []string
 	// Lock, if not nil, configures the lock file that Run creates if the directory has
 	// none. Run sets Verify, Configuration, Loaded, and Skip. If the directory has no
-	// configuration either, tofu and terraform run without a lock file, because commands
-	// such as version don't need one. Otherwise, the error for a missing lock file wraps
-	// [lock.ErrNoFile].
+	// configuration either, tofu and terraform run without a lock file, because
+	// commands such as version don't need it. For all other programs, the error for a
+	// missing lock file wraps [lock.ErrNoFile].
 	Lock *lock.FileOptions
 	// Locked, if not nil, is called with the result of creating the lock file.
 	Locked func(lock.Change)
@@ -43,21 +43,21 @@ type Options struct {
 	Source provider.Source
 	// Store stores the packages.
 	Store *store.Store
-	// Verify, if not nil, verifies the signature of a release. If it returns an error, Run
-	// fails. It is typically a method of trust.Policy. Each run verifies each package.
-	// For packages in the store, it uses the verification metadata that is stored with
-	// them. Before such a package is rejected, Run requests newer metadata from the
-	// source.
+	// Verify, if not nil, verifies the signature of a release. If it returns an error,
+	// Run fails. Verify is typically a method of trust.Policy. Each run verifies each
+	// package. For packages in the store, it uses the verification metadata that is
+	// stored with them. Before rejecting a package in the store, Run requests newer
+	// metadata from the source.
 	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
-	// Reading returns the options to read the configuration that is compared with the
-	// lock files. If nil, only the data directory and the program's rules are set.
+	// Reading returns the options for reading the configuration, which is compared with
+	// the lock files. If nil, only the data directory and the program's rules are set.
 	Reading func(terraform bool) configuration.Options
 	// OnlyLocked makes Run fail if the command could install a required provider that no
 	// lock file selects. Set it if Verify requires more than the command checks.
 	OnlyLocked bool
 	// Approves, if not nil, reports whether the repository of the user's oci_mirror has
-	// pending or denied releases of a provider. OpenTofu ignores approvals, so such a
-	// provider must be locked.
+	// pending or denied releases of a provider. OpenTofu ignores approvals, so a
+	// provider with such releases must be locked.
 	Approves func(ctx context.Context, a provider.Address) (bool, error)
 	// Concurrency is the maximum number of concurrent transfers. If 0,
 	// [DefaultConcurrency] is used.
@@ -68,16 +68,16 @@ type Options struct {
 	// Backoff returns the delay after the given number of failures. If nil, the delay
 	// starts at half a second and doubles.
 	Backoff func(failed int) time.Duration
-	// Progress is called for transfers.
+	// Progress receives the progress of transfers.
 	Progress provider.Progress
-	// Left, if not nil, is called with each provider that is left to the user's
-	// configuration, and the reason: a filesystem_mirror has it only unpacked, no lock
-	// file selects it, or it is neither available nor required.
+	// Left, if not nil, is called for each provider that is left to the user's
+	// configuration. reason is one of these: a filesystem_mirror has the provider only
+	// unpacked, no lock file selects it, or it is neither available nor required.
 	Left func(a provider.Address, reason string)
 
-	// Environment is used to find the user's CLI configuration. Config, if not empty, is
-	// the file to read instead. Whether the rules of OpenTofu or Terraform apply depends
-	// on the command.
+	// Environment is used to find the user's CLI configuration. If Config is not empty,
+	// this file is read instead. The command determines whether the rules of OpenTofu
+	// or Terraform apply.
 	Environment cliconfig.Environment
 	Config      string
 	// Environ is the environment of the child. Variables that specify a CLI configuration
@@ -90,11 +90,11 @@ type Options struct {
 	Starting func()
 }
 
-// Run starts a command that finds the selected packages in the store, waits for it, and
-// returns its exit code. If a signal terminated the command, the code is 128 plus the
-// signal number. While the command runs, signals are forwarded to it, and ctx has no
-// effect. The error is about problems before that. It is a *[StartError] if the command
-// could not be started.
+// Run starts a command that finds the selected packages in the store, waits until the
+// command exits, and returns its exit code. If a signal terminated the command, the
+// code is 128 plus the signal number. While the command runs, signals are forwarded to
+// it, and ctx has no effect. An error means that the command did not run. It is a
+// *[StartError] if the command could not be started.
 func Run(ctx context.Context, o Options) (code int, err error) {
 	o = o.complete()
 	if len(o.Command) == 0 {
@@ -123,7 +123,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, mirror.Close()) }()
-	// 3. Write a CLI configuration that uses them.
+	// 3. Write a CLI configuration that uses the packages.
 	path, err := config.write(o, mirror, oci)
 	if err != nil {
 		return 0, fmt.Errorf("writing the CLI configuration: %w", err)

@@ -26,8 +26,8 @@ import (
 
 const here = ".terraform.lock.hcl"
 
-// TestRun checks that the child finds the locked packages, and that no requests are made
-// for packages in the store, even with another lock file that selects the same.
+// TestRun checks that the child finds the locked packages. No requests are sent for
+// packages in the store, even if a different lock file selects them.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -58,8 +58,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestPackedOrUnpacked checks which form a package has, and whether a plugin cache is used,
-// depending on the locked hashes.
+// TestPackedOrUnpacked checks how the locked hashes determine the form of a package and
+// the use of a plugin cache.
 func TestPackedOrUnpacked(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -128,7 +128,7 @@ func TestMultipleLockFiles(t *testing.T) {
 	if diff := cmp.Diff(want, holds(t, mirror)); diff != "" {
 		t.Error(diff)
 	}
-	// If one lock file requires the zip, all use the zip.
+	// If one lock file requires the zip, all lock files use the zip.
 	files[2] = w.lock(t, "c/"+here, map[string][]string{"one 1.0.0": {other.h1, one.zh}})
 	_, mirror = w.run(t, "terragrunt", "show", named).configured(t)
 	want = map[string]string{"one/terraform-provider-one_1.0.0_haiku_riscv64.zip": "zip", "one/2.0.0/haiku_riscv64": "one 2.0.0"}
@@ -200,7 +200,8 @@ func TestInvalidLockFile(t *testing.T) {
 	}
 }
 
-// TestLock checks that a missing lock file is created by the rules of the program.
+// TestLock checks that a missing lock file is created according to the rules of the
+// program.
 func TestLock(t *testing.T) {
 	t.Parallel()
 	for program, host := range map[string]string{"tofu": "registry.opentofu.org", "terraform": "registry.terraform.io"} {
@@ -234,8 +235,8 @@ func TestLock(t *testing.T) {
 }
 
 // TestNothingToLock checks commands in a directory with neither a lock file nor a
-// configuration: OpenTofu and Terraform run unless --dir specified the directory. Other
-// programs do not run.
+// configuration. OpenTofu and Terraform run, unless --dir specifies the directory.
+// Other programs do not run.
 func TestNothingToLock(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -284,7 +285,7 @@ func TestVerify(t *testing.T) {
 }
 
 // TestVerifyCached checks that each run verifies packages in the store with the stored
-// metadata and without requests. Only if that fails, the source is used.
+// metadata and without requests. The source is used only if this verification fails.
 func TestVerifyCached(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -17,7 +17,8 @@ import (
 var errLeft = errors.New("left to the user's configuration")
 
 // fetch downloads a package from the source into the store. If the package in the store
-// was rejected, refused is the reason, which is part of the error if the download fails.
+// was rejected, refused describes why. If the download fails, the error includes
+// refused.
 func (o Options) fetch(ctx context.Context, s selection, refused error, acquire func(context.Context, int64) (func(), error)) (store.Known, error) {
 	src := source.NewCached(o.Source, o.Store, source.CacheOptions{ReadOnly: true})
 	to := &sink{store: o.Store, selection: s}
@@ -63,15 +64,15 @@ func (s *sink) PutDirectory(context.Context, provider.Package, string) (path str
 	return "", false, errLeft
 }
 
-// Put reads the zip once in most cases: the h1: hash in the metadata determines whether
-// to unpack the zip. If that hash is wrong, Put returns an error.
+// Put usually reads the zip only once, because the h1: hash in the metadata determines
+// whether to unpack the zip. If this hash is wrong, Put returns an error.
 func (s *sink) Put(ctx context.Context, p provider.Package, open pull.Opener) (path string, kept bool, err error) {
 	path = s.store.Dir()
 	if err := s.selection.canMatch(p); err != nil {
 		return path, false, err
 	}
 	s.Zip = p.Digest
-	// 1. Use an unpacked package, if the store has one.
+	// 1. Use an unpacked package if the store has it.
 	packed, unpacked := s.selection.packedIfStated(p), false
 	if tree, ok := s.store.Tree(ctx, p.Digest); ok {
 		h := tree.Hashes()
@@ -87,8 +88,8 @@ func (s *sink) Put(ctx context.Context, p provider.Package, open pull.Opener) (p
 			return path, false, err
 		}
 	}
-	// 3. Read the zip again if the other form is needed, because the metadata had no h1:
-	// hash, or the zip has directory entries.
+	// 3. Read the zip again if the other form is needed. This happens if the metadata
+	// has no h1: hash or if the zip has directory entries.
 	if now := s.selection.packed(s.Hashes); now != packed {
 		err = s.read(ctx, p, open, now)
 	}

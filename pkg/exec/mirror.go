@@ -17,15 +17,16 @@ import (
 type mirrored struct {
 	*store.Mirror
 	providers []provider.Address
-	// hashed reports that the lock files have h1: hashes of all packages.
+	// hashed reports that the lock files contain h1: hashes of all packages.
 	hashed bool
 	// packed lists the packages that are zips.
 	packed []selection
 }
 
 // unlink removes links to unpacked packages in the store if the command will unpack a
-// zip. Terraform, and OpenTofu before 1.10, would unpack the zip into the target of the
-// link. Such a link is useless, because the package doesn't match the lock file.
+// zip. Otherwise, Terraform, and OpenTofu before 1.10, would unpack the zip into the
+// target of the link. These links are not needed, because their packages don't match
+// the lock file.
 func (m mirrored) unlink(c userConfig, s *store.Store) error {
 	data := c.env.Getenv("TF_DATA_DIR")
 	if data == "" {
@@ -50,9 +51,10 @@ func (m mirrored) unlink(c userConfig, s *store.Store) error {
 	return nil
 }
 
-// pluginCacheDir returns the plugin cache directory for the command, or "". If the lock
-// file has the h1: hash of a package, OpenTofu hashes a package in a plugin cache once,
-// but a package in a mirror twice. In Terraform, it is the other way round.
+// pluginCacheDir returns the plugin cache directory for the command, or "" if it should
+// not use one. If the lock file contains the h1: hash of a package, OpenTofu hashes the
+// package once in a plugin cache, but twice in a mirror. For Terraform, the opposite is
+// true.
 func (m mirrored) pluginCacheDir(t tool) string {
 	if t != toolOpenTofu || !m.hashed || len(m.providers) == 0 {
 		return ""
@@ -137,7 +139,7 @@ func (o Options) packages(ctx context.Context, c userConfig, wanted []selection)
 	return found, errors.Join(errors.Join(problems...), o.checkDenied(ctx, kept, contacted))
 }
 
-// checkDenied returns errors for denied packages in the store. It only checks providers
+// checkDenied returns errors for denied packages in the store. It checks only providers
 // whose repositories were contacted.
 func (o Options) checkDenied(ctx context.Context, kept []selection, contacted map[provider.Address]bool) error {
 	list := provider.CapabilitiesOf(o.Source).Denied
@@ -159,7 +161,7 @@ func (o Options) checkDenied(ctx context.Context, kept []selection, contacted ma
 }
 
 // known finds a package in the store. If Verify rejects the stored metadata, refused is
-// its error; the source could have better metadata now.
+// the error of Verify. In this case, the source might have better metadata.
 func (o Options) known(ctx context.Context, s selection) (k store.Known, ok bool, refused error) {
 	for _, k := range o.Store.Known(s.name()) {
 		if s.accepts(k.Zip, k.Hashes) != nil || !has(ctx, o.Store, k, s.packed(k.Hashes)) {

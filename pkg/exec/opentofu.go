@@ -16,16 +16,16 @@ import (
 
 const (
 	// modulePath is OpenTofu's module path. ociModule is a dependency of OpenTofu since
-	// version 1.10, the first one that reads oci_mirror blocks.
+	// version 1.10, which is the first version that reads oci_mirror blocks.
 	modulePath, ociModule = "github.com/opentofu/opentofu", "oras.land/oras-go/v2"
-	// versionTimeout limits the run of a version manager, which may have to download
+	// versionTimeout limits the run time of a version manager, which might download
 	// OpenTofu first.
 	versionTimeout = 5 * time.Minute
 )
 
 // readsOCI reports whether a program is an OpenTofu that reads oci_mirror blocks. For
-// OpenTofu's executable, the build information is sufficient, which takes about a
-// millisecond to read. Other programs, such as version managers, are run to print their
+// OpenTofu's executable, it reads the build information, which takes about a
+// millisecond. It runs other programs, such as version managers, to print their
 // version.
 func (o Options) readsOCI(ctx context.Context, program string) bool {
 	if info, err := buildinfo.ReadFile(program); err == nil && info.Main.Path == modulePath {
@@ -39,8 +39,8 @@ func (o Options) readsOCI(ctx context.Context, program string) bool {
 	return err == nil && isOpenTofuWithOCI(text)
 }
 
-// isOpenTofuWithOCI reports whether the output of "tofu version" has a line such as
-// "OpenTofu v1.10.0" with this version or a later one.
+// isOpenTofuWithOCI reports whether the output of "tofu version" contains a line such
+// as "OpenTofu v1.10.0" with this version or a later version.
 func isOpenTofuWithOCI(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if version, found := strings.CutPrefix(strings.TrimSpace(string(line)), "OpenTofu v"); found {

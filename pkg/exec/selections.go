@@ -24,8 +24,8 @@ type selection struct {
 	provider.Address
 	provider.Version
 	provider.Platform
-	// locked has the hashes of each lock file that selects the version. A package must
-	// match one hash of each.
+	// locked contains the hashes from each lock file that selects the version. For each
+	// lock file, a package must match one of the hashes.
 	locked [][]lockfile.Hash
 }
 
@@ -128,7 +128,7 @@ func (s selection) name() string {
 // filename returns the name of the zip.
 func (s selection) filename() string { return provider.Filename(s.Address, s.Version, s.Platform) }
 
-// accepts checks a zip against each lock file. Like in the programs' direct installation,
+// accepts checks a zip against each lock file. As in the programs' direct installation,
 // either the digest or the contents must match.
 func (s selection) accepts(zip digest.Digest, h store.Hashes) error {
 	actual := hashesOf(zip, h)
@@ -164,25 +164,25 @@ func hashesOf(zip digest.Digest, h store.Hashes) []lockfile.Hash {
 	return all
 }
 
-// packed reports whether the package must be provided as a zip. If a lock file has h1:
-// hashes but not the one of the unpacked package, both programs reject the unpacked
-// package.
+// packed reports whether the package must be provided as a zip. If a lock file contains
+// h1: hashes but not the h1: hash of the unpacked package, both programs reject the
+// unpacked package.
 func (s selection) packed(h store.Hashes) bool {
 	return slices.ContainsFunc(s.locked, func(locked []lockfile.Hash) bool {
 		return slices.ContainsFunc(locked, lockfile.Hash.IsH1) && !slices.Contains(locked, lockfile.Hash(h.Unpacked))
 	})
 }
 
-// hasH1 reports whether all lock files have the h1: hash of the unpacked package.
+// hasH1 reports whether all lock files contain the h1: hash of the unpacked package.
 func (s selection) hasH1(h store.Hashes) bool {
 	return !slices.ContainsFunc(s.locked, func(locked []lockfile.Hash) bool {
 		return !slices.Contains(locked, lockfile.Hash(h.Unpacked))
 	})
 }
 
-// packedIfStated predicts packed from the metadata, before the zip is read. Without an
-// h1: hash in the metadata, it assumes that the lock files have the right one, as most
-// do.
+// packedIfStated predicts the result of packed from the metadata before the zip is
+// read. If the metadata has no h1: hash, it assumes that the lock files contain the
+// right hash, because most lock files do.
 func (s selection) packedIfStated(p provider.Package) bool {
 	return p.H1 != "" && s.packed(store.Hashes{Unpacked: p.H1})
 }

@@ -39,8 +39,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestSignals sends signals to this process. It is not parallel, because children of
-// other tests would receive them too.
+// TestSignals sends signals to this process. It is not parallel, because the children
+// of other tests would receive the signals, too.
 func TestSignals(t *testing.T) { //nolint:paralleltest // see above
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
 		w := newWorld(t)

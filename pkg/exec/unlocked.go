@@ -12,9 +12,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// keepsOCI reports whether the command gets the user's oci_mirror blocks to install
-// providers that no lock file selects. If the configuration requires such a provider, and
-// the command can't find it or must not install it, the error wraps [lock.ErrNotLocked].
+// keepsOCI reports whether the command uses the user's oci_mirror blocks to install
+// providers that no lock file selects. If the configuration requires such a provider,
+// and the command can't find it or must not install it, the error wraps
+// [lock.ErrNotLocked].
 func (o Options) keepsOCI(ctx context.Context, c userConfig, program string, wanted []selection) (bool, error) {
 	if !o.installs() {
 		return false, nil
@@ -62,9 +63,9 @@ func (o Options) installs() bool {
 }
 
 // unlocked returns the providers that the configuration in the command's directory
-// requires, and that are neither selected nor replaced by dev_overrides. Errors of the
-// configuration are returned only if OnlyLocked is set, because the command reports them
-// too.
+// requires, except providers that are selected or replaced by dev_overrides. It returns
+// errors of the configuration only if OnlyLocked is set, because the command also
+// reports them.
 func (o Options) unlocked(ctx context.Context, c userConfig, wanted []selection) ([]provider.Address, error) {
 	found, err := c.required()
 	if ctx.Err() != nil {
@@ -84,10 +85,10 @@ func (o Options) unlocked(ctx context.Context, c userConfig, wanted []selection)
 	return all, nil
 }
 
-// ignores reports whether a missing package is ignored because the configuration doesn't
-// require its provider: a lock file can contain providers that are no longer required.
-// The state can still require the provider, so the package isn't ignored if the command
-// could install it without the required checks.
+// ignores reports whether a missing package is ignored because the configuration
+// doesn't require its provider. A lock file can contain providers that are no longer
+// required. The state can still require the provider, so the package isn't ignored if
+// the command could install it without the required checks.
 func (o Options) ignores(c userConfig, a provider.Address, err error) bool {
 	_, noPlatform := errors.AsType[*provider.PlatformError](err)
 	missing := noPlatform || errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)

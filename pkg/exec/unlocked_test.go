@@ -14,9 +14,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestUnlocked checks a provider that the configuration requires and the lock file lacks.
-// It is left to the user's oci_mirror if the command can use it and no further checks are
-// required. Otherwise, the command doesn't start if it would need the provider.
+// TestUnlocked checks a provider that the configuration requires and the lock file
+// lacks. The provider is left to the user's oci_mirror if the command can use the
+// oci_mirror and no further checks are required. Otherwise, the command doesn't start
+// if it would need the provider.
 func TestUnlocked(t *testing.T) {
 	t.Parallel()
 	const mirror = "oci_mirror {\n repository_template = \"example.com/${namespace}/${type}\"\n include = [\"registry.opentofu.org/acme/*\"]\n}\n"
@@ -82,7 +83,7 @@ func TestUnlocked(t *testing.T) {
 }
 
 // TestUnlockedInState checks that the oci_mirror is kept even if the configuration
-// requires no other provider, because the state could.
+// requires no other provider, because the state could require one.
 func TestUnlockedInState(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

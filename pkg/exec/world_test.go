@@ -43,8 +43,8 @@ type world struct {
 	hashes  map[string]hashes
 }
 
-// hashes are the hashes of a zip. The zip has a directory entry, so there are two h1:
-// hashes.
+// hashes contains the hashes of a zip. The zip has a directory entry, so there are two
+// h1: hashes.
 type hashes struct{ zh, h1, unpacked string }
 
 func newWorld(t *testing.T) *world {
@@ -98,7 +98,7 @@ func (w *world) offer(t *testing.T, name string) {
 	w.hashes[name] = h
 }
 
-// other has the hashes of another platform's package.
+// other contains the hashes of another platform's package.
 var other = hashes{zh: "zh:" + strings.Repeat("0", 64), h1: "h1:" + strings.Repeat("A", 43) + "="}
 
 // lock writes a lock file. Keys have the form "TYPE VERSION", and values are hashes.
@@ -143,7 +143,7 @@ type ran struct {
 	code   int
 	stdout string
 	err    error
-	// zips counts fetched zips, and requests counts all requests to the origin.
+	// zips counts fetched zips. requests counts all requests to the origin.
 	zips, requests int
 }
 
@@ -208,8 +208,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// programs is a directory with a copy of the test binary under all used names. Windows
-// can't remove the file of a running program.
+// programs is a directory that contains copies of the test binary under all used names.
+// Windows can't remove the file of a running program.
 var programs string
 
 func child(dir string) string { return filepath.Join(dir, "child") }
@@ -271,8 +271,8 @@ func (r ran) configured(t *testing.T) (c cliconfig.Config, mirror string) {
 	return c, mirror
 }
 
-// holds returns the packages in a mirror: "HOST/… → content" for unpacked ones, and the
-// names of zips.
+// holds returns the packages in a mirror. Unpacked packages have the form "HOST/… →
+// content". Zips are listed by name.
 func holds(t *testing.T, mirror string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
