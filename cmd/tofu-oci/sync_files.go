@@ -2,15 +2,11 @@ package main
 
 import (
 	"cmp"
-	_ "embed" // for declarationText
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -94,11 +90,11 @@ func syncInit(c *cli.Context, out *report.Report) error {
 		return usagef("%w", err)
 	}
 	defer file.Discard()
-	text, err := newDeclaration(c, out)
+	text, err := newDeclaration(c, out, path)
 	if err != nil {
 		return err
 	}
-	if _, err := io.WriteString(file, text); err != nil {
+	if _, err := file.Write(text); err != nil {
 		return err
 	}
 	if err := file.CommitNew(); errors.Is(err, fs.ErrExist) {
@@ -110,44 +106,38 @@ func syncInit(c *cli.Context, out *report.Report) error {
 	return nil
 }
 
-// newDeclaration returns the text of a new declaration.
-func newDeclaration(c *cli.Context, out *report.Report) (string, error) {
-	repository, lockFiles, providers := "ghcr.io/acme/providers/{namespace}/{type}", "# lock_files = [\"live/**/.terraform.lock.hcl\"]", ""
-	if names := c.StringSlice("lock-file"); len(names) > 0 {
-		if _, err := lock.Find(c.Context, names...); err != nil {
-			return "", usagef("--lock-file: %w", err)
-		}
-		var quoted []string
-		for _, name := range names {
-			quoted = append(quoted, strconv.Quote(filepath.ToSlash(name)))
-		}
-		lockFiles = "lock_files = [" + strings.Join(quoted, ", ") + "]"
-	}
-	if c.IsSet("from") {
-		cmd, err := connect(c, out)
-		if err != nil {
-			return "", err
-		}
-		listing, err := cmd.catalogListing()
-		if err != nil {
-			return "", err
-		}
-		repository = strings.ReplaceAll(cmd.from.String(), "${", "{")
-		for _, e := range listing.Entries {
-			providers += fmt.Sprintf("provider %q {\n}\n", strings.TrimPrefix(e.Address.String(), provider.DefaultHost.String()+"/"))
+// newDeclaration returns the text of a new declaration in a file. It declares the lock files of
+// --lock-file and the providers in the repositories of --from, or an example.
+func newDeclaration(c *cli.Context, out *report.Report, path string) ([]byte, error) {
+	lockFiles := c.StringSlice("lock-file")
+	if len(lockFiles) > 0 {
+		if _, err := lock.Find(c.Context, lockFiles...); err != nil {
+			return nil, usagef("--lock-file: %w", err)
 		}
 	}
-	if providers == "" && !c.IsSet("lock-file") {
-		providers = "provider \"hashicorp/null\" {\n  # versions = \"~> 3.0\"\n}\n"
+	for i, name := range lockFiles { // names in a declaration are relative to it
+		if relative, err := filepath.Rel(filepath.Dir(path), name); err == nil {
+			name = relative
+		}
+		lockFiles[i] = filepath.ToSlash(name)
 	}
-	return fmt.Sprintf(declarationText, lockFiles, strconv.Quote(repository), providers), nil
+	if !c.IsSet("from") {
+		var example []provider.Requirement
+		if len(lockFiles) == 0 {
+			example = []provider.Requirement{{Address: provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "null"}}}
+		}
+		return sync.Template(example, "", lockFiles...), nil
+	}
+	cmd, err := connect(c, out)
+	if err != nil {
+		return nil, err
+	}
+	listing, err := cmd.catalogListing()
+	if err != nil {
+		return nil, err
+	}
+	return sync.Template(listing.Requirements(), cmd.from.String(), lockFiles...), nil
 }
-
-// declarationText is the template of a new declaration. Its arguments are the lock files, the
-// repository, and the provider blocks.
-//
-//go:embed mirror.hcl
-var declarationText string
 
 func syncReportCommand() *cli.Command {
 	return &cli.Command{

@@ -336,6 +336,25 @@ func TestApplyExtends(t *testing.T) {
 	}
 }
 
+// TestApplyPlatforms checks that platforms that a release doesn't have are omitted, and that a release
+// without any of the platforms fails.
+func TestApplyPlatforms(t *testing.T) {
+	t.Parallel()
+	m := newMirrored(t, main)
+	m.publish(t, "rocket", "1.0.0")
+	other := provider.Platform{OS: "windows", Arch: "arm64"}
+	m.want(t, "rocket", sync.Settings{Platforms: append(slices.Clone(platforms), other)})
+	m.expect(t, "mirror main 1.0.0")
+	if p, _ := m.plan(t); p.Summary.Unchanged != 1 || len(p.Actions) != 0 {
+		t.Errorf("%+v %+v", p.Summary, p.Actions)
+	}
+	m.publish(t, "anvil", "1.0.0")
+	m.want(t, "anvil", sync.Settings{Platforms: []provider.Platform{other}})
+	if _, results := m.apply(t); len(results) != 1 || !errors.As(results[0].Err, new(*provider.PlatformError)) {
+		t.Errorf("%+v", results)
+	}
+}
+
 // TestApplyStages checks that a staged release is copied after its approval.
 func TestApplyStages(t *testing.T) {
 	t.Parallel()

@@ -138,10 +138,26 @@ func (o Options) publishOptions(s Settings) publish.Options {
 // publish copies a release, if from is not nil, or mirrors it.
 func (o Options) publish(ctx context.Context, from repository.Reader, to repository.Repository, a provider.Address, v provider.Version, options publish.Options) (publish.Result, error) {
 	if from == nil {
+		options.Platforms = o.existing(ctx, a, v, options.Platforms)
 		return o.Publisher.Release(ctx, o.Source, to, a, v, options)
 	}
 	options.Platforms, options.Stage = nil, false
 	return o.Publisher.Copy(ctx, listedOnce{from, o.Publisher}, to, a, v, options)
+}
+
+// existing returns the declared platforms that a release has. If it has none of them, or if the source
+// can't list its platforms, existing returns all declared platforms, and publishing returns the error.
+func (o Options) existing(ctx context.Context, a provider.Address, v provider.Version, declared []provider.Platform) []provider.Platform {
+	list := provider.CapabilitiesOf(o.Source).Platforms
+	if len(declared) == 0 || list == nil {
+		return declared
+	}
+	has, err := list(ctx, a, v)
+	found := slices.DeleteFunc(slices.Clone(declared), func(p provider.Platform) bool { return !slices.Contains(has, p) })
+	if err != nil || len(found) == 0 {
+		return declared
+	}
+	return found
 }
 
 // listedOnce is a repository whose tags are listed once per run.
