@@ -21,8 +21,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// networkMirror has the zips of a version by platform, as listed in the documents of a
-// network mirror.
+// networkMirror maps platforms to the zips of a version, as listed in a network mirror's
+// documents.
 type networkMirror map[string]struct {
 	URL    string
 	Hashes []string

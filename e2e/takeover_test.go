@@ -48,7 +48,8 @@ func TestTakeover(t *testing.T) {
 	tofuOCI(0, "trust", "init", "acme/drill", "--from", pinned, "--trust", pins)
 	tofuOCI(0, "pull", "acme/drill", "--from", pinned, "--trust", pins, "--signatures", "require", "--dir", t.TempDir())
 
-	// 2. The origin registry offers a new version with other content and another key.
+	// 2. The origin registry offers a new version with different content, signed with a
+	// different key.
 	thief := s.signedRelease("drill", "1.1.0", "stolen", by("ed"))
 	thief.Keys = []string{s.public["ed"]}
 	if err := origin.Add(t.Context(), thief); err != nil {

@@ -48,13 +48,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// state is the state of a run that actions share.
+// state is a run's state that the actions share.
 type state struct {
 	// variables maps the names of flags set by environment variables to the variables.
 	variables map[string]string
 	// debug is nil without --debug.
 	debug *report.Debug
-	// reporting reports that an action runs, which prints its own errors as JSON.
+	// reporting reports whether an action is running that prints its errors as JSON.
 	reporting bool
 }
 

@@ -23,7 +23,7 @@ func TestInterspersed(t *testing.T) {
 		{"flags on both sides", "--output=json pull a/b --dir D", "pull --output=json --dir D -- a/b"},
 		{"flags before a command of a command", "--cache D cache --output json info", "cache info --cache D --output json --"},
 		{"flags before a command to run", "-q exec tofu init -q", "exec -q -- tofu init -q"},
-		{"a command's name as a value", "--config list list a/b", "list --config list -- a/b"}, //nolint:dupword // that is the case
+		{"a command's name as a value", "--config list list a/b", "list --config list -- a/b"}, //nolint:dupword // the repeated word is intended
 		{"version before all", "--version mirror a/b --to X", "version --"},
 		{"help of version", "--version --help", "version --help"},
 		{"flags first", "mirror --to X a/b", "mirror --to X -- a/b"},
@@ -77,7 +77,7 @@ func TestInterspersedRefuses(t *testing.T) {
 		{"cache clear x", `unknown command "cache clear": want info or prune; see tofu-oci cache --help`},
 		{"mirror a/b --nonsense X", "mirror: unknown flag --nonsense; see tofu-oci mirror --help"},
 		{"mirror a/b --nonsense=X", "mirror: unknown flag --nonsense; see tofu-oci mirror --help"},
-		{"mirror a/b --platfrom X", "mirror: unknown flag --platfrom; did you mean --platform?"}, //nolint:misspell // that is the case
+		{"mirror a/b --platfrom X", "mirror: unknown flag --platfrom; did you mean --platform?"}, //nolint:misspell // the misspelling is intended
 		{"pull a/b --output-dir X", "pull: unknown flag --output-dir; did you mean --dir?"},
 		{"list a/b --repo X", "list: unknown flag --repo; did you mean --from?"},
 		{"list a/b --json", "list: unknown flag --json; did you mean --output json?"},

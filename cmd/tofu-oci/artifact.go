@@ -103,8 +103,8 @@ func (cmd *command) openTarget(o publish.Options, ref template.Reference) (repos
 	return repo, o, nil
 }
 
-// sourceURLFromCI returns the URL of the repository that a GitHub Actions or GitLab CI/CD job
-// runs for.
+// sourceURLFromCI returns the URL of the repository for which a GitHub Actions or
+// GitLab CI/CD job is running.
 func sourceURLFromCI(env func(string) string) string {
 	if server, repository := env("GITHUB_SERVER_URL"), env("GITHUB_REPOSITORY"); server != "" && repository != "" {
 		return server + "/" + repository

@@ -63,10 +63,11 @@ type command struct {
 	// token returns the token for an origin registry.
 	token   func(context.Context, svchost.Hostname) (origin.Token, error)
 	aliases provider.Aliases
-	// from is the template of --from, or the zero value without the flag.
+	// from is the template of --from. Without the flag, it is the zero value.
 	from template.Template
 
-	// The following fields are zero for commands without the flags.
+	// If a command does not have the corresponding flags, the following fields are
+	// zero.
 	policy      trust.Policy
 	platforms   []provider.Platform
 	latest      int
@@ -105,7 +106,8 @@ func newCommand(c *cli.Context, out *report.Report) (*command, error) {
 	return cmd, err
 }
 
-// connect returns a command without a signature policy, a cache, and selected versions.
+// connect returns a command that has no signature policy, no cache, and no selected
+// versions.
 func connect(c *cli.Context, out *report.Report) (*command, error) {
 	cmd := &command{}
 	err := cmd.connect(c, out)
@@ -152,7 +154,7 @@ func (cmd *command) connectWith(c *cli.Context, out *report.Report, config clico
 	}
 	cmd.repos = repository.Options{
 		HTTP: cmd.http, PlainHTTP: c.StringSlice("plain-http"), TokenRealms: realms, Credential: repositoryCredentials(config, out.Debug), Progress: out.Progress(),
-		Buffers: &transfer.BufferPool{}, // shared by all repositories
+		Buffers: &transfer.BufferPool{}, // all repositories share the buffers
 	}
 	return nil
 }
@@ -183,7 +185,7 @@ func (cmd *command) originWithLifetime(lifetime time.Duration) *origin.Source {
 	return origin.New(origin.Options{HTTP: cmd.http, Services: services, Token: cmd.token, Lifetime: lifetime})
 }
 
-// installation returns the source of releases that the CLI configuration describes.
+// installation returns the source of releases according to the CLI configuration.
 func (cmd *command) installation() (*installation.Installation, error) {
 	i, err := installation.New(installation.Options{
 		Config: cmd.config, PluginDirs: cliconfig.SystemEnvironment().PluginDirs(), Direct: cmd.origin(),
@@ -223,8 +225,9 @@ func (cmd *command) source() (provider.Source, error) {
 	return source.NewMemo(i, 0), nil
 }
 
-// sourceRepository returns the name of the repository of --from for a provider. It is empty
-// without the flag, because the CLI configuration can describe multiple methods.
+// sourceRepository returns the name of a provider's repository according to --from.
+// Without the flag, the name is empty, because the CLI configuration can describe
+// several methods.
 func (cmd *command) sourceRepository(a provider.Address) string {
 	if !cmd.c.IsSet("from") {
 		return ""
@@ -236,8 +239,9 @@ func (cmd *command) sourceRepository(a provider.Address) string {
 	return ref.String()
 }
 
-// openFrom opens the repository of a provider and returns the template that names it: the
-// template of --from or, without the flag, of the first matching oci_mirror.
+// openFrom opens a provider's repository and returns the template that determines it.
+// This is the template of --from or, without the flag, the template of the first
+// matching oci_mirror.
 func (cmd *command) openFrom(a provider.Address) (repository.Reader, template.Template, error) {
 	if cmd.c.IsSet("from") {
 		repo, err := cmd.repository(cmd.from, a)

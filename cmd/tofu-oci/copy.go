@@ -85,7 +85,7 @@ func copyAction(c *cli.Context, out *report.Report) error {
 	return out.FinishRun(mirror.Copy(c.Context, cmd.openSource, wanted, cmd.mirrorOptions(refs, options)))
 }
 
-// checkSourceAndTarget returns an error if a target repository is its own source.
+// checkSourceAndTarget returns an error if a target repository is also its source.
 func checkSourceAndTarget(from template.Template, refs map[provider.Address]template.Reference) error {
 	for a, to := range refs {
 		if ref, err := from.Repository(a); err == nil && ref == to {

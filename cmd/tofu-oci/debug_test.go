@@ -14,9 +14,9 @@ import (
 	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
 )
 
-// TestDebugOfEachCommand checks that every command has the flag --debug, and that the scripts run
-// each command that sends requests with it and with secrets, including against servers that echo
-// them.
+// TestDebugOfEachCommand checks that every command has the flag --debug. The scripts
+// must run each command that sends requests with this flag and with secrets, including
+// against servers that echo the secrets.
 func TestDebugOfEachCommand(t *testing.T) {
 	t.Parallel()
 	var asking []string

@@ -29,8 +29,8 @@ import (
 
 var deploy = filepath.Join("..", "..", "deploy")
 
-// TestDeployParses checks that each file in deploy/ has the format of its name, and that the
-// command lines in it contain only existing flags.
+// TestDeployParses checks that each file in deploy/ has the format that its name
+// indicates, and that its command lines contain only existing flags.
 func TestDeployParses(t *testing.T) {
 	t.Parallel()
 	started := 0
@@ -353,8 +353,8 @@ type probe struct {
 }
 
 var (
-	// metricName matches metrics in queries and scrapes, labelName matches labels that a query
-	// compares or aggregates by.
+	// metricName matches metrics in queries and scrapes. labelName matches labels that
+	// a query compares or aggregates by.
 	metricName = regexp.MustCompile(`\b(?:tofu_oci|go|process)_[a-z0-9_]+`)
 	labelName  = regexp.MustCompile(`([a-z_]+)(?:=~?|!=)"`)
 	byLabels   = regexp.MustCompile(`by \(([^)]*)\)`)
@@ -378,7 +378,7 @@ func TestDashboards(t *testing.T) {
 				}
 			}
 		}
-		if runtime.GOOS != "linux" { // what is known of a process differs
+		if runtime.GOOS != "linux" { // process metrics differ on other systems
 			there["process_resident_memory_bytes"], there["process_open_fds"] = true, true
 		}
 		text := readPage(t, filepath.Join(deploy, "grafana", name+".json"))

@@ -13,14 +13,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 )
 
-// TestChoicesOfFlags checks that the completions of each flag with a fixed set of values are
-// the values that the command accepts.
+// TestChoicesOfFlags checks flags that have a fixed set of values. The completions must
+// be exactly the values that the command accepts.
 func TestChoicesOfFlags(t *testing.T) {
 	t.Parallel()
 	got := map[string]string{}
 	for _, c := range commandline.Describe(main.NewApp(io.Discard, io.Discard), time.Time{}).Commands {
 		for _, f := range c.Flags {
-			if f.Values.Kind == commandline.OneOf && len(f.Values.Choices) < 10 { // except platforms
+			if f.Values.Kind == commandline.OneOf && len(f.Values.Choices) < 10 { // true except for platforms
 				got[c.Name()+" --"+f.Names[0]] = strings.Join(f.Values.Choices, " ")
 			}
 		}

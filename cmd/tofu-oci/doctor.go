@@ -92,7 +92,7 @@ func doctorAction(c *cli.Context, out *report.Report) error {
 			o.Lock = &locked
 		}
 	}
-	// 3. Examine everything else.
+	// 3. Examine the provider and its repository.
 	if err := doctorConnections(c, out, &o); err != nil {
 		return err
 	}
@@ -103,7 +103,8 @@ func doctorAction(c *cli.Context, out *report.Report) error {
 	return out.Doctor(report)
 }
 
-// doctorProvider parses PROVIDER and --platform. PROVIDER can be omitted with --from or --to.
+// doctorProvider parses PROVIDER and --platform. If --from or --to is set, PROVIDER can
+// be omitted.
 func doctorProvider(c *cli.Context, out *report.Report, o *doctor.Options) error {
 	if !c.Args().Present() && (c.IsSet("from") || c.IsSet("to")) {
 		return nil

@@ -86,7 +86,7 @@ func execAction(c *cli.Context, out *report.Report) error {
 	return withHint(err, cmd.remedies().Exec(c.Context, err))
 }
 
-// lockCommandLine returns the command line that locks the providers for the command of exec.
+// lockCommandLine returns the command line that locks the providers for exec's command.
 func lockCommandLine(c *cli.Context) string {
 	command := "tofu-oci lock"
 	if strings.HasPrefix(filepath.Base(c.Args().First()), "terraform") {
@@ -145,14 +145,14 @@ func execOptions(c *cli.Context, out *report.Report) (o exec.Options, cmd *comma
 	return o, cmd, err
 }
 
-// isStricter reports whether a policy can reject releases that OpenTofu installs from an OCI
-// registry, where OpenTofu doesn't verify signatures.
+// isStricter reports whether a policy can reject releases that OpenTofu would install.
+// OpenTofu doesn't verify signatures of releases in OCI registries.
 func isStricter(p trust.Policy) bool {
 	return p.Mode == trust.ModeRequire || len(p.Rules) > 0 || !p.Keyring.IsZero() || p.EnforceExpiration || p.EnforceValidation
 }
 
-// hasApprovals reports whether the repository of the first oci_mirror that matches a provider
-// has pending or denied releases of the provider.
+// hasApprovals reports whether a provider has pending or denied releases. It checks the
+// repository of the first oci_mirror that matches the provider.
 func (cmd *command) hasApprovals(ctx context.Context, a provider.Address) (bool, error) {
 	i, err := cmd.installation()
 	if err != nil {

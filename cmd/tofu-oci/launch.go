@@ -17,8 +17,9 @@ func launchFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "launch", Category: commandline.GroupOperation, Usage: "start the package for the current platform"}
 }
 
-// launcher returns a function that starts a package of a source and returns a description of
-// the problem if the package does not work. Denied packages are not started.
+// launcher returns a function that starts a source's package. If the package does not
+// work, the function returns a description of the problem. It does not start denied
+// packages.
 func launcher(out *report.Report, src provider.Source) func(context.Context, provider.Package) (string, error) {
 	return func(ctx context.Context, p provider.Package) (string, error) {
 		if list := provider.CapabilitiesOf(src).Denied; list != nil {

@@ -63,7 +63,7 @@ Examples:
 		Action: withReport(func(c *cli.Context, out *report.Report) error {
 			err := list(c, out)
 			if errors.Is(err, provider.ErrVersionNotFound) {
-				return explain.WithHint(err, "") // the hint suggests tofu-oci list
+				return explain.WithHint(err, "") // the default hint suggests tofu-oci list
 			}
 			return err
 		}),
@@ -222,7 +222,7 @@ func (cmd *command) repositoryNames(ctx context.Context, at template.Reference) 
 	return repository.Catalog(ctx, at, cmd.repos)
 }
 
-// owner returns the provider that a repository belongs to, if it is known.
+// owner returns the repository's provider if it is known.
 func (cmd *command) owner(ctx context.Context, ref template.Reference) (provider.Address, bool, error) {
 	repo, err := repository.Open(ref, cmd.repos)
 	if err != nil {

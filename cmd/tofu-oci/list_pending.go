@@ -13,8 +13,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// listAllPending prints the pending releases of the specified PROVIDERs or, if there are none,
-// of all providers in the repositories of --from.
+// listAllPending prints the pending releases of the specified PROVIDERs. If no
+// PROVIDERs are specified, it prints the pending releases of all providers in the
+// repositories of --from.
 func listAllPending(c *cli.Context, out *report.Report) error {
 	wanted, err := providers(c, c.Args().Slice(), out)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// serverClient returns a client for the server of --server. It uses the token for the server's
-// host, if there is one.
+// serverClient returns a client for the server of --server. If a token for the server's
+// host exists, the client uses it.
 func serverClient(c *cli.Context, out *report.Report) (*api.Client, error) {
 	u, err := url.Parse(c.String("server"))
 	if err != nil {

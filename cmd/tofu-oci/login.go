@@ -78,7 +78,7 @@ func loginAction(c *cli.Context, out *report.Report) error {
 		return err
 	}
 
-	// 3. Check them.
+	// 3. Check the credentials.
 	checked, err := cmd.checkLogin(c.Context, target, login)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func loginAction(c *cli.Context, out *report.Report) error {
 		out.Warn("the credentials for %s could not be checked, because the registry did not request any", target)
 	}
 
-	// 4. Store them and report which programs find them.
+	// 4. Store the credentials and report which programs find them.
 	kept, err := store.Save(c.Context, target, login)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func loginTarget(c *cli.Context) (credentials.Prefix, error) {
 	case 0:
 		return credentials.Prefix{}, usagef("missing REGISTRY, such as ghcr.io; see tofu-oci %s --help", c.Command.Name)
 	case 1:
-	default: // don't print the arguments, because one can be a password
+	default: // don't print the arguments, because they can include a password
 		return credentials.Prefix{}, usagef("got %d arguments: want one REGISTRY; see tofu-oci %s --help", c.Args().Len(), c.Command.Name)
 	}
 	target, err := credentials.ParsePrefix(c.Args().First())

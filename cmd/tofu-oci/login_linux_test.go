@@ -15,8 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 )
 
-// TestLoginAtTerminal enters credentials at a terminal. The name is echoed, the password is not,
-// and the credentials are stored.
+// TestLoginAtTerminal enters credentials at a terminal. The name must be echoed, but
+// not the password, and the credentials must be stored.
 func TestLoginAtTerminal(t *testing.T) {
 	t.Parallel()
 	s := startTyping(t)
@@ -37,8 +37,8 @@ func TestLoginAtTerminal(t *testing.T) {
 	}
 }
 
-// TestLoginInterrupted presses Ctrl-C at the password prompt. The terminal echoes input again,
-// and nothing is written.
+// TestLoginInterrupted presses Ctrl-C at the password prompt. The terminal must echo
+// input again, and no file must be written.
 func TestLoginInterrupted(t *testing.T) {
 	t.Parallel()
 	s := startTyping(t, "--username", "jane")
@@ -144,7 +144,8 @@ func (s *typing) echoes(t *testing.T) bool {
 	return state.Lflag&unix.ECHO != 0
 }
 
-// waitsHidden waits until the terminal stops echoing input, shortly after the prompt.
+// waitsHidden waits until the terminal stops echoing input, which happens shortly after
+// the prompt.
 func (s *typing) waitsHidden(t *testing.T) {
 	t.Helper()
 	for s.echoes(t) {

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// Values that make build and releases set with the linker. Without them, the commit and the
-// date come from Go's build information, if it has them. date is the commit date in RFC 3339
-// format.
+// The linker sets these values in builds by make and in releases. Otherwise, the commit
+// and the date come from Go's build information, if available. date is the commit date
+// in RFC 3339 format.
 var version, commit, date = devVersion, "", ""
 
 func main() {

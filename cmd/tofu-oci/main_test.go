@@ -19,8 +19,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// program is the name under which scripts run the program, and programOnFullDisk the name that
-// simulates a full disk.
+// program is the name under which scripts run the program. programOnFullDisk is the
+// name that simulates a full disk.
 const (
 	program           = "tofu-oci-program"
 	programOnFullDisk = "tofu-oci-on-full-disk"
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// tests runs the tests without the variables of a CI job that affect the program.
+// tests runs the tests without a CI job's variables that affect the program.
 type tests struct{ *testing.M }
 
 func (t tests) Run() int {
@@ -51,9 +51,10 @@ func (t tests) Run() int {
 	return code
 }
 
-// TestScripts runs the testscripts: at least one for each command. In addition to the commands of
-// testscript, scripts can use the commands below. Each script has its own origin registry at
-// $ORIGIN, which serves registry.opentofu.org, and its own OCI registry at $REGISTRY.
+// TestScripts runs the testscripts. Each command has at least one script. In addition
+// to testscript's commands, scripts can use the commands below. Each script has a
+// separate origin registry at $ORIGIN, which serves registry.opentofu.org, and a
+// separate OCI registry at $REGISTRY.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	params := scripts(filepath.Join("testdata", "script"))
@@ -64,7 +65,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, params)
 }
 
-// shortScripts returns the scripts that run under -short: one for each of the main commands.
+// shortScripts returns the scripts to run with -short, which cover the main commands.
 func shortScripts() (files []string) {
 	for _, name := range []string{
 		"mirror", "publish", "pull", "copy", "lock_check", "exec", "verify", "tofurc",
@@ -177,7 +178,7 @@ func serve(env *testscript.Env, ca *testca.CA, handler http.Handler) (string, er
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	env.Defer(func() {
-		server.CloseClientConnections() // those that hang
+		server.CloseClientConnections() // close hanging connections
 		server.Close()
 	})
 	return "localhost" + server.URL[strings.LastIndex(server.URL, ":"):], nil

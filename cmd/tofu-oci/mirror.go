@@ -84,8 +84,8 @@ func mirrorAction(c *cli.Context, out *report.Report) error {
 	cmd.policy.History = &trust.SignerHistory{Source: oci.New(cmd.openReader(refs), cmd.aliases...)}
 	options.Verify, options.Aliases, options.Platforms = cmd.policy.VerifyOffered, cmd.aliases, cmd.platforms
 	options.Stage, options.NoH1, options.Recheck = c.Bool("stage"), c.Bool("no-h1"), c.Bool("recheck")
-	// Don't add zips to the cache: a mirror transfers the zips of all platforms once, which
-	// would evict the zips that pulls need.
+	// Don't add zips to the cache. A mirror transfers the zips of all platforms once,
+	// which would evict the zips that pull requires.
 	src := selected.limit(source.NewCached(cmd.origin(), cmd.cache, source.CacheOptions{ReadOnly: true}), out)
 	return out.FinishRun(mirror.Run(c.Context, src, selected.requirements, cmd.mirrorOptions(refs, options)))
 }

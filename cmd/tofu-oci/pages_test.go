@@ -24,7 +24,8 @@ func TestPages(t *testing.T) {
 	patience.SkipIfShort(t)
 	for page, test := range map[string]struct {
 		registry string
-		// commands is the number of commands on the page, so that none is missed.
+		// commands is the number of commands on the page. It ensures that the test
+		// finds all of them.
 		commands int
 	}{
 		"../README.md":                     {"registry\nrelease hashicorp/random 3.6.0 $HERE darwin_arm64 signed=good\nenv PATH=$WORK/clients${:}$PATH", 4},
@@ -77,7 +78,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// airGap creates signed releases and is the target machine of some commands.
+// airGap creates signed releases and the target machine for some commands.
 const airGap = `registry
 keys
 release hashicorp/random 3.6.0 linux_amd64 $HERE signed=good
@@ -166,10 +167,10 @@ func codeBlocks(page string) []codeBlock {
 // pageServer is the address of the server on pages.
 const pageServer = "http://127.0.0.1:8080"
 
-// places are directories that pages assume to exist.
+// places matches directories that the pages assume to exist.
 var places = regexp.MustCompile(`([ =])/(srv|config)/`)
 
-// hosts are the registries on pages.
+// hosts matches the registries that the pages mention.
 var hosts = regexp.MustCompile(`registry\.inside\.example|ghcr\.io|registry\.gitlab\.com|123456789012\.dkr\.ecr\.eu-central-1\.amazonaws\.com`)
 
 // localHosts returns commands that replace the registries in the declarations of a page.
@@ -183,19 +184,20 @@ func localHosts(blocks []codeBlock) (commands string) {
 	return commands
 }
 
-// commandsIn returns the tofu-oci commands of a page for a script: command lines, the commands of
-// containers, requests to a server that they start, and commands that create archives.
+// commandsIn returns a page's tofu-oci commands for a script. These are command lines,
+// the commands of containers, requests to a server that they start, and commands that
+// create archives.
 func commandsIn(t *testing.T, blocks []codeBlock) []string {
 	t.Helper()
 	var commands []string
 	for _, b := range blocks {
 		for line := range strings.Lines(b.text) {
 			line = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(line), "- "), "run: ")
-			line, _, _ = strings.Cut(line, " >> ") // whatever file it goes to
+			line, _, _ = strings.Cut(line, " >> ") // the output file is irrelevant
 			if strings.HasPrefix(line, "tofu-oci ") {
 				line, _, _ = strings.Cut(strings.ReplaceAll(line, "~/", "$HOME/"), " > ")
 			}
-			line = strings.ReplaceAll(line, `"$RELEASE"`, "$RELEASE") // scripts have no such quotes
+			line = strings.ReplaceAll(line, `"$RELEASE"`, "$RELEASE") // scripts do not support these quotes
 			asked := strings.ReplaceAll(line, "'", "")
 			switch path, asks := strings.CutPrefix(asked, "curl -fsS "+pageServer); {
 			case b.language == "sh" && slices.Contains([]string{"tar", "sha256sum"}, strings.Fields(line + " -")[0]):
@@ -228,8 +230,8 @@ func commandsIn(t *testing.T, blocks []codeBlock) []string {
 	return commands
 }
 
-// containersIn returns the commands of containers in a Kubernetes object and of configured
-// bots.
+// containersIn returns the commands of containers in a Kubernetes object, and the
+// commands of configured bots.
 func containersIn(document any) []string {
 	var commands []string
 	switch value := document.(type) {
@@ -258,13 +260,13 @@ func containersIn(document any) []string {
 	return commands
 }
 
-// flagSpan matches a flag in a page, commandSpan a command.
+// flagSpan matches a flag on a page, and commandSpan matches a command.
 var (
 	flagSpan    = regexp.MustCompile("`(?:tofu-oci (?:sync )?[a-z]+ )?--([a-z0-9-]+)")
 	commandSpan = regexp.MustCompile("`tofu-oci ([a-z]+)")
 )
 
-// TestPagesNameWhatIsThere checks that the commands and flags in pages exist.
+// TestPagesNameWhatIsThere checks that the commands and flags on the pages exist.
 func TestPagesNameWhatIsThere(t *testing.T) {
 	t.Parallel()
 	flags, commands := map[string]bool{"help": true, "version": true, "attestation": true /* of install.sh */}, map[string]bool{}

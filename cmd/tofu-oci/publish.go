@@ -125,7 +125,7 @@ type publisher struct {
 	options publish.Options
 }
 
-// publish checks all releases before it publishes the first one.
+// publish checks all releases before it publishes any release.
 func (p *publisher) publish(ctx context.Context) error {
 	out := p.cmd.out
 	for _, path := range p.src.Ignored() {

@@ -16,8 +16,8 @@ type requestRow struct {
 	example int
 }
 
-// formula is a number of requests: a constant, plus numbers per version, per platform, and per
-// platform of each version.
+// formula is a number of requests. It consists of a constant, and of numbers per
+// version, per platform, and per platform of each version.
 type formula struct{ once, version, platform, both int }
 
 func (f formula) at(versions, platforms int) int {

@@ -16,9 +16,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestRequests checks the table of requests in docs/performance.md against the requests that
-// commands send to an origin registry and an OCI registry, for different numbers of versions and
-// platforms. The OCI registry requires no credentials, so token requests are not included.
+// TestRequests checks the table of requests in docs/performance.md. It counts the
+// requests that commands send to an origin registry and an OCI registry, for different
+// numbers of versions and platforms. The OCI registry requires no credentials, so the
+// counts do not include token requests.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	table := requestTable(t)
@@ -62,9 +63,9 @@ func TestRequests(t *testing.T) {
 type requestStage struct {
 	origin              *origintest.Origin
 	registry            *registrytest.Registry
-	network             []string // flags with the addresses of both
+	network             []string // flags that contain the addresses of both registries
 	dir                 string
-	provider            string // its address
+	provider            string // the provider's address
 	registryHost        string
 	versions, platforms int
 }
@@ -135,7 +136,7 @@ func requestZip(t *testing.T, content string) []byte {
 }
 
 type requestRun struct {
-	name string // of its row; empty if the run only prepares the next one
+	name string // name of the table row; empty if the run only prepares the next run
 	args []string
 }
 

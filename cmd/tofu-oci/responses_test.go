@@ -26,10 +26,10 @@ import (
 
 const ecrHost = "123456789012.dkr.ecr.eu-central-1.amazonaws.com"
 
-// responses maps each file of testdata/responses to the request that it responds to and to the
-// expected outcome.
+// responses maps each file in testdata/responses to the request for which it is the
+// response, and to the expected outcome.
 var responses = map[string]struct {
-	// to is a repository template. The host of its registry determines the hint.
+	// to is a repository template. The registry's host determines the hint.
 	to   string
 	meet registrytest.Kind
 	code int
@@ -57,8 +57,8 @@ var responses = map[string]struct {
 	"insufficient_scope":     {"registry.example.com/acme/{type}", registrytest.ManifestPut, 6, "grant the account read access to the repository"},
 }
 
-// TestResponses replays recorded responses of registries. A proxy redirects their host names to a
-// server on loopback.
+// TestResponses replays recorded responses of registries. A proxy redirects the
+// registries' host names to a server on loopback.
 func TestResponses(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("testdata", "responses", "*.http"))
@@ -121,7 +121,7 @@ func replay(t *testing.T, file string) origintest.Fault {
 		return origintest.Reset(0)
 	}
 	return func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
-		_, _ = io.Copy(io.Discard, r.Body) // otherwise the connection breaks before the client reads the response
+		_, _ = io.Copy(io.Discard, r.Body) // without reading the body, the connection breaks before the client reads the response
 		resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(text)), r)
 		if err != nil {
 			t.Error(err)
@@ -183,7 +183,7 @@ func newProxied(t *testing.T, host string) *proxied {
 	return w
 }
 
-// tunnel is a proxy that redirects all connections to one address.
+// tunnel returns a proxy that redirects all connections to one address.
 func (w *proxied) tunnel(to string) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodConnect {

@@ -84,8 +84,8 @@ func scriptZip(ts *testscript.TestScript, files []scriptFile) []byte {
 	return out.Bytes()
 }
 
-// sums DIR TYPE VERSION [KEY] writes SHA256SUMS for the zips in a directory and signs it with a key
-// of the command keys or, without KEY, with a throwaway key.
+// sums DIR TYPE VERSION [KEY] writes SHA256SUMS for a directory's zips and signs the
+// file. KEY is a key from the command keys. Without KEY, a throwaway key is used.
 func cmdSums(ts *testscript.TestScript, _ bool, args []string) {
 	stem := filepath.Join(ts.MkAbs(args[0]), "terraform-provider-"+args[1]+"_"+args[2])
 	zips, err := filepath.Glob(stem + "_*.zip")
@@ -104,7 +104,7 @@ func cmdSums(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(stem+"_SHA256SUMS.sig", signature, 0o600))
 }
 
-// makeSBOM [LOG [fail]] is an SBOM program. It appends its query to LOG.
+// makeSBOM [LOG [fail]] is an SBOM program. It appends its input to LOG.
 func makeSBOM() {
 	var query map[string]string
 	err := json.NewDecoder(os.Stdin).Decode(&query)
@@ -121,7 +121,7 @@ func makeSBOM() {
 	fmt.Printf(`{"spdxVersion":"SPDX-2.3","name":%q}`, query["os"]+"_"+query["arch"])
 }
 
-// makeRepository [fail] creates the repository of its query.
+// makeRepository [fail] creates the repository that its input specifies.
 func makeRepository() {
 	var query map[string]string
 	err := json.NewDecoder(os.Stdin).Decode(&query)
@@ -141,7 +141,7 @@ func aws() {
 		ends(fmt.Errorf("aws: unknown command %q", os.Args[1:]))
 	}
 	ends(create(os.Args[at+1]))
-	fmt.Println("REPOSITORY\t" + os.Args[at+1]) // as with output = text
+	fmt.Println("REPOSITORY\t" + os.Args[at+1]) // the format of output = text
 }
 
 func create(repository string) error {

@@ -35,9 +35,9 @@ func cmdRetag(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// remedy CODE [FILE] applies the remedy of a finding of the last run: it runs the commands, or
-// writes the lines to a file between the comments "# begin" and "# end" or, without them, at the
-// end.
+// remedy CODE [FILE] applies the remedy of a finding from the last run. It runs
+// commands, or writes lines to a file. The lines replace the text between the comments
+// "# begin" and "# end". If the file has no such comments, the lines are appended.
 func cmdRemedy(ts *testscript.TestScript, _ bool, args []string) {
 	remedy := remedyOf(ts, args[0])
 	if len(args) > 1 {
@@ -57,7 +57,7 @@ func cmdRemedy(ts *testscript.TestScript, _ bool, args []string) {
 		switch words[0] {
 		case "tofu-oci":
 			if words[1] == "login" {
-				continue // it requires a terminal; scripts with credentials contain the login command
+				continue // login requires a terminal; scripts with credentials contain the login command
 			}
 			runProgram(ts, 0, words[1:])
 			ran = true
@@ -87,7 +87,7 @@ func remedyOf(ts *testscript.TestScript, code string) string {
 		if !indented {
 			break
 		}
-		if !strings.HasSuffix(text, ":\n") { // what introduces the lines to write
+		if !strings.HasSuffix(text, ":\n") { // skip text that introduces the lines to write
 			remedy.WriteString(text)
 		}
 	}

@@ -42,8 +42,9 @@ func asksJSON(args []string) bool {
 	return i >= 0 && i+1 < len(args) && args[i+1] == "json" || slices.Contains(args, "--output=json")
 }
 
-// TestDocumentsOfCommands checks that a script runs every command that can print JSON with
-// --output json. TestScripts validates the documents of these runs.
+// TestDocumentsOfCommands checks that, for every command that can print JSON, a script
+// runs the command with --output json. TestScripts validates the documents of these
+// runs.
 func TestDocumentsOfCommands(t *testing.T) {
 	t.Parallel()
 	scripts, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
@@ -67,7 +68,7 @@ func TestDocumentsOfCommands(t *testing.T) {
 		for _, c := range commands {
 			path := append(slices.Clone(path), c.Name)
 			check(c.Subcommands, path)
-			if c.Action == nil || commandline.FlagNamed(c, "output") == nil || c.Name == "serve" { // which prints a log
+			if c.Action == nil || commandline.FlagNamed(c, "output") == nil || c.Name == "serve" { // serve prints a log
 				continue
 			}
 			if !slices.ContainsFunc(runs, func(words []string) bool {
@@ -81,8 +82,8 @@ func TestDocumentsOfCommands(t *testing.T) {
 	check(main.NewApp(io.Discard, io.Discard).Commands, nil)
 }
 
-// checkDocument checks that text, if it is not empty, is a document in the envelope of all
-// commands, and validates it against its schema.
+// checkDocument checks that a nonempty text is a document in the envelope of all
+// commands. It validates the document against its schema.
 func checkDocument(text string) error {
 	if text == "" {
 		return nil

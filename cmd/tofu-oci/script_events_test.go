@@ -34,8 +34,8 @@ type happened struct {
 	ExitCode                                         int `json:"exit_code"`
 }
 
-// checkEvents validates the events of a run, if any, against their schema, each other, and the
-// exit code.
+// checkEvents validates a run's events, if any. It compares them with their schema,
+// with each other, and with the exit code.
 func checkEvents(path string, code int) error {
 	events, err := readEvents(path)
 	if errors.Is(err, fs.ErrNotExist) {

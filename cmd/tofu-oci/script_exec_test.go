@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// child is a program for exec: "child exit N" exits with a code, and "child show" prints its
-// arguments and the packages that the CLI configuration refers to.
+// child is a program for exec. "child exit N" exits with code N. "child show" prints
+// its arguments and the packages to which the CLI configuration refers.
 func child() {
 	args := os.Args[1:]
 	if len(args) == 2 && args[0] == "exit" {
@@ -31,7 +31,7 @@ func child() {
 // show lists the packages of a mirror.
 func show(mirror string) {
 	_ = filepath.WalkDir(mirror, func(path string, entry fs.DirEntry, err error) error {
-		info, statErr := os.Stat(path) // behind a link
+		info, statErr := os.Stat(path) // follows links
 		name, _ := filepath.Rel(mirror, path)
 		depth := strings.Count(filepath.ToSlash(name), "/")
 		if err == nil && statErr == nil && (info.IsDir() && depth == 4 || !info.IsDir() && depth == 3) {

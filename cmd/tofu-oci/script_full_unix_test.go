@@ -13,18 +13,18 @@ import (
 	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
 )
 
-// onFullDisk runs the program with a limit of FULL bytes per file. Writing more fails midway, as on
-// a full disk.
+// onFullDisk runs the program with a limit of FULL bytes per file. A larger write fails
+// midway, as on a full disk.
 func onFullDisk() {
 	limit, err := strconv.ParseUint(os.Getenv("FULL"), 10, 64)
 	if err != nil {
 		panic(err)
 	}
-	signal.Ignore(syscall.SIGXFSZ) // then the write fails
+	signal.Ignore(syscall.SIGXFSZ) // makes the write fail instead
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
 		panic(err)
 	}
-	for _, name := range []string{"TOFU_OCI_EVENTS", "GITHUB_STEP_SUMMARY"} { // they would be too large as well
+	for _, name := range []string{"TOFU_OCI_EVENTS", "GITHUB_STEP_SUMMARY"} { // these files would also be too large
 		if err := os.Unsetenv(name); err != nil {
 			panic(err)
 		}

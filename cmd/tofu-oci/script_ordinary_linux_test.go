@@ -16,14 +16,14 @@ const (
 	environmentOfRoot = "ORDINARY"
 )
 
-// ordinary runs the program so that file permissions apply. With ORDINARY in the environment, it
-// drops the capabilities that let root bypass them.
+// ordinary runs the program so that file permissions apply. If ORDINARY is set in the
+// environment, it drops the capabilities with which root bypasses file permissions.
 func ordinary() {
 	if os.Getenv(environmentOfRoot) == "" || os.Geteuid() != 0 {
 		main.Main()
 		return
 	}
-	runtime.LockOSThread() // rights are a thread's, until it becomes another program
+	runtime.LockOSThread() // capabilities belong to the thread until it executes a different program
 	for _, right := range []uintptr{capDACOverride, capDACReadSearch} {
 		if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prCapBSetDrop, right, 0); errno != 0 {
 			panic(errno)

@@ -4,5 +4,5 @@ package main_test
 
 import main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
 
-// ordinary runs the program: on other systems, tests don't run as root.
+// ordinary runs the program. On these systems, tests don't run as root.
 func ordinary() { main.Main() }

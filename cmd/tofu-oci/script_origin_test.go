@@ -120,7 +120,7 @@ func applyReleaseOption(ts *testscript.TestScript, r *origintest.Release, option
 			r.Modified, err = time.Parse(time.RFC3339, value)
 			ts.Check(err)
 		}
-	case "signed", "offers": // after all other settings are known
+	case "signed", "offers": // applied after all other settings are known
 	default:
 		ts.Fatalf("unknown option %s", option)
 	}
@@ -138,7 +138,7 @@ func makeSums(r *origintest.Release) {
 	r.Sums = sums.New(listed).Bytes()
 }
 
-// signThrowaway adds the throwaway key and a signature by it.
+// signThrowaway adds the throwaway key and its signature.
 func signThrowaway(r *origintest.Release) error {
 	makeSums(r)
 	signature, key, err := throwaway(r.Sums)
@@ -146,8 +146,8 @@ func signThrowaway(r *origintest.Release) error {
 	return err
 }
 
-// signRelease adds a signature of SHA256SUMS and the key that the origin registry offers for
-// it.
+// signRelease adds a signature of SHA256SUMS, and the key that the origin registry
+// offers for the signature.
 func signRelease(ts *testscript.TestScript, r *origintest.Release, by, offers string) {
 	if by == "" {
 		ts.Check(signThrowaway(r))
@@ -165,8 +165,8 @@ func signRelease(ts *testscript.TestScript, r *origintest.Release, by, offers st
 	r.Keys = []string{string(key)}
 }
 
-// zipFor returns a provider zip. It is not compressed, so its bytes are deterministic and scripts
-// can contain digests.
+// zipFor returns a provider zip. The zip is not compressed, so its bytes are
+// deterministic, and scripts can contain digests.
 func zipFor(ts *testscript.TestScript, address, version string, p provider.Platform, salt string) []byte {
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)

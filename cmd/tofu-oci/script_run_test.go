@@ -40,8 +40,8 @@ func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
 
 func runProgram(ts *testscript.TestScript, want int, args []string) { runAs(ts, program, want, args) }
 
-// execute runs the program in its own process, because urfave/cli has global state: two runs in
-// one process would race.
+// execute runs the program in a separate process, because urfave/cli has global state,
+// and two runs in one process would race.
 func execute(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	path, err := exec.LookPath(program)
@@ -58,15 +58,15 @@ func execute(t *testing.T, args ...string) (code int, stdout, stderr string) {
 // noSleep prevents a run with the race detector from sleeping for a second on exit.
 const noSleep = "GORACE=atexit_sleep_ms=0"
 
-// runAs runs the program under one of its names and checks the exit code.
+// runAs runs the program under the given name and checks the exit code.
 func runAs(ts *testscript.TestScript, program string, want int, args []string) {
 	if got := runAny(ts, program, args); got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
 }
 
-// runAny runs the program under one of its names and returns its exit code. The events must match
-// the exit code.
+// runAny runs the program under the given name and returns the exit code. It checks
+// that the events match the exit code.
 func runAny(ts *testscript.TestScript, program string, args []string) int {
 	w := worldOf(ts)
 	w.before = w.requests()
@@ -92,8 +92,8 @@ func runAny(ts *testscript.TestScript, program string, args []string) int {
 	return code
 }
 
-// secretIn returns a secret of scripts in a text: it starts with "canary" or is its base64 form,
-// alone or after "jane:".
+// secretIn returns a script's secret that a text contains. Secrets start with "canary"
+// or are base64 forms of such a text, with or without the prefix "jane:".
 func secretIn(output string) string {
 	for _, secret := range []string{"canary-", base64.RawStdEncoding.EncodeToString([]byte("canary")), base64.StdEncoding.EncodeToString([]byte("jane:canary-"))} {
 		if strings.Contains(output, secret) {
@@ -103,8 +103,9 @@ func secretIn(output string) string {
 	return ""
 }
 
-// networked adds --config and --ca-file to commands that use the network, unless one of them is
-// present, so that they use the servers of the script.
+// networked adds --config and --ca-file to commands that use the network, so that they
+// use the script's servers. It does not modify commands that already have one of these
+// flags.
 func networked(ts *testscript.TestScript, args []string) []string {
 	if len(args) > 1 && args[0] == "sync" && slices.Contains([]string{"plan", "apply", "init"}, args[1]) {
 		return slices.Concat(args[:1], networked(ts, args[1:]))
@@ -131,19 +132,19 @@ func exitCodeOf(err error) int {
 	return -1
 }
 
-// maxInterrupted is the maximum time that an interrupted program takes to exit.
+// maxInterrupted is the maximum time within which an interrupted program must exit.
 const maxInterrupted = 20 * time.Second
 
-// interrupt tofu-oci ARG... starts the program, presses Ctrl-C when a request hits the fault "hang",
-// and checks for exit code 130. The output is in the files interrupted.stdout and
-// interrupted.stderr.
+// interrupt tofu-oci ARG... starts the program, presses Ctrl-C when a request
+// encounters the fault "hang", and checks that the exit code is 130. It writes the
+// output to the files interrupted.stdout and interrupted.stderr.
 func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || args[0] != "tofu-oci" {
 		ts.Fatalf("usage: interrupt tofu-oci ARG...")
 	}
 	w := worldOf(ts)
 	select {
-	case <-w.reached: // by another request of an earlier run
+	case <-w.reached: // sent by a request of an earlier run
 	default:
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), maxInterrupted)
@@ -196,9 +197,9 @@ func cmdDamage(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// damage-zip LAYOUT [untraced|lost] changes a bit in each zip of a layout, like a faulty copy.
-// With untraced, the recorded file attributes match the changed file, like silent corruption. With
-// lost, the zips are deleted instead.
+// damage-zip LAYOUT [untraced|lost] changes a bit in each zip of a layout, like a
+// faulty copy. With untraced, the recorded file attributes match the changed file, as
+// after silent corruption. With lost, the zips are deleted.
 func cmdDamageZip(ts *testscript.TestScript, _ bool, args []string) {
 	blobs := filepath.Join(args[0], "blobs", "sha256")
 	entries, err := os.ReadDir(ts.MkAbs(blobs))

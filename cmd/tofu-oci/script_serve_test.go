@@ -21,14 +21,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 )
 
-// serving is the server of a script.
+// serving is a server that a test script started.
 type serving struct {
 	cmd *exec.Cmd
 	url string
 	// metrics is the address of the metrics, if any.
 	metrics string
 	stdout  bytes.Buffer
-	// stderr is read while the server runs. rest is closed when the server exits.
+	// stderr is read while the server is running. When the server exits, rest is
+	// closed.
 	stderr bytes.Buffer
 	rest   chan struct{}
 }
@@ -39,9 +40,9 @@ var listeningAt = regexp.MustCompile(`url"?[=:]"?(https?://[0-9.:]+)`)
 // metricsAt matches the address of the metrics in its output.
 var metricsAt = regexp.MustCompile(`serving /metrics.*address"?[=:]"?([0-9.:]+)`)
 
-// server start ARG... starts tofu-oci serve on a free port and sets $SERVER to its URL. server stop
-// presses Ctrl-C, checks for exit code 0, and writes the output to server.stdout and
-// server.stderr.
+// server start ARG... starts tofu-oci serve on a free port and sets $SERVER to the
+// server's URL. server stop presses Ctrl-C, checks that the exit code is 0, and writes
+// the output to server.stdout and server.stderr.
 func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	w := worldOf(ts)
 	switch {
@@ -79,7 +80,7 @@ func startServer(ts *testscript.TestScript, args []string) *serving {
 	ts.Check(err)
 	ts.Check(s.cmd.Start())
 	ts.Defer(func() {
-		cancel() // which ends it, if it did not end by itself
+		cancel() // stops the server if it is still running
 		_ = s.cmd.Wait()
 	})
 	lines := bufio.NewReader(io.TeeReader(stderr, &s.stderr))
@@ -101,8 +102,8 @@ func startServer(ts *testscript.TestScript, args []string) *serving {
 	return s
 }
 
-// metrics [PATH] writes the metrics, or the response for another path of their listener, to the
-// file answer.
+// metrics [PATH] writes the metrics to the file answer. With PATH, it writes the
+// response for a different path of the metrics listener.
 func cmdMetrics(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 1 {
 		ts.Fatalf("usage: metrics [PATH]")

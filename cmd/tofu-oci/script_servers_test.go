@@ -50,9 +50,10 @@ func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
 	worldOf(ts).registry.Store(registrytest.New(o))
 }
 
-// proxy STATUS [LOGIN] configures a proxy in the environment that responds to all requests with a
-// status, including CONNECT. Status 407 requests proxy credentials. The URL of the proxy contains the
-// credentials of jane, or LOGIN; none for no credentials.
+// proxy STATUS [LOGIN] configures a proxy in the environment. The proxy responds to all
+// requests, including CONNECT, with a status. Status 407 requests proxy credentials.
+// The proxy's URL contains the credentials of jane or LOGIN. If LOGIN is none, the URL
+// contains no credentials.
 func cmdProxy(ts *testscript.TestScript, _ bool, args []string) {
 	status, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -162,8 +163,8 @@ func (w *world) fault(name string, headers []string) origintest.Fault {
 	}[name]
 }
 
-// signedPath is the prefix of signed paths: capitals and digits, hexadecimal digits, and a
-// JWT.
+// signedPath is the prefix of signed paths. It contains capitals and digits,
+// hexadecimal digits, and a JWT.
 const signedPath = "/signed/canary-AbCdEf0123456789Token/canary-9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822c/eyJhbGciOiJIUzI1NiJ9.canary-payload.x/"
 
 // withSigned also serves paths below [signedPath]: a status or, for 200, the rest of the path.
@@ -201,8 +202,8 @@ func (w *world) requests() map[string]int {
 	return all
 }
 
-// requests none, or requests KIND=N..., checks how many requests of each kind the last run
-// sent.
+// requests none checks that the last run sent no requests. requests KIND=N... checks
+// how many requests of each kind the run sent.
 func cmdRequests(ts *testscript.TestScript, _ bool, args []string) {
 	w := worldOf(ts)
 	now := w.requests()

@@ -82,8 +82,9 @@ func (s selection) limit(src provider.Source, out *report.Report) provider.Sourc
 	})
 }
 
-// warnDenied warns of denied versions that a requirement would otherwise select. n is the
-// number of requested versions, or zero for all. selected are the selected versions.
+// warnDenied warns about denied versions that a requirement would otherwise select. n
+// is the number of requested versions, or zero for all versions. selected contains the
+// selected versions.
 func warnDenied(ctx context.Context, out *report.Report, src provider.Source, r provider.Requirement, n int, selected ...provider.Version) {
 	for _, v := range source.Denied(ctx, src, r, n, selected) {
 		out.Warn("skipping denied version %s %s", r.Address, v)

@@ -52,7 +52,8 @@ func serveCommand() *cli.Command {
 	}
 }
 
-// servedFlags returns the flags about what the server provides, and to whom.
+// servedFlags returns the flags that determine the served providers and who can read
+// them.
 func servedFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "from", Category: commandline.GroupSelection, Usage: "`REPO`: repositories, in order of precedence (repeatable)"},
@@ -72,7 +73,7 @@ func servedFlags() []cli.Flag {
 	}
 }
 
-// listenFlags returns the flags about how clients connect to the server.
+// listenFlags returns the flags that determine how clients connect to the server.
 func listenFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "listen", Category: commandline.GroupServer, Value: "127.0.0.1:8080", Usage: "`ADDRESS`: HOST:PORT or :PORT"},
@@ -196,8 +197,8 @@ func unannotated(c *cli.Context) (svchost.Hostname, error) {
 	return host, nil
 }
 
-// servedProviders returns a function that reads the file of --providers, or nil without the
-// flag. It reads the file once to report errors.
+// servedProviders returns a function that reads the file of --providers. Without the
+// flag, it returns nil. It reads the file once to report errors.
 func servedProviders(c *cli.Context) (func() ([]provider.Address, error), error) {
 	if known, err := readProviders(c); known == nil || err != nil {
 		return nil, err
@@ -220,7 +221,7 @@ func accessOptions(c *cli.Context, cmd *command, log *report.ServerLog, o *serve
 			return usagef("--archive-key: %w", err)
 		}
 	}
-	const burst = 10 // seconds, because init requests dozens of documents at once
+	const burst = 10 // in seconds, because init requests dozens of documents at once
 	o.Limiter = access.NewLimiter(c.Float64("rate"), int(c.Float64("rate")*burst))
 	return nil
 }

@@ -19,7 +19,8 @@ import (
 const (
 	// metricsTimeout limits the duration of a scrape.
 	metricsTimeout = 15 * time.Second
-	// maxMetricsConnections suffices for several Prometheus servers and manual requests.
+	// maxMetricsConnections is sufficient for several Prometheus servers and manual
+	// requests.
 	maxMetricsConnections = 16
 )
 

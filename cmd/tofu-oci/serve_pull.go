@@ -50,8 +50,9 @@ func pullThrough(c *cli.Context, cmd *command, served serve.Options) (*pullthrou
 	return o, nil
 }
 
-// verifyOffered returns a function that verifies releases from origin registries. Earlier
-// releases are read from the last repository of --from, which new providers are mirrored to.
+// verifyOffered returns a function that verifies releases from origin registries. It
+// reads earlier releases from the last repository of --from, to which new providers are
+// mirrored.
 func verifyOffered(cmd *command, from []template.Template) func(context.Context, provider.Release) (provider.Verdict, error) {
 	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 		p := cmd.policy

@@ -23,8 +23,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// cases of the matrix: the signature, the trusted keys, and the expected verdicts with --signatures
-// require, warn, and off, including whether the release is rejected.
+// matrix contains combinations of a signature and trusted keys. For each combination,
+// it lists the expected verdicts with --signatures require, warn, and off, and whether
+// the release is rejected.
 var matrix = map[string]struct {
 	by, document  string
 	keyring, pins string // names of keys
@@ -39,8 +40,8 @@ var matrix = map[string]struct {
 	"missing":          {"", "", "", "", [3]string{"unsigned, refused", "unsigned", "unsigned"}},
 }
 
-// TestSignaturesMatrix runs commands with all kinds of signatures in both forms and in all modes.
-// Rejected releases cause exit code 4, and nothing is written.
+// TestSignaturesMatrix runs commands with all kinds of signatures, in both forms and in
+// all modes. A rejected release must cause exit code 4, and no file must be written.
 func TestSignaturesMatrix(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -87,8 +88,8 @@ func TestSignaturesMatrix(t *testing.T) {
 
 const stem = "terraform-provider-thing_1.0.0"
 
-// runJudged runs a command and returns its verdict and whether the release was rejected. The exit
-// code and the files in the directory must match.
+// runJudged runs a command and returns its verdict and whether the release was
+// rejected. It checks that the exit code and the directory's files match.
 func runJudged(t *testing.T, args []string, dir string) string {
 	t.Helper()
 	code, stdout, stderr := execute(t, args...)
@@ -163,8 +164,8 @@ func originOf(t *testing.T, listed, zip, signature []byte) []string {
 	return []string{"--config", filepath.Join(dir, "tofurc"), "--ca-file", filepath.Join(dir, "ca.pem")}
 }
 
-// policyFlags returns flags for a keyring with one key, or for a trust file that pins acme/thing to
-// one.
+// policyFlags returns flags for a keyring with one key, or for a trust file that pins
+// acme/thing to one key.
 func policyFlags(t *testing.T, keyring, pins string) (flags []string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -18,13 +18,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/gpgtest"
 )
 
-// signers are keys of the real gpg for all tests of the process. The first test that needs them
-// creates them.
+// signers contains keys that the real gpg created for all tests of the process. The
+// first test that needs the keys creates them.
 var signers struct {
 	once sync.Once
 	err  error
 	gpg  *gpgtest.GPG
-	mu   sync.Mutex // one at a time may call gpg
+	mu   sync.Mutex // only one goroutine can call gpg at a time
 	// fingerprints maps names to fingerprints: good, other, expired, revoked.
 	fingerprints map[string]string
 }
@@ -77,8 +77,8 @@ func signedBy(ctx context.Context, name string, document []byte, options ...stri
 	return signers.gpg.Sign(ctx, document, when, options, signers.fingerprints[name])
 }
 
-// revokedKey returns the public key named revoked with its revocation. gpg refuses to sign with a
-// revoked key, so only a copy is revoked.
+// revokedKey returns the public key named revoked together with its revocation. gpg
+// refuses to sign with a revoked key, so only a copy is revoked.
 func revokedKey(ctx context.Context) ([]byte, error) {
 	signers.mu.Lock()
 	defer signers.mu.Unlock()
@@ -127,7 +127,7 @@ func cmdSecretKey(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(strings.ToUpper(args[0]), fingerprint)
 }
 
-// sign NAME FILE signs a file with a key of gpg: FILE.sig.
+// sign NAME FILE signs a file with a gpg key and writes the signature to FILE.sig.
 func cmdSign(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: sign NAME FILE")

@@ -23,7 +23,7 @@ import (
 // maxTofurc limits the size of a configuration file in bytes.
 const maxTofurc = 256 << 10
 
-// tofurcFile is a CLI configuration file that the block is added to.
+// tofurcFile is a CLI configuration file to which the block is added.
 type tofurcFile struct {
 	*atomicfile.UserFile
 	name string
@@ -37,7 +37,8 @@ func writeTofurc(c *cli.Context, t template.Template, patterns []provider.Patter
 	if before.UserFile, err = atomicfile.ReadUserFile(before.name, maxTofurc); err != nil {
 		return usagef("--write: %w", err)
 	}
-	// 2. Merge the block. If that fails, print it, so that the user can add it.
+	// 2. Merge the block. If merging fails, print the block, so that the user can add
+	// it.
 	after, err := before.with(t, patterns)
 	if conflict, ok := errors.AsType[*cliconfig.MergeError](err); ok {
 		_, failed := io.WriteString(c.App.Writer, report.Printable(conflict.Block))
@@ -59,7 +60,7 @@ func writeTofurc(c *cli.Context, t template.Template, patterns []provider.Patter
 	return noteUnread(c, before)
 }
 
-// with returns the file's text with the block.
+// with returns the file's text including the block.
 func (f tofurcFile) with(t template.Template, patterns []provider.Pattern) ([]byte, error) {
 	block, err := cliconfig.MirrorBlock(t, patterns)
 	if err != nil {
@@ -98,8 +99,8 @@ func (f tofurcFile) is(path string) bool {
 // secretLine matches lines of a configuration that can contain a secret.
 var secretLine = regexp.MustCompile(`(?i)(token|password|secret)[^=]*=`)
 
-// tofurcDiff returns the changes as a unified diff. Because it can be logged, context lines
-// that can contain secrets are omitted.
+// tofurcDiff returns the changes as a unified diff. The diff can be logged, so context
+// lines that can contain secrets are omitted.
 func tofurcDiff(name string, before, after []byte) string {
 	var b strings.Builder
 	for line := range strings.Lines(report.UnifiedDiff(name, before, after)) {
@@ -125,7 +126,8 @@ func noteUnread(c *cli.Context, f tofurcFile) error {
 	return err
 }
 
-// warnRemovedPatterns warns of patterns in the replaced block that no mirror covers anymore.
+// warnRemovedPatterns warns about patterns in the replaced block that no mirror covers
+// anymore.
 func warnRemovedPatterns(c *cli.Context, f tofurcFile, after []byte) error {
 	before, now := mirrorPatterns(f.name, f.Text), mirrorPatterns(f.name, after)
 	var removed []string

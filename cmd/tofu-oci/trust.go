@@ -115,12 +115,13 @@ func (t truster) init() error {
 		}
 		rules = append(rules, rule)
 	}
-	// Don't write an incomplete file: it would not show that providers are missing.
+	// Don't write an incomplete file, because it would not show that providers are
+	// missing.
 	if err := t.out.Finish(); err != nil {
 		return err
 	}
 	if _, err := trust.ParseRules(path, rules.Bytes()); err != nil {
-		return usagef("%w", err) // a duplicate provider
+		return usagef("%w", err) // the file contains a provider twice
 	}
 	if _, err := file.Write(rules.Bytes()); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 )
 
-// TestUntagHints checks that deny warns if the tag of a denied version could not be deleted, and
-// explains how to delete it in the registry.
+// TestUntagHints covers denied versions whose tag could not be deleted. deny must print
+// a warning and explain how to delete the tag in the registry.
 func TestUntagHints(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -40,7 +40,8 @@ func TestUntagHints(t *testing.T) {
 			if !strings.Contains(stderr, "is denied, but a plain tofu init can still install it: ") || !strings.Contains(stderr, hint) {
 				t.Errorf("no hint %q in:\n%s", hint, stderr)
 			}
-			// Promoting with --force fails in the same way: the version stays denied.
+			// Promoting with --force fails in the same way, and the version stays
+			// denied.
 			code, _, stderr = w.run(t, "promote", "hashicorp/null@3.2.4", "--force", "--to", to)
 			if code != 1 || !strings.Contains(stderr, "version is still denied") || !strings.Contains(stderr, "denied-3.2.4") {
 				t.Errorf("exit code %d\n%s", code, stderr)

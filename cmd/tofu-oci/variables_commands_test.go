@@ -26,8 +26,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// simplest are minimal calls of each command. Each is run with every variable. {n} is replaced with
-// a different number each time, {taken} with an address in use.
+// simplest contains minimal calls of each command. Each call is run with every
+// variable. {n} is replaced with a different number for each run, and {taken} with an
+// address in use.
 var simplest = []struct {
 	call string
 	code int
@@ -95,18 +96,19 @@ var plausible = map[string]string{
 }
 
 var (
-	// shared are flags with the same meaning in all commands. They are tested only together with the
-	// others.
+	// shared contains flags that have the same meaning in all commands. They are tested
+	// only in combination with all other flags.
 	shared = []string{"ca-file", "concurrency", "config", "debug", "plain-http", "quiet", "timeout", "token-realm", "verbose"}
-	// contradicting are variables of which mirror accepts only one.
+	// contradicting contains variables that mirror cannot combine.
 	contradicting = []string{"TOFU_OCI_ALL", "TOFU_OCI_LATEST", "TOFU_OCI_LOCK_FILE"}
-	// agreeing are values that are compatible with TOFU_OCI_DIGEST_FILE and TOFU_OCI_WITH_EVIDENCE.
+	// agreeing maps variables to values that are compatible with TOFU_OCI_DIGEST_FILE
+	// and TOFU_OCI_WITH_EVIDENCE.
 	agreeing = map[string]string{"TOFU_OCI_CHECK_LEVEL": "index", "TOFU_OCI_LAYOUT": "packed"}
 )
 
-// TestEachVariableBesideEachCommand checks that variables for one command cause no errors in other
-// commands, individually and combined.
-func TestEachVariableBesideEachCommand(t *testing.T) { //nolint:paralleltest // the environment is that of the process
+// TestEachVariableBesideEachCommand checks that variables for one command cause no
+// errors in different commands, individually or combined.
+func TestEachVariableBesideEachCommand(t *testing.T) { //nolint:paralleltest // the environment belongs to the process
 	patience.SkipIfShort(t)
 	j := newJob(t)
 	commands := commandsOf(main.NewApp(io.Discard, io.Discard).Commands)
@@ -154,7 +156,7 @@ func (j *job) besideVariables(t *testing.T, c *cli.Command, call string) {
 		}
 		together(variable, set)
 	}
-	delete(all, "TOFU_OCI_DEBUG") // prints too much
+	delete(all, "TOFU_OCI_DEBUG") // debug output is too long
 	for variable := range all {
 		if agreeing[variable] != "" {
 			all[variable] = agreeing[variable]

@@ -35,7 +35,7 @@ func commandsOf(commands []*cli.Command) []*cli.Command {
 func TestVariables(t *testing.T) {
 	t.Parallel()
 	without := maps.Clone(commandline.WithoutVariable)
-	delete(without, "help") // the library's
+	delete(without, "help") // urfave/cli defines this flag
 	delete(without, "version")
 	kinds, flags := map[string]string{}, map[string]bool{}
 	for _, c := range commandsOf(main.NewApp(io.Discard, io.Discard).Commands) {
@@ -84,7 +84,7 @@ func TestVariables(t *testing.T) {
 			}
 		}
 	}
-	// Variables with another use must not set flags.
+	// Variables with a different purpose must not set flags.
 	installer, err := os.ReadFile(filepath.Join("..", "..", "install.sh"))
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestFlagsOfVariables(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := fields("tofu-oci " + test.want)
-			slices.Sort(got) // the order of flags is that of the help
+			slices.Sort(got) // flags have the order of the help text
 			slices.Sort(want)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
@@ -165,7 +165,8 @@ func TestVariablesThatAreWrong(t *testing.T) {
 	}
 }
 
-// variables returns a getenv function for a list of short names. A ";" separates lines of a value.
+// variables returns a getenv function for a list of short names. A ";" separates the
+// lines of a value.
 func variables(text string) func(string) string {
 	set := map[string]string{}
 	for _, variable := range fields(text) {

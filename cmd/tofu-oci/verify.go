@@ -84,8 +84,9 @@ func verifyAction(c *cli.Context, out *report.Report) error {
 	return out.Verified(verify.Many(c.Context, wanted, o), unknown)
 }
 
-// providersToVerify returns the specified PROVIDERs or, if there are none, all providers in the
-// repositories of --from, and the repositories whose provider is unknown.
+// providersToVerify returns the specified PROVIDERs. If no PROVIDERs are specified, it
+// returns all providers in the repositories of --from, and the repositories whose
+// provider is unknown.
 func (cmd *command) providersToVerify() (wanted []provider.Requirement, unknown []string, err error) {
 	if hasProviders(cmd.c) {
 		wanted, err = requiredProviders(cmd.c, cmd.out)

@@ -46,12 +46,13 @@ func thisBuild() report.Build {
 	return buildOf(info, linkerValues{version: version, commit: commit, date: date})
 }
 
-// linkerValues are values that the linker sets.
+// linkerValues contains the values that the linker sets.
 type linkerValues struct{ version, commit, date string }
 
-// buildOf describes a build. Values of the linker take precedence over Go's build information,
-// which contains the commit of a checkout, unless it was built with -buildvcs=false, and the
-// module version for go install MODULE@VERSION.
+// buildOf describes a build. The linker's values take precedence over Go's build
+// information. This information contains the commit of a checkout that was built
+// without -buildvcs=false. For go install MODULE@VERSION, it contains the module
+// version.
 func buildOf(info *debug.BuildInfo, linked linkerValues) report.Build {
 	b := report.Build{Version: linked.version, Commit: linked.commit, Date: linked.date, Go: runtime.Version(), Platform: provider.CurrentPlatform().String()}
 	if info == nil {
@@ -70,7 +71,7 @@ func buildOf(info *debug.BuildInfo, linked linkerValues) report.Build {
 	}
 	b.Modified = b.Commit == settings["vcs.revision"] && settings["vcs.modified"] == "true"
 	if revision, err := module.PseudoVersionRev(moduleVersion); b.Commit == "" && err == nil {
-		b.Commit = revision // the first twelve characters
+		b.Commit = revision // the first twelve characters of the commit
 	}
 	if b.Date == "" {
 		b.Date = settings["vcs.time"]
@@ -85,7 +86,7 @@ func buildOf(info *debug.BuildInfo, linked linkerValues) report.Build {
 	return b
 }
 
-// buildDate returns the commit date of the build, or zero if it is unknown.
+// buildDate returns the build's commit date, or zero if the date is unknown.
 func buildDate() time.Time {
 	t, _ := time.Parse(time.RFC3339, date)
 	return t

@@ -11,7 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestBuildOf checks that values of the linker take precedence over the build information of Go.
+// TestBuildOf checks that the linker's values take precedence over Go's build
+// information.
 func TestBuildOf(t *testing.T) {
 	t.Parallel()
 	const revision = "559ac80f5a0cd3f8f3c2b1a0978675645342312f"

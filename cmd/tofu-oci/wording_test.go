@@ -14,12 +14,13 @@ import (
 	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
 )
 
-// internalWords matches terms of Go libraries and functions that no message must contain.
+// internalWords matches terms of Go libraries, and names of functions. Messages must
+// not contain them.
 var internalWords = regexp.MustCompile(`parse error|flag provided but not defined|strconv\.|invalid syntax|\bEOF\b|dial tcp|proxyconnect|lookup \S+ on |` +
 	`context deadline exceeded|context canceled|i/o timeout|net/http|\bhttp: |\btls: |x509: |runtime error|%!|<nil>|cannot unmarshal|invalid character|JSON input|Go value|missing port in address|executable file not found|goroutine `)
 
-// TestWrongCalls checks all recorded outputs of wrong calls. There are at least 60. None contains a
-// term of Go libraries, repeats itself, or has a hint that does not apply.
+// TestWrongCalls checks at least 60 recorded outputs of wrong calls. No output may
+// contain a term of Go libraries, repeat itself, or contain an unsuitable hint.
 func TestWrongCalls(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("testdata", "script", "wrong_*.txtar"))
@@ -62,9 +63,9 @@ var (
 	hintCommand = regexp.MustCompile(`tofu-oci ([a-z]+)`)
 )
 
-// unfit returns the reason why a hint does not apply to a call: it contains a flag of neither the
-// command nor a command in the hint, suggests list to a list command, or mentions a product that is
-// not involved.
+// unfit explains why a hint does not apply to a call. The hint can contain a flag that
+// neither the command nor a command in the hint supports, suggest list to a list
+// command, or mention a product that is not involved.
 func unfit(app *cli.App, call, message string) string {
 	found := hintLine.FindStringSubmatch(message)
 	if found == nil {
@@ -101,8 +102,9 @@ func unfit(app *cli.App, call, message string) string {
 	return ""
 }
 
-// saidTwice returns text that a line of a message repeats: three words in a row, or a name with
-// slashes, unless "not" precedes it. It returns "" if there is none.
+// saidTwice returns text that a line of a message repeats. Repeated text consists of
+// three consecutive words, or of a name with slashes that does not follow "not". If no
+// line repeats text, saidTwice returns "".
 func saidTwice(message string) string {
 	for line := range strings.Lines(message) {
 		words := strings.Fields(line)
