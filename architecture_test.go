@@ -16,16 +16,16 @@ import (
 
 const module = "github.com/tofu-oci/tofu-oci/"
 
-// listed is a package in the output of `go list`. Test files are excluded, because they
-// may import servers and fixtures.
+// listed is a package in the output of `go list`. It excludes test files, because they
+// can import servers and fixtures.
 type listed struct {
 	ImportPath string
 	Imports    []string
 	Deps       []string
 }
 
-// rows lists the packages of this module that each package may import, except in tests.
-// Each package must have a row. Dependencies point down.
+// rows maps each package to the packages of this module that it can import, except in
+// tests. Each package must have a row. Dependencies point down.
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source", "pkg/source/builddir", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sync", "pkg/template", "pkg/trust", "pkg/verify",
@@ -172,7 +172,7 @@ func TestDirections(t *testing.T) {
 	}
 }
 
-// TestSeclusion checks that certain modules are imported by only one package.
+// TestSeclusion checks that only one package imports each of certain modules.
 func TestSeclusion(t *testing.T) {
 	t.Parallel()
 	for _, p := range goList(t) {

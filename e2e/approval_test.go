@@ -24,7 +24,7 @@ import (
 // badVersion is the version that is denied or left pending.
 const badVersion = "0.14.1"
 
-// badRelease returns that version of hashicorp/time for the current platform.
+// badRelease returns the bad version of hashicorp/time for the current platform.
 func badRelease(t *testing.T) origintest.Release {
 	t.Helper()
 	var b bytes.Buffer
@@ -77,8 +77,8 @@ func TestTofuInstallsPromotedRelease(t *testing.T) {
 	initialize(t, installation)
 }
 
-// TestTofuSkipsDeniedVersion checks that OpenTofu installs the next older version after a
-// release is denied, and that the nightly run succeeds without mirroring the denied
+// TestTofuSkipsDeniedVersion checks that OpenTofu installs the next older version after
+// a release is denied. The nightly run must succeed and must not mirror the denied
 // version again.
 func TestTofuSkipsDeniedVersion(t *testing.T) {
 	t.Parallel()
@@ -192,7 +192,7 @@ func TestGarbageCollectionKeepsPendingReleases(t *testing.T) {
 	checkLock(t, dir, zh)
 }
 
-// initializeInVain runs a tofu init that must fail, and returns its output.
+// initializeInVain runs tofu init, which must fail, and returns its output.
 func initializeInVain(t *testing.T, installation string) string {
 	t.Helper()
 	dir := t.TempDir()

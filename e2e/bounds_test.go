@@ -22,19 +22,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
 )
 
-// The limits that docs/security.md promises: for any server response, memory use stays
-// below hostileMemory, and the number of requests for one release or list stays below
-// hostileRequests.
+// These are the limits that docs/security.md promises for any server response. Memory
+// use stays below hostileMemory. The number of requests for one release or list stays
+// below hostileRequests.
 const (
 	hostileMemory   = 256 << 20
 	hostileRequests = 1100
-	// maxManifest is the size limit of OpenTofu for manifests, in bytes.
+	// maxManifest is OpenTofu's size limit for manifests, in bytes.
 	maxManifest  = 4 << 20
 	typeProvider = "application/vnd.opentofu.provider"
 )
 
 // TestHostileServersAreBounded runs the real program against servers that send as much
-// as they can, and checks the peak memory reported by the kernel.
+// as they can. It checks the peak memory that the kernel reports.
 func TestHostileServersAreBounded(t *testing.T) {
 	t.Parallel()
 	list := []string{"list", "acme/thing", "--from"}
@@ -103,7 +103,7 @@ func TestHostileServersAreBounded(t *testing.T) {
 			}
 			cmd := command(t, programs.tofuOCI, append(args, "--ca-file", world.caFile)...)
 			cmd.Dir = t.TempDir()
-			most, text, _ := peak(t, cmd) // can fail
+			most, text, _ := peak(t, cmd) // the program can fail
 			t.Logf("%d MiB, %d requests: %.300s", most>>20, requests.Load(), text)
 			if most > hostileMemory {
 				t.Errorf("used %d MiB, want at most %d", most>>20, hostileMemory>>20)
@@ -136,7 +136,7 @@ func TestHostileLayoutIsBounded(t *testing.T) {
 			write(t, filepath.Join(dir, "oci-layout"), `{"imageLayoutVersion":"1.0.0"}`)
 			write(t, filepath.Join(dir, "index.json"), written.Body.String())
 			cmd := command(t, programs.tofuOCI, "list", "acme/thing", "--from", "oci-layout:"+dir)
-			most, text, _ := peak(t, cmd) // can fail
+			most, text, _ := peak(t, cmd) // the program can fail
 			t.Logf("%d MiB: %.200s", most>>20, text)
 			if most > hostileMemory {
 				t.Errorf("used %d MiB, want at most %d", most>>20, hostileMemory>>20)
@@ -145,7 +145,7 @@ func TestHostileLayoutIsBounded(t *testing.T) {
 	}
 }
 
-// TestHostileManifestsInALayoutAreBounded pulls many releases concurrently whose
+// TestHostileManifestsInALayoutAreBounded concurrently pulls many releases whose
 // manifests have the maximum size that OpenTofu reads.
 func TestHostileManifestsInALayoutAreBounded(t *testing.T) {
 	t.Parallel()
@@ -180,14 +180,14 @@ func TestHostileManifestsInALayoutAreBounded(t *testing.T) {
 	for i := range manyReleases {
 		args = append(args, fmt.Sprintf("acme/thing@1.%d.0", i))
 	}
-	most, text, _ := peak(t, command(t, programs.tofuOCI, args...)) // fails
+	most, text, _ := peak(t, command(t, programs.tofuOCI, args...)) // the program fails
 	t.Logf("%d MiB: %.300s", most>>20, text)
 	if most > hostileMemory {
 		t.Errorf("used %d MiB, want at most %d", most>>20, hostileMemory>>20)
 	}
 }
 
-// hostile maps a part of the path to a handler. Other paths respond with 404.
+// hostile maps parts of paths to handlers. All other paths respond with 404.
 type hostile map[string]http.HandlerFunc
 
 func (h hostile) serve(w http.ResponseWriter, r *http.Request) {
@@ -231,7 +231,7 @@ func elements(begin, element string, n int) http.HandlerFunc {
 	}
 }
 
-// page responds with a page of a list that links to another page.
+// page responds with a page of a list that links to a further page.
 func page(begin, element string, n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Link", fmt.Sprintf(`<%s?more=1>; rel="next"`, r.URL.Path))
@@ -286,8 +286,8 @@ func manyVersions(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, `{"versions":[`+strings.Join(all, ",")+"]}")
 }
 
-// padded responds with package documents that contain keys of the given size for each
-// platform, list all platforms, and refer to separate signatures and checksums.
+// padded responds with package documents. For each platform, they contain keys of the
+// given size, list all platforms, and refer to separate signatures and checksums.
 func padded(keys int) http.HandlerFunc {
 	padding, key, others := strings.Repeat("p", 700<<10), strings.Repeat("k", keys), &strings.Builder{}
 	for i := range 255 {
@@ -320,11 +320,11 @@ func release(size int, begin, repeat string, end ...string) hostile {
 	}
 	n := (size - len(head) - len(begin) - len(tail) - 100) / len(repeat)
 	if repeat != "y" {
-		n = min(n, 16<<10-100) // the maximum that is decoded
+		n = min(n, 16<<10-100) // the maximum number that is decoded
 	}
 	text := head + begin + strings.Repeat(repeat, n) + tail
 	text += strings.Repeat(" ", size-8-len(text))
-	stored := map[string]string{} // digest → end of the manifest
+	stored := map[string]string{} // maps digests to the ends of manifests
 	var entries []string
 	for i := range 256 {
 		last := numbered(i)

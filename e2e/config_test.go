@@ -23,10 +23,11 @@ import (
 // newerVersion exists only in the origin registry.
 const newerVersion = "0.15.0"
 
-// installations are configurations for which tofu init and tofu-oci pull must install
-// the same package. Names in capitals are placeholders for paths and addresses of the
-// test. version is the version that both install, or empty if both fail. differs is the
-// reason for an intended difference, and ours is the version that tofu-oci installs.
+// installations contains configurations for which tofu init and tofu-oci pull must
+// install the same package. Names in capitals are placeholders for the test's paths and
+// addresses. version is the version that both programs install, or empty if both fail.
+// differs explains an intended difference, and ours is the version that tofu-oci
+// installs.
 var installations = []struct {
 	name, config, constraint, version, differs, ours string
 }{
@@ -222,8 +223,8 @@ func TestConfigurations(t *testing.T) {
 
 type places struct{ *strings.Replacer }
 
-// newPlaces creates an origin registry with two versions, and an OCI registry and
-// filesystem mirrors with the older one, each with different content.
+// newPlaces creates an origin registry with two versions. It also creates an OCI
+// registry and filesystem mirrors with the older version. Each has different content.
 func newPlaces(t *testing.T) places {
 	t.Helper()
 	origin, config := serveOrigin(t, origintest.Options{}, world.release, newerRelease(t))
@@ -309,8 +310,8 @@ func digestOf(t *testing.T, path string) digest.Digest {
 
 var lockedVersion = regexp.MustCompile(`version\s+= "([^"]+)"`)
 
-// tofuInstalls returns the version that tofu init locks, or an empty string if it
-// fails, and the lock file.
+// tofuInstalls returns the version that tofu init locks, and the lock file. If tofu
+// init fails, the version is empty.
 func tofuInstalls(t *testing.T, cliConfig, constraint string) (version, lock string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -328,8 +329,8 @@ func tofuInstalls(t *testing.T, cliConfig, constraint string) (version, lock str
 	return lockedVersion.FindStringSubmatch(string(text))[1], string(text)
 }
 
-// weInstall returns the version that tofu-oci pull installs, or an empty string if it
-// fails, and the hash of the unpacked package.
+// weInstall returns the version that tofu-oci pull installs, and the hash of the
+// unpacked package. If pull fails, the version is empty.
 func weInstall(t *testing.T, cliConfig, constraint string) (version, h1, printed string) {
 	t.Helper()
 	cmd := command(t, programs.tofuOCI, "pull", "hashicorp/time@"+constraint, "--dir", t.TempDir(), "--layout", "unpacked", "--output", "json")

@@ -57,7 +57,7 @@ func TestRequirementsMatchOpenTofu(t *testing.T) {
 	}
 }
 
-// unlike maps directories that are intentionally read differently to the reason.
+// unlike maps directories that are intentionally read differently to the reasons.
 var unlike = map[string]string{
 	"foreign":          "blocks that OpenTofu does not know are left alone: exec runs other programs too",
 	"terraform-prefix": "no registry takes such a name, which OpenTofu finds out when it asks",

@@ -59,10 +59,11 @@ func wantWholeCopy(t *testing.T, repo repository.Repository, want provider.Docum
 	}
 }
 
-// TestAirGap copies a mirror into an isolated site: from a directory to the real
-// registry, from there to another repository by mounting, and back. Each copy is
-// verified with pinned keys. regctl reports the same digests before and after, the real
-// tofu installs, and the signature and the SBOM are preserved.
+// TestAirGap copies a mirror to an isolated site: from a directory to the real
+// registry, from there to a different repository by mounting, and back. Each copy is
+// verified with pinned keys. regctl must report the same digests before and after. The
+// real tofu must install the provider, and the signature and the SBOM must be
+// preserved.
 func TestAirGap(t *testing.T) {
 	t.Parallel()
 	// 1. Connected side: a directory, pins, and an SBOM for all platforms.

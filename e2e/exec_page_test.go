@@ -42,7 +42,8 @@ func pageCommands(t *testing.T, page string) (commands []string) {
 	return commands
 }
 
-// terragrunt replaces a program that runs tofu in directories that exec does not know.
+// terragrunt is a substitute for a program that runs tofu in directories that exec does
+// not know.
 const terragrunt = "#!/bin/sh\nfor unit in live/*/; do tofu -chdir=\"$unit\" \"$2\" -input=false -lockfile=readonly || exit; done\n"
 
 // TestExecPage runs all commands of docs/exec.md in a shell with the real tofu and

@@ -57,8 +57,8 @@ func TestExecUnlockedProviders(t *testing.T) {
 	output(t, inState.exec(t, programs.tofu, "apply", "-input=false", "-no-color", "-auto-approve"))
 }
 
-// TestExecVerifiesCachedPackages checks that neither client starts with a cached package
-// that does not satisfy the policy, if a run without the policy cached it.
+// TestExecVerifiesCachedPackages covers a package that does not satisfy the policy and
+// was cached by a run without the policy. Neither client must start with this package.
 func TestExecVerifiesCachedPackages(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())
@@ -73,8 +73,8 @@ func TestExecVerifiesCachedPackages(t *testing.T) {
 	output(t, j.exec(t, programs.tofu, "init", "-input=false", "-no-color"))
 }
 
-// TestExecDevOverrides checks that providers in dev_overrides are neither
-// locked nor downloaded, and that all other providers are.
+// TestExecDevOverrides checks that providers in dev_overrides are neither locked nor
+// downloaded, and that all other providers are both locked and downloaded.
 func TestExecDevOverrides(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())

@@ -25,8 +25,8 @@ import (
 // repository.
 const killSeeds = 16
 
-// killed returns a release with many small zips, so that a run has many steps, and the
-// digest of each zip by its file name.
+// killed returns a release with many small zips, so that a run has many steps. It also
+// maps the file names of the zips to their digests.
 func killed(t *testing.T) (origintest.Release, map[string]digest.Digest) {
 	t.Helper()
 	random := rand.NewChaCha8([32]byte{1})
@@ -52,10 +52,11 @@ func killed(t *testing.T) (origintest.Release, map[string]digest.Digest) {
 	return release, digests
 }
 
-// TestKilledRuns kills mirror and pull at random times, or interrupts them with Ctrl-C
-// in every second run. Afterwards, the graph of every tag is complete, every file with
-// a final name is correct, and the next run completes. Ctrl-C leaves no temporary
-// files, and the next run removes old temporary files of a killed run.
+// TestKilledRuns kills mirror and pull at random times. In every second run, it
+// interrupts them with Ctrl-C. Afterward, the graph of every tag must be complete,
+// every file with a final name must be correct, and the next run must complete. Ctrl-C
+// must leave no temporary files, and the next run must remove a killed run's old
+// temporary files.
 func TestKilledRuns(t *testing.T) {
 	t.Parallel()
 	release, digests := killed(t)
@@ -104,7 +105,7 @@ func TestKilledRuns(t *testing.T) {
 	}
 }
 
-// duration returns the time that a complete run takes.
+// duration returns the duration of a complete run.
 func duration(t *testing.T, args ...string) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -113,7 +114,7 @@ func duration(t *testing.T, args ...string) time.Duration {
 }
 
 // stop runs tofu-oci, which writes to dir, and signals it after the given number of
-// nanoseconds. Then it changes the modification time of files in dir to two days ago.
+// nanoseconds. It then sets the modification time of files in dir to two days ago.
 func stop(t *testing.T, signal os.Signal, after int64, dir string, args ...string) {
 	t.Helper()
 	cmd := command(t, programs.tofuOCI, args...)
@@ -124,7 +125,7 @@ func stop(t *testing.T, signal os.Signal, after int64, dir string, args ...strin
 	defer timer.Stop()
 	_ = cmd.Wait()
 	switch code := cmd.ProcessState.ExitCode(); {
-	case code == 130: // interrupted
+	case code == 130: // the program was interrupted
 		checkTemporary(t, dir)
 	case code > 0:
 		t.Errorf("exit code %d", code)

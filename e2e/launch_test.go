@@ -16,8 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestLaunch starts real providers of both plugin protocols, before they are pushed and
-// after.
+// TestLaunch starts real providers of both plugin protocols, both before and after they
+// are pushed.
 func TestLaunch(t *testing.T) {
 	t.Parallel()
 	here := provider.CurrentPlatform()

@@ -39,7 +39,7 @@ resource "time_static" "now" {}
 output "unix" { value = time_static.now.unix }
 `
 
-// lockMirror is a registry with the real provider and the tiny one.
+// lockMirror is a registry with the real provider and a tiny provider.
 type lockMirror struct {
 	// repository is the repository template.
 	repository string
@@ -139,7 +139,7 @@ func TestTofuAcceptsPrunedLockFile(t *testing.T) {
 	dir := m.configure(t)
 	m.lock(t, dir)
 	write(t, filepath.Join(dir, "main.tf"), "locals {\n  what = \"re\"\n}\nmodule \"more\" {\n  source = \"./mo${local.what}\"\n}\n")
-	// exec ignores a locked and missing provider that is not required any more.
+	// exec ignores a provider that is locked and missing but no longer required.
 	stale := strings.ReplaceAll(string(readLock(t, dir)), "hashicorp/time", "hashicorp/gone")
 	write(t, filepath.Join(dir, ".terraform.lock.hcl"), stale)
 	run(t, programs.tofuOCI, "exec", "--cache", t.TempDir(), "--from", m.repository, "--ca-file", world.caFile, "--chdir", dir, "--", programs.tofu, "init", "-input=false", "-no-color")
@@ -157,8 +157,8 @@ func TestTofuAcceptsPrunedLockFile(t *testing.T) {
 }
 
 // TestTofuTrustsAllHashes checks that init locks all platforms from a network mirror
-// with trust_all_hashes. serve provides only the h1 hashes that it computed, because
-// those in a repository are not signed. pull computes the hashes that it writes.
+// with trust_all_hashes. serve provides only the h1 hashes that it computed, because a
+// repository's h1 hashes are not signed. pull computes the hashes that it writes.
 func TestTofuTrustsAllHashes(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)

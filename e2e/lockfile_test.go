@@ -39,10 +39,10 @@ type lockStep struct {
 // lockRequirement is a provider that the configuration requires.
 type lockRequirement struct {
 	source string
-	// version is the version that is selected.
+	// version is the selected version.
 	version string
-	// constraints are the constraints of the root module and of one further module
-	// each. Empty ones are omitted.
+	// constraints contains the constraint of the root module, followed by one
+	// constraint for each additional module. Empty constraints are omitted.
 	constraints []string
 }
 
@@ -154,9 +154,9 @@ func (w *lockWorld) selection(t *testing.T, before *lockfile.File, step lockStep
 	return s
 }
 
-// hashes returns the hashes that OpenTofu learns about a provider in a step, most of
-// them twice. A mirror provides only the hashes of one package. An origin registry also
-// provides signed checksums, and registry.opentofu.org all hashes.
+// hashes returns the hashes that OpenTofu learns about a provider in a step. It learns
+// most of them twice. A mirror provides only one package's hashes. An origin registry
+// also provides signed checksums, and registry.opentofu.org provides all hashes.
 func (w *lockWorld) hashes(t *testing.T, step lockStep, r lockRequirement) (hashes []lockfile.Hash) {
 	t.Helper()
 	a := r.address(t)

@@ -32,10 +32,10 @@ get) cat "$file" 2>/dev/null || { echo credentials not found in native keychain;
 esac
 `
 
-// TestLoginCommand logs in to a distribution registry with an htpasswd file. Then tofu
-// can install from it, and tofu-oci can mirror to it and pull from it. After logout,
-// all three are rejected. The credentials are stored in Docker's file in one case and
-// by a helper in the other.
+// TestLoginCommand logs in to a distribution registry with an htpasswd file. After
+// login, tofu can install from the registry, and tofu-oci can mirror to it and pull
+// from it. After logout, all three operations are rejected. The test stores the
+// credentials once in Docker's file and once with a helper.
 func TestLoginCommand(t *testing.T) {
 	t.Parallel()
 	hash, err := bcrypt.GenerateFromPassword([]byte(loginSecret), bcrypt.MinCost)

@@ -21,9 +21,9 @@ const (
 	loginSecret = "canary-e2e-password"
 )
 
-// TestRegistryCredentials tests a distribution registry with basic authentication and with a token
-// server. With one configuration, tofu-oci pushes and pulls, and tofu installs. Without
-// the credentials, all three are rejected.
+// TestRegistryCredentials tests a distribution registry with basic authentication and
+// with a token server. With the same configuration, tofu-oci pushes and pulls, and tofu
+// installs. Without the credentials, all three operations are rejected.
 func TestRegistryCredentials(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

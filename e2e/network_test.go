@@ -28,8 +28,8 @@ type networkMirror map[string]struct {
 	Hashes []string
 }
 
-// TestNetworkMirror compares the output of pull --layout network with that of "tofu
-// providers mirror" for the same packages, adds packages to both, and installs from
+// TestNetworkMirror compares the output of pull --layout network and "tofu providers
+// mirror" for the same packages. It adds packages to both mirrors, and installs from
 // them over HTTPS with OpenTofu and Terraform.
 func TestNetworkMirror(t *testing.T) {
 	t.Parallel()
@@ -76,8 +76,8 @@ func TestNetworkMirror(t *testing.T) {
 			}
 			// 5. Run tofu on our mirror. tofu assigns the hashes of the version that it
 			// mirrors to all versions of the platform (see computedHashes in OpenTofu's
-			// providers_mirror.go). pull reports this, and lists the other version
-			// again after its file is moved away.
+			// providers_mirror.go). pull reports this. After the file of the other
+			// version is moved away, pull lists that version again.
 			tofuMirrors(t, config, ours, here)
 			installsFromNetwork(t, ours, fixture.TimeVersion)
 			out, code := exits(t, "pull", "hashicorp/time@"+newerVersion, "--from", layout, "--dir", ours, "--layout", "network")
@@ -149,7 +149,7 @@ func installsFromNetwork(t *testing.T, mirror, version string) {
 	cliConfig := filepath.Join(t.TempDir(), "tofurc")
 	write(t, cliConfig, fmt.Sprintf("provider_installation {\n  network_mirror {\n    url = \"%s/\"\n  }\n}\n", url))
 	hashes := readArchives(t, mirror, version)[provider.CurrentPlatform().String()].Hashes
-	// Terraform has another default host.
+	// Terraform has a different default host.
 	text := strings.NewReplacer(fixture.TimeVersion, version, "hashicorp/time", timeDirectory).Replace(mainTF)
 	for _, client := range []string{programs.tofu, programs.terraform} {
 		dir := t.TempDir()
@@ -168,8 +168,8 @@ func installsFromNetwork(t *testing.T, mirror, version string) {
 	}
 }
 
-// compareArchives checks that both mirrors have the same zips, and that ours lists all
-// hashes of the other one.
+// compareArchives checks that both mirrors have the same zips, and that our mirror
+// lists all hashes of their mirror.
 func compareArchives(t *testing.T, theirs, ours string) {
 	t.Helper()
 	their, our := readArchives(t, theirs, fixture.TimeVersion), readArchives(t, ours, fixture.TimeVersion)

@@ -12,8 +12,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestServeHosts serves repositories of the same name for two hosts. The real clients
-// install each by its own address, and need permission for it with both protocols.
+// TestServeHosts serves repositories that have the same name for two hosts. The real
+// clients install each provider by its own address, and require permission for the
+// address with both protocols.
 func TestServeHosts(t *testing.T) {
 	t.Parallel()
 	const terraformHost = "registry.terraform.io"

@@ -130,8 +130,8 @@ func (r *replicas) link(t *testing.T, i int) string {
 	return at.Path
 }
 
-// TestServeReplicas checks that both servers return the same responses, and that a
-// signed URL of one works with the other.
+// TestServeReplicas checks that both servers return the same responses, and that the
+// other server accepts a signed URL.
 func TestServeReplicas(t *testing.T) {
 	t.Parallel()
 	r := newReplicas(t)
@@ -155,8 +155,8 @@ func TestServeReplicas(t *testing.T) {
 }
 
 // TestServeReplicaKilled kills a server during a download. A client that resumes the
-// download with the same URL receives the rest from the other server, and from the
-// restarted one.
+// download with the same URL must receive the rest from the other server, and from the
+// restarted server.
 func TestServeReplicaKilled(t *testing.T) {
 	t.Parallel()
 	r := newReplicas(t)

@@ -97,7 +97,7 @@ func TestServe(t *testing.T) { //nolint:tparallel // the log is read after the s
 }
 
 // TestServeLockFiles checks that a lock file written with one protocol is valid for the
-// other one and for OCI.
+// other protocol and for OCI.
 func TestServeLockFiles(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, string(provider.DefaultHost))

@@ -26,9 +26,9 @@ const (
 	refuses = "refuses"
 )
 
-// signatureCase is a release in an origin registry, with the outcome in the real tofu
-// and in mirror. If they differ, why is the reason. docs/trust.md lists these
-// differences.
+// signatureCase is a release in an origin registry, and its outcomes in the real tofu
+// and in mirror. If the outcomes differ, why explains the difference. docs/trust.md
+// lists these differences.
 type signatureCase struct {
 	// signature creates the signature of SHA256SUMS. If nil, the release is unsigned.
 	signature func(s *signing, sums []byte) []byte
@@ -147,7 +147,7 @@ func tofuInit(t *testing.T, config, address, env string) (does, says string) {
 	switch {
 	case err == nil:
 		return accepts, string(out)
-	case strings.Contains(string(out), "sign"): // and not for another reason
+	case strings.Contains(string(out), "sign"): // the failure must concern the signature
 		return refuses, string(out)
 	}
 	t.Fatalf("tofu init: %v\n%s", err, out)

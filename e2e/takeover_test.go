@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestTakeover simulates attacks: first the origin registry is compromised, then the
+// TestTakeover simulates attacks. First, the origin registry is compromised. Then, the
 // administrator of the OCI registry is malicious.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
@@ -93,7 +93,7 @@ func TestTakeover(t *testing.T) {
 }
 
 // tampered creates a layout with the author's release. Each bit of swap replaces one
-// part by the thief's: zip, checksums, signature, keys.
+// part with the thief's version: zip, checksums, signature, or keys.
 func tampered(t *testing.T, author, thief origintest.Release, swap int) (layout string) {
 	t.Helper()
 	r := author
@@ -114,7 +114,7 @@ func tampered(t *testing.T, author, thief origintest.Release, swap int) (layout 
 	return layout
 }
 
-// store writes a release to a layout under a tag, without checks.
+// store writes a release to a layout under a tag. It does not check the release.
 func store(t *testing.T, layout, tag string, o origintest.Release) {
 	t.Helper()
 	a, err := provider.ParseAddress("acme/drill")

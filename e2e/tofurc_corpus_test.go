@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// corpus generates CLI configurations, the same ones for the same seed: in both
-// syntaxes, with all blocks and arguments of OpenTofu, valid and invalid.
+// corpus generates CLI configurations in both syntaxes, valid and invalid, with all of
+// OpenTofu's blocks and arguments. The same seed results in the same configurations.
 type corpus struct{ *rand.Rand }
 
 func newCorpus(seed uint64) corpus { return corpus{rand.New(rand.NewPCG(seed, seed))} }
@@ -28,8 +28,8 @@ type field struct {
 	value    value
 }
 
-// oddities are configurations that were read differently in the past, or are read
-// differently on purpose.
+// oddities contains configurations that were read differently in the past or are
+// intentionally read differently.
 var oddities = []string{
 	"provider_installation {\n  direct {\n    include = [\"a/b\"]\n    include = [\"a/c\"]\n  }\n}",
 	"provider_installation {\n  direct = }\n}",

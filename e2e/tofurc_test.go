@@ -31,9 +31,9 @@ type verdict struct {
 	methods string
 }
 
-// TestCLIConfigurationsMatchOpenTofu reads the same files with tofu and with the
-// code of tofurc --validate. Both must report problems for the same files, and read the
-// same methods from valid ones.
+// TestCLIConfigurationsMatchOpenTofu reads the same files with tofu and with the code
+// of tofurc --validate. Both must report problems for the same files, and must read the
+// same methods from valid files.
 func TestCLIConfigurationsMatchOpenTofu(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -76,9 +76,9 @@ func TestCLIConfigurationsMatchOpenTofu(t *testing.T) {
 	}
 }
 
-// purposes are the intended differences: problems that we report and OpenTofu does not,
-// in one of the syntaxes or both, with the reason. We report every problem that
-// OpenTofu reports.
+// purposes contains the intended differences and their reasons. They are problems that
+// tofu-oci reports and OpenTofu does not, in one or both syntaxes. tofu-oci reports
+// every problem that OpenTofu reports.
 var purposes = []struct {
 	ours     *regexp.Regexp
 	jsonOnly bool
@@ -135,8 +135,8 @@ func weJudge(t *testing.T, path string) verdict {
 	return v
 }
 
-// selected matches the line in tofu's log about a method, and everywhere is how the log
-// prints the pattern */*/*.
+// selected matches the line about a method in tofu's log. everywhere is the form of the
+// pattern */*/* in the log.
 var (
 	selected   = regexp.MustCompile(`(?m)Selected provider installation method (.*)$`)
 	everywhere = regexp.MustCompile(`%!s\(PANIC=String method: ForDisplay called on invalid Hostname: idna: disallowed rune U\+002A\)`)

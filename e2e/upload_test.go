@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestUploadResumes cuts the connection to the real registry during the upload of a zip.
-// Bytes that have arrived are not sent again.
+// TestUploadResumes cuts the connection to the real registry while a zip is uploaded.
+// The upload must not repeat bytes that have already arrived.
 func TestUploadResumes(t *testing.T) {
 	t.Parallel()
 	var content bytes.Buffer

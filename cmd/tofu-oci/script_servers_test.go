@@ -52,8 +52,8 @@ func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
 
 // proxy STATUS [LOGIN] configures a proxy in the environment. The proxy responds to all
 // requests, including CONNECT, with a status. Status 407 requests proxy credentials.
-// The proxy's URL contains the credentials of jane or LOGIN. If LOGIN is none, the URL
-// contains no credentials.
+// The proxy's URL contains the credentials of jane or LOGIN. If LOGIN equals none, the
+// URL contains no credentials.
 func cmdProxy(ts *testscript.TestScript, _ bool, args []string) {
 	status, err := strconv.Atoi(args[0])
 	ts.Check(err)

@@ -54,8 +54,8 @@ func (l look) withoutScript() look {
 	return l
 }
 
-// tab is a separate browser with one page. The test fails at its end if the page
-// requested other sites or reported problems.
+// tab is a separate browser with one page. The test fails when it ends if the page sent
+// requests to other sites or reported problems.
 type tab struct {
 	testing.TB
 	ctx  context.Context //nolint:containedctx // chromedp represents the browser as a context
@@ -170,7 +170,7 @@ func (b *tab) check(doing string, err error) {
 	}
 }
 
-// do runs steps, each with a time limit. The test fails if one fails.
+// do runs steps, each with a time limit. If a step fails, the test fails.
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
 	if _, err := chromedp.Run(b.ctx, chromedp.Steps()); err != nil { // starts the browser without a time limit
@@ -192,7 +192,7 @@ func (b *tab) visit(path string) {
 	b.do(chromedp.Navigate(b.site + path))
 }
 
-// follow clicks an element that opens another page, and waits for that page.
+// follow clicks an element that opens a new page, and waits for that page.
 func (b *tab) follow(selector string) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)

@@ -28,8 +28,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// world is shared by all tests: image layouts that the real program has filled, and the
-// real program that serves them.
+// All tests share world. It contains image layouts that the real program has filled,
+// and servers of the real program.
 var world struct {
 	program, dir string
 	// home is the directory of this package.
@@ -55,7 +55,7 @@ func runTests(m *testing.M) int {
 		world.home, err = os.Getwd()
 	}
 	if err == nil {
-		err = os.Chdir(dir) // so that pages show short repository paths
+		err = os.Chdir(dir) // makes pages show short repository paths
 	}
 	if err == nil {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -77,8 +77,8 @@ const (
 	componentsOf = 120
 	// repositories is the template for --from.
 	repositories = "oci-layout:mirror/{namespace}/{type}"
-	// published is the public URL of the server. Browsers use another host and must not
-	// follow links to this one.
+	// published is the server's public URL. Browsers use a different host and must not
+	// follow links to this URL.
 	published = "https://tofu.example.com"
 )
 
@@ -114,7 +114,7 @@ func makeWorld(ctx context.Context) (err error) {
 		}
 		providers = append(providers, name)
 	}
-	// 2. The program mirrors them, the newest version with SBOMs.
+	// 2. The program mirrors the providers. The newest version has SBOMs.
 	url, stop, err := fixture.Serve(ctx, world.ca, origin)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func makeWorld(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// 3. The program serves them.
+	// 3. The program serves the providers.
 	world.site, err = serve(ctx, "open", "--base-url", published)
 	return err
 }

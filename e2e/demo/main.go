@@ -1,10 +1,10 @@
-// Command demo shows the complete workflow on the local machine: it builds a real
-// provider for the current platform and another one, serves it from a small origin
-// registry on a loopback address, mirrors it to an OCI image layout, and pulls it from
-// there.
+// Command demo shows the complete workflow on the local machine. It builds a real
+// provider for the current platform and a second platform, and serves the provider from
+// a small origin registry on a loopback address. It then mirrors the provider to an OCI
+// image layout and pulls it from the layout.
 //
-// It prints each step, each tofu-oci command, and the output of the command. With -svg
-// FILE, it generates the animation in the README.
+// It prints each step, each tofu-oci command, and the command's output. With -svg FILE,
+// it generates the animation in the README.
 package main
 
 import (

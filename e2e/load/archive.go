@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/e2e/page"
 )
 
-// measured has the throughput of one way to download the archive, in bytes per second,
-// for each round: from tofu-oci and from nginx.
+// measured contains the throughput of one way to download the archive, in bytes per
+// second. It has a value for tofu-oci and a value for nginx in each round.
 type measured struct {
 	name         string
 	ours, theirs []float64
@@ -51,7 +51,7 @@ func (w *world) measureArchives(ctx context.Context, rounds int) (all []measured
 }
 
 // get returns the throughput of a download in bytes per second. It sets the cipher that
-// Go prefers, because curl would choose another one for nginx.
+// Go prefers, because curl would choose a different cipher for nginx.
 func (w *world) get(ctx context.Context, url, protocol string) (float64, error) {
 	var text, trouble bytes.Buffer
 	cmd := exec.CommandContext(ctx, w.curl, "--silent", "--show-error", "--fail", "--disable", "--cacert", w.caFile, protocol,

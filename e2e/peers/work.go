@@ -22,11 +22,11 @@ type work struct {
 	// memoryOnly skips the measurement on a disk because the file system makes no
 	// difference.
 	memoryOnly bool
-	// another reports whether tofu-oci starts another program, whose memory is not
+	// another reports whether tofu-oci starts a second program, whose memory is not
 	// compared.
 	another bool
-	// fewer is the target ratio of the bytes that the other program transfers to those
-	// of tofu-oci. If 0, bytes are not counted.
+	// fewer is the target ratio between the bytes that the other program transfers and
+	// the bytes that tofu-oci transfers. If 0, bytes are not counted.
 	fewer int64
 }
 
@@ -48,7 +48,7 @@ type task struct {
 	over *link
 }
 
-// row compares one doer with the fastest of other doers.
+// row compares one doer with the fastest of the remaining doers.
 type row struct {
 	work, ours string
 	against    []string

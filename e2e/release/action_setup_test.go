@@ -144,8 +144,8 @@ func zipped(t *testing.T, name, text string) []byte {
 	return packed.Bytes()
 }
 
-// TestActionSetupFailsClosed checks that an archive that fails verification is not
-// installed and not added to PATH, and that inputs are not executed.
+// TestActionSetupFailsClosed covers an archive that fails verification. It must be
+// neither installed nor added to PATH, and inputs must not be executed.
 func TestActionSetupFailsClosed(t *testing.T) {
 	t.Parallel()
 	const attests = "exit 0"

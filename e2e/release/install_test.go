@@ -130,12 +130,13 @@ func TestInstall(t *testing.T) {
 const oldGH = `[ "$1" = auth ] || { echo "unknown command \"$1\" for \"gh\"" >&2; exit 1; }`
 
 // TestInstallFailsClosed checks that a program that fails verification is not
-// installed, and that an existing one is kept.
+// installed, and that an existing program is kept.
 func TestInstallFailsClosed(t *testing.T) {
 	t.Parallel()
 	const attestationRefused = ghHelp + `[ "$1 $2" = "auth status" ] || exit 1`
 	tests := map[string]struct {
-		// program is the content of the archive. If empty, it is a program that starts.
+		// program is the content of the archive. If empty, a program that starts is
+		// used.
 		program  string
 		change   func(o offer, archive string)
 		programs map[string]string
@@ -270,7 +271,7 @@ func TestInstallWithoutAttestation(t *testing.T) {
 	}
 }
 
-// TestInstallOtherPlatform checks that a program for another platform is not
+// TestInstallOtherPlatform checks that a program for a different platform is not
 // started.
 func TestInstallOtherPlatform(t *testing.T) {
 	t.Parallel()

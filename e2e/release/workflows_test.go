@@ -79,8 +79,8 @@ func scriptsIn(node any) (scripts []string) {
 	return scripts
 }
 
-// used matches a third-party action in a step. pinned matches one that refers to a
-// commit.
+// used matches a third-party action in a step. pinned matches a third-party action that
+// refers to a commit.
 var (
 	used   = regexp.MustCompile(`(?m)^\s*(?:- )?uses: (.*)$`)
 	pinned = regexp.MustCompile(`^[a-z-]+/[a-z-]+(/[a-z-]+)?@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
@@ -121,7 +121,7 @@ var (
 )
 
 // TestGoVersion checks that workflows set up a Go version that can build every module,
-// because setup-go must not download another one.
+// because setup-go must not download a second version.
 func TestGoVersion(t *testing.T) {
 	t.Parallel()
 	modules, err := filepath.Glob(filepath.Join(programs.root, "e2e", "tools", "*", "go.mod"))

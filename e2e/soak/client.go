@@ -64,8 +64,8 @@ func (c client) path() string {
 	return paths[c.random.IntN(len(paths))]
 }
 
-// once sends a random request and checks the response. A failed request is not a
-// problem, but the content of a response must be correct.
+// once sends a random request and checks the response. A request can fail, but the
+// content of a response must be correct.
 func (c client) once(ctx context.Context) {
 	asking, leave := context.WithCancel(ctx)
 	defer leave()

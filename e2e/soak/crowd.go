@@ -32,8 +32,8 @@ import (
 type crowd struct {
 	name                 string
 	connections, streams int
-	// idle clients read the response to one request and keep the connection open. Others
-	// request an archive and do not read it.
+	// idle clients read the response to one request and keep the connection open. All
+	// other clients request an archive and do not read it.
 	idle bool
 	// fromRegistry makes the archive come from a registry, instead of an image layout.
 	fromRegistry bool

@@ -31,8 +31,8 @@ import (
 type world struct {
 	options
 	url string
-	// faults is the registry, upstream the server's client for the registry, and https
-	// the clients' client for the server.
+	// faults is the registry. upstream is the server's client for the registry, and
+	// https is the client for the server.
 	faults          *faulty
 	upstream, https *http.Client
 	// archives has the digests of all archives by name.

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// known contains the entries of known.txt, which has a reason above each block: tests
-// that fail, "PACKAGE TEST", and packages and tests that are not run, "PACKAGE -" and
-// "PACKAGE TEST -".
+// known contains the entries of known.txt, which explains each block in a comment.
+// "PACKAGE TEST" is a test that fails. "PACKAGE -" and "PACKAGE TEST -" are packages
+// and tests that are not run.
 type known map[string]bool
 
 func readKnown(t *testing.T) known {
@@ -123,8 +123,8 @@ func (k known) compare(t *testing.T, seen map[string]result) {
 	t.Logf("%d tests and packages passed; known.txt has %d lines", passed, len(k))
 }
 
-// hasFailedPart reports whether a test or a package failed because of a subtest or test
-// with its own entry.
+// hasFailedPart reports whether a test or package failed because of a test or subtest
+// that has a separate entry.
 func hasFailedPart(name string, seen map[string]result) bool {
 	for other, r := range seen {
 		within := strings.HasPrefix(other, name+" ") || strings.Contains(name, " ") && strings.HasPrefix(other, name+"/")

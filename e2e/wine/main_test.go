@@ -86,7 +86,7 @@ func makePrefix(ctx context.Context) error {
 
 // stayUp starts a program that runs until its stdin is closed. The first program in
 // Wine starts the Windows services, which inherit its stdout and stderr. Without
-// stayUp, go test would wait for the services that a test has started.
+// stayUp, go test would wait for services that a test has started.
 func stayUp(ctx context.Context) (stop func(), err error) {
 	cmd := wine(ctx, "wine", "cmd")
 	stdin, err := cmd.StdinPipe()
