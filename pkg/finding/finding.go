@@ -15,7 +15,7 @@ const (
 	// Warning means that OpenTofu or tofu-oci might fail, or might not do what the user
 	// intended.
 	Warning Severity = "warning"
-	// Note is information that needs no action.
+	// Note is information that requires no action.
 	Note Severity = "note"
 )
 
@@ -30,25 +30,26 @@ type Finding struct {
 	Remedy
 }
 
-// Subject identifies what a finding is about. Fields that don't apply are empty.
+// Subject identifies the file, provider, or release that a finding is about. Fields
+// that don't apply are empty.
 type Subject struct {
-	// File is the path of a lock file, and Line a line number in it.
+	// File is the path of a lock file. Line is a line number in this file.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 	// Provider is an address.
 	Provider string `json:"provider,omitempty"`
-	// Version is empty if the finding is about a whole repository.
+	// Version is empty if the finding is about an entire repository.
 	Version string `json:"version,omitempty"`
-	// Platform is empty if the finding is about a whole release.
+	// Platform is empty if the finding is about an entire release.
 	Platform string `json:"platform,omitempty"`
 }
 
 // Remedy describes how to fix a problem. If it has both a hint and a command, the hint
 // explains when or how to run the command.
 type Remedy struct {
-	// Hint is prose. It can end with lines to write into a file, after a colon.
+	// Hint is prose. It can end with a colon, followed by lines to write into a file.
 	Hint string `json:"hint,omitempty"`
-	// Command is a command line for a shell, or several lines of them.
+	// Command contains one or more shell command lines.
 	Command string `json:"command,omitempty"`
 }
 
@@ -57,8 +58,8 @@ func New(severity Severity, code, message string, remedy Remedy) Finding {
 	return Finding{Severity: severity, Code: code, Message: message, Remedy: remedy}
 }
 
-// IsMissing reports whether the finding is about something that is missing, in contrast
-// to something that is wrong.
+// IsMissing reports whether the finding is about missing content and not about wrong
+// content.
 func (f Finding) IsMissing() bool { return strings.HasSuffix(f.Code, "-missing") }
 
 // Rule documents a kind of finding.

@@ -1,4 +1,5 @@
-// Package sums implements the checksums of provider packages. It doesn't use the network.
+// Package sums implements the checksums of provider packages. It doesn't use the
+// network.
 //
 //   - SHA256SUMS: the document that lists the SHA-256 checksum of every file of a
 //     release ([File]). The checksum is also the digest of the OCI blob.
@@ -8,6 +9,6 @@
 //   - verifying reader: a reader that returns an error before the last byte if the content
 //     doesn't match its digest ([NewReader]).
 //
-// Use it to verify downloads, to read or write SHA256SUMS, or to compute the hashes of a
-// lock file.
+// Use this package to verify downloads, to read or write SHA256SUMS, or to compute the
+// hashes for a lock file.
 package sums

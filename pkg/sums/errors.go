@@ -7,16 +7,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// FileError is a problem of a SHA256SUMS document: it is malformed, or it does not list a
-// file.
+// FileError reports that a SHA256SUMS document is malformed or does not list a file.
 type FileError struct {
 	// Missing is the name of a file that the document does not list, or empty if the
 	// document is malformed.
 	Missing string
-	// Listed is the name that the document lists instead of Missing, if that differs only in
-	// a prefix "*" or "./", as sha256sum writes it. OpenTofu compares names exactly.
+	// Listed is the name that the document lists instead of Missing if the two names
+	// differ only in a prefix "*" or "./", as written by sha256sum. OpenTofu compares
+	// names exactly.
 	Listed string
-	// Line is the number of the malformed line. If zero, Problem is about the whole document.
+	// Line is the number of the malformed line. If zero, Problem is about the entire
+	// document.
 	Line int
 	// Problem describes a malformed document, without a final period.
 	Problem string
@@ -41,7 +42,8 @@ func (e *FileError) Kind() provider.ErrorKind { return provider.Unverified }
 type MismatchError struct {
 	// Name describes the content.
 	Name string
-	// Got and Want are checksums with the prefix of their kind: "sha256:…", "h1:…".
+	// Got and Want are checksums with the prefix of their kind, such as "sha256:…" or
+	// "h1:…".
 	Got, Want string
 }
 

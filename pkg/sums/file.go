@@ -8,9 +8,9 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// File is a SHA256SUMS document: file names and their SHA-256 checksums. The zero value
-// lists no files. To verify a signature, keep the bytes of the parsed document, because
-// [File.Bytes] returns the list in a normalized format.
+// File is a SHA256SUMS document. It maps file names to SHA-256 checksums. The zero
+// value lists no files. To verify a signature, keep the bytes of the parsed document,
+// because [File.Bytes] returns the list in a normalized format.
 type File struct {
 	sums map[string]digest.Digest
 	// invalid contains the names whose lines are malformed or ambiguous. They are not in
@@ -24,15 +24,16 @@ func New(entries map[string]digest.Digest) File {
 	return File{sums: maps.Clone(entries)}
 }
 
-// Lookup returns the digest of a file. It returns false if the document does not list the
-// file exactly once. For the reason, use [File.Find].
+// Lookup returns the digest of a file. It returns false if the document does not list
+// the file exactly once. To get the reason, use [File.Find].
 func (f File) Lookup(name string) (digest.Digest, bool) {
 	d, found := f.sums[name]
 	return d, found
 }
 
-// Find returns the digest of a file. It returns a *[FileError] if the document does not list
-// the file, if a line about the file is malformed, or if two of them differ.
+// Find returns the digest of a file. It returns a *[FileError] if the document does not
+// list the file, if a line about the file is malformed, or if two lines about the file
+// differ.
 func (f File) Find(name string) (digest.Digest, error) {
 	if d, found := f.sums[name]; found {
 		return d, nil
@@ -41,7 +42,8 @@ func (f File) Find(name string) (digest.Digest, error) {
 		return "", flaw.of(name)
 	}
 	missing := &FileError{Missing: name}
-	// sha256sum marks binary files with "*". With find, names start with "./".
+	// sha256sum marks binary files with "*". If find lists the files, their names start
+	// with "./".
 	for _, other := range []string{"*" + name, "./" + name, "*./" + name} {
 		if _, found := f.sums[other]; found {
 			missing.Listed = other
@@ -56,8 +58,9 @@ func (f File) Names() []string {
 	return slices.Sorted(maps.Keys(f.sums))
 }
 
-// Bytes returns the document: one line "hex name" per file, sorted by name. It contains no
-// blank lines, because OpenTofu 1.12 crashes on a blank line in a signed document.
+// Bytes returns the document, which consists of one line "hex name" per file, sorted by
+// name. It contains no blank lines, because OpenTofu 1.12 crashes on a blank line in a
+// signed document.
 func (f File) Bytes() []byte {
 	var b bytes.Buffer
 	for _, name := range f.Names() {

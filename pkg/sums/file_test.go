@@ -20,7 +20,7 @@ func TestFile(t *testing.T) {
 	t.Parallel()
 	entries := map[string]digest.Digest{"b.zip": sumB, "a.zip": sumA}
 	f := sums.New(entries)
-	delete(entries, "a.zip") // must not modify f
+	delete(entries, "a.zip") // this must not modify f
 
 	want := sumA.Encoded() + "  a.zip\n" + sumB.Encoded() + "  b.zip\n"
 	if diff := cmp.Diff(want, string(f.Bytes())); diff != "" {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/mod/sumdb/dirhash"
 )
 
-// H1Dir returns the "h1:…" hash of the files below a directory. It equals the hash of the
-// zip that they were unpacked from, unless the zip lists directories.
+// H1Dir returns the "h1:…" hash of the files below a directory. Unless the zip from
+// which they were unpacked lists directories, the hash equals the h1 hash of the zip.
 func H1Dir(dir string) (string, error) {
 	h1, err := dirhash.HashDir(dir, "", dirhash.Hash1)
 	if err != nil {

@@ -31,7 +31,7 @@ func zipOf(t *testing.T, entries ...entry) []byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Directories have no content.
+		// Directories contain no data.
 		if e.content != "" {
 			if _, err := f.Write([]byte(e.content)); err != nil {
 				t.Fatal(err)
@@ -55,8 +55,8 @@ func h1Zip(t *testing.T, entries ...entry) string {
 	return h1
 }
 
-// The checksum database lists this hash for the go.mod file of
-// github.com/pkg/errors v0.9.1, which is hashed as a directory of one file.
+// The checksum database lists this hash for the go.mod file of github.com/pkg/errors
+// v0.9.1. It is the hash of a directory that contains only this file.
 func TestH1Published(t *testing.T) {
 	t.Parallel()
 	const published = "h1:bwawxfHBFNV+L2hUp1rHADufV3IMtnDRdf1r5NINEl0="

@@ -8,9 +8,9 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// Prefixes of hashes in a dependency lock file: "zh" is the hash of an archive, and "h1"
-// the hash of its contents.
-// https://opentofu.org/docs/language/files/dependency-lock/#understanding-lock-file-changes
+// Prefixes of hashes in a dependency lock file. "zh" is the prefix of an archive's
+// hash, and "h1" the prefix of its contents' hash. See
+// https://opentofu.org/docs/language/files/dependency-lock/#understanding-lock-file-changes.
 const (
 	prefixZH = "zh:"
 	prefixH1 = "h1:"
@@ -24,7 +24,8 @@ func ZH(d digest.Digest) string {
 	return prefixZH + strings.TrimPrefix(d.String(), digest.SHA256.String()+":")
 }
 
-// ParseZH parses "zh:" and 64 lower-case hexadecimal digits, and returns the digest.
+// ParseZH parses "zh:" followed by 64 lower-case hexadecimal digits, and returns the
+// digest.
 func ParseZH(s string) (digest.Digest, error) {
 	encoded, found := strings.CutPrefix(s, prefixZH)
 	d := digest.NewDigestFromEncoded(digest.SHA256, encoded)
@@ -34,8 +35,8 @@ func ParseZH(s string) (digest.Digest, error) {
 	return d, nil
 }
 
-// ParseH1 returns s if it is "h1:" and the canonical base64 encoding of 32 bytes, so equal
-// hashes are equal strings.
+// ParseH1 returns s if it is "h1:" followed by the canonical base64 encoding of 32
+// bytes. Equal hashes are therefore equal strings.
 func ParseH1(s string) (string, error) {
 	encoded, found := strings.CutPrefix(s, prefixH1)
 	raw, err := base64.StdEncoding.DecodeString(encoded)

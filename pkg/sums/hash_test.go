@@ -9,7 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// h1Empty is the hash of an empty directory: the SHA-256 checksum of the empty string.
+// h1Empty is the h1 hash of an empty directory. It is the SHA-256 checksum of the empty
+// string.
 const h1Empty = "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 
 func TestZH(t *testing.T) {

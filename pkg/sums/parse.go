@@ -9,25 +9,25 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// maxFileSize is the maximum size of a SHA256SUMS document. With a few dozen platforms, a
-// document has a few kilobytes, a thousandth of this.
+// maxFileSize is the maximum size of a SHA256SUMS document. A document for a few dozen
+// platforms has a few kilobytes, which is a thousandth of the limit.
 const maxFileSize = 4 << 20
 
 // hexLength is the length of a SHA-256 checksum in hexadecimal digits.
 const hexLength = 64
 
-// byteOrderMark is the prefix that Windows editors add to a text.
+// byteOrderMark is the prefix that Windows editors add to text files.
 const byteOrderMark = "\xef\xbb\xbf"
 
-// Parse parses a SHA256SUMS document with OpenTofu's rules: each line is split at white
-// space, the first word is the checksum, and the second word is the file name. A single
-// space or a tab is a valid separator, digits can be upper case, and comments and malformed
-// lines are ignored unless they are about the file. Names are compared exactly, so "*name"
-// and "./name" differ from "name".
+// Parse parses a SHA256SUMS document with OpenTofu's rules. Each line is split at white
+// space. The first word is the checksum, and the second word is the file name. A single
+// space or a tab is a valid separator, and digits can be upper case. Comments are
+// ignored, and so are malformed lines unless they are about the file. Names are
+// compared exactly, so "*name" and "./name" differ from "name".
 //
-// OpenTofu uses the first line about a file. [File.Find] is stricter: all lines about a
-// file must have the same checksum, because users might compare the file with any of them.
-// Parse returns a *[FileError] if the document is too large or no line is valid.
+// OpenTofu uses the first line about a file. [File.Find] is stricter. All lines about a
+// file must have the same checksum, because users might compare the file with any of
+// them. Parse returns a *[FileError] if the document is too large or no line is valid.
 //
 // The rules are in OpenTofu's internal/getproviders/package_authentication.go.
 func Parse(data []byte) (File, error) {
@@ -59,8 +59,8 @@ func Parse(data []byte) (File, error) {
 	return File{}, first
 }
 
-// twoWords returns the first two words of a line. If the line has fewer words, they are
-// empty.
+// twoWords returns the first two words of a line. If the line has fewer words, the
+// missing words are empty.
 func twoWords(line string) (first, second string) {
 	for word := range strings.FieldsSeq(line) {
 		if first != "" {
@@ -71,7 +71,7 @@ func twoWords(line string) (first, second string) {
 	return first, ""
 }
 
-// add adds the checksum of a file, or returns the problem of the line.
+// add adds the checksum of a file. If the line is invalid, add returns its problem.
 func (f File) add(name, sum string) problem {
 	switch before, found := f.sums[name]; {
 	case f.invalid[name].problem != "":
@@ -110,7 +110,7 @@ type flaw struct {
 	problem problem
 }
 
-// problem is a description without a final period.
+// problem describes what is wrong, without a final period.
 type problem string
 
 const (

@@ -97,7 +97,7 @@ func TestParseRefusals(t *testing.T) {
 	}
 }
 
-// TestFindAsOpenTofu checks documents that list other files, but not a.zip.
+// TestFindAsOpenTofu checks documents that list other files but not a.zip.
 func TestFindAsOpenTofu(t *testing.T) {
 	t.Parallel()
 	a, b := sumA.Encoded(), sumB.Encoded()
@@ -136,8 +136,8 @@ func TestFindAsOpenTofu(t *testing.T) {
 	}
 }
 
-// openTofus returns the checksum that OpenTofu finds for a file, or nil: the first word of
-// the first line whose second word is the name.
+// openTofus returns the checksum that OpenTofu finds for a file, or nil if there is
+// none. It is the first word of the first line whose second word is the name.
 func openTofus(document []byte, name string) []byte {
 	for line := range bytes.SplitSeq(document, []byte("\n")) {
 		words := bytes.FieldsFunc(line, unicode.IsSpace)
@@ -148,8 +148,8 @@ func openTofus(document []byte, name string) []byte {
 	return nil
 }
 
-// FuzzOpenTofusRule compares Find with OpenTofu's rule. Both find the same checksum, unless
-// lines about the file disagree.
+// FuzzOpenTofusRule compares Find with OpenTofu's rule. Both must find the same
+// checksum unless lines about the file disagree.
 func FuzzOpenTofusRule(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
 		word := openTofus(data, name)

@@ -9,14 +9,14 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// maxEmptyReads is the maximum number of consecutive reads that return no bytes and no
-// error, as in package bufio.
+// maxEmptyReads is the maximum number of consecutive reads that return neither bytes
+// nor an error. The limit is the same as in package bufio.
 const maxEmptyReads = 100
 
 // verifyingReader passes content through and verifies it. If the digest or the size is
 // wrong, the Read that would complete the content returns an error instead of the last
-// bytes. So a consumer never gets complete but wrong content, even if it counts bytes and
-// doesn't wait for [io.EOF].
+// bytes. Therefore, a consumer never receives complete but wrong content, even if the
+// consumer counts bytes and doesn't wait for [io.EOF].
 //
 // The reader holds back the newest byte until the source has ended and the content is
 // verified, because the size can be unknown.
@@ -29,19 +29,19 @@ type verifyingReader struct {
 	hash   hash.Hash
 	read   int64
 	held   [1]byte // the newest byte, if read > 0
-	spare  [1]byte // buffer for reading if the caller's buffer has one byte
-	srcErr error   // error of the source, returned after the remaining bytes
+	spare  [1]byte // buffer for reading if the caller's buffer has only one byte
+	srcErr error   // error of the source, which is returned after the remaining bytes
 	err    error   // error of every further Read
 }
 
-// NewReader returns a reader that verifies that r contains the content with a SHA-256
-// digest and, unless it is -1, a size. The name is used in errors. Read returns:
+// NewReader returns a reader that verifies the content of r against a SHA-256 digest
+// and, unless size is -1, a size. name is used in errors. Read returns these errors:
 //
 //   - a *[MismatchError] if the digest differs;
-//   - a *[SizeError] if the content is too long or too short. If the size is unknown,
-//     truncated content has a different digest;
+//   - a *[SizeError] if the content is too long or too short (if the size is unknown,
+//     truncated content has a different digest);
 //   - an error of r, prefixed with the name;
-//   - immediately, an error if d is not a valid SHA-256 digest.
+//   - an error before anything is read if d is not a valid SHA-256 digest.
 func NewReader(r io.Reader, name string, size int64, d digest.Digest) io.Reader {
 	v := &verifyingReader{src: r, name: name, size: size, want: d, hash: sha256.New()}
 	if err := d.Validate(); err != nil {
@@ -72,8 +72,8 @@ func (v *verifyingReader) Read(p []byte) (int, error) {
 	return 0, v.err
 }
 
-// advance reads from the source, and returns all bytes except for the newest one. It reads
-// into p directly, after the byte that was held back.
+// advance reads from the source, and returns all bytes except the newest byte. It reads
+// directly into p, after the byte that was held back.
 func (v *verifyingReader) advance(p []byte) int {
 	k := 0
 	if v.read > 0 {
@@ -122,7 +122,7 @@ func (v *verifyingReader) finish(p []byte) (int, error) {
 	return copy(p, v.held[:]), nil
 }
 
-// NewReadCloser is like [NewReader], but closes the body.
+// NewReadCloser is like [NewReader], but closing the reader closes the body.
 func NewReadCloser(body io.ReadCloser, name string, size int64, d digest.Digest) io.ReadCloser {
 	return struct {
 		io.Reader

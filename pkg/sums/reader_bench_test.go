@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// In addition to hashing, Read copies one byte per call.
+// In addition to hashing the content, Read copies one byte per call.
 func BenchmarkReader(b *testing.B) {
 	content := make([]byte, 16<<20)
 	d := digest.FromBytes(content)

@@ -10,8 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// FuzzReader reads content with right and wrong digests in chunks of any size, and checks
-// that wrong content is never complete.
+// FuzzReader reads content with correct and wrong digests in chunks of any size. It
+// checks that a read of wrong content never completes.
 func FuzzReader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream, wanted []byte, sized bool, piece uint8) {
 		size := int64(-1)

@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// sources are readers that return their bytes in different ways.
+// sources contains functions that make a reader return its bytes in different ways.
 var sources = map[string]func(io.Reader) io.Reader{
 	"plain":    func(r io.Reader) io.Reader { return r },
 	"one byte": iotest.OneByteReader,
@@ -23,7 +23,7 @@ var sources = map[string]func(io.Reader) io.Reader{
 	"sluggish": func(r io.Reader) io.Reader { return &sluggish{r: r} },
 }
 
-// callers read a reader in different ways.
+// callers contains functions that read a reader in different ways.
 var callers = map[string]func(io.Reader) ([]byte, error){
 	"all at once":  io.ReadAll,
 	"byte by byte": func(r io.Reader) ([]byte, error) { return io.ReadAll(iotest.OneByteReader(r)) },
@@ -124,7 +124,7 @@ func TestReaderWrongDigest(t *testing.T) {
 	}
 }
 
-// The digest is that of the first bytes, so only the size is wrong.
+// The digest covers the first bytes, so only the size is wrong.
 func TestReaderTooLong(t *testing.T) {
 	t.Parallel()
 	for _, wanted := range []string{"", "a", strings.Repeat("content ", 10_000)} {
@@ -195,8 +195,8 @@ func (w *withErr) Read(p []byte) (int, error) {
 	return n, w.err
 }
 
-// If the source fails, it is unknown whether its content was complete, so the error of the
-// source is returned.
+// If the source fails, its content might be complete or incomplete, so the reader
+// returns the error of the source.
 func TestReaderSourceError(t *testing.T) {
 	t.Parallel()
 	reset := errors.New("connection reset by peer")

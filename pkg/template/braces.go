@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// part is a literal text or a variable of a template in the {…} form. The name of a
-// literal is empty.
+// part is literal text or a variable in a template in the {…} form. The name of literal
+// text is empty.
 type part struct {
 	literal, name string
 }
 
-// parseBraces parses the {…} form. Everything outside of braces is literal, including
+// parseBraces parses the {…} form. All text outside of braces is literal, including
 // backslashes, which are path separators on Windows.
 func parseBraces(body string) ([]part, uses, *fault) {
 	fail := func(at int, problem string) ([]part, uses, *fault) {

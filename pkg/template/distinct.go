@@ -8,9 +8,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// CheckDistinct returns an error if two providers have the same repository, because the
-// versions of both would use the same tags. repositories maps each provider to the text
-// of its reference.
+// CheckDistinct returns an error if two providers have the same repository. The
+// versions of both providers would use the same tags. repositories maps each provider
+// to the string form of its reference.
 func CheckDistinct(repositories map[provider.Address]string) error {
 	taken := map[string]provider.Address{}
 	byText := func(a, b provider.Address) int { return cmp.Compare(a.String(), b.String()) }

@@ -7,15 +7,15 @@
 //	ghcr.io/acme/providers/{namespace}/{type}
 //
 // The first form is the HCL template of OpenTofu's oci_mirror blocks. It is evaluated
-// like in OpenTofu and supports HCL's template language except functions. The second form
+// as in OpenTofu and supports HCL's template language except functions. The second form
 // needs no quoting in shells. Both forms support the variables hostname, namespace, and
-// type. The hostname is in Punycode, followed by the port if the address has one.
+// type. The hostname is in Punycode, followed by the port if the address has a port.
 //
-// With the prefix "oci-layout:", the result is the path of an OCI image layout directory,
-// with slashes or backslashes:
+// With the prefix "oci-layout:", the result is the path of an OCI image layout
+// directory, with slashes or backslashes:
 //
 //	oci-layout:mirror/{hostname}/{namespace}/{type}
 //
-// In paths, the colon before a port is replaced by an underscore, because Windows does
-// not allow colons in file names.
+// In paths, an underscore replaces the colon before a port, because Windows does not
+// allow colons in file names.
 package template

@@ -14,14 +14,14 @@ import (
 type ReferenceError struct {
 	// Template is the text of the template.
 	Template string
-	// Address is the address that the template was evaluated for.
+	// Address is the address for which the template was evaluated.
 	Address provider.Address
 	// Result is the result of the evaluation. It is empty if the evaluation failed.
 	Result string
 	// Component is the invalid part of Result.
 	Component string
-	// Problem describes what is wrong with Component or, if that is empty, with the
-	// template. It has no period.
+	// Problem describes what is wrong with Component or, if Component is empty, with
+	// the template. It has no period.
 	Problem string
 }
 
@@ -42,12 +42,12 @@ func (e *ReferenceError) Error() string {
 // Kind returns [provider.Misuse].
 func (e *ReferenceError) Kind() provider.ErrorKind { return provider.Misuse }
 
-// fault is a violation of the rules in this package. The exported errors add the text
-// that was parsed.
+// fault is a violation of this package's rules. The exported errors add the parsed text
+// to it.
 type fault struct {
 	// at is the offset of the problem.
 	at int
-	// component is the invalid part, if the text has parts.
+	// component is the invalid part if the text has parts.
 	component string
 	problem   string
 }

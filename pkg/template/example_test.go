@@ -39,7 +39,7 @@ func ExampleTemplate_Repository() {
 	// repository template "ghcr.io/Acme/{type}" for registry.opentofu.org/hashicorp/null: "ghcr.io/Acme/null": "Acme": repository names must not contain upper-case letters
 }
 
-// Parse accepts both forms. HCL returns the one that OpenTofu reads.
+// Parse accepts both forms. HCL returns the form that OpenTofu reads.
 func ExampleParse() {
 	t, err := template.Parse("ghcr.io/acme/providers/{namespace}/{type}")
 	if err != nil {

@@ -30,11 +30,11 @@ var (
 )
 
 // otherLayout matches prefixes that other programs use for image layouts. If a number
-// follows, it is the port of a registry.
+// follows the prefix, the number is the port of a registry.
 var otherLayout = regexp.MustCompile(`(?i)^(?:ocidir|oci-dir|oci-archive|oci|dir|file|layout|oci-layout):(?:[^0-9]|$)`)
 
-// foreignForm returns a fault for the syntax of other programs for repositories and image
-// layouts. body is the text after [layoutPrefix].
+// foreignForm returns a fault if body has the syntax that other programs use for
+// repositories and image layouts. body is the text after [layoutPrefix].
 func foreignForm(body string, isLayout bool) *fault {
 	const example = "as in " + layoutPrefix + "mirror/{type}, or " + layoutPrefix + "/srv/mirror/{type} from the root"
 	found := schemeRule.FindString(body)
@@ -53,9 +53,9 @@ func foreignForm(body string, isLayout bool) *fault {
 	return nil
 }
 
-// parseRepository parses "host/name" by the rules of the OCI distribution specification.
-// Like in OpenTofu, the first component is always the registry, even without a dot. If
-// the address is not the zero value, it is used to explain invalid components.
+// parseRepository parses "host/name" according to the OCI distribution specification.
+// As in OpenTofu, the first component is always the registry, even without a dot. The
+// address is used to explain invalid components unless it is the zero value.
 func parseRepository(s string, a provider.Address) (Reference, *fault) {
 	if scheme := schemeRule.FindString(s); scheme != "" {
 		return Reference{}, &fault{component: scheme, problem: "must not contain a scheme; remove " + scheme}
@@ -63,7 +63,7 @@ func parseRepository(s string, a provider.Address) (Reference, *fault) {
 	if text.RedactUserinfo(s) != s {
 		return Reference{}, &fault{problem: "must not contain credentials; log in to the registry instead"}
 	}
-	// A template could produce the prefix, but the reference would not round-trip.
+	// A template could result in the prefix, but the reference would not round-trip.
 	if strings.HasPrefix(s, layoutPrefix) {
 		return Reference{}, &fault{component: layoutPrefix, problem: layoutPrefix + " must be the start of the template"}
 	}
@@ -90,8 +90,7 @@ func parseRepository(s string, a provider.Address) (Reference, *fault) {
 	return Reference{Registry: registry, Name: name}, nil
 }
 
-// checkRegistry checks "host" or "host:port". It returns an empty problem if the text is
-// valid.
+// checkRegistry checks "host" or "host:port". If registry is valid, problem is empty.
 func checkRegistry(registry string) (problem string) {
 	switch registry {
 	case "":
@@ -154,8 +153,9 @@ func checkComponent(c string, a provider.Address) (problem string) {
 	return ""
 }
 
-// letterProblem returns the problem with non-ASCII characters. They come from the template
-// or from the provider's address, for which no other template would help.
+// letterProblem returns the problem with non-ASCII characters. They come from the
+// template or from the provider's address. If they come from the address, changing the
+// template doesn't help.
 func letterProblem(c string, a provider.Address) string {
 	for _, part := range []struct{ word, value string }{{"namespace", a.Namespace}, {"type", a.Type}} {
 		if strings.ContainsFunc(part.value, isNonASCII) && strings.Contains(c, part.value) {

@@ -18,7 +18,7 @@ func isHCL(body string) bool {
 	return strings.Contains(body, "${") || strings.Contains(body, "%{")
 }
 
-// otherForm matches variables in the {…} form. With a preceding $ or %, they are HCL
+// otherForm matches variables in the {…} form. Variables that follow $ or % are HCL
 // sequences.
 var otherForm = regexp.MustCompile(`(?:^|[^$%])(\{(?:hostname|namespace|type)\})`)
 
@@ -54,7 +54,7 @@ func parseHCL(body string) (uses, *fault) {
 	return used, f
 }
 
-// evalHCL returns the text of the template for some values.
+// evalHCL returns the result of evaluating the template with the given values.
 func evalHCL(body string, values variables) (string, *fault) {
 	expr, f := parseExpression(body)
 	if f != nil {
@@ -90,8 +90,8 @@ func evalExpression(expr hclsyntax.Expression, hostname, namespace, typ cty.Valu
 	if diags.HasErrors() {
 		return cty.NilVal, diagnosed(diags)
 	}
-	// A template that consists of a single ${…} has the type of its expression. Numbers
-	// are converted to text, but lists are not.
+	// If a template consists of a single ${…}, it has the type of its expression.
+	// Numbers are converted to strings, but lists are not.
 	s, err := convert.Convert(v, cty.String)
 	if err != nil {
 		return cty.NilVal, &fault{problem: "does not evaluate to a string: " + err.Error()}
@@ -118,8 +118,8 @@ func diagnosed(diags hcl.Diagnostics) *fault {
 	return &fault{problem: "is not a valid HCL template"}
 }
 
-// sentence converts HCL's text to a part of a sentence: one line, with a lower-case first
-// letter and without a period.
+// sentence converts HCL's message to a part of a sentence. The result is a single line
+// that starts with a lower-case letter and has no period.
 func sentence(s string) string {
 	s = strings.TrimSuffix(strings.Join(strings.Fields(s), " "), ".")
 	first, size := utf8.DecodeRuneInString(s)

@@ -14,18 +14,18 @@ import (
 // without a separator can be split in many ways.
 const maxMatches = 16
 
-// maxSplits limits the number of ways to split a reference. A component has at most 255
-// characters.
+// maxSplits limits the number of ways to split a reference. Each component has at most
+// 255 characters.
 const maxSplits = 1 << 16
 
 // Match returns the addresses for which the template produces a reference, in sorted
-// order. fits reports whether the reference has the form of the template. There can be
-// multiple addresses if variables are adjacent. There are none if the template doesn't
-// use namespace or type. In these cases, only the repository itself identifies the
-// provider. If the template doesn't use hostname, the host is assumed to be
+// order. fits reports whether the reference has the form of the template. If variables
+// are adjacent, there can be several addresses. If the template doesn't use namespace
+// or type, there are no addresses. In both cases, only the repository itself identifies
+// the provider. If the template doesn't use hostname, the host is assumed to be
 // [provider.DefaultHost].
 //
-// If the template contains HCL beyond variables, fits is false.
+// If the template contains HCL other than variables, fits is false.
 func (t Template) Match(ref Reference) (addresses []provider.Address, fits bool) {
 	text, isLayout := strings.CutPrefix(t.text, layoutPrefix)
 	parts, ok := partsOf(text)
@@ -63,7 +63,7 @@ func (t Template) Literal() string {
 }
 
 // partsOf splits a template of either form. It returns false if the template contains
-// anything besides text and variables.
+// anything other than text and variables.
 func partsOf(body string) ([]part, bool) {
 	if !isHCL(body) {
 		parts, _, f := parseBraces(body)
@@ -91,7 +91,7 @@ func partsOf(body string) ([]part, bool) {
 	return parts, len(parts) > 0
 }
 
-// partOf returns the part for an expression that is a text or a variable.
+// partOf returns the part for an expression that is literal text or a variable.
 func partOf(e hclsyntax.Expression) (part, bool) {
 	switch e := e.(type) {
 	case *hclsyntax.LiteralValueExpr:
@@ -106,7 +106,7 @@ func partOf(e hclsyntax.Expression) (part, bool) {
 	return part{}, false
 }
 
-// matcher finds values of variables for which a template produces a text.
+// matcher finds values of variables for which a template produces the given text.
 type matcher struct {
 	template Template
 	ref      Reference
@@ -115,7 +115,7 @@ type matcher struct {
 	splits   int
 }
 
-// match tries each value of the first variable, and continues with the remaining text.
+// match tries each value of the first variable, and then matches the remaining text.
 func (m *matcher) match(parts []part, text string, values map[string]string) {
 	if m.splits++; m.splits > maxSplits || len(m.found) == maxMatches {
 		return
@@ -144,7 +144,8 @@ func (m *matcher) match(parts []part, text string, values map[string]string) {
 // isSeparator reports whether a character can't be part of a value.
 func isSeparator(c byte) bool { return c == '/' || c == '\\' }
 
-// take adds the address with some values, if the template produces the reference for it.
+// take adds the address with the given values if the template produces the reference
+// for this address.
 func (m *matcher) take(values map[string]string) {
 	if values["namespace"] == "" || values["type"] == "" {
 		m.fits = true
@@ -163,8 +164,8 @@ func (m *matcher) take(values map[string]string) {
 	}
 }
 
-// hostsOf returns the hosts that a text in a reference can represent. In the path of a
-// layout, an underscore can be the colon before a port.
+// hostsOf returns the hosts that a part of a reference can represent. In the path of a
+// layout, an underscore can represent the colon before a port.
 func hostsOf(text string, isLayout bool) []string {
 	if text == "" {
 		return []string{string(provider.DefaultHost)}

@@ -47,7 +47,7 @@ func TestMatch(t *testing.T) {
 		{`oci-layout:C:\m\{namespace}\{type}`, `oci-layout:C:\m\a\cme\x`, false, nil},
 		{"oci-layout:m/{namespace}/{type}", "oci-layout:m/größe/x", true, []string{"registry.opentofu.org/größe/x"}},
 		{"oci-layout:m/{namespace}/{type}", "oci-layout:m/ACME/x", false, nil},
-		// Templates with more than variables.
+		// Templates that contain more than text and variables.
 		{`ghcr.io/${type == "x" ? "a" : "b"}/${namespace}`, "ghcr.io/a/acme", false, nil},
 	} {
 		parsed, err := template.Parse(test.template)

@@ -12,8 +12,8 @@ import (
 // References are comparable by ==. Create them with [ParseReference] and
 // [Template.Repository]. The zero value is not a valid reference.
 type Reference struct {
-	// Layout is the path of an image layout as written. Use filepath.FromSlash to open
-	// it. It is empty for a repository in a registry.
+	// Layout is the path of an image layout as it was written. To open the path, use
+	// filepath.FromSlash. Layout is empty for a repository in a registry.
 	Layout string
 	// Registry is "host" or "host:port".
 	Registry string
@@ -39,7 +39,7 @@ func ParseReference(s string) (Reference, error) {
 	return ref, nil
 }
 
-// IsLayout reports whether the reference is an image layout.
+// IsLayout reports whether the reference refers to an image layout.
 func (r Reference) IsLayout() bool { return r.Layout != "" }
 
 // String returns "host/name" or "oci-layout:path". It returns "" for the zero value.

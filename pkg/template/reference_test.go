@@ -68,7 +68,8 @@ func TestParseReferenceErrors(t *testing.T) {
 	}
 }
 
-// TestErrorsHidePasswords checks that errors hide passwords in place of a registry.
+// TestErrorsHidePasswords checks that errors hide passwords that were written instead
+// of a registry.
 func TestErrorsHidePasswords(t *testing.T) {
 	t.Parallel()
 	a := provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "null"}

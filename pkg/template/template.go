@@ -8,13 +8,14 @@ import (
 )
 
 // maxLength is the maximum length of a template. Repository names have at most 255
-// characters and paths about 4,096. The limit also bounds the recursion of the parsers.
+// characters, and paths have about 4,096. The limit also bounds the recursion of the
+// parsers.
 const maxLength = 4096
 
 // layoutPrefix is the prefix of image layout paths in templates and references.
 const layoutPrefix = "oci-layout:"
 
-// what is the kind of text in errors.
+// what is the kind of value that errors mention.
 const what = "repository template"
 
 // Template is a parsed repository template. Templates with the same text are equal by ==.
@@ -44,7 +45,7 @@ func (u *uses) add(name string) bool {
 	return true
 }
 
-// variables are the values of variables for an address.
+// variables contains the values of the variables for an address.
 type variables struct {
 	hostname, namespace, typ string
 }
@@ -52,9 +53,9 @@ type variables struct {
 // available lists the variables for errors.
 const available = "available variables: hostname, namespace, type"
 
-// Parse parses a template in either form; see the package documentation. Variables
-// are optional. Only [Template.Repository] checks the result for an address. Errors
-// are of type *[provider.SyntaxError].
+// Parse parses a template in either form. See the package documentation. Variables are
+// optional. Only [Template.Repository] checks the result for an address. Errors are of
+// type *[provider.SyntaxError].
 func Parse(text string) (Template, error) {
 	if len(text) > maxLength {
 		f := &fault{at: maxLength, problem: "is too long"}
@@ -83,7 +84,7 @@ func Parse(text string) (Template, error) {
 // String returns the text of the template.
 func (t Template) String() string { return t.text }
 
-// Redacted returns the text for messages. It hides passwords.
+// Redacted returns the text of the template for messages. It hides passwords.
 func (t Template) Redacted() string { return text.RedactUserinfo(t.text) }
 
 // Uses reports which variables the template uses.

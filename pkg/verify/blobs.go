@@ -124,7 +124,7 @@ func (a *verification) packageAnnotations(ctx context.Context, f repository.Insp
 	stated, is := f.Target.StatedH1()
 	if _, err := sums.ParseH1(stated); is && err != nil {
 		s.addError("annotation-h1", fmt.Sprintf("The annotation h1 is not a valid hash: %q.", clip(stated)), a.again())
-		return nil //nolint:nilerr // it is a finding
+		return nil //nolint:nilerr // the error was added as a finding
 	}
 	if isLost(f, zip) {
 		return nil
@@ -140,7 +140,7 @@ func (a *verification) packageAnnotations(ctx context.Context, f repository.Insp
 	return err
 }
 
-// clip truncates a text from another source.
+// clip truncates a string from another source.
 func clip(s string) string {
 	const most = 100
 	if len(s) > most {

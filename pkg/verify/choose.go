@@ -14,15 +14,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// choice is a version to check, and the first requirement that selects it.
+// choice is a version to check with the first requirement that selects it.
 type choice struct {
 	provider.Requirement
 	version provider.Version
 }
 
 // choose returns the versions that the requirements select, newest first. It records a
-// failure for each requirement that matches no version, and the pre-releases that were
-// skipped.
+// failure for each requirement that matches no version. It also records the
+// pre-releases that were skipped.
 func (r *Report) choose(tags []string, wanted []provider.Requirement, latest int) []choice {
 	var chosen []choice
 	has := func(v provider.Version) bool {
@@ -50,7 +50,7 @@ func (r *Report) choose(tags []string, wanted []provider.Requirement, latest int
 func matching(tags []string, wanted provider.Requirement, latest int) (versions, skipped []provider.Version, err error) {
 	existing := artifact.Tags(tags).Tagged()
 	if exact, isExact := wanted.Constraint.Exact(); isExact && slices.Contains(existing, exact) {
-		return []provider.Version{exact}, nil, nil // including a pre-release
+		return []provider.Version{exact}, nil, nil // the version can be a pre-release
 	}
 	if latest == 0 {
 		skipped = wanted.PreReleases(existing)
@@ -62,8 +62,8 @@ func matching(tags []string, wanted provider.Requirement, latest int) (versions,
 	return versions, skipped, err
 }
 
-// tags adds each finding about tags once, even if it applies to several requirements. Its
-// severity is the highest one.
+// tags adds each finding about tags once, even if the finding applies to several
+// requirements. The highest severity applies.
 func (r *Report) tags(tags []string, wanted []provider.Requirement, to template.Template) {
 	var all []finding.Finding
 	for _, w := range wanted {
@@ -86,14 +86,15 @@ func (r *Report) tags(tags []string, wanted []provider.Requirement, to template.
 // compareVersions adds a finding about versions that the origin registry offers but the
 // repository doesn't have. A version whose tag was deleted leaves no other trace.
 //
-// It considers the versions that mirror would select for the same requirements. The finding
-// is a warning, because it is unknown whether these versions ever were in the repository.
-// compareVersions returns an error if the origin registry doesn't respond.
+// compareVersions considers the versions that mirror would select for the same
+// requirements. The finding is a warning, because it is unknown whether the repository
+// ever contained these versions. compareVersions returns an error if the origin
+// registry doesn't respond.
 func (r *Report) compareVersions(ctx context.Context, tags []string, wanted []provider.Requirement, o Options) error {
 	offered, err := o.Origin.Versions(ctx, wanted[0].Address)
 	switch {
 	case errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound):
-		return nil // reported for each release
+		return nil // each release reports this
 	case err != nil:
 		return fmt.Errorf("querying the origin registry: %w", err)
 	}
@@ -114,7 +115,7 @@ func missingVersions(tags []string, offered []provider.Version, wanted []provide
 	known := slices.Concat(all.Tagged(), all.Pending(), all.Denied(), all.Pruned())
 	var missing []provider.Version
 	for _, w := range wanted {
-		versions, _ := w.Select(offered, latest) // if there are none, none are missing
+		versions, _ := w.Select(offered, latest) // if no versions match, none are missing
 		for _, v := range versions {
 			if !slices.Contains(known, v) {
 				missing = append(missing, v)
@@ -140,8 +141,8 @@ func missingMessage(missing []provider.Version) string {
 	return fmt.Sprintf("The origin registry offers versions that the repository does not have: %s.", text)
 }
 
-// missingRemedy returns the command that mirrors the missing versions. If there are few, it
-// lists them; otherwise, it repeats the constraints.
+// missingRemedy returns the command that mirrors the missing versions. If only a few
+// versions are missing, the command lists them. Otherwise, it repeats the constraints.
 func missingRemedy(missing []provider.Version, wanted []provider.Requirement, o Options) finding.Remedy {
 	var constraints []string
 	flags := ""

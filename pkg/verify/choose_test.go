@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
-// tagAs tags the index with another version.
+// tagAs tags the index with a different version.
 func (w *world) tagAs(t *testing.T, other string) {
 	t.Helper()
 	_, x := w.index(t)
@@ -39,8 +39,9 @@ func requirements(t *testing.T, constraints ...string) []provider.Requirement {
 	return all
 }
 
-// TestEachOnce checks that a release that several requirements select is checked once, that
-// findings about tags are reported once, and that unselected pre-releases are skipped.
+// TestEachOnce checks a release that several requirements select. It is checked only
+// once, and findings about tags are reported only once. Pre-releases that are not
+// selected are skipped.
 func TestEachOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)

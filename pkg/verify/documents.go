@@ -17,8 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// checkDocuments compares packages with their names and their SHA256SUMS. It returns the release
-// with the packages that match.
+// checkDocuments compares packages with their names and their SHA256SUMS. It returns
+// the release with the matching packages.
 func (a *verification) checkDocuments(ctx context.Context, found repository.Inspection) (provider.Release, error) {
 	platforms := readable(found)
 	if err := weigh(ctx, found, platforms); err != nil || len(platforms) == 0 {
@@ -26,7 +26,7 @@ func (a *verification) checkDocuments(ctx context.Context, found repository.Insp
 	}
 	release, err := oci.FromInspection(ctx, a.repo, found, a.address, a.version, platforms)
 	if err != nil {
-		// One unreadable document makes the whole release unreadable.
+		// One unreadable document makes the entire release unreadable.
 		var sound []provider.Platform
 		for _, platform := range platforms {
 			_, err := oci.FromInspection(ctx, a.repo, found, a.address, a.version, []provider.Platform{platform})
@@ -44,7 +44,7 @@ func (a *verification) checkDocuments(ctx context.Context, found repository.Insp
 			return provider.Release{}, err
 		}
 		if err != nil {
-			return provider.Release{}, nil //nolint:nilerr // it is a finding
+			return provider.Release{}, nil //nolint:nilerr // the error was added as a finding
 		}
 	}
 	a.checkListed(release)
@@ -67,8 +67,8 @@ func readable(found repository.Inspection) []provider.Platform {
 	return platforms
 }
 
-// weigh waits if the documents of a release are unusually large, so that few such releases
-// are in memory at once.
+// weigh waits if the documents of a release are unusually large, so that only a few
+// such releases are in memory at the same time.
 func weigh(ctx context.Context, found repository.Inspection, platforms []provider.Platform) error {
 	var total int64
 	seen := map[digest.Digest]bool{}
@@ -87,7 +87,7 @@ func weigh(ctx context.Context, found repository.Inspection, platforms []provide
 }
 
 // contradiction adds a finding for an error about the content of a release. It returns
-// false for other errors, such as network errors.
+// false for different errors, such as network errors.
 func (a *verification) contradiction(s reporter, err error) bool {
 	if name, ok := errors.AsType[*provider.IdentityError](err); ok {
 		s.addError("name-differs", fmt.Sprintf("The zip has an unexpected name: %v. OpenTofu ignores file names and installs it; tofu-oci refuses it.", name), a.mirror(" --force"))
@@ -143,7 +143,7 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 	}
 	remedy := a.again()
 	remedy.Hint = "ask the author which key signs the release, and pin it in the trust file or specify it with --keyring; if the stored signature is wrong, " + remedy.Hint
-	if verdict.Trust == provider.TrustUnknown { // pinning doesn't help without the key
+	if verdict.Trust == provider.TrustUnknown { // if the key is missing, pinning doesn't help
 		remedy = finding.Remedy{Hint: "specify the author's public key with --keyring; if you published the release, publish it again with --keyring FILE to store the key with it"}
 	}
 	switch {
@@ -152,7 +152,7 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 		return refused.Verdict, nil
 	case ctx.Err() != nil:
 		return verdict, ctx.Err()
-	case err != nil: // the documents were read before
+	case err != nil: // the documents have already been read
 		s.addError("evidence-unreadable", fmt.Sprintf("The signature cannot be verified: %v.", err), a.again())
 	case verdict.Warning != "":
 		s.addWarning(signatureCode(verdict.Trust), fmt.Sprintf("The release is %s: %s.", verdict, verdict.Warning), remedy)

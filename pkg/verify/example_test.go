@@ -14,7 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
-// A cleanup job deleted an untagged manifest. The finding describes how to restore it.
+// In this example, a cleanup job has deleted an untagged manifest. The finding
+// describes how to restore the manifest.
 func ExampleRepository() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -59,7 +60,8 @@ func ExampleRepository() {
 	// true
 }
 
-// If the index of one release is missing, the status of the others is still available.
+// If the index of one release is missing, the status of the other releases is still
+// available.
 func ExampleStatuses() {
 	dir, remove := exampletest.Dir()
 	defer remove()

@@ -16,11 +16,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// hashing is a repository that computes the h1 hashes of zips while they are read, so that
-// each zip is read once.
+// hashing is a repository that computes the h1 hashes of zips while they are read, so
+// that each zip is read only once.
 type hashing struct {
 	repository.Reader
-	// zips limits how many zips of all releases are read at once.
+	// zips limits the number of zips that are read concurrently, across all releases.
 	zips *schedule.Limiter
 
 	mu     sync.Mutex
@@ -33,8 +33,8 @@ type hashed struct {
 	err error
 }
 
-// of returns the hash of a zip that was read completely. If the zip can't be hashed while
-// it is streamed, of reads it again with random access.
+// of returns the hash of a zip that was read completely. If the zip can't be hashed as
+// a stream, of reads it again with random access.
 func (h *hashing) of(ctx context.Context, zip ocispec.Descriptor) (found hashed, read bool, err error) {
 	h.mu.Lock()
 	found, read = h.hashes[zip.Digest]

@@ -13,21 +13,22 @@ import (
 // ManyOptions configures [Many]. Open is required.
 type ManyOptions struct {
 	Options
-	// Open returns the repository of a provider and the template that names it. It replaces
-	// Options.Template.
+	// Open returns the repository of a provider and the template that maps the provider
+	// to this repository. This template replaces Options.Template.
 	Open func(a provider.Address) (repository.Reader, template.Template, error)
-	// AllowNone reports a requirement that selects no version in Report.None instead of
+	// AllowNone reports requirements that select no version in Report.None instead of
 	// Report.Failed.
 	AllowNone bool
-	// Started, if not nil, is called before a provider is verified. It returns a function
-	// that is called when the provider is done.
+	// Started, if not nil, is called before a provider is verified. The returned
+	// function is called after the provider was verified.
 	Started func(a provider.Address) (done func())
 	// Done, if not nil, is called with the report of each provider.
 	Done func(Report)
 }
 
-// Many verifies the releases that requirements select, provider by provider, and returns one
-// report for each provider. A provider that fails does not affect the others.
+// Many verifies the releases that requirements select, and returns one report for each
+// provider. It verifies one provider after another. If a provider fails, the other
+// providers are still verified.
 func Many(ctx context.Context, wanted []provider.Requirement, o ManyOptions) []Report {
 	var reports []Report
 	for _, group := range byProvider(wanted) {

@@ -50,11 +50,11 @@ func (w *world) missing(t *testing.T, wanted []provider.Requirement, o verify.Op
 	return found
 }
 
-// TestMissing checks that only versions that the requirements select are missing: no
-// pre-releases, and no pending, denied, or pruned versions.
+// TestMissing checks that only versions that the requirements select are reported as
+// missing. Pre-releases and pending, denied, or pruned versions are not reported.
 func TestMissing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, true) // has 1.2.3
+	w := newWorld(t, true) // contains 1.2.3
 	w.offerAs(t, "0.9.0", "1.0.0", "1.3.0", "1.4.0", "1.5.0", "1.6.0", "2.0.0-rc1")
 	w.tagAs(t, artifact.PrunedTag(nouns.Version(t, "1.6.0")))
 	w.tagAs(t, artifact.PendingTag(nouns.Version(t, "1.4.0")))
@@ -67,7 +67,7 @@ func TestMissing(t *testing.T) {
 		"all":                  {[]string{""}, 0, []string{"1.3.0", "1.0.0", "0.9.0"}},
 		"all of a line":        {[]string{"~> 1.0"}, 0, []string{"1.3.0", "1.0.0"}},
 		"all newer ones":       {[]string{">= 1.2"}, 0, []string{"1.3.0"}},
-		"the newest two":       {[]string{""}, 2, nil}, // were pruned and denied
+		"the newest two":       {[]string{""}, 2, nil}, // these versions were pruned and denied
 		"the newest four":      {[]string{""}, 4, []string{"1.3.0"}},
 		"the newest of a line": {[]string{"< 1.4.0"}, 1, []string{"1.3.0"}},
 		"the one that is":      {[]string{"1.2.3"}, 0, nil},
@@ -99,8 +99,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestManyMissing checks that the message lists the newest versions, and that the command
-// mirrors all of them.
+// TestManyMissing checks that the message lists the newest versions, and that the
+// command mirrors all missing versions.
 func TestManyMissing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
@@ -112,7 +112,7 @@ func TestManyMissing(t *testing.T) {
 	} {
 		o := verify.Options{Latest: latest, Origin: w.source(), Template: w.template}
 		report, err := verify.Repository(t.Context(), w.repo, requirements(t, "", "< 1.0.0"), o)
-		if err != nil || len(report.Findings) != 1 || len(report.Failed) != 1 { // no older version exists
+		if err != nil || len(report.Findings) != 1 || len(report.Failed) != 1 { // there is no older version
 			t.Fatal(report, err)
 		}
 		if command := report.Findings[0].Command; command != want {

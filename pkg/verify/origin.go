@@ -16,8 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// against compares a release with the one that its origin registry offers now. verdict is
-// about the stored release.
+// against compares a release with the release that its origin registry offers now.
+// verdict is about the stored release.
 func (a *verification) against(ctx context.Context, found repository.Inspection, verdict provider.Verdict) error {
 	s := a.about(provider.Platform{})
 	offered, zips, err := a.offered(ctx)
@@ -61,15 +61,15 @@ func (a *verification) offered(ctx context.Context) (r provider.Release, zips ma
 	return r, zips, err
 }
 
-// isContradictory reports whether err is about inconsistent content of the origin registry,
-// in contrast to a network error.
+// isContradictory reports whether err is about inconsistent content of the origin
+// registry and not a network error.
 func isContradictory(err error) bool {
 	_, platform := errors.AsType[*provider.PlatformError](err)
 	return platform || provider.KindOf(err) == provider.Unverified
 }
 
-// compareZips adds findings about zips that are missing in the repository or the origin
-// registry, or that differ.
+// compareZips adds findings about zips that are missing in the repository, are missing
+// in the origin registry, or differ.
 func (a *verification) compareZips(found repository.Inspection, offered map[provider.Platform]digest.Digest) {
 	platforms := provider.SortPlatforms(slices.Concat(found.Index.Platforms(), slices.Collect(maps.Keys(offered))))
 	for _, platform := range platforms {
@@ -88,7 +88,8 @@ func (a *verification) compareZips(found repository.Inspection, offered map[prov
 	}
 }
 
-// compareKeys adds a finding if the origin registry offers a signature by a different key.
+// compareKeys adds a finding if a different key made the signature that the origin
+// registry offers.
 func (a *verification) compareKeys(ctx context.Context, offered provider.Release, stored provider.Verdict) error {
 	if a.options.Verify == nil || stored.Trust == "" {
 		return nil

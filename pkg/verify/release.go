@@ -25,10 +25,11 @@ type verification struct {
 	version provider.Version
 	options Options
 
-	// findings has at most [maxOfRelease] entries. counts includes the others.
+	// findings has at most [maxOfRelease] entries. counts includes the omitted
+	// findings.
 	findings []finding.Finding
 	counts   map[finding.Severity]int
-	// digest is the digest of the index, and verdict the result of Verify.
+	// digest is the digest of the index. verdict is the result of Verify.
 	digest  digest.Digest
 	verdict provider.Verdict
 	err     error
@@ -45,7 +46,7 @@ func (a *verification) checked() Checked {
 }
 
 // about returns a reporter of findings about a platform. The zero value represents the
-// whole release.
+// entire release.
 func (a *verification) about(platform provider.Platform) reporter { return reporter{a, platform} }
 
 type reporter struct {
@@ -86,7 +87,8 @@ func (a *verification) mirror(flags string) finding.Remedy {
 	return doctor.Restore(a.address, a.options.Template, a.version, flags)
 }
 
-// again returns the remedy for defects that mirror ignores because the zips are right.
+// again returns the remedy for defects that mirror ignores because the zips are
+// correct.
 func (a *verification) again() finding.Remedy {
 	remedy := a.mirror("")
 	remedy.Hint = a.deleteTag() + remedy.Hint
@@ -105,7 +107,7 @@ func (a *verification) deleteTag() string {
 // release verifies the release. It returns an error if the repository or the origin
 // registry doesn't respond.
 func (a *verification) release(ctx context.Context) error {
-	// 1. The content that the tag points to.
+	// 1. Check the content that the tag points to.
 	depth := repository.DepthBlobs
 	if a.options.Deep {
 		depth = repository.DepthContent
@@ -121,11 +123,11 @@ func (a *verification) release(ctx context.Context) error {
 	if err := a.blobs(ctx, found); err != nil {
 		return err
 	}
-	// 2. Annotations.
+	// 2. Check the annotations.
 	if err := a.annotations(ctx, found); err != nil {
 		return err
 	}
-	// 3. Checksums, signature, and referrers.
+	// 3. Check the checksums, the signature, and the referrers.
 	release, err := a.checkDocuments(ctx, found)
 	if err != nil {
 		return err
@@ -136,13 +138,13 @@ func (a *verification) release(ctx context.Context) error {
 	if err := a.referrers(ctx, found); err != nil {
 		return err
 	}
-	// 4. The origin registry.
+	// 4. Compare the release with the origin registry.
 	if a.options.Origin != nil {
 		if err := a.against(ctx, found, a.verdict); err != nil {
 			return err
 		}
 	}
-	// 5. Whether the provider starts.
+	// 5. Check whether the provider starts.
 	return a.launch(ctx, release)
 }
 
@@ -155,12 +157,12 @@ func (a *verification) index(found repository.Inspection, err error) (usable boo
 	switch {
 	case found.Format != nil:
 		s.addError("index-format", fmt.Sprintf("The tag %s does not point to a release that OpenTofu can install: %v.", tag, found.Format), a.mirror(" --force"))
-		return false, nil //nolint:nilerr // it is a finding
+		return false, nil //nolint:nilerr // the error was added as a finding
 	case err != nil && !isDamage(err):
 		return false, err
 	case err != nil || found.Dangling || !found.Exists():
 		s.addError("index-missing", fmt.Sprintf("The index that the tag %s points to is missing or damaged.", tag), a.mirror(""))
-		return false, nil //nolint:nilerr // it is a finding
+		return false, nil //nolint:nilerr // the error was added as a finding
 	}
 	if len(found.Index.Targets) == 0 {
 		s.addError("index-format", fmt.Sprintf("The index with the tag %s contains no platform that OpenTofu supports.", tag), a.mirror(" --force"))
@@ -187,8 +189,8 @@ func (a *verification) manifest(f repository.InspectedPackage) {
 	}
 }
 
-// launch starts the package for the current platform unless an error was found, because the
-// package might have been tampered with.
+// launch starts the package for the current platform. If an error was found, it doesn't
+// start the package, because the package might have been tampered with.
 func (a *verification) launch(ctx context.Context, r provider.Release) error {
 	if a.options.Launch == nil || a.counts[finding.Error] > 0 {
 		return nil

@@ -55,5 +55,5 @@ func Rules() []finding.Rule {
 	return rules
 }
 
-// signatureCode returns the code of findings about a verdict.
+// signatureCode returns the code of findings with the given verdict.
 func signatureCode(t provider.Trust) string { return "signature-" + string(t) }

@@ -13,19 +13,21 @@ import (
 // ReleaseStatus is the status of a release in a repository.
 type ReleaseStatus struct {
 	Version provider.Version
-	// Status is "complete", "incomplete" if some packages cannot be installed, "broken" if
-	// the tag does not refer to a readable release of the provider, or "unknown" if the
-	// repository did not respond.
+	// Status is one of these: "complete", "incomplete" if some packages cannot be
+	// installed, "broken" if the tag does not point to a readable release of the
+	// provider, or "unknown" if the repository did not respond.
 	Status string
-	// Findings explain why the release is not complete. At most 100 are listed.
+	// Findings contains at most 100 findings that explain why the release is not
+	// complete.
 	Findings []finding.Finding
-	// Err is the reason the status is unknown.
+	// Err describes why the status is unknown.
 	Err error
 }
 
 // Statuses returns the status of each version, in the given order. It does not verify
-// signatures or documents, so it uses only the options Aliases and Template. If the context
-// is canceled, Statuses returns its error and the statuses so far.
+// signatures or documents, so it uses only the options Aliases and Template. If the
+// context is canceled, Statuses returns the context's error and the statuses that were
+// determined so far.
 func Statuses(ctx context.Context, repo repository.Reader, address provider.Address, versions []provider.Version, depth repository.Depth, o Options) ([]ReleaseStatus, error) {
 	var all []ReleaseStatus
 	zips := schedule.NewLimiter(maxZips, 0)

@@ -1,6 +1,7 @@
-// Package verify checks the releases in an OCI repository. It finds content that is missing
-// or damaged, that OpenTofu can't read, or that is inconsistent, releases whose signatures
-// the policy doesn't accept, and differences from the origin registry. It changes nothing.
+// Package verify checks the releases in an OCI repository. It finds content that is
+// missing or damaged, is inconsistent, or can't be read by OpenTofu. It also finds
+// releases whose signatures the policy doesn't accept, and differences from the origin
+// registry. It changes nothing.
 //
 //	verify = OCI repository → Inspect → findings
 //
@@ -21,34 +22,34 @@ import (
 const (
 	// maxFindings is the maximum number of findings in a [Report].
 	maxFindings = 1000
-	// maxOfRelease is the maximum number of findings about a release. A defect of the whole
-	// release can cause a finding per platform.
+	// maxOfRelease is the maximum number of findings about a release. A defect of the
+	// entire release can cause one finding per platform.
 	maxOfRelease = 100
-	// maxZips is the maximum number of zips that are read at once.
+	// maxZips is the maximum number of zips that are read concurrently.
 	maxZips = 4
 )
 
 // Options configures [Repository]. The zero value checks all releases that match the
-// requirements, but no signatures.
+// requirements, but does not verify signatures.
 type Options struct {
 	// Latest is the maximum number of versions per requirement, newest first. If zero, all
 	// matching versions are checked.
 	Latest int
 	// Deep reads every blob. It detects silent corruption and wrong h1 annotations.
 	Deep bool
-	// Verify verifies the signature of a release, like the methods of trust.Policy. If
-	// it returns an error, the release has an error. If its verdict has a warning, the
-	// release has a warning. If nil, signatures are not verified.
+	// Verify verifies the signature of a release. The methods of trust.Policy are such
+	// functions. An error of Verify becomes an error of the release, and a warning in
+	// the verdict becomes a warning. If nil, signatures are not verified.
 	Verify func(context.Context, provider.Release) (provider.Verdict, error)
-	// Launch starts the package for the current platform and returns a description of the
-	// problem if it doesn't work, without a final period. It is called for releases without
-	// errors. If it returns an error, the release could not be checked. If nil, nothing is
-	// started.
+	// Launch starts the package for the current platform. If the package doesn't work,
+	// problem describes why, without a final period. Launch is called only for releases
+	// without errors. An error means that the release could not be checked. If nil,
+	// nothing is started.
 	Launch func(ctx context.Context, p provider.Package) (problem string, err error)
-	// Origin is the source that the releases were mirrored from. If nil, releases are not
-	// compared with it.
+	// Origin is the source from which the releases were mirrored. If nil, releases are
+	// not compared with their origin.
 	Origin provider.Source
-	// Aliases lists the providers whose releases may be stored in the repository instead.
+	// Aliases lists other providers whose releases the repository can contain.
 	Aliases provider.Aliases
 	// Template is the template of the repository. It is used for the commands in remedies.
 	Template template.Template
@@ -58,9 +59,9 @@ type Options struct {
 type Failure struct {
 	// Wanted is the first requirement that selects the release.
 	Wanted provider.Requirement
-	// Version is zero if the failure is about the requirement: no version matches it, which
-	// is a [provider.ErrVersionNotFound], or the versions of the origin registry are
-	// unknown.
+	// Version is zero if the failure is about the requirement. In this case, no version
+	// matches the requirement, which is a [provider.ErrVersionNotFound], or the
+	// versions of the origin registry are unknown.
 	Version provider.Version
 	Err     error
 }
@@ -73,7 +74,7 @@ type Checked struct {
 	Version provider.Version
 	// Stored is the location of the release. It has no digest if the tag is dangling.
 	Stored provider.Stored
-	// Verdict is the result of Verify, or the zero value if it was not called.
+	// Verdict is the result of Verify. It is the zero value if Verify was not called.
 	Verdict provider.Verdict
 	// Counts is the number of findings by severity.
 	Counts map[finding.Severity]int
@@ -84,36 +85,36 @@ type Report struct {
 	// Address and Repository identify the provider and its repository. Only [Many] sets them.
 	Address    provider.Address
 	Repository string
-	// Releases is the number of selected releases, including those in Failed.
+	// Releases is the number of selected releases, including the releases in Failed.
 	Releases int
 	// Checked lists the releases that were checked, newest first.
 	Checked []Checked
-	// Findings lists at most 1000 findings with the codes of [Rules]. Those about the whole
-	// repository come first, followed by those about each release, newest first. More is
-	// the number of omitted findings.
+	// Findings lists at most 1000 findings with the codes of [Rules]. Findings about
+	// the entire repository come first. They are followed by findings about each
+	// release, newest first. More is the number of omitted findings.
 	Findings []finding.Finding
 	More     int
-	// Counts is the number of findings by severity, including omitted ones.
+	// Counts is the number of findings by severity, including omitted findings.
 	Counts map[finding.Severity]int
 	Failed []Failure
-	// Skipped lists the pre-releases that were skipped because all releases were selected,
-	// newest first. A pre-release is selected only by its exact version.
+	// Skipped lists the pre-releases that were skipped because all releases were
+	// selected, newest first. To be selected, a pre-release must be specified exactly.
 	Skipped []provider.Version
-	// None contains the errors for requirements that select no version, if
-	// ManyOptions.AllowNone is set.
+	// None contains the errors for requirements that select no version. It is used only
+	// if ManyOptions.AllowNone is set.
 	None []error
 }
 
 // HasErrors reports whether a finding is an error.
 func (r *Report) HasErrors() bool { return r.Counts[finding.Error] > 0 }
 
-// Repository checks the releases in a repository that match the requirements, which must be
-// for the same provider. Each release is checked once. Repository returns an error if the
-// tags can't be listed or the context is canceled; the report then contains the results so
-// far.
+// Repository checks the releases in a repository that match the requirements, which
+// must be for the same provider. Each release is checked only once. If the tags can't
+// be listed or the context is canceled, Repository returns an error. The report then
+// contains the results so far.
 func Repository(ctx context.Context, repo repository.Reader, wanted []provider.Requirement, o Options) (Report, error) {
 	report := Report{Counts: map[finding.Severity]int{}}
-	// 1. The tags, and the versions that the origin registry offers.
+	// 1. Check the tags, and the versions that the origin registry offers.
 	tags, err := repo.Tags(ctx)
 	if err != nil {
 		return report, err
@@ -124,14 +125,14 @@ func Repository(ctx context.Context, repo repository.Reader, wanted []provider.R
 	if o.Origin != nil {
 		unanswered = report.compareVersions(ctx, tags, wanted, o)
 	}
-	// 2. Each release.
+	// 2. Check each release.
 	zips := schedule.NewLimiter(maxZips, 0)
 	schedule.Each(ctx, len(chosen), func(ctx context.Context, i int) (*verification, bool) {
 		a := newVerification(repo, zips, chosen[i].Address, chosen[i].version, o)
 		a.err = a.release(ctx)
 		return a, true
 	}, func(a *verification) { report.take(a, chosen) })
-	if unanswered != nil && !slices.ContainsFunc(report.Failed, Failure.isRelease) { // otherwise, they usually have the same error
+	if unanswered != nil && !slices.ContainsFunc(report.Failed, Failure.isRelease) { // if a release failed, it usually has the same error
 		report.Failed = append(report.Failed, Failure{Wanted: wanted[0], Err: unanswered})
 	}
 	for _, n := range report.Counts {

@@ -50,7 +50,7 @@ type defect struct {
 	want []string
 	// layout and registry restrict the defect to one kind of repository.
 	layout, registry bool
-	// stays is set if mirroring again does not repair the defect.
+	// stays is set if mirroring the release again does not repair the defect.
 	stays bool
 }
 
@@ -282,8 +282,8 @@ func TestWithdrawn(t *testing.T) {
 	}
 }
 
-// TestSignaturePolicy checks that refused signatures are errors and accepted ones with a
-// warning are warnings.
+// TestSignaturePolicy checks that refused signatures are errors, and that accepted
+// signatures with a warning are warnings.
 func TestSignaturePolicy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
@@ -319,7 +319,7 @@ func TestTrouble(t *testing.T) {
 		t.Errorf("origin: %v, %+v", err, r)
 	}
 	w = newWorld(t, false)
-	w.origin.Misbehave(origintest.Versions, origintest.Status(http.StatusForbidden), 1) // fails for the list only
+	w.origin.Misbehave(origintest.Versions, origintest.Status(http.StatusForbidden), 1) // only the list fails
 	if r, err := ask(w, verify.Options{Origin: w.source()}); err != nil || len(r.Findings) > 0 || len(r.Failed) != 1 || r.Failed[0].Version != (provider.Version{}) {
 		t.Errorf("list of the origin: %v, %+v", err, r)
 	}
@@ -418,8 +418,8 @@ func codesInSources(t *testing.T) (codes []string) {
 	return codes
 }
 
-// TestFindingsAreBounded: a release of many platforms with something wrong at each
-// does not fill the memory, and all are counted.
+// TestFindingsAreBounded checks a release with a defect on each of many platforms. The
+// findings use limited memory, and all of them are counted.
 func TestFindingsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)

@@ -33,7 +33,7 @@ var haiku, plan9 = nouns.Haiku, nouns.Plan9
 
 const tag = "1.2.3"
 
-// world is an origin that offers acme/thing 1.2.3, and a repository with that release.
+// world is an origin that offers acme/thing 1.2.3, and a repository with this release.
 type world struct {
 	origin   *origintest.Origin
 	client   *http.Client
@@ -87,7 +87,7 @@ func eachWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	}
 }
 
-// release is the release that the origin offers.
+// release returns the release that the origin offers.
 func (w *world) release(t *testing.T) origintest.Release {
 	t.Helper()
 	return origintest.Release{
@@ -125,7 +125,7 @@ func (w *world) verify(t *testing.T, o verify.Options) verify.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Use a new repository, because it must not remember content from before the
+	// Use a new Repository value, because it must not remember content from before the
 	// modification.
 	repo, err := repository.Open(ref, repository.Options{HTTP: w.client})
 	if err != nil {
@@ -207,13 +207,14 @@ func (w *world) editManifest(t *testing.T, edit func(*ocispec.Manifest)) {
 	})
 }
 
-// layer returns the index of the layer with a media type in the manifest for haiku.
+// layer returns the layer with the given media type in the manifest for haiku.
 func layer(m *ocispec.Manifest, mediaType string) *ocispec.Descriptor {
 	i := slices.IndexFunc(m.Layers, func(d ocispec.Descriptor) bool { return d.MediaType == mediaType })
 	return &m.Layers[i]
 }
 
-// replace replaces the content of the layer with a media type in the manifest for haiku.
+// replace replaces the content of the layer with the given media type in the manifest
+// for haiku.
 func (w *world) replace(t *testing.T, mediaType string, content []byte) {
 	t.Helper()
 	d := ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(content), Size: int64(len(content))}
@@ -254,7 +255,7 @@ func (w *world) lose(t *testing.T, d digest.Digest) {
 	}
 }
 
-// deleteTag deletes the tag without tofu-oci.
+// deleteTag deletes the tag without using tofu-oci.
 func (w *world) deleteTag(t *testing.T) {
 	t.Helper()
 	if w.registry != nil {
@@ -277,7 +278,7 @@ func (w *world) deleteTag(t *testing.T) {
 	}
 }
 
-// storedZip returns a zip that cannot be hashed while it is streamed.
+// storedZip returns a zip that cannot be hashed as a stream.
 func storedZip(t *testing.T, text string) []byte {
 	t.Helper()
 	var out bytes.Buffer
