@@ -190,7 +190,7 @@ func servePushes(t *testing.T) (p *pushes, host string) {
 }
 
 // smallRelease returns a release with random zips for two platforms.
-func smallRelease(t *testing.T, random *rand.ChaCha8, typ, version string) origintest.Release {
+func smallRelease(t testing.TB, random *rand.ChaCha8, typ, version string) origintest.Release {
 	t.Helper()
 	r := origintest.Release{Namespace: "acme", Type: typ, Version: version, Protocols: []string{"6.0"}, Archives: map[provider.Platform]origintest.Archive{}}
 	for _, p := range world.platforms[:2] {
