@@ -214,6 +214,21 @@ func TestDeletePrunedInUse(t *testing.T) {
 	}
 }
 
+// TestDeletePrunedRestored checks that a version stays that another run restores immediately before
+// it would be deleted.
+func TestDeletePrunedRestored(t *testing.T) {
+	t.Parallel()
+	eachPruned(t, func(t *testing.T, e *end) {
+		index := e.push(t, twoZips).Digest
+		pruned := artifact.PrunedTag(nouns.Version(t, tag))
+		err := e.open(t).Traits().DeleteManifest(t.Context(), index, pruned)
+		if !errors.Is(err, repository.ErrTagMoved) && !errors.Is(err, repository.ErrInUse) {
+			t.Errorf("got %v", err)
+		}
+		e.wantTags(t, index, "")
+	})
+}
+
 // TestDeletePrunedKeepsDenial checks that denials and other tagged referrers are not deleted.
 func TestDeletePrunedKeepsDenial(t *testing.T) {
 	t.Parallel()

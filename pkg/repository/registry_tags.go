@@ -42,20 +42,22 @@ const codeTagged = "GOOGLE_MANIFEST_DANGLING_TAG"
 // the tag last, so that a run can still find the manifest after an interruption. See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#deleting-manifests.
 func (r *remoteRepository) deleteManifest(ctx context.Context, d digest.Digest, tag string) error {
+	tagged := tag != ""
 	attempt := func() error {
-		if tag != "" {
-			if now, err := r.resolve(ctx, tag); err != nil || now != "" && now != d {
-				return cmp.Or(err, fmt.Errorf("deleting manifest %s@%s: tag %s: %w", r, d, tag, ErrTagMoved))
-			}
-		}
 		if exists, err := r.resolve(ctx, d.String()); err != nil || exists == "" {
 			return err
+		}
+		if tagged {
+			if now, err := r.resolve(ctx, tag); err != nil || now != d {
+				return cmp.Or(err, fmt.Errorf("deleting manifest %s@%s: tag %s: %w", r, d, tag, ErrTagMoved))
+			}
 		}
 		return r.deleteReference(ctx, "deleting manifest", d.String(), errManifestNotDeleted)
 	}
 	err := r.retrier.Do(ctx, "deleting manifest "+r.String()+"@"+d.String(), attempt)
 	if response, ok := errors.AsType[*ResponseError](err); ok && response.Code == codeTagged && tag != "" {
 		if err = r.deleteTag(ctx, tag, d); err == nil {
+			tagged = false
 			return r.retrier.Do(ctx, "deleting manifest "+r.String()+"@"+d.String(), attempt)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -78,8 +79,7 @@ func unitsOf(actions []Action) []unit {
 	var units []unit
 	for i, a := range actions {
 		isNew := i == 0 || a.Provider != actions[i-1].Provider
-		switch {
-		case isNew || a.Kind.phase() != actions[i-1].Kind.phase() || a.Kind.phase() == 0 && a.Version != actions[i-1].Version:
+		if isNew || a.Kind.phase() != actions[i-1].Kind.phase() || a.Kind.phase() == 0 && a.Version != actions[i-1].Version {
 			shared := &progress{failed: map[string]bool{}}
 			if !isNew {
 				shared = units[len(units)-1].progress
@@ -164,10 +164,15 @@ func (x *applier) release(ctx context.Context, u unit, a Action, src provider.So
 	if err == nil {
 		switch a.Kind {
 		case Restore:
-			err = again(ctx, func() error {
+			restore := func() error {
 				_, err := repository.Restore(ctx, repo, a.Version)
 				return err
-			})
+			}
+			if err = again(ctx, restore); errors.Is(err, repository.ErrNotFound) || errors.Is(err, provider.ErrVersionNotFound) {
+				if r.Published, err = x.publishTo(ctx, u, a, src, repo); err == nil && r.Published.Tag == artifact.Tag(a.Version) {
+					err = again(ctx, restore) // deletes the tag of the damaged release
+				}
+			}
 			if errors.Is(err, repository.ErrTagNotDeleted) {
 				err = nil // the version is restored; its pruned tag stays, which is harmless
 			}

@@ -432,6 +432,34 @@ func TestApplyPrunes(t *testing.T) {
 	m.expect(t, "mirror main 1.0.0, unmark main 1.0.0")
 }
 
+// TestApplyRestoresLostContent checks that a pruned release whose content is lost is mirrored or
+// copied again, and only from the source of its target.
+func TestApplyRestoresLostContent(t *testing.T) {
+	t.Parallel()
+	m := newMirrored(t, main, sync.Target{Name: "dr", From: "main"})
+	m.publish(t, "rocket", "1.0.0")
+	m.want(t, "rocket", sync.Settings{})
+	m.expect(t, "mirror main 1.0.0, copy dr 1.0.0")
+	for _, name := range []string{"main/rocket", "dr/rocket"} {
+		repo := m.repository(t, name)
+		if _, err := repository.Prune(t.Context(), repo, nouns.Version(t, "1.0.0"), ""); err != nil {
+			t.Fatal(err)
+		}
+		i, err := repository.Inspect(t.Context(), repo, "pruned-1.0.0", repository.DepthManifests)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.registry.Delete(t, name, i.At(platforms[0]).Target.Descriptor.Digest.String())
+	}
+	m.expect(t, "restore main pruned-1.0.0, restore dr pruned-1.0.0")
+	for _, name := range []string{"main/rocket", "dr/rocket"} {
+		if got := m.tags(t, name); got != "1.0.0" {
+			t.Errorf("got tags %s", got)
+		}
+	}
+	m.expect(t, "")
+}
+
 // TestApplyPrunesNothingAfterFailures checks that a failed release stops the removals in its
 // repository.
 func TestApplyPrunesNothingAfterFailures(t *testing.T) {

@@ -132,6 +132,9 @@ type selected struct {
 	from, locked []string
 }
 
+// errUnlisted is the error of deny blocks for a target whose tags are unknown.
+var errUnlisted = provider.Errorf(provider.Refused, "deny blocks do not apply to existing releases, because the registry does not list its tags")
+
 // decideTarget adds the actions for one target.
 func (d *decider) decideTarget(i int) {
 	s := d.states[i]
@@ -146,6 +149,9 @@ func (d *decider) decideTarget(i int) {
 			d.add(a, Deny, block.Position+": "+block.Reason)
 			s.changed[v] = true
 		}
+	}
+	if d.targets[i].unlisted && slices.ContainsFunc(d.denials, func(b Denial) bool { return b.Pattern.Match(d.wanted.Address) }) {
+		d.failTarget(i, "", errUnlisted)
 	}
 	// 2. Mirror or copy the selected versions.
 	wanted := d.selectVersions(i)
@@ -300,6 +306,9 @@ func (d *decider) decideRelease(i int, v selected) {
 		d.add(a, Hold, tooYoung(v.Held)).Eligible = v.Held.Eligible
 	case s.pruned[v.Version]:
 		a.Tag = artifact.PrunedTag(v.Version)
+		if t.from >= 0 {
+			a.Source = d.targets[t.from].repository // if content is lost
+		}
 		d.change(i, a, Restore, reason)
 	case s.tagged[v.Version] && d.check == repository.DepthTags:
 		d.unchanged++
@@ -401,6 +410,7 @@ func (d *decider) decideExisting(i int, a Action, reason string) {
 		d.add(a, Pending, "waits for approval")
 	case c.plan.Status == publish.Unchanged:
 		d.unchanged++
+		d.states[i].tagged[a.Version] = true // even if tags are unlisted
 	case isPending:
 		d.add(a, Stage, reason)
 		d.states[i].pending[a.Version] = true

@@ -92,11 +92,11 @@ func (s situation) world(t *testing.T) *world {
 	return w
 }
 
-func pattern(t testing.TB, text string) provider.Pattern {
-	t.Helper()
+func pattern(tb testing.TB, text string) provider.Pattern {
+	tb.Helper()
 	p, err := provider.ParsePattern(text)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return p
 }
@@ -138,6 +138,8 @@ func TestDecide(t *testing.T) {
 		"conflict":                             {origin: "1.0.0", main: "1.0.0", check: index, statuses: map[string]publish.Status{"1.0.0": "conflict"}, want: "conflict main 1.0.0"},
 		"a check fails":                        {origin: "1.0.0", main: "1.0.0", check: index, statuses: map[string]publish.Status{"1.0.0": "failed"}, want: "fail main 1.0.0"},
 		"tags can't be listed":                 {origin: "2.0.0 1.0.0", main: "1.0.0", unlisted: true, unchanged: 1, want: "mirror main 2.0.0"},
+		"tags of a source can't be listed":     {origin: "1.0.0", main: "1.0.0", unlisted: true, copy: has(""), unchanged: 1, want: "copy dr 1.0.0"},
+		"tags to deny can't be listed":         {origin: "1.0.0", main: "1.0.0", unlisted: true, deny: "0.9.0", unchanged: 1, want: "fail main"},
 		// Copies
 		"copy what arrives":              {settings: newest, origin: "1.0.0", copy: has(""), want: "mirror main 1.0.0, copy dr 1.0.0"},
 		"copy what is there":             {settings: newest, origin: "1.0.0", main: "1.0.0", copy: has(""), unchanged: 1, want: "copy dr 1.0.0"},
@@ -199,6 +201,13 @@ func TestDecide(t *testing.T) {
 		"when its successor arrives":        {settings: newest, origin: "2.0.0 1.0.0", main: "1.0.0", prune: keep(0), want: "mirror main 2.0.0, mark main 1.0.0"},
 		"not what the origin has withdrawn": {settings: newest, origin: "1.0.0", main: "2.0.0 1.0.0", prune: keep(0), unchanged: 1},
 		"the successor is denied":           {settings: newest, origin: "2.0.0 1.0.0", main: "2.0.0 1.0.0", deny: "2.0.0", prune: keep(0), unchanged: 1, want: "deny main 2.0.0"},
+		"not what an empty list lacks":      {settings: newest, main: "2.0.0 1.0.0", unwanted: "1.0.0:90d", prune: keep(0), want: "fail, hold main 1.0.0"},
+		"not what a short list lacks":       {settings: Settings{Latest: 2}, origin: "0.1.0", main: "3.0.0 2.0.0 1.0.0", prune: keep(0), want: "mirror main 0.1.0, mark main 1.0.0"},
+		"not what the list of tags lacks":   {settings: newest, origin: "3.0.0 2.0.0 1.0.0", main: "1.0.0", unwanted: "1.0.0:1d", prune: keep(0), want: "mirror main 3.0.0, hold main 1.0.0"},
+		"not what is pruned and withdrawn":  {settings: newest, origin: "1.0.0", main: "1.0.0 pruned-2.0.0", pruned: "2.0.0:900d", prune: keep(0), unchanged: 1, want: "hold main pruned-2.0.0"},
+		"not what is pruned and too young":  {settings: young, origin: "2.0.0:young 1.0.0", main: "1.0.0 pruned-2.0.0", pruned: "2.0.0:900d", prune: &Prune{Delete: true, MaxDelete: 1}, unchanged: 1, want: "hold main 2.0.0"},
+		"not at a date in the future":       {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 pruned-0.9.0", unwanted: "1.0.0:-9d", pruned: "0.9.0:-9d", prune: keep(0), unchanged: 1, want: "mark main 1.0.0, mark main pruned-0.9.0"},
+		"not at a date in the far past":     {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 pruned-0.9.0", unwanted: "1.0.0:9999d", pruned: "0.9.0:9999d", prune: keep(0), unchanged: 1, want: "mark main 1.0.0, mark main pruned-0.9.0"},
 		"in a copy":                         {settings: newest, origin: "2.0.0", main: "2.0.0", copy: has("2.0.0 1.0.0"), prune: keep(0), unchanged: 2, want: "mark dr 1.0.0"},
 		"not in a target of others":         {settings: copies, origin: "2.0.0", main: "2.0.0 1.0.0", copy: has("2.0.0"), prune: keep(0), unchanged: 1},
 		"not if the origin fails":           {settings: newest, originErr: down, main: "2.0.0 1.0.0 0.9.0", unwanted: "1.0.0:90d", prune: keep(0), want: "fail, hold main 1.0.0"},

@@ -15,27 +15,31 @@ import (
 //	wanted → unwanted, with a date in the record → pruned, with a date in the record → deleted
 func (d *decider) pruneTarget(i int, wanted map[provider.Version]selected) {
 	t, s := d.targets[i], d.states[i]
-	isUnwanted := d.unwanted(i, wanted)
+	unwanted := d.unwanted(i, wanted)
 	for _, v := range newestFirst(s.tagged) {
 		since, marked := t.record.Unwanted[v]
 		a := d.action(i, v)
 		switch {
-		case !isUnwanted(v) && marked:
+		case !unwanted[v] && marked:
 			d.add(a, Unmark, "no longer unwanted")
-		case !isUnwanted(v), d.prune == nil:
-		case !marked:
+		case !unwanted[v], d.prune == nil:
+		case !isPlausible(since, d.now):
 			d.add(a, Mark, "not selected").Eligible = d.now.Add(d.prune.KeepFor)
 		default:
 			d.remove(a, PruneTag, "unwanted", since)
 		}
 	}
-	for _, v := range t.tags.Pruned() {
-		since, dated := t.record.Pruned[v]
+	restorable := d.selectStored(i, s.tagged, s.pruned)
+	for _, v := range newestFirst(s.pruned) {
+		since := t.record.Pruned[v]
 		a := d.action(i, v)
 		a.Tag = artifact.PrunedTag(v)
+		_, isWanted := wanted[v] // for example, it is too young to be restored
 		switch {
-		case d.prune == nil, s.tagged[v], s.pending[v], d.isDenied(i, v):
-		case !dated:
+		case d.prune == nil, isWanted, s.tagged[v], s.pending[v], d.isDenied(i, v):
+		case restorable[v]:
+			d.add(a, Hold, "selected, but the origin registry doesn't list it")
+		case !isPlausible(since, d.now):
 			d.add(a, Mark, "pruned at an unknown time").Eligible = d.now.Add(d.prune.KeepFor)
 		default:
 			d.remove(a, Delete, "pruned", since)
@@ -57,30 +61,24 @@ func (d *decider) remove(a Action, k Kind, was string, since time.Time) {
 	d.add(a, Hold, reason).Eligible = eligible
 }
 
-// unwanted returns a function that reports whether an existing version of a target is unwanted: no
-// requirement selects it, neither from the versions of the origin registry nor from those that the
-// target has after this run, it is neither denied nor pending, and it is not one of the previous
-// versions to keep.
-func (d *decider) unwanted(i int, wanted map[provider.Version]selected) func(provider.Version) bool {
+// oldest is before the date of any sync record.
+var oldest = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// isPlausible reports whether a date of a sync record can be correct. A host with a wrong clock
+// writes other dates, which count as unknown.
+func isPlausible(date, now time.Time) bool { return date.After(oldest) && !date.After(now) }
+
+// unwanted returns the existing versions of a target that are unwanted: no requirement selects them,
+// neither from the versions of the origin registry nor from those that the target has after this
+// run, they are neither denied nor pending, and they are not among the previous versions to keep.
+func (d *decider) unwanted(i int, wanted map[provider.Version]selected) map[provider.Version]bool {
 	s := d.states[i]
-	selected := map[provider.Version]bool{}
+	// Versions that have not arrived don't displace existing ones, and versions that the origin has
+	// withdrawn stay selected.
+	selected := d.selectStored(i, s.tagged)
 	for v, w := range wanted {
 		if w.Held == nil && w.Err == nil && !d.isDenied(i, v) {
 			selected[v] = true
-		}
-	}
-	// Versions that have not arrived don't displace existing ones, and versions that the origin has
-	// withdrawn stay selected.
-	available := slices.DeleteFunc(newestFirst(s.tagged), func(v provider.Version) bool { return d.isDenied(i, v) })
-	for _, r := range d.wanted.Requirements {
-		if _, exact := d.wanted.exact(r); exact || d.wanted.Settings.None {
-			continue
-		}
-		items, _ := d.selectFrom(i, r, available, func(provider.Version) bool { return true })
-		for _, item := range items {
-			if item.Err == nil {
-				selected[item.Version] = true
-			}
 		}
 	}
 	keep := 0
@@ -98,7 +96,26 @@ func (d *decider) unwanted(i int, wanted map[provider.Version]selected) func(pro
 			unwanted[v] = true
 		}
 	}
-	return func(v provider.Version) bool { return unwanted[v] }
+	return unwanted
+}
+
+// selectStored returns the versions that the requirements select from sets of versions, whatever
+// the versions of the origin registry and their age are.
+func (d *decider) selectStored(i int, sets ...map[provider.Version]bool) map[provider.Version]bool {
+	stored := slices.DeleteFunc(newestFirst(sets...), func(v provider.Version) bool { return d.isDenied(i, v) })
+	selected := map[provider.Version]bool{}
+	for _, r := range d.wanted.Requirements {
+		if _, exact := d.wanted.exact(r); exact || d.wanted.Settings.None {
+			continue
+		}
+		items, _ := d.selectFrom(i, r, stored, func(provider.Version) bool { return true })
+		for _, item := range items {
+			if item.Err == nil {
+				selected[item.Version] = true
+			}
+		}
+	}
+	return selected
 }
 
 // defaultMaxDelete is the maximum number of removals of a run without a prune block.

@@ -108,7 +108,7 @@ func (x *applier) edit(r *artifact.SyncRecord, tags artifact.Tags, actions []Act
 			if a.Tag != artifact.Tag(a.Version) {
 				dates = r.Pruned
 			}
-			if _, dated := dates[a.Version]; !dated {
+			if !isPlausible(dates[a.Version], now) {
 				dates[a.Version] = now
 			}
 		}

@@ -212,17 +212,17 @@ func describe(actions []Action) string {
 	return strings.Join(lines, ", ")
 }
 
-func versionsOf(t testing.TB, text string) (all []provider.Version) {
-	t.Helper()
+func versionsOf(tb testing.TB, text string) (all []provider.Version) {
+	tb.Helper()
 	for v := range strings.FieldsSeq(text) {
-		all = append(all, nouns.Version(t, v))
+		all = append(all, nouns.Version(tb, v))
 	}
 	return all
 }
 
 // requirementsOf parses requirements: constraints, and versions with the prefix "lock:".
-func requirementsOf(t testing.TB, a provider.Address, texts ...string) (all []Requirement) {
-	t.Helper()
+func requirementsOf(tb testing.TB, a provider.Address, texts ...string) (all []Requirement) {
+	tb.Helper()
 	for i, text := range texts {
 		constraint, locked := strings.CutPrefix(text, "lock:")
 		r := Requirement{From: fmt.Sprintf("mirror.hcl:%d", i+1), Locked: locked}
@@ -233,7 +233,7 @@ func requirementsOf(t testing.TB, a provider.Address, texts ...string) (all []Re
 		if constraint != "" {
 			var err error
 			if r.Constraint, err = provider.ParseConstraint(constraint); err != nil {
-				t.Fatal(err)
+				tb.Fatal(err)
 			}
 		}
 		all = append(all, r)
