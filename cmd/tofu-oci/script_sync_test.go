@@ -22,7 +22,7 @@ func withWebhook(dir string, next http.Handler) http.Handler {
 			err = os.WriteFile(filepath.Join(dir, "webhook.json"), body, 0o600)
 		}
 		if err != nil {
-			http.Error(rw, err.Error(), http.StatusInternalServerError)
+			rw.WriteHeader(http.StatusInternalServerError)
 		}
 	})
 }

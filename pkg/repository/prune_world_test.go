@@ -46,6 +46,7 @@ func (e *end) pushAs(t *testing.T, tag string, zips map[provider.Platform]string
 }
 
 func (e *end) tryPushAs(ctx context.Context, t *testing.T, repo repository.Repository, tag string, zips map[provider.Platform]string) (digest.Digest, error) {
+	t.Helper()
 	packed := packEdited(t, zips, func(r *provider.Release) {
 		if v, ok := artifact.ParseTag(tag); ok {
 			r.Version = v
@@ -136,7 +137,7 @@ func (e *end) killed(t *testing.T, steps int, late bool) (context.Context, repos
 func (l *life) isDead() bool { return l.left.Load() < 0 }
 
 type mortalContext struct {
-	context.Context
+	context.Context //nolint:containedctx // its method Err is replaced
 	*life
 }
 
