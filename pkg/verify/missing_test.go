@@ -112,7 +112,7 @@ func TestManyMissing(t *testing.T) {
 	} {
 		o := verify.Options{Latest: latest, Origin: w.source(), Template: w.template}
 		report, err := verify.Repository(t.Context(), w.repo, requirements(t, "", "< 1.0.0"), o)
-		if err != nil || len(report.Findings) != 1 || len(report.Failed) != 1 { // there is no older version
+		if err != nil || len(report.Findings) != 1 || len(report.Failed) != 1 { // no version is older
 			t.Fatal(report, err)
 		}
 		if command := report.Findings[0].Command; command != want {
