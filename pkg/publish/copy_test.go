@@ -153,8 +153,8 @@ func TestCopyChecks(t *testing.T) {
 	}
 }
 
-// TestCopyOfAMovedTag checks that Copy starts again if the tag moves, and that it gives
-// up if the tag moves constantly.
+// TestCopyOfAMovedTag checks that Copy starts again if the tag moves, and that it fails
+// if the tag moves constantly.
 func TestCopyOfAMovedTag(t *testing.T) {
 	t.Parallel()
 	for name, times := range map[string]int{"once": 1, "all the time": -1} {
