@@ -2,7 +2,10 @@ package sync
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
@@ -46,7 +49,7 @@ func (d *Declaration) Wanted(ctx context.Context) (wanted []Wanted, problems []e
 	// 2. Files of PROVIDERs.
 	for _, path := range d.Sources {
 		if err := s.addSources(path); err != nil {
-			problems = append(problems, fmt.Errorf("sources: %w", err))
+			problems = append(problems, fmt.Errorf("sources: %w", d.withoutSecrets(path, err)))
 		}
 	}
 	// 3. Lock files.
@@ -57,6 +60,34 @@ func (d *Declaration) Wanted(ctx context.Context) (wanted []Wanted, problems []e
 	}
 	slices.SortFunc(wanted, func(a, b Wanted) int { return a.Address.Compare(b.Address) })
 	return wanted, problems
+}
+
+// withoutSecrets returns an error about a file without the content of the file if it is neither in
+// the directory of the declaration nor in the current directory. With the content, a declaration in
+// a pull request could print a secret of the job that checks it.
+func (d *Declaration) withoutSecrets(path string, err error) error {
+	if _, unread := errors.AsType[*fs.PathError](err); unread || isIn(filepath.Dir(d.Path), path) || isIn(".", path) {
+		return err
+	}
+	return provider.Errorf(provider.Malformed, "%s: invalid content, which is not shown because the file is outside of the directory of the declaration", path)
+}
+
+// isIn reports whether a file is in a directory or its subdirectories, after links are followed.
+func isIn(dir, path string) bool {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err == nil {
+		path, err = filepath.Rel(dir, path)
+	}
+	return err == nil && filepath.IsLocal(path)
 }
 
 // selection collects the wanted providers.
@@ -107,7 +138,7 @@ func (s selection) addLockFiles(ctx context.Context, patterns []string) (problem
 	for _, path := range slices.Compact(paths) {
 		f, err := lockfile.Read(path)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("lock_files: %w", err))
+			problems = append(problems, fmt.Errorf("lock_files: %w", s.declaration.withoutSecrets(path, err)))
 			continue
 		}
 		for _, selected := range f.Selections() {

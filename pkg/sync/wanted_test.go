@@ -97,6 +97,28 @@ registry.opentofu.org/hashicorp/null latest 1
 	}
 }
 
+// TestWantedOutside checks that errors don't contain the content of files outside of the directory
+// of the declaration.
+func TestWantedOutside(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "secret"), "canary\n")
+	write(t, filepath.Join(dir, "secret.hcl"), "canary = 1\n")
+	write(t, filepath.Join(dir, "repo", "mirror.hcl"), minimal+"sources = [\"../secret\", \"link\", \"shown\"]\nlock_files = [\"../secret.hcl\"]\n")
+	write(t, filepath.Join(dir, "repo", "shown"), "visible\n")
+	if err := os.Symlink(filepath.Join("..", "secret"), filepath.Join(dir, "repo", "link")); err != nil {
+		t.Fatal(err)
+	}
+	d, err := sync.Read(filepath.Join(dir, "repo", "mirror.hcl"), variables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, problems := d.Wanted(t.Context())
+	if text := fmt.Sprint(problems); len(problems) != 4 || strings.Contains(text, "canary") || !strings.Contains(text, "visible") {
+		t.Errorf("got %q", problems)
+	}
+}
+
 // describe formats providers with paths relative to dir.
 func describe(dir string, wanted []sync.Wanted) string {
 	var text strings.Builder
