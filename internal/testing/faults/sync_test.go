@@ -55,8 +55,11 @@ var (
 
 // late handles a request after more than half of the time that clients wait.
 func late(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
-	time.Sleep(20 * time.Second)
-	honest(w, r)
+	select {
+	case <-time.After(20 * time.Second):
+		honest(w, r)
+	case <-r.Context().Done():
+	}
 }
 
 // editing edits a JSON object in honest responses, with n as source of randomness.
