@@ -113,9 +113,12 @@ func moveTag(ctx context.Context, repo Repository, from, to string, was digest.D
 	}
 	// 2. Write the target tag, and check that the repository has stored it.
 	if target.Digest != index.Digest || target.Dangling {
-		if err := repo.PushTag(ctx, artifact.Blob{Descriptor: index.Descriptor, Bytes: index.Bytes}, to, target.Digest); err != nil {
-			return "", err
-		}
+		err = repo.PushTag(ctx, artifact.Blob{Descriptor: index.Descriptor, Bytes: index.Bytes}, to, target.Digest)
+	} else {
+		err = checkManifests(ctx, repo, index) // Untag may have to push the index again
+	}
+	if err != nil {
+		return "", err
 	}
 	target, err = ReadBack(ctx, repo, to)
 	if err == nil && target.Digest != index.Digest {
@@ -130,6 +133,17 @@ func moveTag(ctx context.Context, repo Repository, from, to string, was digest.D
 		_ = deleteTag(ctx, repo, to, index.Digest) // if both tags exist, the version is not pruned
 	}
 	return index.Digest, err
+}
+
+// checkManifests returns an error if the manifest of a platform is missing or damaged.
+func checkManifests(ctx context.Context, repo Reader, index Inspection) error {
+	found, err := index.InspectMore(ctx, repo, DepthManifests)
+	for _, p := range index.Index.Platforms() {
+		if err == nil && found.At(p).Err != nil {
+			err = fmt.Errorf("reading the manifest for %s: %w", p, found.At(p).Err)
+		}
+	}
+	return err
 }
 
 // Untag deletes a tag if it still points to was. If kept has a tag, Untag then checks

@@ -169,6 +169,20 @@ func TestRestoreIncomplete(t *testing.T) {
 	}
 }
 
+// TestPruneIncomplete checks that a version with both tags stays if it is incomplete: a registry that
+// deletes manifests with their tags would delete both, and would not accept the index again.
+func TestPruneIncomplete(t *testing.T) {
+	t.Parallel()
+	e := newEnd(t, &registrytest.Options{DeletesManifests: true})
+	index := e.push(t, twoZips).Digest
+	e.tagAs(t, prunedTag, index)
+	e.lose(t, pack(t, twoZips).Manifests[1].Descriptor.Digest)
+	if _, err := repository.Prune(t.Context(), e.open(t), nouns.Version(t, tag), index); !errors.Is(err, repository.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	e.wantTags(t, index, index)
+}
+
 // TestPruneOtherIndex checks that only the expected index is pruned or deleted.
 func TestPruneOtherIndex(t *testing.T) {
 	t.Parallel()
