@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// The numbers of releases and platforms of the large provider.
+// Numbers of releases and platforms of the provider with many releases.
 const (
 	manyType      = "many"
 	manyVersions  = 200
@@ -23,7 +23,8 @@ const (
 	copied        = "copy/" + manyType
 )
 
-// again mirrors many releases that already exist.
+// again returns the work of mirroring many releases that the repository already
+// contains.
 func (s *site) again() work {
 	return work{
 		name: "again",
@@ -52,7 +53,7 @@ func (s *site) againOurs(level string) doer {
 	}}
 }
 
-// allUnchanged checks the output of mirror.
+// allUnchanged checks that the output of mirror reports all releases as unchanged.
 func allUnchanged(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -74,7 +75,8 @@ func allUnchanged(file string) error {
 	return nil
 }
 
-// regsyncOnce compares the repository with a copy in the same registry.
+// regsyncOnce returns a doer in which regsync compares the repository with a copy in
+// the same registry.
 func (s *site) regsyncOnce() doer {
 	return doer{"regsync once", func(_ context.Context, dir string) (task, error) {
 		config := filepath.Join(dir, "regsync.yml")
@@ -86,7 +88,7 @@ func (s *site) regsyncOnce() doer {
 	}}
 }
 
-// offerMany adds the releases to the origin registry, with zips of 1 kB.
+// offerMany adds many releases, whose zips have 1 kB, to the origin registry.
 func (s *site) offerMany(ctx context.Context) error {
 	releases := map[string]map[provider.Platform]origintest.Archive{}
 	for i := range manyVersions {

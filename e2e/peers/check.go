@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// hasDigest returns a check that a file has a digest.
+// hasDigest returns a check that a file has the given digest.
 func hasDigest(file string, want digest.Digest) func(context.Context) error {
 	return func(context.Context) error {
 		f, err := os.Open(file)
@@ -37,7 +37,7 @@ func hasDigest(file string, want digest.Digest) func(context.Context) error {
 	}
 }
 
-// described has the checked fields of a descriptor.
+// described contains the fields of a descriptor that the checks read.
 type described struct {
 	MediaType   string
 	Digest      digest.Digest
@@ -45,8 +45,9 @@ type described struct {
 	Platform    struct{ OS, Architecture string }
 }
 
-// isMirrored returns a check that a repository, "HOST/v2/NAME", has releases with all
-// their zips and, if h1 is set, with an h1 hash for each.
+// isMirrored returns a check that a repository, "HOST/v2/NAME", contains the wanted
+// releases with all zips. If h1 is set, the repository must also contain an h1 hash for
+// each zip.
 func (s *site) isMirrored(repository string, want map[string]release, h1 bool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for version, packages := range want {
@@ -80,8 +81,8 @@ func (s *site) isMirrored(repository string, want map[string]release, h1 bool) f
 	}
 }
 
-// hasSameTags returns a check that two repositories of the registry have the same
-// releases in the expected number.
+// hasSameTags returns a check that two repositories of the registry contain the same
+// releases, and the expected number of releases.
 func (s *site) hasSameTags(one, other string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var first, second struct{ Tags []string }

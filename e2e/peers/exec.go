@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// The ways to install four large locked providers.
+// Names of the ways to install four large locked providers.
 const (
 	execDoer       = "tofu-oci exec"
 	ociDoer        = "tofu init from oci_mirror"
@@ -20,7 +20,7 @@ const (
 	filesystemDoer = "terraform init from an unpacked filesystem_mirror"
 )
 
-// execTofu installs large providers repeatedly with OpenTofu.
+// execTofu returns the work of repeatedly installing large providers with OpenTofu.
 func (s *site) execTofu() work {
 	return work{
 		name:  "exec tofu",
@@ -34,7 +34,8 @@ func (s *site) execTofu() work {
 	}
 }
 
-// execTerraform installs large providers repeatedly with Terraform.
+// execTerraform returns the work of repeatedly installing large providers with
+// Terraform.
 func (s *site) execTerraform() work {
 	return work{
 		name:  "exec terraform",
@@ -54,14 +55,15 @@ func bigTypes() (types []string) {
 	return types
 }
 
-// lockedDir contains the initial lock file. The store and the plugin cache, which is
-// also an unpacked filesystem mirror, are in separate directories.
+// lockedDir returns the directory that contains the initial lock file. The store and
+// the plugin cache are in separate directories. The plugin cache also serves as an
+// unpacked filesystem mirror.
 func (s *site) lockedDir() string { return filepath.Join(s.dir, "locked") }
 func (s *site) store() string     { return filepath.Join(s.dir, "store") }
 func (s *site) plugins() string   { return filepath.Join(s.dir, "plugins") }
 
-// readyToExec prepares large packages in the registry, a lock file, and a warm store
-// and plugin cache.
+// readyToExec prepares the large packages in the registry, a lock file, a filled store,
+// and a filled plugin cache.
 func (s *site) readyToExec(ctx context.Context) error {
 	if err := s.bigPackages(ctx, bigCount); err != nil {
 		return err
@@ -83,7 +85,7 @@ func (s *site) readyToExec(ctx context.Context) error {
 	return nil
 }
 
-// locked creates a checkout with the configuration and the lock file.
+// locked creates a checkout that contains the configuration and the lock file.
 func (s *site) locked(dir string) error {
 	text, err := os.ReadFile(filepath.Join(s.lockedDir(), ".terraform.lock.hcl"))
 	if err != nil {
@@ -119,7 +121,7 @@ func (s *site) mirrorTerraform() doer {
 	}}
 }
 
-// ociMirror returns the installation method of OpenTofu for OCI registries.
+// ociMirror returns OpenTofu's installation method for OCI registries.
 func (s *site) ociMirror() string {
 	return fmt.Sprintf("oci_mirror {\n    repository_template = \"%s/${namespace}/${type}\"\n    include             = [\"%s/%s/*\"]\n  }", s.host, provider.DefaultHost, namespace)
 }
@@ -136,7 +138,7 @@ func (s *site) initialize(client, dir, method string) (task, error) {
 	}, errors.Join(s.locked(dir), os.WriteFile(config, []byte("provider_installation {\n  "+method+"\n}\n"), 0o600))
 }
 
-// isInstalled returns a check of the installed executables.
+// isInstalled returns a check that the executables are installed and correct.
 func (s *site) isInstalled(dir string) func(context.Context) error {
 	return s.isUnpacked(filepath.Join(dir, ".terraform", "providers"), bigCount)
 }

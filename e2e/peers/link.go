@@ -20,13 +20,13 @@ const (
 	linkDelay = 30 * time.Millisecond
 )
 
-// link is a proxy for a server at "HOST:PORT".
+// link is a proxy for the server at the address "HOST:PORT".
 type link struct {
 	to string
 	// near disables the delay and the rate limit.
 	near bool
-	// carried is the number of bytes transferred in both directions on closed
-	// connections.
+	// carried is the number of bytes that closed connections transferred in both
+	// directions.
 	carried atomic.Int64
 }
 
@@ -85,15 +85,15 @@ func (l *link) serve(ctx context.Context, client net.Conn) {
 	both.Wait()
 }
 
-// piece is a chunk of data with its time of arrival at the other end.
+// piece is a chunk of data with the time at which it arrives at the other end.
 type piece struct {
 	bytes []byte
 	due   time.Time
 }
 
-// slowly copies with the latency and the rate of the link.
+// slowly copies data with the latency and the rate of the link.
 func slowly(to io.Writer, from io.Reader) (copied int64) {
-	// More than the data in transit during the delay.
+	// The buffer exceeds the data that is in transit during the delay.
 	const size = 16 << 10
 	under := make(chan piece, 4*linkRate/size*int(linkDelay/time.Millisecond)/1000)
 	go func() {
@@ -109,13 +109,13 @@ func slowly(to io.Writer, from io.Reader) (copied int64) {
 			}
 		}
 	}()
-	var free time.Time // time when all data has been sent
+	var free time.Time // time at which all data has been sent
 	var failed error
 	for p := range under {
 		if failed != nil {
 			continue // the reader must not block
 		}
-		// A late wake-up is compensated, but idle time is not.
+		// The link makes up for a late wake-up, but not for idle time.
 		if least := time.Now().Add(-linkDelay); free.Before(least) {
 			free = least
 		}

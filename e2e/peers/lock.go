@@ -66,7 +66,7 @@ func (s *site) lockTofu() doer {
 	}}
 }
 
-// isLocked returns a check that the lock file has both hashes of each platform.
+// isLocked returns a check that the lock file contains both hashes for each platform.
 func (s *site) isLocked(dir string) func(context.Context) error {
 	return func(context.Context) error {
 		f, err := lockfile.Read(filepath.Join(dir, ".terraform.lock.hcl"))
@@ -82,8 +82,8 @@ func (s *site) isLocked(dir string) func(context.Context) error {
 	}
 }
 
-// require writes a configuration that requires providers by addresses with the same
-// meaning for every client.
+// require writes a configuration that requires providers. It includes the host in each
+// address, so that every client requires the same providers.
 func require(dir string, types ...string) error {
 	var required strings.Builder
 	for _, typ := range types {

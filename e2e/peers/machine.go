@@ -34,6 +34,6 @@ func (p programs) versions(ctx context.Context) (string, error) {
 	return strings.Join(append(list, runtime.Version()), ", "), nil
 }
 
-// versionInLine matches the version in the first line that a program prints: a number,
-// or the output of git describe.
+// versionInLine matches the version in the first line that a program prints. The
+// version is a number or the output of git describe.
 var versionInLine = regexp.MustCompile(`(v?[0-9]+\.[0-9][^ ]*|[0-9a-f]{7,}[^ ]*|dev)`)

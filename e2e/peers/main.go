@@ -1,11 +1,12 @@
 //go:build unix
 
-// Command peers compares tofu-oci with other programs for the same work: crane, regctl,
-// regsync, tofu, and a script of curl, sha256sum, and regctl. It creates the packages,
-// starts an origin registry and OCI registries on the local machine, runs all programs
-// in turn, and prints a table or writes it to a page.
+// Command peers compares tofu-oci with programs that perform the same tasks: crane,
+// regctl, regsync, tofu, and a script that uses curl, sha256sum, and regctl. It creates
+// the packages, starts an origin registry and OCI registries on the local machine, and
+// runs all programs in turn. It prints the results as a table or writes the table to a
+// page.
 //
-// make bench-peers builds the programs and runs it.
+// make bench-peers builds and runs the command.
 package main
 
 import (
@@ -26,13 +27,13 @@ import (
 const target = "bench-peers"
 
 type options struct {
-	// rows matches the names of the works to measure.
+	// rows matches the names of the table rows to measure.
 	rows *regexp.Regexp
 	// rounds is the number of runs of each program.
 	rounds int
 	// page is the output file. If empty, the table is printed to stdout.
 	page string
-	// disk is a directory on a disk.
+	// disk is a directory on a disk, for the measurements that do not use memory.
 	disk string
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// script does the same work without tofu-oci.
+// script performs the same work without tofu-oci.
 //
 //go:embed mirror.sh
 var script string
@@ -92,7 +92,7 @@ func (s *site) mirrorOurs(name, typ string, h1 bool, want map[string]release, fl
 
 func (s *site) mirrorScript(typ string, want map[string]release) doer {
 	versions := slices.Sorted(maps.Keys(want))
-	var platforms []string // the same for all versions
+	var platforms []string // all versions support the same platforms
 	for p := range want[versions[0]] {
 		platforms = append(platforms, p.String())
 	}

@@ -67,8 +67,8 @@ func TestZipsAreReproducible(t *testing.T) {
 	}
 }
 
-// TestLinkRate checks only the minimum time, because a busy machine can be
-// slower.
+// TestLinkRate checks only the minimum duration, because a transfer takes longer on a
+// busy machine.
 func TestLinkRate(t *testing.T) {
 	t.Parallel()
 	content := bytes.Repeat([]byte("0123456789abcdef"), 4_000_000/16)
@@ -111,7 +111,7 @@ func TestLinkRate(t *testing.T) {
 	if err != nil || !bytes.Equal(rest, content[1:]) {
 		t.Errorf("got %d bytes, error %v", len(rest)+1, err)
 	}
-	// The link can catch up on at most the delay.
+	// The link can make up for a delay of at most LinkDelay.
 	least := time.Duration(len(content))*time.Second/main.LinkRate - 2*main.LinkDelay
 	if took := time.Since(began); took < least {
 		t.Errorf("%d bytes took %s", len(content), took)

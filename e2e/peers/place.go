@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// place is a file system for all files of the measurements.
+// place is a file system that stores all files of a measurement.
 type place struct {
 	name, dir string
 	// memory reports whether the file system is in memory.
@@ -19,7 +19,8 @@ type place struct {
 // sharedMemory is the memory file system of Linux that all users can write to.
 const sharedMemory = "/dev/shm"
 
-// places returns a memory file system, if available, and a directory on a disk.
+// places returns a memory file system, if the machine provides one, and a directory on
+// a disk.
 func places(disk string) []place {
 	found := []place{}
 	if info, err := os.Stat(sharedMemory); err == nil && info.IsDir() {
@@ -28,16 +29,16 @@ func places(disk string) []place {
 	return append(found, place{name: "a disk", dir: disk})
 }
 
-// settle flushes all pending writes, so that the output of one program does not slow
-// down the next one.
+// settle flushes all pending writes, so that one program's output does not slow down
+// the next program.
 func (p place) settle() {
 	if !p.memory {
 		syscall.Sync()
 	}
 }
 
-// fileSystem returns the type of the file system, such as "ext4", or an empty string if
-// it is unknown.
+// fileSystem returns the type of the file system, such as "ext4". If the type is
+// unknown, fileSystem returns an empty string.
 func (p place) fileSystem() string {
 	mounts, err := os.ReadFile("/proc/mounts")
 	dir, absErr := filepath.Abs(p.dir)

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 )
 
-// pull downloads one large zip.
+// pull returns the work of downloading one large zip.
 func (s *site) pull() work {
 	wanted := 0.85
 	if !s.place.memory {
-		wanted = 1 // tofu-oci syncs its output to the disk, other programs might not
+		wanted = 1 // tofu-oci syncs its output to the disk, unlike some of the programs
 	}
 	return work{
 		name:  "pull",
@@ -25,7 +25,8 @@ func (s *site) pull() work {
 	}
 }
 
-// slowLink downloads a zip over a link that limits the rate of each connection.
+// slowLink returns the work of downloading a zip over a link that limits the rate of
+// each connection.
 func (s *site) slowLink() work {
 	link := &link{to: s.host}
 	return work{
@@ -39,8 +40,8 @@ func (s *site) slowLink() work {
 	}
 }
 
-// way starts a route to the registry. It returns the host, and a function that stops
-// the route.
+// way starts a route to the registry. It returns the route's host and a function that
+// stops the route.
 type way func(ctx context.Context) (host string, done func(), err error)
 
 func (s *site) registryHost(context.Context) (string, func(), error) { return s.host, func() {}, nil }
@@ -83,7 +84,7 @@ func (s *site) pullCurl() doer {
 	}}
 }
 
-// toStdout returns a program that prints the first large zip.
+// toStdout returns a task in which a program prints the first large zip.
 func (s *site) toStdout(dir string, args ...string) task {
 	zip := filepath.Join(dir, "zip")
 	return task{

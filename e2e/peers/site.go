@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
 )
 
-// site is a place with its servers: a directory, and a registry that stores its blobs
-// in the directory.
+// site is a place with its servers: a directory, and a registry that stores blobs in
+// this directory.
 type site struct {
 	*world
 	place place
@@ -23,7 +23,7 @@ type site struct {
 	// host is the registry's address, "localhost:PORT".
 	host string
 	stop func()
-	// filled has the providers that are in the registry.
+	// filled lists the providers that exist in the registry.
 	filled map[string]bool
 	client *http.Client
 }
@@ -73,8 +73,8 @@ func (s *site) startRegistry(ctx context.Context) (host string, stop func(), err
 	}, err
 }
 
-// environ returns the environment of all programs: without the configuration of the
-// machine, and with a shared directory for temporary files.
+// environ returns the environment of all programs. The environment excludes the
+// machine's configuration and sets a shared directory for temporary files.
 func (s *site) environ(more ...string) []string {
 	home := filepath.Join(s.dir, "home")
 	return append([]string{
@@ -83,7 +83,7 @@ func (s *site) environ(more ...string) []string {
 	}, more...)
 }
 
-// ours returns a command of tofu-oci.
+// ours returns a tofu-oci command.
 func (s *site) ours(dir string, args ...string) command {
 	return command{
 		args: append([]string{s.tofuOCI}, args...), dir: dir, environ: s.environ("TF_CLI_CONFIG_FILE=" + s.config),
@@ -91,7 +91,7 @@ func (s *site) ours(dir string, args ...string) command {
 	}
 }
 
-// fill mirrors a provider to the registry, unless the registry has it.
+// fill mirrors a provider to the registry if the provider does not exist there.
 func (s *site) fill(ctx context.Context, typ, to string) error {
 	if s.filled[to] {
 		return nil
@@ -109,7 +109,7 @@ func (s *site) fill(ctx context.Context, typ, to string) error {
 	return nil
 }
 
-// idle returns the memory of a program that only lists versions.
+// idle returns the peak memory of a program that only lists versions.
 func (s *site) idle(ctx context.Context) (peak int64, err error) {
 	if err := s.bigPackages(ctx, 1); err != nil {
 		return 0, err

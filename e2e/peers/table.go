@@ -13,15 +13,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/e2e/page"
 )
 
-// table has the measurements in one place.
+// table contains the measurements in one place.
 type table struct {
 	place place
-	// idle is the memory of a program that transfers nothing, in bytes.
+	// idle is the peak memory of a program that transfers nothing, in bytes.
 	idle     int64
 	measured []measured
 }
 
-// each returns one figure of all usages.
+// each returns one figure for each usage.
 func each[T any](took []usage, figure func(usage) T) (values []T) {
 	for _, u := range took {
 		values = append(values, figure(u))
@@ -34,7 +34,7 @@ func cpu(u usage) time.Duration  { return u.CPU }
 func peak(u usage) int64         { return u.Peak }
 func network(u usage) int64      { return u.Network }
 
-// fastest returns the doer with the smallest median.
+// fastest returns the name of the doer with the smallest median time.
 func (m measured) fastest(names []string) string {
 	return slices.MinFunc(names, func(a, b string) int {
 		return cmp.Compare(page.Median(each(m.took[a], wall)), page.Median(each(m.took[b], wall)))
@@ -63,8 +63,8 @@ func (m measured) line(r row) string {
 	return "| " + strings.Join(cells, " | ") + " |"
 }
 
-// traffic returns a sentence that compares the transferred bytes, or an empty string if
-// they were not counted.
+// traffic returns a sentence that compares the transferred bytes. If bytes were not
+// counted, traffic returns an empty string.
 func (m measured) traffic() string {
 	if m.fewer == 0 {
 		return ""
@@ -76,7 +76,7 @@ func (m measured) traffic() string {
 		r.work, float64(ours)/1e3, name, float64(theirs)/1e6, theirs/max(ours, 1), m.fewer)
 }
 
-// verdict formats a ratio, in bold if it exceeds the target.
+// verdict formats a ratio. The ratio is bold if it exceeds the target.
 func verdict(ratio, wanted float64) string {
 	text := fmt.Sprintf("%.2f", ratio)
 	if wanted > 0 && ratio > wanted {
@@ -85,7 +85,8 @@ func verdict(ratio, wanted float64) string {
 	return text
 }
 
-// most returns the highest peak memory of tofu-oci in any round, and the work.
+// most returns the highest peak memory of tofu-oci in any round, and the name of the
+// corresponding work.
 func (t table) most() (peakBytes int64, work string) {
 	for _, m := range t.measured {
 		if m.another {

@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// unpack downloads and unpacks large packages.
+// unpack returns the work of downloading and unpacking n large packages.
 func (s *site) unpack(n int) work {
 	r := row{"`pull --layout unpacked` of a 300 MB zip (740 MB unpacked)", "tofu-oci", []string{"tofu init"}, 0.65}
 	if n > 1 {
@@ -64,8 +64,8 @@ func (s *site) unpackTofu(n int) doer {
 	}}
 }
 
-// isUnpacked returns a check for executables below a directory with the layout of
-// OpenTofu.
+// isUnpacked returns a check for the executables below a directory in which OpenTofu
+// finds unpacked providers.
 func (s *site) isUnpacked(dir string, n int) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for i := range n {

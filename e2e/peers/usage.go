@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// usage is the resource usage of a program and its children. The peak is the largest
-// process's peak memory, in bytes. Network is the number of bytes transferred over a
-// counting link. It is not written to the file.
+// usage is the resource usage of a program and its children. The peak is the peak
+// memory of the largest process, in bytes. Network, the number of bytes transferred
+// over a counting link, is not written to the file.
 type usage struct {
 	Wall, CPU time.Duration
 	Peak      int64
 	Network   int64 `json:"-"`
 }
 
-// measureCommand is the first argument with which this program measures a command in a
-// new process. The kernel's value for a child's peak memory includes the parent's
-// memory at the time of the fork, and this program is large because it runs servers.
+// measureCommand is the first argument that makes this program measure a command in a
+// new process. The kernel includes the parent's memory at the time of the fork in a
+// child's peak memory. This program needs much memory because it runs servers.
 const measureCommand = "measure"
 
 // measure runs a program and writes its usage to a file. It returns the exit code of
@@ -73,8 +73,8 @@ type command struct {
 	stdout string
 }
 
-// run measures the command, which must succeed. If ctx is canceled, the command and its
-// children are killed.
+// run measures the command, which must succeed. If ctx is canceled, run kills the
+// command and its children.
 func (c command) run(ctx context.Context) (took usage, err error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -15,17 +15,17 @@ type work struct {
 	name string
 	// ready prepares the servers.
 	ready func(ctx context.Context) error
-	// doers are the programs, in the order of their turns.
+	// doers lists the programs in the order in which they run.
 	doers []doer
-	// rows are the rows of the table.
+	// rows lists the table rows that show the results.
 	rows []row
-	// memoryOnly skips the measurement on a disk because the file system makes no
-	// difference.
+	// memoryOnly skips the measurement on a disk, because the type of file system makes
+	// no difference.
 	memoryOnly bool
-	// another reports whether tofu-oci starts a second program, whose memory is not
-	// compared.
+	// another reports whether tofu-oci starts a second program. In this case, the table
+	// does not compare memory.
 	another bool
-	// fewer is the target ratio between the bytes that the other program transfers and
+	// fewer is the target for the bytes that the other program transfers, divided by
 	// the bytes that tofu-oci transfers. If 0, bytes are not counted.
 	fewer int64
 }
@@ -33,36 +33,38 @@ type work struct {
 // doer performs a work with one program.
 type doer struct {
 	name string
-	// task returns the command to run, which writes to the new directory dir.
+	// task returns the command to run. The command writes to dir, a new directory.
 	task func(ctx context.Context, dir string) (task, error)
 }
 
 // task is a prepared command.
 type task struct {
 	command
-	// right checks the result so that a fast failure doesn't count as a success.
+	// right checks the command's result, so that a fast failure does not count as a
+	// success.
 	right func(ctx context.Context) error
-	// done, if not nil, cleans up.
+	// done cleans up. It can be nil.
 	done func()
-	// over, if not nil, is the link that counts the transferred bytes. done stops it.
+	// over is the link that counts the transferred bytes. It can be nil. done stops the
+	// link.
 	over *link
 }
 
-// row compares one doer with the fastest of the remaining doers.
+// row compares one doer with the fastest doer among the others.
 type row struct {
 	work, ours string
 	against    []string
-	// wanted is the target ratio of the times.
+	// wanted is the target for the doer's time divided by the fastest doer's time.
 	wanted float64
 }
 
-// measured has the usage of each doer, in the order of rounds.
+// measured maps each doer to its resource usage, in the order of rounds.
 type measured struct {
 	work
 	took map[string][]usage
 }
 
-// measureWork runs all doers in turn for the given number of rounds, after a warm-up
+// measureWork runs all doers in turn for the given number of rounds, after one warm-up
 // round.
 func measureWork(ctx context.Context, s *site, w work, rounds int) (measured, error) {
 	m := measured{w, map[string][]usage{}}
@@ -86,7 +88,7 @@ func measureWork(ctx context.Context, s *site, w work, rounds int) (measured, er
 	return m, nil
 }
 
-// once performs the work once, and removes the result.
+// once performs the work once and removes the result.
 func (d doer) once(ctx context.Context, s *site) (took usage, err error) {
 	dir, err := os.MkdirTemp(s.dir, "out-*")
 	if err != nil {

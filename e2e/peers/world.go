@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// programs are the paths of the programs.
+// programs contains the paths of the programs.
 type programs struct {
 	tofuOCI, tofu, terraform, registry, regctl, regsync, crane string
 	shell, curl, sha256sum                                     string
@@ -41,11 +41,13 @@ func findPrograms() (found programs, err error) {
 	return found, nil
 }
 
-// The packages: four large ones of different providers, and small ones.
+// Numbers and sizes of the packages: four large packages of different providers, and
+// several small packages.
 const (
 	bigCount    = 4
 	bigUnpacked = 740e6
-	// smallUnpacked results in zips of about 7 MB.
+	// smallUnpacked is the size of a small package's content, in bytes. The zips have
+	// about 7 MB.
 	smallUnpacked = 17e6
 	smallVersions = 5
 	// tenPlatforms is the number of platforms of the locked release.
@@ -57,25 +59,27 @@ var smallPlatforms = []provider.Platform{
 	{OS: "darwin", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"}, {OS: "linux", Arch: "amd64"}, {OS: "linux", Arch: "arm64"},
 }
 
-// world is shared by all works in both places.
+// world contains the packages and the origin registry that all works share in both
+// places.
 type world struct {
 	programs
 	dir string
 	// here is the platform of the large packages.
 	here provider.Platform
 	big  [bigCount]archive
-	// small has the small packages of version 1.INDEX.0.
+	// small contains the small packages. Index I contains version 1.I.0.
 	small [smallVersions]map[provider.Platform]archive
-	// ten has the small packages of one release. The current platform is not among its
-	// platforms.
+	// ten contains the small packages of one release for ten platforms. The current
+	// platform is not one of these platforms.
 	ten    map[provider.Platform]archive
 	ca     *testca.CA
 	caFile string
 
 	origin  *origintest.Origin
 	offered map[string]bool
-	// originHost is the "localhost:PORT" of the origin registry, files the base URL of
-	// its files, and config a CLI configuration that refers to it.
+	// originHost is the "localhost:PORT" of the origin registry, files is the base URL
+	// of the registry's files, and config is a CLI configuration that refers to the
+	// registry.
 	originHost, files, config string
 	stop                      func()
 }
@@ -139,7 +143,7 @@ func (w *world) makeZips(ctx context.Context) error {
 	return nil
 }
 
-// tenType is the type of the provider with ten platforms.
+// tenType is the type of the provider that supports ten platforms.
 const tenType = "ten"
 
 func bigType(i int) string { return fmt.Sprintf("big%d", i) }
@@ -167,8 +171,9 @@ func (w *world) serve(ctx context.Context) (err error) {
 // namespace is the namespace of all providers.
 const namespace = "acme"
 
-// offer adds releases to the origin registry, unless they exist. An origin registry
-// that does not provide h1 hashes does not list all platforms either.
+// offer adds releases to the origin registry, unless the releases already exist. If
+// stated is false, the origin registry neither provides h1 hashes nor lists all
+// platforms.
 func (w *world) offer(ctx context.Context, typ string, stated bool, releases map[string]map[provider.Platform]origintest.Archive) error {
 	if w.offered[typ] {
 		return nil

@@ -23,11 +23,11 @@ import (
 const blockSize = 1 << 20
 
 // block is a part of a real program. Its packed form consists of complete deflate
-// blocks without references to earlier data, so any sequence of blocks can be
-// decompressed.
+// blocks without references to earlier data, so a decompressor accepts any sequence of
+// blocks.
 type block struct{ raw, packed []byte }
 
-// readBlocks compresses a program in parts, like the zip writer of Go.
+// readBlocks splits a program into blocks and compresses them like Go's zip writer.
 func readBlocks(ctx context.Context, program string) ([]block, error) {
 	content, err := os.ReadFile(program)
 	if err != nil {
@@ -60,7 +60,7 @@ func readBlocks(ctx context.Context, program string) ([]block, error) {
 	return blocks, workers.Wait()
 }
 
-// archive is a package's zip and its content.
+// archive describes a package's zip and its content.
 type archive struct {
 	path   string
 	digest digest.Digest
@@ -70,9 +70,9 @@ type archive struct {
 	unpacked int64
 }
 
-// writeZip writes a package's zip with an executable of about unpacked bytes and a
-// text. The executable consists of blocks in an order that depends on seed. Equal
-// arguments produce equal zips.
+// writeZip writes a package's zip, which contains a text file and an executable of
+// about unpacked bytes. The executable consists of blocks in an order that depends on
+// seed. Equal arguments produce equal zips.
 func writeZip(path, executable string, blocks []block, unpacked int64, seed uint64) (made archive, err error) {
 	// 1. Select the blocks.
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -111,11 +111,11 @@ func writeZip(path, executable string, blocks []block, unpacked int64, seed uint
 	return made, err
 }
 
-// dataDescriptor is the flag of an entry that is followed by its sizes. Programs that
-// write archives in one pass, such as Go's, set it.
+// dataDescriptor is the flag of an entry whose sizes follow its data. Programs that
+// write archives in one pass, such as Go's zip writer, set this flag.
 const dataDescriptor = 0x8
 
-// lastBlock is an empty deflate block with the final bit.
+// lastBlock is an empty deflate block whose final bit is set.
 var lastBlock = []byte{0x01, 0x00, 0x00, 0xff, 0xff}
 
 func writeEntries(to io.Writer, header *zip.FileHeader, blocks []block) error {

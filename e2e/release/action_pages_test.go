@@ -15,9 +15,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// TestActionMetadata checks that each action has the metadata that GitHub shows, that its
-// scripts are files without expressions, and that its page lists its inputs and
-// outputs.
+// TestActionMetadata checks that each action defines the metadata that GitHub shows,
+// that its scripts are files without expressions, and that the action's page lists all
+// inputs and outputs.
 func TestActionMetadata(t *testing.T) {
 	t.Parallel()
 	for _, name := range actions {
@@ -55,7 +55,7 @@ func TestActionMetadata(t *testing.T) {
 }
 
 // TestPublishExampleSigns checks that the example signs all digests, even if an
-// interrupted job is run again and nothing has changed.
+// interrupted job runs again and finds no changes.
 func TestPublishExampleSigns(t *testing.T) {
 	t.Parallel()
 	var example struct {
@@ -71,8 +71,8 @@ func TestPublishExampleSigns(t *testing.T) {
 	}
 }
 
-// TestActionExamples runs actionlint on the examples, and checks that the actions in
-// this checkout have the inputs that the examples set.
+// TestActionExamples runs actionlint on the examples, and checks that the examples set
+// only inputs that the actions define.
 func TestActionExamples(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -51,14 +51,14 @@ func providerZip(t *testing.T, typ, version string, p provider.Platform) []byte 
 	return packed.Bytes()
 }
 
-// newJob returns a runner with tofu-oci in PATH, an origin registry with two releases
-// of acme/widget, and a registry without access control.
+// newJob returns a runner with tofu-oci in PATH. It also starts an origin registry with
+// two releases of acme/widget, and a registry without access control.
 func newJob(t *testing.T) (r *runner, registry string) {
 	t.Helper()
 	return newJobWith(t, "")
 }
 
-// newJobWith is like newJob, but its registry requires credentials.
+// newJobWith is like newJob, but the registry uses the given access control.
 func newJobWith(t *testing.T, auth string) (r *runner, registry string) {
 	t.Helper()
 	ca, err := testca.New()
@@ -96,7 +96,7 @@ func newJobWith(t *testing.T, auth string) (r *runner, registry string) {
 	return r, registry
 }
 
-// results parses the output named result.
+// results parses the action's output named result.
 func results(t *testing.T, text string) (found []string) {
 	t.Helper()
 	var document struct {
@@ -113,7 +113,8 @@ func results(t *testing.T, text string) (found []string) {
 
 var digests = regexp.MustCompile(`^sha256:[0-9a-f]{64}(\nsha256:[0-9a-f]{64})*$`)
 
-// TestActionMirror mirrors a list to a real registry. The second run changes nothing.
+// TestActionMirror mirrors a list of providers to a real registry twice. The second run
+// must not change anything.
 func TestActionMirror(t *testing.T) {
 	t.Parallel()
 	r, registry := newJob(t)
@@ -147,8 +148,8 @@ func TestActionMirror(t *testing.T) {
 	}
 }
 
-// TestActionMirrorByTags checks the outputs for the check level tags, which provides no
-// digests.
+// TestActionMirrorByTags checks the action's outputs for the check level tags, which
+// provides no digests.
 func TestActionMirrorByTags(t *testing.T) {
 	t.Parallel()
 	r, registry := newJob(t)
@@ -176,8 +177,8 @@ func TestActionMirrorByTags(t *testing.T) {
 	}
 }
 
-// TestActionMirrorPartialFailure checks that outputs are set if a run fails, and if the result
-// exceeds the size of an output.
+// TestActionMirrorPartialFailure checks that the action sets its outputs if a run
+// fails, and if the result exceeds the maximum size of an output.
 func TestActionMirrorPartialFailure(t *testing.T) {
 	t.Parallel()
 	r, registry := newJob(t)
@@ -197,7 +198,8 @@ func TestActionMirrorPartialFailure(t *testing.T) {
 	}
 }
 
-// TestMultilineOutputs checks that multiline outputs are delimited correctly for any value.
+// TestMultilineOutputs checks that the delimiters of multiline outputs work for any
+// value.
 func TestMultilineOutputs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -213,7 +215,7 @@ func TestMultilineOutputs(t *testing.T) {
 	}
 }
 
-// newDist writes the output of a build.
+// newDist writes the zips of a provider build to a directory.
 func newDist(t *testing.T, dir string) {
 	t.Helper()
 	for _, p := range []provider.Platform{here, other} {
@@ -221,8 +223,8 @@ func newDist(t *testing.T, dir string) {
 	}
 }
 
-// TestActionPublish publishes to an image layout, from directories whose names look
-// like flags or commands.
+// TestActionPublish publishes a release to an image layout. The names of the source
+// directories resemble flags or commands.
 func TestActionPublish(t *testing.T) {
 	t.Parallel()
 	for _, dir := range []string{"dist", "--force", "$(touch here)", "a 'b' \"c\" `touch here`"} {
@@ -251,8 +253,8 @@ func TestActionPublish(t *testing.T) {
 	}
 }
 
-// TestActionLockCheck checks the annotation of a change, the SARIF file, and the exit
-// code.
+// TestActionLockCheck checks the exit code, the SARIF file, and the annotation that
+// reports a change.
 func TestActionLockCheck(t *testing.T) {
 	t.Parallel()
 	r, registry := newJob(t)
@@ -287,8 +289,8 @@ func TestActionLockCheck(t *testing.T) {
 	}
 }
 
-// TestActionInputs checks that invalid inputs are reported, and that inputs are neither
-// executed nor parsed as flags.
+// TestActionInputs checks that the actions report invalid inputs, and that they neither
+// execute inputs nor parse inputs as flags.
 func TestActionInputs(t *testing.T) {
 	t.Parallel()
 	r, _ := newJob(t)

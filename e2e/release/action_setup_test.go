@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// counted is an offer that counts requests.
+// counted serves an offer and counts the requests.
 type counted struct {
 	offer
 
@@ -35,8 +35,8 @@ func (c *counted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.offer.ServeHTTP(w, r)
 }
 
-// newSetup returns a runner with gh but without tofu-oci, the inputs of the action, and
-// a server with releases.
+// newSetup returns a runner that has gh but not tofu-oci, the inputs of the setup
+// action, and a server that offers releases.
 func newSetup(t *testing.T, o offer, gh string) (r *runner, with map[string]string, server *counted) {
 	t.Helper()
 	server = &counted{offer: o, requests: map[string]int{}}
@@ -51,9 +51,9 @@ func newSetup(t *testing.T, o offer, gh string) (r *runner, with map[string]stri
 	return r, map[string]string{"base-url": url.URL}, server
 }
 
-// TestActionSetup installs the newest release and a given version. The attestation is
-// requested with the token from the inputs. The archive is downloaded once and verified
-// in each run.
+// TestActionSetup installs the newest release and a given version. The action must
+// request the attestation with the token from the inputs. It must download the archive
+// only once, and verify the archive in each run.
 func TestActionSetup(t *testing.T) {
 	t.Parallel()
 	program, err := os.ReadFile(programs.tofuOCI)
@@ -90,8 +90,8 @@ func TestActionSetup(t *testing.T) {
 	}
 }
 
-// TestActionSetupRunners checks the archive for each runner. On Windows, it is a
-// zip, and cygpath converts the paths.
+// TestActionSetupRunners checks which archive the action installs on each runner. On
+// Windows, the archive is a zip, and cygpath converts the paths.
 func TestActionSetupRunners(t *testing.T) {
 	t.Parallel()
 	for runner, archive := range map[string]string{
@@ -144,8 +144,8 @@ func zipped(t *testing.T, name, text string) []byte {
 	return packed.Bytes()
 }
 
-// TestActionSetupFailsClosed covers an archive that fails verification. It must be
-// neither installed nor added to PATH, and inputs must not be executed.
+// TestActionSetupFailsClosed checks that an archive that fails verification is neither
+// installed nor added to PATH, and that inputs are not executed.
 func TestActionSetupFailsClosed(t *testing.T) {
 	t.Parallel()
 	const attests = "exit 0"
@@ -190,8 +190,8 @@ func TestActionSetupFailsClosed(t *testing.T) {
 	}
 }
 
-// TestActionSetupVerifiesCache checks that a modified archive in the cache is
-// downloaded again.
+// TestActionSetupVerifiesCache checks that the action downloads the archive again if
+// the cached archive was modified.
 func TestActionSetupVerifiesCache(t *testing.T) {
 	t.Parallel()
 	o, archive := newOffer(t, []byte(smallProgram))
@@ -209,7 +209,8 @@ func TestActionSetupVerifiesCache(t *testing.T) {
 	}
 }
 
-// nothingIsRun checks that no input was executed as a command that creates a file.
+// nothingIsRun fails the test if an input was executed as a command. The inputs contain
+// commands that would create a file.
 func nothingIsRun(t *testing.T, r *runner) {
 	t.Helper()
 	if entries, err := os.ReadDir(r.workspace); err != nil || len(entries) != 0 {

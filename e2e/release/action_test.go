@@ -37,7 +37,7 @@ type step struct {
 	With, Env                      map[string]string
 }
 
-// actions are the actions of this repository.
+// actions lists the names of this repository's actions.
 var actions = []string{"setup", "mirror", "publish", "lock-check"}
 
 func readAction(t *testing.T, name string) (a action) {
@@ -54,10 +54,10 @@ func readAction(t *testing.T, name string) (a action) {
 // expressions, runs scripts, and reads their outputs.
 type runner struct {
 	os, arch, workspace, temp, tools string
-	// env is the environment of scripts in addition to the variables that the runner
-	// sets. PATH is first.
+	// env is the environment that scripts receive in addition to the runner's own
+	// variables. PATH is first.
 	env []string
-	// cached maps the keys of actions/cache to directories.
+	// cached maps the keys of actions/cache to directories with the cached files.
 	cached map[string]string
 }
 
@@ -66,14 +66,14 @@ func newRunner(t *testing.T) *runner {
 	return &runner{os: "Linux", arch: "X64", workspace: t.TempDir(), temp: t.TempDir(), tools: t.TempDir(), cached: map[string]string{}}
 }
 
-// outcome is the result of an action.
+// outcome is the result of a run of an action.
 type outcome struct {
 	code               int
 	outputs            map[string]string
 	log, path, summary string
 }
 
-// use runs an action with inputs.
+// use runs an action with the given inputs.
 func (r *runner) use(t *testing.T, name string, with map[string]string) (u outcome) {
 	t.Helper()
 	a := readAction(t, name)
@@ -108,7 +108,7 @@ func (r *runner) use(t *testing.T, name string, with map[string]string) (u outco
 	return u
 }
 
-// step runs a script and reads its outputs.
+// step runs a step's script and reads the step's outputs.
 func (r *runner) step(t *testing.T, name string, s step, values map[string]string, u *outcome) {
 	t.Helper()
 	dir := t.TempDir()
@@ -156,11 +156,12 @@ func (r *runner) command(t *testing.T, program string, args ...string) *exec.Cmd
 var (
 	expression = regexp.MustCompile(`\$\{\{\s*(.*?)\s*\}\}`)
 	compared   = regexp.MustCompile(`^(\S+) == '([^']*)'$`)
-	// ofStep matches outputs of a step, which are empty if the step did not set them.
+	// ofStep matches references to a step's outputs. If the step did not set an output,
+	// its value is empty.
 	ofStep = regexp.MustCompile(`^steps\.[a-z]+\.outputs\.[a-z-]+$`)
 )
 
-// evaluate replaces expressions by their values. An unknown expression is an error.
+// evaluate replaces expressions with their values. An unknown expression is an error.
 func evaluate(t *testing.T, text string, values map[string]string) string {
 	t.Helper()
 	return expression.ReplaceAllStringFunc(text, func(found string) string {
@@ -185,7 +186,7 @@ func holds(t *testing.T, condition string, values map[string]string) bool {
 	return evaluate(t, "${{ "+parts[1]+" }}", values) == parts[2]
 }
 
-// outputsIn parses the outputs of a step.
+// outputsIn parses a step's output file.
 // https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#multiline-strings
 func outputsIn(t *testing.T, text string) map[string]string {
 	t.Helper()
@@ -208,8 +209,8 @@ func outputsIn(t *testing.T, text string) map[string]string {
 	return outputs
 }
 
-// restore emulates actions/cache before the other steps, and records in after the work
-// for its post step.
+// restore emulates actions/cache: it restores the cached files. If no files are cached,
+// it records in after which path the post step saves.
 func (r *runner) restore(t *testing.T, s step, values, after map[string]string) {
 	t.Helper()
 	if action, _, _ := strings.Cut(s.Uses, "@"); action != "actions/cache" {

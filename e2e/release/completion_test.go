@@ -13,11 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// completed has the expected completions for a line with the cursor at its end.
+// completed lists command lines with the cursor at the end, and their expected
+// completions.
 var completed = []struct {
 	line string
-	// all lists all completions, some only a part of them. If both are empty, no
-	// completion is expected.
+	// all lists all expected completions. some lists only a subset. If both are empty,
+	// no completion is expected.
 	all, some []string
 }{
 	{line: "tofu-oci ", some: []string{"mirror", "publish", "cache", "completion"}},
@@ -80,7 +81,7 @@ func TestCompletion(t *testing.T) {
 }
 
 // offered parses the completions that a shell printed, one per line. It removes
-// explanations, the flag in front of a value, and the slash after a directory.
+// descriptions, the flag before a value, and the slash after a directory.
 func offered(printed string) []string {
 	var words []string
 	for line := range strings.Lines(printed) {
@@ -94,8 +95,8 @@ func offered(printed string) []string {
 	return slices.Compact(words)
 }
 
-// askBash calls the completion function like readline does, with words that are also
-// split at "=".
+// askBash calls the completion function like readline does. Like readline, it also
+// splits words at "=".
 func askBash(script string) *exec.Cmd {
 	const ask = `
 source "$1"
@@ -120,9 +121,9 @@ end`
 	return exec.Command("fish", "--no-config", "-c", ask, script)
 }
 
-// askZsh types into an interactive zsh in a pseudoterminal, because the completion
-// system requires one. A modified compadd prints its arguments between markers when a
-// key requests completion.
+// askZsh types a line into an interactive zsh in a pseudoterminal, because zsh's
+// completion system requires a terminal. When a key requests completion, a modified
+// compadd prints its arguments between markers.
 func askZsh(script string) *exec.Cmd {
 	//nolint:dupword // nested loops end with repeated words
 	const ask = `

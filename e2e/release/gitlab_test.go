@@ -20,7 +20,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// component is the header of a GitLab CI/CD component, and its job.
+// component is a GitLab CI/CD component: its header and its job.
 // https://docs.gitlab.com/ci/components/
 type component struct {
 	Spec struct {
@@ -63,7 +63,7 @@ func readComponent(t *testing.T, name string) (c component) {
 
 var interpolated = regexp.MustCompile(`\$\[\[\s*inputs\.(\S+)\s*\]\]`)
 
-// job inserts inputs as text, and validates them.
+// job validates the inputs and inserts them into the component's text.
 func (c component) job(t *testing.T, with map[string]string) (name string, job componentJob, err error) {
 	t.Helper()
 	values := map[string]string{}
@@ -103,7 +103,8 @@ func (c component) job(t *testing.T, with map[string]string) (name string, job c
 	return name, jobs[name], nil
 }
 
-// runComponent runs a job in the shell of an image, like GitLab's runner.
+// runComponent runs a component's job in the given shell, like GitLab's runner does in
+// an image.
 func (r *runner) runComponent(t *testing.T, shell, name string, with map[string]string) (u outcome, err error) {
 	t.Helper()
 	_, job, err := readComponent(t, name).job(t, with)
@@ -124,9 +125,10 @@ func (r *runner) runComponent(t *testing.T, shell, name string, with map[string]
 	return outcome{code: cmd.ProcessState.ExitCode(), log: stdout + stderr}, nil
 }
 
-// TestComponentMetadata checks that inputs are described and validated, that they become
-// variables without expansion and never text of a script, that all components install
-// tofu-oci in the same way, and that shellcheck reports nothing.
+// TestComponentMetadata checks that inputs are described and validated, and that they
+// are passed as variables without expansion, never as part of a script. It also checks
+// that all components install tofu-oci in the same way and that shellcheck reports
+// nothing.
 func TestComponentMetadata(t *testing.T) {
 	t.Parallel()
 	var before []string
@@ -166,8 +168,8 @@ func TestComponentMetadata(t *testing.T) {
 	}
 }
 
-// TestComponents runs mirror, publish, and lock --check in the shells of the images,
-// with the credentials that GitLab provides to jobs.
+// TestComponents runs mirror, publish, and lock --check in the shells that the images
+// contain, with the credentials that GitLab provides to jobs.
 func TestComponents(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"sh", "bash"} {
@@ -215,8 +217,9 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// TestComponentMirrorPartialFailure checks that a job exits with code 3 after a partial
-// failure, which the job allows, and with code 4 if a verification failed.
+// TestComponentMirrorPartialFailure checks that a job exits with code 3, which the job
+// allows, after a partial failure. After a failed verification, the exit code must be
+// 4.
 func TestComponentMirrorPartialFailure(t *testing.T) {
 	t.Parallel()
 	r, registry := newJob(t)
@@ -233,8 +236,8 @@ func TestComponentMirrorPartialFailure(t *testing.T) {
 	}
 }
 
-// TestComponentsInDocs checks that docs/ci.md sets existing inputs of each
-// component, and extends existing jobs.
+// TestComponentsInDocs checks that the examples in docs/ci.md set only inputs that the
+// component defines and extend only jobs that exist.
 func TestComponentsInDocs(t *testing.T) {
 	t.Parallel()
 	_, text, _ := strings.Cut(read(t, programs.root, "docs", "ci.md"), "```yaml\ninclude:")
@@ -267,8 +270,8 @@ func TestComponentsInDocs(t *testing.T) {
 	}
 }
 
-// TestComponentsRejectInputs checks that inputs that would change the YAML or the commands
-// are rejected.
+// TestComponentsRejectInputs checks that a component rejects inputs that would change
+// the YAML or the commands.
 func TestComponentsRejectInputs(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
@@ -285,8 +288,8 @@ func TestComponentsRejectInputs(t *testing.T) {
 	nothingIsRun(t, r)
 }
 
-// TestComponentInstalls checks that only a program with the digest in the pipeline is
-// installed.
+// TestComponentInstalls checks that a component installs only the program whose digest
+// the pipeline specifies.
 func TestComponentInstalls(t *testing.T) {
 	t.Parallel()
 	o, archive := newOffer(t, []byte("#!/bin/sh\necho \"run with $*\"\n"))

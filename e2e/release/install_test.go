@@ -25,13 +25,14 @@ import (
 // offer is a release on a server.
 type offer struct{ files map[string][]byte }
 
-// smallProgram is a program that only starts.
+// smallProgram is a program that prints only one line.
 const smallProgram = "#!/bin/sh\necho started\n"
 
-// ghHelp is the start of scripts that replace gh. It reports the required flags.
+// ghHelp is the first line of each script that replaces gh. It prints the flags that
+// install.sh requires.
 const ghHelp = `[ "$*" != "attestation verify --help" ] || { echo "  --source-ref string"; exit; }` + "\n"
 
-// newOffer returns version 1.2.3 with a program for the current platform.
+// newOffer returns release 1.2.3, which contains a program for the current platform.
 func newOffer(t *testing.T, program []byte) (o offer, archive string) {
 	t.Helper()
 	var packed bytes.Buffer
@@ -72,7 +73,7 @@ func (o offer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(content)
 }
 
-// installation is a run of install.sh with a server and separate directories.
+// installation describes a run of install.sh with its own server and directories.
 type installation struct {
 	dir, path string
 	env       []string
@@ -87,7 +88,8 @@ func newInstallation(t *testing.T, handler http.Handler) *installation {
 	return i
 }
 
-// program adds a program that takes precedence over those of the machine.
+// program installs a script that takes precedence over the machine's program with the
+// same name.
 func (i *installation) program(t *testing.T, name, script string) {
 	t.Helper()
 	write(t, filepath.Join(i.path, name), "#!/bin/sh\n"+script+"\n")
@@ -100,8 +102,7 @@ func (i *installation) run(t *testing.T, shell string, args ...string) (stdout, 
 	return run(cmd)
 }
 
-// TestInstall installs the newest release and a given version, with several shells that
-// are installed as sh.
+// TestInstall installs the newest release with sh, and a given version with bash.
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	program, err := os.ReadFile(programs.tofuOCI)
@@ -126,17 +127,18 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// oldGH replaces a gh without attestation support, such as the one in Ubuntu 24.04.
+// oldGH replaces gh with a version that does not support attestations, such as the
+// version in Ubuntu 24.04.
 const oldGH = `[ "$1" = auth ] || { echo "unknown command \"$1\" for \"gh\"" >&2; exit 1; }`
 
 // TestInstallFailsClosed checks that a program that fails verification is not
-// installed, and that an existing program is kept.
+// installed, and that a previously installed program is kept.
 func TestInstallFailsClosed(t *testing.T) {
 	t.Parallel()
 	const attestationRefused = ghHelp + `[ "$1 $2" = "auth status" ] || exit 1`
 	tests := map[string]struct {
-		// program is the content of the archive. If empty, a program that starts is
-		// used.
+		// program is the content of the archive. If program is empty, the archive
+		// contains a program that starts.
 		program  string
 		change   func(o offer, archive string)
 		programs map[string]string
@@ -206,7 +208,7 @@ func TestInstallFailsClosed(t *testing.T) {
 	}
 }
 
-// TestInstallResolves checks the mode that prints the version without installing it.
+// TestInstallResolves checks the mode in which install.sh only prints the version.
 func TestInstallResolves(t *testing.T) {
 	t.Parallel()
 	o, _ := newOffer(t, []byte(smallProgram))
@@ -221,7 +223,7 @@ func TestInstallResolves(t *testing.T) {
 	}
 }
 
-// TestInstallWithoutCache checks that the installation works if the cache directory
+// TestInstallWithoutCache checks that the installation succeeds if the cache directory
 // is not writable.
 func TestInstallWithoutCache(t *testing.T) {
 	t.Parallel()
@@ -235,8 +237,8 @@ func TestInstallWithoutCache(t *testing.T) {
 	}
 }
 
-// TestInstallVerifiesTheAttestation checks that the attestation of the checksums is
-// verified for the repository, the workflow, and the tag.
+// TestInstallVerifiesTheAttestation checks that install.sh verifies the attestation of
+// the checksums against the repository, the workflow, and the tag.
 func TestInstallVerifiesTheAttestation(t *testing.T) {
 	t.Parallel()
 	o, _ := newOffer(t, []byte(smallProgram))
@@ -255,8 +257,8 @@ $`)
 	}
 }
 
-// TestInstallWithoutAttestation checks that the script relies on checksums and prints a
-// message if gh cannot verify attestations.
+// TestInstallWithoutAttestation checks that, if gh cannot verify attestations, the
+// script prints a message and relies on the checksums.
 func TestInstallWithoutAttestation(t *testing.T) {
 	t.Parallel()
 	for gh, want := range map[string]string{
@@ -271,8 +273,8 @@ func TestInstallWithoutAttestation(t *testing.T) {
 	}
 }
 
-// TestInstallOtherPlatform checks that a program for a different platform is not
-// started.
+// TestInstallOtherPlatform checks that the script does not start a program for a
+// different platform.
 func TestInstallOtherPlatform(t *testing.T) {
 	t.Parallel()
 	o, archive := newOffer(t, []byte("a program of another machine\n"))

@@ -1,8 +1,8 @@
 //go:build release
 
-// Package release_test tests the parts of a release: completions in real shells, manual
-// pages, packages, the workflows that build them, and the installation script. make
-// distribution runs it.
+// Package release_test tests the parts of a release: shell completions, manual pages,
+// packages, the workflows that build the release, and the installation script. make
+// distribution runs the tests.
 package release_test
 
 import (
@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// programs are the paths of the programs, from the environment. root is the root of the
-// checkout.
+// programs contains the paths of the programs, which the environment specifies. root is
+// the root of the checkout.
 var programs struct{ root, tofuOCI, goreleaser, actionlint, syft, registry string }
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// output runs a program that must succeed, and returns its stdout.
+// output runs a command, which must succeed, and returns its stdout.
 func output(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	stdout, stderr, err := run(cmd)

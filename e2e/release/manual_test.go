@@ -13,7 +13,7 @@ import (
 )
 
 // TestManual checks that mandoc accepts and displays the manual pages, and that man
-// finds them.
+// finds the pages.
 func TestManual(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -43,7 +43,7 @@ func TestManual(t *testing.T) {
 var flagGroup = regexp.MustCompile(`\n\n[A-Z][a-z]+:\n`)
 
 // TestExamplesInTheManual checks that examples copied from a rendered page are
-// identical to those in the help, including hyphens, quotes, and backslashes.
+// identical to the examples in the help, including hyphens, quotes, and backslashes.
 func TestExamplesInTheManual(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"mirror", "publish", "pull", "tofurc"} {

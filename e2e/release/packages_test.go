@@ -19,7 +19,7 @@ import (
 	"testing"
 )
 
-// testArchives checks that each archive has the program for its platform and the
+// testArchives checks that each archive contains the program for its platform and the
 // accompanying files, and that the program contains no information about the build
 // machine.
 func testArchives(t *testing.T, dist string) {
@@ -78,8 +78,8 @@ func programOf(t *testing.T, platform, name string, files map[string][]byte) {
 	}
 }
 
-// builtAs matches the version output of the snapshot's program, which is built without
-// VCS information.
+// builtAs matches the version output of the snapshot's program. The program is built
+// without VCS information.
 var builtAs = regexp.MustCompile(`^tofu-oci version ` + regexp.QuoteMeta(snapshotVersion) + `
 commit    [0-9a-f]{40}
 date      2026-08-01T12:00:00Z
@@ -94,7 +94,7 @@ func saysVersion(t *testing.T, program string) {
 	}
 }
 
-// tarFiles returns the files of a compressed archive. An apk consists of several
+// tarFiles returns the files in a compressed archive. An apk file consists of several
 // archives.
 func tarFiles(t *testing.T, path string) map[string][]byte {
 	t.Helper()
@@ -125,14 +125,16 @@ func tarFiles(t *testing.T, path string) map[string][]byte {
 	}
 }
 
-// installed lists the paths of files in packages, except zsh completions.
+// installed lists the paths of the files that packages install, except for the zsh
+// completions.
 var installed = []string{
 	"usr/bin/tofu-oci", "usr/share/bash-completion/completions/tofu-oci", "usr/share/doc/tofu-oci/copyright",
 	"usr/share/fish/vendor_completions.d/tofu-oci.fish", "usr/share/man/man1/tofu-oci.1.gz", "usr/share/man/man1/tofu-oci-mirror.1.gz",
 }
 
-// testDeb installs the package with the real dpkg, on this system if permitted,
-// otherwise below a directory, runs the program, and removes the package completely.
+// testDeb installs the package with the real dpkg, runs the program, and removes the
+// package completely. Without permission to install packages on this system, testDeb
+// installs the package below a directory.
 func testDeb(t *testing.T, dist string) {
 	t.Helper()
 	root, dpkg := "/", []string{"dpkg"}

@@ -13,8 +13,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// TestPages runs actionlint on the workflows in pages, and goreleaser on the
-// configuration in docs/goreleaser.md.
+// TestPages runs actionlint on the workflows in the documentation, and goreleaser on
+// the configuration in docs/goreleaser.md.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(programs.root, "docs", "*.md"))
@@ -44,7 +44,7 @@ func TestPages(t *testing.T) {
 			switch {
 			case strings.Contains(block, "\njobs:\n") && strings.Contains(block, "runs-on:"):
 				bringsWhatItRuns(t, filepath.Base(page), block)
-				// SC1083 is about braces in templates, which shells do not expand.
+				// SC1083 reports braces in templates, which shells do not expand.
 				cmd = exec.CommandContext(t.Context(), programs.actionlint, "-ignore", "SC1083", file)
 				workflows++
 			case strings.HasPrefix(block, "version: 2\nbuilds:"):
@@ -66,8 +66,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// brought lists programs that GitHub's runners do not have: how steps use them, and
-// which steps install them.
+// brought lists programs that are not preinstalled on GitHub's runners. used matches
+// the steps that run the program, and by matches the steps that install it.
 var brought = map[string]struct{ used, by *regexp.Regexp }{
 	"tofu-oci":   {regexp.MustCompile(`(?m)(^|[|;&] )tofu-oci |^tofu-oci/tofu-oci/action/(mirror|publish|lock-check)@`), regexp.MustCompile(`^tofu-oci/tofu-oci/action/setup@v\d`)},
 	"a login":    {regexp.MustCompile(`ghcr\.io/acme`), regexp.MustCompile(`\| tofu-oci login ghcr\.io `)},
@@ -75,8 +75,8 @@ var brought = map[string]struct{ used, by *regexp.Regexp }{
 	"cosign":     {regexp.MustCompile(`(?m)^cosign `), regexp.MustCompile(`^sigstore/cosign-installer@`)},
 }
 
-// bringsWhatItRuns checks that each job of a workflow installs a program before it runs
-// it.
+// bringsWhatItRuns checks that each job of a workflow installs a program before the job
+// runs it.
 func bringsWhatItRuns(t *testing.T, name, text string) {
 	t.Helper()
 	var workflow struct {

@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// released lists the files of a release, including those for package managers. X is the
-// version.
+// released lists the files of a release, including the files for package managers. X
+// represents the version.
 var released = []string{
 	"tofu-oci_X_darwin_amd64.tar.gz", "tofu-oci_X_darwin_amd64.tar.gz.spdx.json", "tofu-oci_X_darwin_arm64.tar.gz", "tofu-oci_X_darwin_arm64.tar.gz.spdx.json",
 	"tofu-oci_X_linux_amd64.tar.gz", "tofu-oci_X_linux_amd64.tar.gz.spdx.json", "tofu-oci_X_linux_arm64.tar.gz", "tofu-oci_X_linux_arm64.tar.gz.spdx.json",
@@ -32,8 +32,8 @@ var forManagers = []string{
 	"winget/manifests/t/tofu-oci/tofu-oci/X/tofu-oci.tofu-oci.yaml", "winget/manifests/t/tofu-oci/tofu-oci/X/tofu-oci.tofu-oci.installer.yaml", "winget/manifests/t/tofu-oci/tofu-oci/X/tofu-oci.tofu-oci.locale.en-US.yaml",
 }
 
-// TestRelease builds a release with the real goreleaser twice, in directories with
-// different names, and checks its content.
+// TestRelease builds the same release twice with the real goreleaser, in directories
+// with different names, and checks the release's content.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	first := snapshot(t, "a", "RELEASED=")
@@ -46,10 +46,11 @@ func TestRelease(t *testing.T) {
 	t.Run("managers", func(t *testing.T) { t.Parallel(); testManagers(t, first, digests) })
 	t.Run("again", func(t *testing.T) {
 		t.Parallel()
-		// Like the job that updates the package managers after the release.
+		// The second build uses the variable of the job that updates the package
+		// managers after a release.
 		again := digestsOf(t, snapshot(t, "another-directory", "RELEASED=true"))
-		// This file contains the build date, and lists archives in the order in which
-		// they were completed.
+		// The WinGet installer manifest contains the build date and lists the archives
+		// in the order in which goreleaser completed them.
 		notAlike := cmpopts.IgnoreMapEntries(func(name, _ string) bool { return strings.HasSuffix(name, "/tofu-oci.tofu-oci.installer.yaml") })
 		if diff := cmp.Diff(digests, again, notAlike); diff != "" {
 			t.Errorf("a second build in another directory differs (-first +second)\n%s", diff)
@@ -57,13 +58,13 @@ func TestRelease(t *testing.T) {
 	})
 }
 
-// snapshotVersion is the version that goreleaser uses for a snapshot of the tag v1.2.3.
-// Packages format it differently.
+// snapshotVersion is the version that goreleaser assigns to a snapshot of the tag
+// v1.2.3. Package formats spell this version differently.
 const snapshotVersion = "1.2.3-next"
 
-// snapshot builds a release from the content of the checkout, in a new repository with
-// a single commit of a fixed date, with an additional environment variable. It returns
-// the output directory.
+// snapshot builds a release from the content of the checkout, and returns the output
+// directory. The content is in a new repository with a single commit, whose date is
+// fixed. variable is an additional environment variable.
 func snapshot(t *testing.T, name, variable string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
@@ -89,8 +90,8 @@ func snapshot(t *testing.T, name, variable string) string {
 	return filepath.Join(dir, "dist")
 }
 
-// digestsOf returns the SHA-256 digests of the published files: all files except the
-// programs, which are in archives, and goreleaser's metadata.
+// digestsOf returns the SHA-256 digests of all published files. It excludes
+// goreleaser's metadata and the programs outside the archives.
 func digestsOf(t *testing.T, dist string) map[string]string {
 	t.Helper()
 	digests := map[string]string{}
@@ -127,7 +128,7 @@ func testFiles(t *testing.T, digests map[string]string) {
 	}
 }
 
-// fileName inserts the version into a name in the format of the package type.
+// fileName replaces X by the version in the format of the package type.
 func fileName(name string) string {
 	switch filepath.Ext(name) {
 	case ".deb", ".rpm":
@@ -187,7 +188,7 @@ func testManagers(t *testing.T, dist string, digests map[string]string) {
 	}
 }
 
-// manualPages returns the names of the program's manual pages.
+// manualPages returns the file names of the program's manual pages.
 func manualPages(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()

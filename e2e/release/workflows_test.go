@@ -40,8 +40,8 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestScriptsHaveNoExpressions checks that untrusted values are passed to scripts in
-// the environment, not as part of the script.
+// TestScriptsHaveNoExpressions checks that scripts receive untrusted values through the
+// environment. The text of a script must not contain expressions.
 func TestScriptsHaveNoExpressions(t *testing.T) {
 	t.Parallel()
 	scripts := 0
@@ -80,18 +80,18 @@ func scriptsIn(node any) (scripts []string) {
 }
 
 // used matches a third-party action in a step. pinned matches a third-party action that
-// refers to a commit.
+// is pinned to a commit.
 var (
 	used   = regexp.MustCompile(`(?m)^\s*(?:- )?uses: (.*)$`)
 	pinned = regexp.MustCompile(`^[a-z-]+/[a-z-]+(/[a-z-]+)?@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
 	local  = regexp.MustCompile(`^\./(action/[a-z-]+|\.github/workflows/[a-z]+\.yml)$`)
-	// ours matches an action of this repository in other repositories.
+	// ours matches references to this repository's actions from different repositories.
 	ours = regexp.MustCompile(`tofu-oci/tofu-oci/(action/[a-z-]+)@v\d+\.\d+\.\d+`)
 )
 
-// TestActionsArePinned checks that actions refer to commits and name the version in a
-// comment, and that each version of an action refers to the same commit everywhere.
-// Actions of this repository refer to the same commit or, in an example, to a release.
+// TestActionsArePinned checks that every action is pinned to a commit, with the version
+// in a comment, and that all references to an action use the same commit. Examples can
+// refer to a release of this repository's actions instead.
 func TestActionsArePinned(t *testing.T) {
 	t.Parallel()
 	commits := map[string]string{}
@@ -141,8 +141,8 @@ func TestGoVersion(t *testing.T) {
 }
 
 // TestReleaseOrder checks that the tags that users follow are moved after the
-// attestation, and that a separate job updates package managers after it has compared
-// its build with the release.
+// attestation. It also checks that a separate job compares its own build with the
+// release before it updates the package managers.
 func TestReleaseOrder(t *testing.T) {
 	t.Parallel()
 	var workflow struct {
@@ -184,13 +184,15 @@ func TestReleaseOrder(t *testing.T) {
 	}
 }
 
-// workflows returns the paths of this repository's workflows, relative to its root.
+// workflows returns the paths of this repository's workflows, relative to the
+// repository's root.
 func workflows(t *testing.T) []string {
 	t.Helper()
 	return files(t, 3, ".github/workflows/*.yml")
 }
 
-// files returns the files of the repository that match patterns, relative to its root.
+// files returns the paths of the repository's files that match patterns, relative to
+// the repository's root.
 func files(t *testing.T, atLeast int, patterns ...string) (paths []string) {
 	t.Helper()
 	for _, pattern := range patterns {
