@@ -199,7 +199,9 @@ func (x *applier) publishTo(ctx context.Context, u unit, a Action, src provider.
 	if a.Source == "" {
 		policy.History = x.history(a, s, repo)
 		options.Verify = policy.VerifyOffered
-		return x.Publisher.Release(ctx, src, repo, a.Provider, a.Version, options)
+		o := x.Options
+		o.Source = src
+		return o.publish(ctx, nil, repo, a.Provider, a.Version, options)
 	}
 	u.mu.Lock()
 	failed := u.failed[releaseIn(a.Source, a)]

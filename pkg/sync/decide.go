@@ -133,7 +133,7 @@ type selected struct {
 }
 
 // errUnlisted is the error of deny blocks for a target whose tags are unknown.
-var errUnlisted = provider.Errorf(provider.Refused, "deny blocks do not apply to existing releases, because the registry does not list its tags")
+var errUnlisted = provider.Errorf(provider.Refused, "deny blocks do not apply to existing releases, because the registry does not permit listing tags")
 
 // decideTarget adds the actions for one target.
 func (d *decider) decideTarget(i int) {

@@ -124,7 +124,10 @@ const defaultMaxDelete = 20
 // restrain applies the rules that concern the actions of a shard together, and sorts them. order
 // contains the names of the targets.
 func restrain(actions []Action, d *Declaration, s Shard, problems bool, order []string) []Action {
-	originFailed := slices.ContainsFunc(actions, func(a Action) bool { return a.Kind == Fail && a.Target == "" })
+	originFailed := slices.ContainsFunc(actions, func(a Action) bool {
+		checked := a.Version != provider.Version{} && a.Source == "" // the check can have failed at the origin
+		return a.Kind == Fail && (a.Target == "" || checked)
+	})
 	actions = slices.DeleteFunc(actions, func(a Action) bool { return a.Kind == Mark && (problems || originFailed) })
 	sortActions(actions, order)
 	left := s.part(defaultMaxDelete)
@@ -139,7 +142,7 @@ func restrain(actions []Action, d *Declaration, s Shard, problems bool, order []
 			case problems:
 				a.Kind, a.Reason = Hold, a.Reason+"; nothing is removed, because a sources or lock file could not be read"
 			case originFailed && k != Deny:
-				a.Kind, a.Reason = Hold, a.Reason+"; nothing is removed, because the versions of a provider are unknown"
+				a.Kind, a.Reason = Hold, a.Reason+"; nothing is removed, because the releases of a provider are unknown"
 			case left == 0:
 				a.Kind, a.Reason = Hold, a.Reason+"; max_delete is reached"
 			default:
