@@ -9,19 +9,19 @@ import (
 )
 
 // axe returns the source of axe-core, which finds accessibility problems. npm ci
-// installs it.
+// installs axe-core.
 var axe = sync.OnceValues(func() (string, error) {
 	program, err := os.ReadFile(filepath.Join(world.home, "node_modules", "axe-core", "axe.min.js"))
 	return string(program), err
 })
 
-// violation is a problem that axe found.
+// violation is an accessibility problem that axe-core found.
 type violation struct {
 	ID, Impact, Help string
 	Nodes            []struct{ HTML, FailureSummary string }
 }
 
-// accessible fails the test for each violation that axe finds on the page.
+// accessible fails the test for each violation that axe-core finds on the page.
 func (b *tab) accessible() {
 	b.Helper()
 	program, err := axe()
@@ -42,5 +42,5 @@ func (b *tab) fits() {
 	}
 }
 
-// widest returns the element that extends furthest to the right.
+// widest returns the element that extends farthest to the right.
 const widest = `[...document.querySelectorAll("main *")].sort((a, b) => b.getBoundingClientRect().right - a.getBoundingClientRect().right)[0].outerHTML.slice(0, 200)`

@@ -15,10 +15,11 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// shown is the number of providers that the list reports.
+// shown returns the number of providers that the list reports.
 const shown = `document.getElementById("count").textContent.replace(/\s+/g, " ").trim()`
 
-// TestFinding navigates from the first page to an SBOM, with JavaScript and a keyboard.
+// TestFinding navigates from the first page to an SBOM with JavaScript enabled, partly
+// by keyboard.
 func TestFinding(t *testing.T) {
 	t.Parallel()
 	for _, l := range []look{phone, phone.in("dark"), desk, desk.in("dark")} {
@@ -38,17 +39,17 @@ func TestFinding(t *testing.T) {
 			b.until(shown + ` === "0 providers for rockx"`)
 			b.do(chromedp.SendKeys(chromedp.CSS("#q"), kb.Backspace))
 			b.until(shown + ` === "1 provider for rock"`)
-			// 2. Its versions, including those on the next page.
+			// 2. List the provider's versions, including the versions on the next page.
 			b.follow("#results li a")
 			b.good()
 			b.follow(`a[rel="next"]`)
 			b.good()
 			b.follow(`a[rel="prev"]`)
-			// 3. A version: its content, and the blocks that can be copied.
+			// 3. Open a version, and check its content and its copy buttons.
 			b.follow(`a[href$="/` + newest + `"]`)
 			b.good()
 			b.copies()
-			// 4. Its SBOM, as a list and as a file.
+			// 4. Open the SBOM as a list, and download it as a file.
 			b.follow(`a[href*="/components/"]`)
 			b.good()
 			b.downloadsSBOM(`a[download]`)
@@ -56,14 +57,14 @@ func TestFinding(t *testing.T) {
 	}
 }
 
-// good checks the properties that all pages have in common.
+// good checks the properties that all pages must have.
 func (b *tab) good() {
 	b.Helper()
 	b.fits()
 	b.accessible()
 }
 
-// copies presses the copy buttons and checks the clipboard.
+// copies presses all copy buttons and checks the clipboard after each.
 func (b *tab) copies() {
 	b.Helper()
 	for selector, want := range map[string]string{
@@ -112,8 +113,8 @@ func (b *tab) downloadsSBOM(selector string) {
 	}
 }
 
-// TestWithoutScript checks that all pages work without JavaScript, except for
-// conveniences.
+// TestWithoutScript checks that all pages work without JavaScript. Only conveniences
+// require JavaScript.
 func TestWithoutScript(t *testing.T) {
 	t.Parallel()
 	for _, l := range []look{phone.withoutScript(), desk.in("dark").withoutScript()} {
@@ -146,8 +147,8 @@ func TestWithoutScript(t *testing.T) {
 	}
 }
 
-// TestKeyboard checks that the first Tab focuses the skip link, and that the focus is
-// visible.
+// TestKeyboard checks that the first press of Tab focuses the skip link, and that the
+// focus is visible.
 func TestKeyboard(t *testing.T) {
 	t.Parallel()
 	b := open(t, world.site, desk)

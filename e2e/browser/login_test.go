@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestLogin checks the page that is shown without credentials, and the pages that
-// credentials allow.
+// TestLogin checks the page that users see without credentials and the pages that users
+// see with credentials.
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	const token = "a-token-for-this-test-alone"
@@ -48,14 +48,14 @@ func TestLogin(t *testing.T) {
 	b.downloadsSBOM(`a[download]`)
 }
 
-// whenAsked responds to the browser's authentication dialog. The returned function
-// changes the response.
+// whenAsked responds to the browser's authentication dialog. The returned function sets
+// the response for later dialogs.
 func (b *tab) whenAsked(first fetch.AuthChallengeResponse) (then func(fetch.AuthChallengeResponse)) {
 	b.Helper()
 	var answer atomic.Pointer[fetch.AuthChallengeResponse]
 	answer.Store(&first)
 	err := chromedp.Listen(b.ctx, func(event any) {
-		switch e := event.(type) { // the event handler must not wait for other events
+		switch e := event.(type) { // the event handler must not wait for later events
 		case *fetch.EventRequestPaused:
 			go func() {
 				_, _ = chromedp.Call(b.ctx, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: e.RequestID})

@@ -18,8 +18,8 @@ var update = flag.Bool("update", false, "take the screenshots of docs/serve.md a
 // maxScreenshot is the maximum size of a screenshot in bytes.
 const maxScreenshot = 150_000
 
-// TestScreenshots checks the screenshots of docs/serve.md. With -update, it takes new
-// ones.
+// TestScreenshots checks the screenshots in docs/serve.md. With -update, it replaces
+// the screenshots.
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

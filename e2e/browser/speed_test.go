@@ -18,7 +18,8 @@ const (
 	maxTime = 100 * time.Millisecond
 )
 
-// TestSpeed checks that every page is small and loads fast if the server has cached it.
+// TestSpeed checks that every page is small, and that it loads fast after the server
+// has cached it.
 func TestSpeed(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(world.ca.PEM())
@@ -28,7 +29,7 @@ func TestSpeed(t *testing.T) {
 		"versions": rocketPage, "version": rocketPage + "/" + newest, "older version": rocketPage + "/2.3.0",
 	} {
 		best, size := time.Hour, 0
-		for range 5 { // the first request fills the cache, and other work can slow down a request
+		for range 5 { // the first request fills the cache, and later requests can be slow on a busy machine
 			began := time.Now()
 			answer, err := client.Get(world.site + path)
 			if err != nil {

@@ -25,7 +25,7 @@ const patience = 2 * time.Minute
 // look is the configuration of a screen.
 type look struct {
 	width, height int64
-	// scale is the device pixel ratio. If 0, it is 1.
+	// scale is the device pixel ratio. The value 0 means 1.
 	scale  float64
 	theme  string
 	script bool
@@ -38,7 +38,7 @@ func (l look) String() string {
 	return fmt.Sprintf("%d %s", l.width, l.theme)
 }
 
-// Screens of phones and desktops.
+// Phone and desktop screens.
 var (
 	phone = look{width: 390, height: 844, theme: "light", script: true}
 	desk  = look{width: 1440, height: 900, theme: "light", script: true}
@@ -54,8 +54,8 @@ func (l look) withoutScript() look {
 	return l
 }
 
-// tab is a separate browser with one page. The test fails when it ends if the page sent
-// requests to other sites or reported problems.
+// tab is a separate browser that shows one page. At the end, the test fails if the page
+// sent requests to third-party sites or reported problems.
 type tab struct {
 	testing.TB
 	ctx  context.Context //nolint:containedctx // chromedp represents the browser as a context
@@ -67,7 +67,7 @@ type tab struct {
 	troubles []string
 }
 
-// open starts a browser with an empty profile that cannot reach other hosts.
+// open starts a browser with an empty profile. The browser can reach only the site.
 func open(tb testing.TB, site string, l look) *tab {
 	tb.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
@@ -105,7 +105,7 @@ func allow(b *tab, permissions ...string) {
 	}
 }
 
-// see changes the configuration of the screen.
+// see applies a screen configuration.
 func (b *tab) see(l look) {
 	b.Helper()
 	var options []chromedp.EmulateViewportOption
@@ -126,7 +126,8 @@ func (b *tab) see(l look) {
 	b.check("focusing the tab", err)
 }
 
-// told records requests to other sites and reported problems, which fail the test.
+// told records requests to third-party sites and reported problems. If any records
+// remain at the end, the test fails.
 func (b *tab) told(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -148,7 +149,8 @@ func (b *tab) told(event any) {
 	}
 }
 
-// forget removes and returns the recorded problems, because some are expected.
+// forget removes and returns the recorded problems. Tests call it when they expect
+// problems.
 func (b *tab) forget() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -170,7 +172,7 @@ func (b *tab) check(doing string, err error) {
 	}
 }
 
-// do runs steps, each with a time limit. If a step fails, the test fails.
+// do runs steps, each with its own time limit. If a step fails, the test fails.
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
 	if _, err := chromedp.Run(b.ctx, chromedp.Steps()); err != nil { // starts the browser without a time limit
@@ -192,7 +194,8 @@ func (b *tab) visit(path string) {
 	b.do(chromedp.Navigate(b.site + path))
 }
 
-// follow clicks an element that opens a new page, and waits for that page.
+// follow clicks an element that opens a new page, and waits until the new page has
+// loaded.
 func (b *tab) follow(selector string) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -217,7 +220,7 @@ func (b *tab) location() string {
 	return u.RequestURI()
 }
 
-// eval returns the value of an expression in the page.
+// eval evaluates an expression in the page and returns its value.
 func eval[T any](b *tab, expression string) T {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -229,7 +232,7 @@ func eval[T any](b *tab, expression string) T {
 	return value
 }
 
-// until waits until an expression is true.
+// until waits until an expression becomes true in the page.
 func (b *tab) until(expression string) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)

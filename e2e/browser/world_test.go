@@ -28,14 +28,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// All tests share world. It contains image layouts that the real program has filled,
-// and servers of the real program.
+// world is shared by all tests. It contains image layouts that the real program has
+// filled, and servers that run the real program.
 var world struct {
 	program, dir string
 	// home is the directory of this package.
 	home string
 	ca   *testca.CA
-	// site is a server without access control.
+	// site is the URL of a server without access control.
 	site string
 }
 
@@ -69,7 +69,7 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
-// The provider that tests search for, and its newest version.
+// The provider that tests search for, and the provider's newest version.
 const (
 	rocket       = "acme/rocket"
 	newest       = "2.24.0"
@@ -77,8 +77,8 @@ const (
 	componentsOf = 120
 	// repositories is the template for --from.
 	repositories = "oci-layout:mirror/{namespace}/{type}"
-	// published is the server's public URL. Browsers use a different host and must not
-	// follow links to this URL.
+	// published is the server's public URL. Browsers connect to a different host and
+	// must not follow links to the public URL.
 	published = "https://tofu.example.com"
 )
 
@@ -89,7 +89,8 @@ func makeWorld(ctx context.Context) (err error) {
 	if err := os.WriteFile(filepath.Join(world.dir, "ca.pem"), world.ca.PEM(), 0o600); err != nil {
 		return err
 	}
-	// 1. An origin registry with a provider of many versions, and with many providers.
+	// 1. Start an origin registry that offers many providers, including a provider with
+	// many versions.
 	origin := origintest.New(origintest.Options{})
 	signer, err := fixture.NewSigner()
 	if err != nil {
@@ -114,7 +115,7 @@ func makeWorld(ctx context.Context) (err error) {
 		}
 		providers = append(providers, name)
 	}
-	// 2. The program mirrors the providers. The newest version has SBOMs.
+	// 2. Mirror the providers with the real program. The newest version includes SBOMs.
 	url, stop, err := fixture.Serve(ctx, world.ca, origin)
 	if err != nil {
 		return err
@@ -133,7 +134,7 @@ func makeWorld(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// 3. The program serves the providers.
+	// 3. Serve the providers with the real program.
 	world.site, err = serve(ctx, "open", "--base-url", published)
 	return err
 }
@@ -199,14 +200,15 @@ func offer(ctx context.Context, origin *origintest.Origin, signer *fixture.Signe
 	return origin.Add(ctx, r)
 }
 
-// releasedOn returns the date of a version. Higher versions have later dates.
+// releasedOn returns the publication date of a version. Higher versions have later
+// dates.
 func releasedOn(version string) time.Time {
 	var major, minor, patch int
 	_, _ = fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch)
 	return time.Date(2024, 1, 8, 9, 30, 0, 0, time.UTC).AddDate(0, major+minor, 3*patch)
 }
 
-// archive returns a zip whose content resembles a provider.
+// archive returns a zip whose content resembles a real provider.
 func archive(kind, version string, p provider.Platform) ([]byte, error) {
 	name := "terraform-provider-" + kind + "_v" + version
 	if p.OS == "windows" {
@@ -241,7 +243,7 @@ func sbom() ([]byte, error) {
 	return json.MarshalIndent(map[string]any{"spdxVersion": "SPDX-2.3", "name": "rocket", "packages": packages}, "", "  ")
 }
 
-// sbomProgram writes a program for --sbom-program.
+// sbomProgram writes a program for --sbom-program and returns its path.
 func sbomProgram() (string, error) {
 	document, err := sbom()
 	if err != nil {

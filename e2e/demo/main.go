@@ -1,10 +1,10 @@
-// Command demo shows the complete workflow on the local machine. It builds a real
-// provider for the current platform and a second platform, and serves the provider from
-// a small origin registry on a loopback address. It then mirrors the provider to an OCI
-// image layout and pulls it from the layout.
+// Command demo demonstrates the complete workflow on the local machine. It builds a
+// real provider for the current platform and a second platform, and serves the provider
+// from a small origin registry on a loopback address. It then mirrors the provider to
+// an OCI image layout and pulls it from the layout.
 //
 // It prints each step, each tofu-oci command, and the command's output. With -svg FILE,
-// it generates the animation in the README.
+// it generates the README's animation.
 package main
 
 import (
@@ -30,10 +30,11 @@ import (
 )
 
 const (
-	// dir contains all files of the demonstration, below the project's root.
+	// dir is the directory below the project's root that contains all files of the
+	// demonstration.
 	dir = recording.Dir
-	// configuration refers to the file with the address of the origin registry. Your
-	// own configuration is not used.
+	// configuration selects the configuration file that contains the origin registry's
+	// address. The demonstration ignores the user's configuration.
 	configuration = "TF_CLI_CONFIG_FILE=" + dir + "/tofurc"
 )
 
@@ -51,7 +52,8 @@ func main() {
 
 func demo(ctx context.Context, picture string) error {
 	began := time.Now()
-	// 1. Change to the project's root, so that paths are relative to it.
+	// 1. Change to the project's root, so that paths in the output are relative to the
+	// root.
 	root, err := filepath.Abs("..")
 	if err != nil {
 		return err
@@ -88,8 +90,8 @@ func demo(ctx context.Context, picture string) error {
 	return nil
 }
 
-// otherPlatform returns a typical second platform: a server platform for laptops, and
-// vice versa.
+// otherPlatform returns a second platform: a typical server platform or, if p is that
+// platform, a typical laptop platform.
 func otherPlatform(p provider.Platform) provider.Platform {
 	other := provider.Platform{OS: "linux", Arch: "amd64"}
 	if p == other {
@@ -98,9 +100,9 @@ func otherPlatform(p provider.Platform) provider.Platform {
 	return other
 }
 
-// build builds the provider's zips. Compiling takes most of the time of the first run,
-// so build reports its progress. All platforms are compiled concurrently, because
-// linking uses a single core.
+// build builds the provider's zips. In the first run, compiling takes most of the time,
+// so build prints its progress. It compiles all platforms concurrently, because linking
+// uses only one core.
 func build(ctx context.Context, platforms []provider.Platform) (map[provider.Platform]string, error) {
 	module, err := filepath.Abs(filepath.Join("e2e", "tools", "time"))
 	if err != nil {
@@ -124,7 +126,7 @@ func build(ctx context.Context, platforms []provider.Platform) (map[provider.Pla
 	return zips, errors.Join(errs...)
 }
 
-// origin builds the provider and serves it.
+// origin builds the provider and serves it from an origin registry.
 func origin(ctx context.Context, platforms []provider.Platform) (stop func(), err error) {
 	zips, err := build(ctx, platforms)
 	if err != nil {
@@ -171,7 +173,7 @@ func run(ctx context.Context, step recording.Step) (recording.Scene, error) {
 	return recording.Scene{Step: step, Output: printed.String()}, nil
 }
 
-// draw generates the animation in the README.
+// draw generates the README's animation.
 func draw(file string, scenes []recording.Scene) error {
 	var picture bytes.Buffer
 	if err := recording.Draw(&picture, scenes); err != nil {

@@ -13,17 +13,17 @@ import (
 )
 
 // measured contains the throughput of one way to download the archive, in bytes per
-// second. It has a value for tofu-oci and a value for nginx in each round.
+// second. ours and theirs contain one value per round for tofu-oci and nginx.
 type measured struct {
 	name         string
 	ours, theirs []float64
 }
 
-// ratio returns the ratio of the medians.
+// ratio returns tofu-oci's median throughput divided by nginx's.
 func (m measured) ratio() float64 { return page.Median(m.ours) / page.Median(m.theirs) }
 
-// measureArchives downloads the archive from both servers in turn. A warm-up round puts
-// the file into the page cache and the store.
+// measureArchives downloads the archive from both servers in turn. A warm-up round
+// fills the page cache and the store.
 func (w *world) measureArchives(ctx context.Context, rounds int) (all []measured, err error) {
 	for _, from := range []struct{ name, url string }{
 		{"from an image layout", w.layout.URL + w.path}, {"from a warm store", w.warm.URL + w.path},
@@ -50,8 +50,8 @@ func (w *world) measureArchives(ctx context.Context, rounds int) (all []measured
 	return all, nil
 }
 
-// get returns the throughput of a download in bytes per second. It sets the cipher that
-// Go prefers, because curl would choose a different cipher for nginx.
+// get downloads a URL and returns the throughput in bytes per second. It sets the
+// cipher that Go prefers, because curl and nginx would agree on a different cipher.
 func (w *world) get(ctx context.Context, url, protocol string) (float64, error) {
 	var text, trouble bytes.Buffer
 	cmd := exec.CommandContext(ctx, w.curl, "--silent", "--show-error", "--fail", "--disable", "--cacert", w.caFile, protocol,

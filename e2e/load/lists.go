@@ -23,17 +23,18 @@ import (
 )
 
 const (
-	// connections is the number of open connections, and of requests per second.
+	// connections is the number of open connections. It is also the number of requests
+	// per second.
 	connections = 1000
 	requests    = 2000
 	// ownConnections is the number of additional connections that vegeta opens.
 	ownConnections = 50
-	// start is the warm-up time, in which vegeta opens its connections. It is not
-	// measured.
+	// start is the duration of the warm-up, in which vegeta opens its connections. The
+	// warm-up is not measured.
 	start = 3 * time.Second
 )
 
-// attacked is the report of vegeta. Durations are in nanoseconds.
+// attacked is vegeta's report. Durations are in nanoseconds.
 type attacked struct {
 	Latencies struct {
 		Median time.Duration `json:"50th"`
@@ -45,12 +46,12 @@ type attacked struct {
 	Success  float64        `json:"success"`
 	Statuses map[string]int `json:"status_codes"`
 	Errors   []string       `json:"errors"`
-	// peak is the server's peak memory so far, in bytes.
+	// peak is the server's peak memory after the measurement, in bytes.
 	peak int64
 }
 
-// measureLists requests lists of versions with vegeta. vegeta uses only a few
-// connections most of the time, so measureLists opens the other connections itself and
+// measureLists requests lists of versions with vegeta. Most of the time, vegeta uses
+// only a few connections. Therefore, measureLists opens additional connections and
 // sends one request on each.
 func (w *world) measureLists(ctx context.Context, last time.Duration) (a attacked, err error) {
 	list := w.layout.URL + "/mirror/registry.opentofu.org/acme/rocket/index.json"
@@ -84,8 +85,8 @@ func (w *world) measureLists(ctx context.Context, last time.Duration) (a attacke
 	return a, err
 }
 
-// after removes the requests of the warm-up from a CSV. Each line starts with the time
-// of a request in nanoseconds. Lines are in the order of responses.
+// after removes the requests of the warm-up from vegeta's CSV output. Each line starts
+// with the request's time in nanoseconds. Lines are in the order of responses.
 func after(start time.Duration, csv string) (string, error) {
 	type line struct {
 		at   int64
@@ -113,7 +114,7 @@ func after(start time.Duration, csv string) (string, error) {
 	return kept.String(), nil
 }
 
-// run runs vegeta.
+// run runs vegeta and returns its output.
 func (w *world) run(ctx context.Context, stdin string, args ...string) (string, error) {
 	var out, trouble bytes.Buffer
 	cmd := exec.CommandContext(ctx, w.vegeta, args...)

@@ -1,12 +1,12 @@
 //go:build linux
 
-// Command load measures tofu-oci serve: the throughput of downloads over TLS, compared
-// with nginx with the same file and certificate, and the latency of lists of versions
-// with many concurrent clients. It generates all content, and prints tables or writes
-// them to a page.
+// Command load measures tofu-oci serve. It compares the throughput of downloads over
+// TLS with nginx, which serves the same file with the same certificate. It also
+// measures the latency of version lists with many concurrent clients. It generates all
+// content, and prints tables or writes them to a page.
 //
-// make bench-serve builds the programs and runs it. If nginx is missing, it is
-// installed if the user has the permission.
+// make bench-serve builds and runs the command. If nginx is missing and the user has
+// the permission, the command installs nginx.
 package main
 
 import (
@@ -30,11 +30,11 @@ type options struct {
 	rounds int
 	// archives reports whether downloads are measured.
 	archives bool
-	// attack is the duration of the requests for lists.
+	// attack is the duration of the measurement of version lists.
 	attack time.Duration
 	// page is the output file. If empty, the tables are printed to stdout.
 	page string
-	// disk is a directory on a disk.
+	// disk is a directory on a disk, which contains all files.
 	disk string
 }
 
@@ -82,7 +82,7 @@ func run(ctx context.Context, o options) error {
 			return err
 		}
 	}
-	// 3. Request lists of versions with many clients.
+	// 3. Request lists of versions with many concurrent clients.
 	if r.lists, err = w.measureLists(ctx, o.attack); err != nil {
 		return err
 	}

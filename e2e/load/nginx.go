@@ -15,7 +15,7 @@ import (
 
 // findNginx returns the path of nginx. If nginx is missing, it tries to install it.
 func findNginx(ctx context.Context) (string, error) {
-	const sbin = "/usr/sbin/nginx" // often missing from PATH
+	const sbin = "/usr/sbin/nginx" // often not in PATH
 	if path, err := exec.LookPath("nginx"); err == nil {
 		return path, nil
 	}
@@ -27,7 +27,7 @@ func findNginx(ctx context.Context) (string, error) {
 	}
 	for _, args := range [][]string{{"update"}, {"install", "--yes", "--no-install-recommends", "nginx-light"}} {
 		cmd := exec.CommandContext(ctx, "apt-get", args...)
-		// Do not start the server of the package.
+		// Do not start the server that the package installs.
 		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("installing nginx: %w\n%s", err, out)
@@ -37,7 +37,8 @@ func findNginx(ctx context.Context) (string, error) {
 }
 
 // nginxConfig contains the relevant settings of the Debian package: one worker per
-// core, sendfile, and a cache of open files. Logging is disabled in both servers.
+// core, sendfile, and a cache of open files. Logging is disabled in both nginx and
+// tofu-oci.
 const nginxConfig = `daemon off;
 worker_processes auto;
 pid DIR/pid;
@@ -64,7 +65,7 @@ http {
 }
 `
 
-// fileOfNginx is the file name of the archive for nginx.
+// fileOfNginx is the archive's file name on the nginx server.
 const fileOfNginx = "archive.zip"
 
 func (w *world) nginxDir() string { return filepath.Join(w.dir, "nginx") }
@@ -78,7 +79,7 @@ func (w *world) forNginx(content []byte) error {
 	return os.WriteFile(filepath.Join(files, fileOfNginx), content, 0o644)
 }
 
-// startNginx starts nginx with the certificate of the layout server.
+// startNginx starts nginx with the layout server's certificate.
 func (w *world) startNginx(ctx context.Context) error {
 	host, err := fixture.FreeAddress(ctx)
 	if err != nil {
@@ -99,7 +100,7 @@ func (w *world) startNginx(ctx context.Context) error {
 	}
 	cmd := exec.CommandContext(ctx, w.nginx, "-c", file, "-p", w.nginxDir())
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // stops the workers as well
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // also stops the workers
 	if err := cmd.Start(); err != nil {
 		return err
 	}

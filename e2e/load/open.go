@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// open opens a provider's repository for pushing.
+// open opens a provider's repository for pushing releases.
 func (w *world) open(text string, a provider.Address) (repository.Repository, error) {
 	t, err := template.Parse(text)
 	if err != nil {

@@ -22,12 +22,12 @@ const (
 	wantedRatio = 0.9
 	// wantedP99 is the maximum latency at the 99th percentile.
 	wantedP99 = 50 * time.Millisecond
-	// wantedMemory is the maximum memory above the idle server, in MiB: 64, and the 32
+	// wantedMemory is the maximum memory above the idle server, in MiB: 64, plus the 32
 	// that --memory reserves by default.
 	wantedMemory = 64 + 32
 )
 
-// report has the results of all measurements.
+// report contains the results of all measurements.
 type report struct {
 	rounds   int
 	archives []measured
@@ -77,7 +77,7 @@ func inMilliseconds(d time.Duration) string { return fmt.Sprintf("%.1f", d.Secon
 
 var number = regexp.MustCompile(`v?[0-9]+\.[0-9][^ \n]*|[0-9a-f]{7,}[^ \n]*|dev`)
 
-// versions returns the versions of the programs.
+// versions returns the versions of the measured programs.
 func (w *world) versions(ctx context.Context) (string, error) {
 	vegeta, err := buildinfo.ReadFile(w.vegeta)
 	if err != nil {
@@ -95,7 +95,7 @@ func (w *world) versions(ctx context.Context) (string, error) {
 	return strings.Join(append(list, runtime.Version()), ", "), nil
 }
 
-// load returns the system's load average, if available.
+// load returns the system's load average if it is available.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if fields := strings.Fields(string(text)); err == nil && len(fields) > 2 {

@@ -22,19 +22,19 @@ import (
 // archiveSize is the size of a large provider's zip in bytes.
 const archiveSize = 300e6
 
-// world has the servers and their content.
+// world contains the servers and their content.
 type world struct {
 	tofuOCI, vegeta, curl, nginx string
 	dir, caFile                  string
 	ca                           *testca.CA
-	// layout serves an image layout. warm serves a registry, with the archive in its
-	// store.
+	// layout serves an image layout. warm serves a registry, and its store contains the
+	// archive.
 	layout, warm *fixture.Server
-	// idle is the memory of a server without requests, in bytes.
+	// idle is the memory of a server that receives no requests, in bytes.
 	idle int64
-	// path is the path of the archive in a server's URL.
+	// path is the archive's path in the URL of a tofu-oci server.
 	path string
-	// nginxURL is the URL of the archive on nginx.
+	// nginxURL is the archive's URL on the nginx server.
 	nginxURL string
 	stops    []func()
 }
@@ -110,11 +110,11 @@ func (w *world) serve(ctx context.Context, name string, args ...string) (*fixtur
 	return server, err
 }
 
-// listed is the number of versions of the provider.
+// listed is the number of versions that the provider's list contains.
 const listed = 50
 
-// fill pushes the releases of one provider to all repositories. The newest release is
-// large. fill also writes its archive to the directory of nginx.
+// fill pushes one provider's releases to all repositories. The newest release is large.
+// fill also writes the large archive to the directory that nginx serves.
 func (w *world) fill(ctx context.Context, templates ...string) error {
 	say("making an archive of %d MB and %d versions", int(archiveSize/1e6), listed)
 	here := provider.CurrentPlatform()

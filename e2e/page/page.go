@@ -1,4 +1,4 @@
-// Package page writes measurements into pages of the documentation.
+// Package page inserts measurements into pages of the documentation.
 package page
 
 import (
@@ -12,10 +12,10 @@ import (
 // Begin returns the comment after which a make target writes its output.
 func Begin(target string) string { return "<!-- make " + target + " writes from here -->\n" }
 
-// End is the comment at which the output of a make target ends.
+// End is the comment that marks the end of a make target's output.
 const End = "<!-- to here -->\n"
 
-// Write writes a text between the comments of a target in a file.
+// Write writes text between the comments of a target in a file.
 func Write(file, target, text string) error {
 	page, err := os.ReadFile(file)
 	if err != nil {
@@ -28,7 +28,7 @@ func Write(file, target, text string) error {
 	return os.WriteFile(file, []byte(replaced), 0o600)
 }
 
-// Between returns a page with a text inserted between the comments of a target.
+// Between returns page with text inserted between the comments of a target.
 func Between(page, target, text string) (string, error) {
 	before, rest, hasBegin := strings.Cut(page, Begin(target))
 	_, after, hasEnd := strings.Cut(rest, End)
@@ -39,7 +39,7 @@ func Between(page, target, text string) (string, error) {
 }
 
 // Median returns the median. For an even number of values, it returns the greater of
-// the two in the middle.
+// the two middle values.
 func Median[T cmp.Ordered](values []T) T {
 	return slices.Sorted(slices.Values(values))[len(values)/2]
 }

@@ -23,7 +23,8 @@ func TestWriteReplacesOnlyGeneratedText(t *testing.T) {
 	}
 }
 
-// TestPerformancePageHasMarkers checks that the page has the comments of both targets.
+// TestPerformancePageHasMarkers checks that docs/performance.md contains the comments
+// of both targets.
 func TestPerformancePageHasMarkers(t *testing.T) {
 	t.Parallel()
 	ours, err := os.ReadFile(filepath.Join("..", "..", "docs", "performance.md"))

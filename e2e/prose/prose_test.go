@@ -1,7 +1,7 @@
 //go:build prose
 
-// Package prose_test checks that Vale's rules in .vale report the sentences that they
-// were written against. make prose runs it.
+// Package prose_test checks that Vale's rules in .vale report the example sentences for
+// which they were written. make prose runs the test.
 package prose_test
 
 import (

@@ -8,7 +8,7 @@ import (
 )
 
 // Read parses a picture drawn by [Draw]. It rejects any content except styled text,
-// because the picture in a README must not run or load anything.
+// because the picture in a README must not run scripts or load resources.
 func Read(picture io.Reader) (scenes []Scene, err error) {
 	lines, err := textLines(picture)
 	if err != nil {
@@ -34,7 +34,7 @@ func Read(picture io.Reader) (scenes []Scene, err error) {
 // harmless lists the allowed elements.
 var harmless = map[string]bool{"svg": true, "title": true, "style": true, "rect": true, "circle": true, "g": true, "text": true, "tspan": true}
 
-// textLines returns the lines of the terminal, without the wrapping.
+// textLines returns the lines of the terminal, with wrapped rows joined.
 func textLines(picture io.Reader) (lines []string, err error) {
 	decoder, inText := xml.NewDecoder(picture), false
 	for {

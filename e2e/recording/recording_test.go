@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/e2e/recording"
 )
 
-// TestRoundTrip checks that Read returns exactly the text that was drawn.
+// TestRoundTrip checks that Read returns exactly the text that Draw received.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := []recording.Scene{
@@ -53,8 +53,8 @@ func TestReadRejects(t *testing.T) {
 	}
 }
 
-// TestPicture checks that the picture in the README has the commands of the
-// demonstration and is small. make recording generates it.
+// TestPicture checks that the README's picture is small and shows the commands of the
+// demonstration. make recording generates the picture.
 func TestPicture(t *testing.T) {
 	t.Parallel()
 	picture, err := os.ReadFile(filepath.Join("..", "..", "docs", "images", "demo.svg"))

@@ -1,4 +1,4 @@
-// Package recording contains the commands of the demonstration, and draws their output
+// Package recording contains the commands of the demonstration. It draws their output
 // as an animation for the README: an SVG without scripts.
 package recording
 
@@ -9,20 +9,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Dir is the directory for all files of the demonstration.
+// Dir is the directory that contains all files of the demonstration.
 const Dir = "demo"
 
 // Step is one command of the demonstration.
 type Step struct {
-	// Why is a short description of the purpose.
+	// Why is a short description of the step's purpose.
 	Why string
-	// Command contains the arguments of tofu-oci, separated by spaces and without
-	// quotes.
+	// Command contains tofu-oci's arguments, separated by spaces and without quotes.
 	Command string
 }
 
 // Road returns the demonstration's commands, which mirror a provider to a repository
-// and pull it for two platforms.
+// and pull it for the given platforms.
 func Road(platforms ...provider.Platform) []Step {
 	const (
 		layout = "oci-layout:" + Dir + "/mirror/{namespace}/{type}"

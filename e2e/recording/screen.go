@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// columns and rows are the size of the terminal. At the width of a README on
-	// GitHub, the font is readable.
+	// columns and rows are the size of the terminal. With this size, the font is
+	// readable in a README on GitHub.
 	columns, rows = 102, 25
 	prompt        = "$ tofu-oci "
 )
 
-// Durations in the animation, in seconds. The output is real, but slowed down to be
-// readable.
+// Durations in the animation, in seconds. The output is real, but appears slowly enough
+// to be readable.
 const (
 	perLetter = 0.022 // per typed letter
 	perLine   = 0.05  // per printed line
@@ -22,10 +22,10 @@ const (
 	rest      = 5.0   // at the end, before the animation restarts
 )
 
-// span is text in one color.
+// span is text in a single color.
 type span struct{ class, text string }
 
-// row is a line of the terminal.
+// row is a row of the terminal.
 type row struct {
 	spans []span
 	// wrapped reports whether the row continues the previous one.
@@ -35,7 +35,7 @@ type row struct {
 	from, typed float64
 }
 
-// Classes of spans.
+// Classes of spans, which select their colors.
 const (
 	classPlain   = ""
 	classRemark  = "r"
@@ -45,10 +45,11 @@ const (
 	classHash    = "h"
 )
 
-// notable matches the colored parts of the output of tofu-oci.
+// notable matches the parts of tofu-oci's output that are colored.
 var notable = regexp.MustCompile(`(\b(?:created|unchanged|pushed|pulled|checksum ok)\b)|(sha256:[0-9a-f]{64}|h1:[A-Za-z0-9+/=]{44}|\b[0-9A-F]{40}\b)`)
 
-// screen returns all rows with the times at which they appear, and the total duration.
+// screen returns all rows with the times at which they appear. It also returns the
+// total duration.
 func screen(scenes []Scene) (all []row, seconds float64) {
 	seconds = breath
 	for _, s := range scenes {
@@ -85,7 +86,7 @@ func colour(line string) (spans []span) {
 	return append(spans, span{classPlain, line[at:]})
 }
 
-// wrap splits a line like a terminal does.
+// wrap splits a line into rows like a terminal does.
 func wrap(line []span, from float64) (all []row) {
 	r, left := row{from: from}, columns
 	for _, s := range line {

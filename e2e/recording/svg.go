@@ -13,28 +13,28 @@ const (
 	margin, head = 16.0, 36.0
 	width        = columns*letter + 2*margin
 	height       = rows*line + head + margin
-	// hardSpace is not collapsed with other spaces.
+	// hardSpace is a space that viewers do not collapse.
 	hardSpace = "\u00a0"
 	// moment is a negligible duration, in seconds.
 	moment = 0.001
 )
 
-// look is the style sheet. It follows the theme of the viewer. If the viewer prefers
-// reduced motion, it shows the first screen.
+// look is the style sheet. It follows the viewer's theme. If the viewer prefers reduced
+// motion, it shows only the first screen, without animation.
 const look = `text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono","DejaVu Sans Mono",monospace;fill:#e6edf3}
 .w{fill:#0d1117}.e{fill:none;stroke:#30363d}.r,.h{fill:#8b949e}.p,.g{fill:#3fb950}.c{fill:#79c0ff}.k{fill:#e6edf3}.t{opacity:0}
 @media(prefers-color-scheme:light){text,.k{fill:#1f2328}.w{fill:#f6f8fa}.e{stroke:#d0d7de}.r,.h{fill:#59636e}.p,.g{fill:#1a7f37}.c{fill:#0550ae}}
 @media(prefers-reduced-motion:reduce){*{animation:none!important}}
 `
 
-// drawing is an SVG under construction, with separate buffers for style and content.
+// drawing is an SVG under construction. Style and content have separate buffers.
 type drawing struct {
 	style, content strings.Builder
 	seconds        float64
 	animations     int
 }
 
-// Draw writes the picture.
+// Draw writes a picture that shows the scenes.
 func Draw(w io.Writer, scenes []Scene) error {
 	// 1. Compute the rows and their times.
 	all, seconds := screen(scenes)
@@ -57,7 +57,8 @@ func Draw(w io.Writer, scenes []Scene) error {
 	return err
 }
 
-// row writes one row and, for a command, the cover that hides it until it is typed.
+// row draws one row. For a command, it also draws the cover that hides the command
+// until it is typed.
 func (d *drawing) row(r row, at float64) {
 	if r.width() == 0 {
 		return
@@ -66,7 +67,7 @@ func (d *drawing) row(r row, at float64) {
 	if r.wrapped {
 		class = ` class="n"`
 	}
-	// textLength aligns the columns with any font.
+	// textLength aligns the columns regardless of the font.
 	fmt.Fprintf(&d.content, `<text%s y="%g" textLength="%.1f"%s>`, class, at*line+14, float64(r.width())*letter, d.animate(r.from, "opacity:0", "opacity:1"))
 	for _, s := range r.spans {
 		if s.class == classPlain {
@@ -81,8 +82,8 @@ func (d *drawing) row(r row, at float64) {
 	}
 }
 
-// typing covers a row, and moves the cover to the right letter by letter, with the
-// cursor at its left edge. Without animation, the cover is invisible.
+// typing covers a row and moves the cover to the right letter by letter. The cover's
+// left edge shows the cursor. Without animation, the cover is invisible.
 func (d *drawing) typing(r row, at float64) {
 	wide := float64(r.width()) * letter
 	begin, end := r.from, r.from+r.typed
@@ -92,7 +93,7 @@ func (d *drawing) typing(r row, at float64) {
 		name, d.seconds, r.width(), at*line-1, wide+letter, line, at*line+2)
 }
 
-// scroll moves all rows up, so that the last row is always visible.
+// scroll moves all rows up so that the last row is always visible.
 func (d *drawing) scroll(all []row) (style string) {
 	var frames strings.Builder
 	frames.WriteString("0%{transform:none}")
@@ -109,13 +110,13 @@ func (d *drawing) scroll(all []row) (style string) {
 	return fmt.Sprintf(` style="animation:%s %.2fs step-end infinite"`, d.keyframes(frames.String()), d.seconds)
 }
 
-// animate changes a style at a time.
+// animate changes a style at the given time.
 func (d *drawing) animate(at float64, before, after string) (style string) {
 	name := d.keyframes(fmt.Sprintf("0%%{%s}%s,100%%{%s}", before, d.percent(at), after))
 	return fmt.Sprintf(` style="animation:%s %.2fs step-end infinite"`, name, d.seconds)
 }
 
-// keyframes returns the name of an animation.
+// keyframes adds an animation and returns its name.
 func (d *drawing) keyframes(frames string) (name string) {
 	d.animations++
 	name = fmt.Sprintf("a%d", d.animations)
@@ -125,8 +126,8 @@ func (d *drawing) keyframes(frames string) (name string) {
 
 func (d *drawing) percent(at float64) string { return fmt.Sprintf("%.4f%%", at/d.seconds*100) }
 
-// escape escapes the text of a line, including adjacent spaces, which would be
-// collapsed.
+// escape escapes the text of a line. It also replaces adjacent spaces, which viewers
+// would collapse.
 func escape(text string) string {
 	text = strings.ReplaceAll(text, "  ", hardSpace+hardSpace)
 	var b strings.Builder

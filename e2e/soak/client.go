@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ask runs all clients for a duration.
+// ask runs all clients for the given duration.
 func (w *world) ask(ctx context.Context, last time.Duration) error {
 	until, cancel := context.WithTimeout(ctx, last)
 	defer cancel()
@@ -64,8 +64,8 @@ func (c client) path() string {
 	return paths[c.random.IntN(len(paths))]
 }
 
-// once sends a random request and checks the response. A request can fail, but the
-// content of a response must be correct.
+// once sends a random request and checks the response. The request can fail, but a
+// successful response must have the correct content.
 func (c client) once(ctx context.Context) {
 	asking, leave := context.WithCancel(ctx)
 	defer leave()
@@ -97,7 +97,7 @@ func (c client) once(ctx context.Context) {
 	}
 }
 
-// right checks a complete response.
+// right checks the content of a complete response.
 func (c client) right(what string, content []byte) error {
 	name := path.Base(what)
 	if want, isArchive := c.archives[name]; isArchive {

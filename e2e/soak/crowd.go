@@ -28,25 +28,26 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// crowd is a number of clients that occupy a server.
+// crowd is a group of clients that occupy a server.
 type crowd struct {
 	name                 string
 	connections, streams int
-	// idle clients read the response to one request and keep the connection open. All
-	// other clients request an archive and do not read it.
+	// idle clients read the response to one request and keep the connection open.
+	// Clients that are not idle request an archive and do not read the response.
 	idle bool
-	// fromRegistry makes the archive come from a registry, instead of an image layout.
+	// fromRegistry selects a registry as the archive's source instead of an image
+	// layout.
 	fromRegistry bool
 	args         []string
-	// limit is the maximum memory of the server, in bytes.
+	// limit is the server's maximum memory, in bytes.
 	limit int64
 }
 
 const (
-	// stalledSize exceeds the system's buffers for a connection. Registries send the
-	// archive in one stream.
+	// stalledSize is the archive's size. It exceeds the system's buffers for a
+	// connection. Registries send the archive in one stream.
 	stalledSize = 15 << 20
-	// perAddress is the number of connections from one address.
+	// perAddress is the maximum number of connections from one address.
 	perAddress = 1024
 )
 
@@ -58,8 +59,8 @@ var crowds = []crowd{
 	{name: "64 idle connections to a server that has 64", connections: 64, streams: 1, idle: true, args: []string{"--max-connections", "64"}, limit: 200 << 20},
 }
 
-// endure runs each crowd against a separate server, and prints the peak memory of the
-// server and the response time of /healthz.
+// endure runs each crowd against a separate server. It prints the server's peak memory
+// and the response times of /healthz.
 func endure(ctx context.Context) error {
 	program := os.Getenv("TOFU_OCI")
 	if program == "" {
@@ -126,7 +127,7 @@ func (c crowd) occupy(ctx context.Context, program string) error {
 	return errors.Join(err, own.check(), clients.check())
 }
 
-// repository returns the repository template of a crowd.
+// repository returns the template of the repository that the crowd's server serves.
 func (c crowd) repository(ctx context.Context, ca *testca.CA, dir string) (from string, stop func(), err error) {
 	if err := os.WriteFile(filepath.Join(dir, "ca.pem"), ca.PEM(), 0o600); err != nil {
 		return "", nil, err
@@ -138,7 +139,7 @@ func (c crowd) repository(ctx context.Context, ca *testca.CA, dir string) (from 
 	return strings.TrimPrefix(url, "https://") + "/acme/{type}", stop, err
 }
 
-// fillWithArchive pushes a release, and returns the path of its archive.
+// fillWithArchive pushes a release and returns the path of the release's archive.
 func fillWithArchive(ctx context.Context, ca *testca.CA, from string) (path string, err error) {
 	r := provider.Release{Protocols: []string{"5.0"}}
 	if r.Address, err = provider.ParseAddress("acme/rocket"); err != nil {
@@ -169,8 +170,8 @@ func fillWithArchive(ctx context.Context, ca *testca.CA, from string) (path stri
 	return path, fixture.PushRelease(ctx, repo, r, map[provider.Platform][]byte{here: content}, signer)
 }
 
-// arrive sends the requests of all clients and returns how many are served and refused.
-// The clients stay connected until the context is canceled.
+// arrive sends the requests of all clients, and returns the numbers of accepted and
+// refused requests. The clients stay connected until the context is canceled.
 func (c crowd) arrive(ctx context.Context, ca *testca.CA, url, archive string) (accepted, refused int64, err error) {
 	path := archive
 	if c.idle {
@@ -207,7 +208,7 @@ func (c crowd) arrive(ctx context.Context, ca *testca.CA, url, archive string) (
 	return served.Load(), turnedAway.Load(), err
 }
 
-// request sends one request and reports whether it is served.
+// request sends one request and reports whether the server accepts it.
 func (c crowd) request(ctx context.Context, transport http.RoundTripper, url string) (bool, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

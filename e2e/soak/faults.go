@@ -12,14 +12,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
-// faulty is a registry that injects a fault into every fourth response.
+// faulty is a registry that injects faults into a quarter of its responses, at random.
 type faulty struct {
 	honest http.Handler
 
 	mu     sync.Mutex
 	random *rand.Rand
-	// hanging is closed to release hanging requests. It is nil while no faults are
-	// injected.
+	// hanging is a channel that is closed to release hanging requests. It is nil when
+	// no faults are injected.
 	hanging chan struct{}
 }
 

@@ -1,14 +1,15 @@
 //go:build linux
 
-// Command soak sends requests of all kinds to a server for minutes, while the registry
-// behind it injects faults of all kinds. Afterwards, the memory, the goroutines, and
-// the file descriptors must be the same as shortly after the start, and no response may
-// have had wrong content.
+// Command soak sends requests of all kinds to a server for minutes, and the registry
+// behind the server injects faults of all kinds. At the end, the numbers of goroutines
+// and file descriptors and the memory usage must be the same as shortly after the
+// start. No response may contain wrong content.
 //
-// Before that, it occupies the real program with clients that do not read and with idle
-// clients, and prints its peak memory and the latency of /healthz.
+// Before the requests, soak occupies the real program with idle clients and with
+// clients that do not read responses. It prints the program's peak memory and the
+// latency of /healthz.
 //
-// make soak runs it.
+// make soak builds and runs the command.
 package main
 
 import (
@@ -23,14 +24,14 @@ import (
 )
 
 type options struct {
-	// last is the total duration of the requests, and warm the duration of the warm-up.
+	// last is the total duration of the test, and warm is the duration of the warm-up.
 	last, warm time.Duration
-	// clients is the number of concurrent clients and of requests per second and
-	// client.
+	// clients is the number of concurrent clients. It is also the number of requests
+	// that each client sends per second.
 	clients uint64
 	rate    float64
 	seed    uint64
-	// crowds skips the soak test, which takes minutes.
+	// crowds runs only the crowds and skips the soak test, which takes minutes.
 	crowds bool
 }
 
@@ -74,7 +75,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer w.close()
-	// 2. Measure the idle server after the warm-up.
+	// 2. Warm up the server, and measure it when it is idle.
 	if err := w.ask(ctx, o.warm); err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	fmt.Println("after", o.warm, before, w.statusCounts())
-	// 3. Measure it again at the end.
+	// 3. Send more requests, and measure the server again.
 	if err := w.ask(ctx, o.last-o.warm); err != nil {
 		return err
 	}

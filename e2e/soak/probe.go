@@ -14,14 +14,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 )
 
-// latency has the durations of probes, sorted, and the last error.
+// latency contains the sorted durations of the probes, and the last error.
 type latency struct {
 	took []time.Duration
 	err  error
 }
 
 // probe requests a URL repeatedly, with a new connection each time. A probe fails after
-// a second, like the default of Kubernetes.
+// one second, which is also the default timeout in Kubernetes.
 func probe(ctx context.Context, ca *testca.CA, url string) (l latency) {
 	const probes, timeout = 50, time.Second
 	roots := x509.NewCertPool()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// resources is the resource usage of an idle process.
+// resources describes the resource usage of an idle process.
 type resources struct {
 	heap                    uint64
 	goroutines, descriptors int
@@ -21,7 +21,7 @@ func (h resources) String() string {
 	return fmt.Sprintf("%.1f MiB on the heap, %d goroutines, %d descriptors.", float64(h.heap)/(1<<20), h.goroutines, h.descriptors)
 }
 
-// Allowed growth, for filled caches and for the runtime.
+// Allowed growth of resources, because caches and the runtime need memory.
 const (
 	moreHeap        = 8 << 20
 	moreGoroutines  = 4
@@ -44,21 +44,22 @@ func (h resources) compare(before resources) error {
 
 func look() (h resources, err error) {
 	runtime.GC()
-	runtime.GC() // pools are emptied by the second collection
+	runtime.GC() // only the second collection empties pools
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	open, err := os.ReadDir("/proc/self/fd")
 	return resources{memory.HeapAlloc, runtime.NumGoroutine(), len(open) - 1}, err
 }
 
-// quiet releases hanging requests, closes idle connections, and returns the resource
-// usage when it no longer decreases or is as low as before.
+// quiet releases hanging requests, closes idle connections, and waits until the
+// resource usage no longer decreases or is as low as before. It returns the lowest
+// usage.
 func (w *world) quiet(ctx context.Context, before resources) (least resources, err error) {
 	w.faults.stop()
 	defer w.faults.start()
 	const (
 		every  = time.Second
-		enough = 10 // consecutive values without a decrease
+		enough = 10 // number of consecutive measurements without a decrease
 		most   = 150
 	)
 	tick := time.NewTicker(every)

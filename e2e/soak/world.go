@@ -27,15 +27,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// world is a server with a faulty registry, and its clients.
+// world contains a server, its faulty registry, and its clients.
 type world struct {
 	options
 	url string
-	// faults is the registry. upstream is the server's client for the registry, and
-	// https is the client for the server.
+	// faults is the registry. upstream is the client with which the server sends
+	// requests to the registry. https is the client that sends requests to the server.
 	faults          *faulty
 	upstream, https *http.Client
-	// archives has the digests of all archives by name.
+	// archives maps the names of all archives to their digests.
 	archives map[string]digest.Digest
 	stops    []func()
 
@@ -180,7 +180,7 @@ func platforms() []provider.Platform {
 	return []provider.Platform{{OS: "haiku", Arch: "riscv64"}, {OS: "plan9", Arch: "mips"}}
 }
 
-// answered counts the responses that the server reports.
+// answered counts the responses that the server reports in its request events.
 func (w *world) answered(a serve.RequestEvent) {
 	w.mu.Lock()
 	w.statuses[a.Status]++
@@ -206,7 +206,7 @@ func (w *world) trouble() error {
 	return errors.Join(w.broken...)
 }
 
-// statusCounts returns the number of responses for each status.
+// statusCounts returns the number of responses with each status.
 func (w *world) statusCounts() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

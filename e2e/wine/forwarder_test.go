@@ -8,18 +8,18 @@ import (
 	"encoding/binary"
 )
 
-// randomLibrary is the library from which Go reads random numbers. Wine 8 does not have
-// it.
+// randomLibrary is the library from which Go reads random numbers. It is missing in
+// Wine 8.
 const randomLibrary = "bcryptprimitives.dll"
 
 const (
-	// fileAlignment and pageSize are the alignments of sections in the file and in
-	// memory.
+	// fileAlignment is the alignment of sections in the file, and pageSize their
+	// alignment in memory.
 	fileAlignment = 0x200
 	pageSize      = 0x1000
 )
 
-// exports is the export directory of a library with one function.
+// exports is the export directory of a library that exports one function.
 // https://learn.microsoft.com/windows/win32/debug/pe-format#the-edata-section-image-only
 type exports struct {
 	Flags, Timestamp          uint32
@@ -28,14 +28,14 @@ type exports struct {
 	OrdinalBase               uint32
 	FunctionCount, NameCount  uint32
 	Functions, Names, Numbers uint32
-	// Function is the address of the forwarder's text, Name that of the function's
-	// name, and Number its index.
+	// Function is the address of the forwarder's text, Name is the address of the
+	// function's name, and Number is the function's index.
 	Function, Name uint32
 	Number         uint16
 }
 
-// forwarder returns a library without code, whose function is forwarded to another
-// library. to has the form "library.function".
+// forwarder returns a library without code. The library forwards its only function to
+// the function that to specifies, in the form "library.function".
 func forwarder(library, function, to string) []byte {
 	var e exports
 	directory := pageSize + uint32(binary.Size(e)) - 10 // address of the data after the directory: two addresses and a number
@@ -53,7 +53,7 @@ func forwarder(library, function, to string) []byte {
 	return append(file, append(section, make([]byte, fileAlignment-len(section))...)...)
 }
 
-// headers returns the headers of a library that has only an export section.
+// headers returns the headers of a library whose only section contains the exports.
 func headers(size uint32) []byte {
 	optional := pe.OptionalHeader64{
 		Magic: 0x20b, SizeOfInitializedData: fileAlignment, ImageBase: 0x180000000, SectionAlignment: pageSize, FileAlignment: fileAlignment,
@@ -79,7 +79,7 @@ func headers(size uint32) []byte {
 func little(v any) []byte {
 	var out bytes.Buffer
 	if err := binary.Write(&out, binary.LittleEndian, v); err != nil {
-		panic(err) // v has a variable size
+		panic(err) // v does not have a fixed size
 	}
 	return out.Bytes()
 }

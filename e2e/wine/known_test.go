@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// known contains the entries of known.txt, which explains each block in a comment.
+// known contains the entries of known.txt, in which a comment explains each block.
 // "PACKAGE TEST" is a test that fails. "PACKAGE -" and "PACKAGE TEST -" are packages
-// and tests that are not run.
+// and tests that do not run.
 type known map[string]bool
 
 func readKnown(t *testing.T) known {
@@ -40,10 +40,10 @@ func readKnown(t *testing.T) known {
 	return k
 }
 
-// leaves reports whether the tests of a package are not run.
+// leaves reports whether a package's tests are excluded.
 func (k known) leaves(path string) bool { return k[shortPath(path)+" -"] }
 
-// leftOut returns a regular expression for the tests that are not run, in all packages.
+// leftOut returns a regular expression that matches the excluded tests of all packages.
 func (k known) leftOut() string {
 	var names []string
 	for _, line := range slices.Sorted(maps.Keys(k)) {
@@ -68,7 +68,8 @@ func isThere(t *testing.T, name string) bool {
 	})
 }
 
-// shortPath returns a package's path as in known.txt. "." is the module's root.
+// shortPath returns a package's path in the form that known.txt uses. "." is the
+// module's root.
 func shortPath(path string) string {
 	if short := strings.TrimPrefix(strings.TrimPrefix(path, module), "/"); short != "" {
 		return short
@@ -76,7 +77,7 @@ func shortPath(path string) string {
 	return "."
 }
 
-// packageOf returns the package path in the name of a result.
+// packageOf returns the package path in a result's name.
 func packageOf(name string) string {
 	short, _, _ := strings.Cut(name, " ")
 	return module + "/" + short
@@ -99,7 +100,7 @@ func (k known) unexpected(t *testing.T, seen map[string]result) (packages []stri
 	return slices.Compact(packages)
 }
 
-// compare reports all differences from known.txt.
+// compare reports all differences between the results and known.txt.
 func (k known) compare(t *testing.T, seen map[string]result) {
 	t.Helper()
 	passed := 0
@@ -124,7 +125,7 @@ func (k known) compare(t *testing.T, seen map[string]result) {
 }
 
 // hasFailedPart reports whether a test or package failed because of a test or subtest
-// that has a separate entry.
+// that known.txt lists separately.
 func hasFailedPart(name string, seen map[string]result) bool {
 	for other, r := range seen {
 		within := strings.HasPrefix(other, name+" ") || strings.Contains(name, " ") && strings.HasPrefix(other, name+"/")

@@ -1,7 +1,7 @@
 //go:build wine
 
-// Package wine_test runs the Windows build in Wine: the unit tests, and a round with
-// the program itself. make wine runs it.
+// Package wine_test runs the Windows build in Wine: the unit tests, the scripts, and a
+// complete workflow with the program itself. make wine runs the tests.
 package wine_test
 
 import (
@@ -13,16 +13,16 @@ import (
 	"testing"
 )
 
-// world is shared by all tests and not modified.
+// world is shared by all tests. The tests do not modify it.
 var world struct {
-	// root is the root of the checkout. registry and timeModule are paths from the
-	// environment.
+	// root is the root of the checkout. registry and timeModule are paths that the
+	// environment specifies.
 	root, registry, timeModule string
-	// prefix is a directory. See makePrefix.
+	// prefix is the directory of the Wine prefix. See makePrefix.
 	prefix string
-	// overlay is the file for go's flag -overlay.
+	// overlay is the file for go's -overlay flag.
 	overlay string
-	// environment is the environment of programs in Wine, and of go build for Windows.
+	// environment is the environment of go build for Windows and of programs in Wine.
 	environment []string
 }
 
@@ -42,7 +42,8 @@ func runTests(m *testing.M) int {
 		defer func() { _ = os.RemoveAll(dir) }()
 		err = makeWorld(context.Background(), dir)
 	}
-	// The Wine server keeps files in the prefix open for a while.
+	// Without this command, the Wine server would keep files in the prefix open for a
+	// while.
 	defer func() { _ = wine(context.Background(), "wineserver", "-k").Run() }()
 	if err == nil {
 		var stop func()
@@ -66,11 +67,12 @@ func makeWorld(ctx context.Context, dir string) (err error) {
 	return makePrefix(ctx)
 }
 
-// makePrefix creates a Wine prefix: a Windows system with its drives and its registry.
+// makePrefix creates a Wine prefix, which emulates a Windows system with its drives and
+// its registry.
 func makePrefix(ctx context.Context) error {
 	for _, args := range [][]string{
 		{"wineboot", "--init"},
-		{"wine", "winecfg", "-v", "win10"}, // the minimum for Go
+		{"wine", "winecfg", "-v", "win10"}, // the oldest version that Go supports
 		{"wineserver", "--wait"},
 	} {
 		if out, err := wine(ctx, args...).CombinedOutput(); err != nil {
@@ -85,8 +87,8 @@ func makePrefix(ctx context.Context) error {
 }
 
 // stayUp starts a program that runs until its stdin is closed. The first program in
-// Wine starts the Windows services, which inherit its stdout and stderr. Without
-// stayUp, go test would wait for services that a test has started.
+// Wine starts the Windows services, which inherit the program's stdout and stderr.
+// Without stayUp, go test would wait for services that a test has started.
 func stayUp(ctx context.Context) (stop func(), err error) {
 	cmd := wine(ctx, "wine", "cmd")
 	stdin, err := cmd.StdinPipe()

@@ -12,26 +12,25 @@ import (
 	"strings"
 )
 
-// overlays are changes to the standard library for Wine 8, so that it receives the
-// error codes of Windows.
+// overlays lists changes to the standard library. With these changes, programs in Wine
+// 8 receive the same error codes as on Windows.
 var overlays = []struct{ file, old, new string }{
 	{
-		// Wine reports "not implemented" for POSIX deletion, and old versions of
-		// Windows "not supported". In the latter case, files are deleted with the older
-		// function.
+		// For POSIX deletion, Wine reports "not implemented". Old versions of Windows
+		// report "not supported", and Go then deletes the file with the older function.
 		"internal/syscall/windows/at_windows.go",
 		"\n\t\tSTATUS_NOT_SUPPORTED: ", "\n\t\tNTStatus(0xC0000002), STATUS_NOT_SUPPORTED: ",
 	},
 	{
-		// Wine reports success for symbolic links but does not create them. With this
-		// change, creating one fails with a missing privilege, as it does for most
-		// Windows users.
+		// When a program creates a symbolic link, Wine reports success but creates
+		// nothing. With this change, the call fails because of a missing privilege, as
+		// it does for most Windows users.
 		"syscall/zsyscall_windows.go",
 		"\tr1, _, e1 := SyscallN(procCreateSymbolicLinkW.Addr(), ", "\tif true {\n\t\treturn ERROR_PRIVILEGE_NOT_HELD\n\t}\n\tr1, _, e1 := SyscallN(procCreateSymbolicLinkW.Addr(), ",
 	},
 }
 
-// writeOverlay writes the overlay, and returns the path for go's flag -overlay.
+// writeOverlay writes the overlay and returns its path for go's -overlay flag.
 func writeOverlay(ctx context.Context, dir string) (string, error) {
 	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {

@@ -21,9 +21,10 @@ var here = provider.Platform{OS: "windows", Arch: "amd64"}
 // program is the Windows path of the program.
 const program = `C:\Program Files\tofu-oci\tofu-oci.exe`
 
-// machine is a Windows system with the program and a working directory.
+// machine is a Windows system with the installed program and a working directory.
 type machine struct {
-	// drive is the directory of C:\, and work the directory of `C:\a job`.
+	// drive is the directory that contains the files of C:\, and work the directory of
+	// `C:\a job`.
 	drive, work string
 }
 
@@ -43,8 +44,8 @@ func newMachine(t *testing.T) machine {
 	return m
 }
 
-// run runs tofu-oci and returns its output, which must match the regular expression
-// want.
+// run runs tofu-oci and returns its output. The output must match the regular
+// expression want.
 func (m machine) run(t *testing.T, code int, want string, args ...string) string {
 	t.Helper()
 	cmd := wine(t.Context(), append([]string{"wine", program}, args...)...)
@@ -68,7 +69,8 @@ func (m machine) write(t *testing.T, name, text string) {
 	}
 }
 
-// files checks that the files exist below a directory of the job.
+// files checks that the wanted files exist in the job's directory. If a file is
+// missing, the error lists the files in dir.
 func (m machine) files(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	var got []string
@@ -90,8 +92,8 @@ func (m machine) files(t *testing.T, dir string, want ...string) {
 	}
 }
 
-// TestRound mirrors releases from an origin registry to a layout and a registry, pulls
-// them from both to directories, and runs them.
+// TestRound mirrors releases from an origin registry to a layout and a registry. It
+// pulls the releases from both repositories to directories, and runs the providers.
 func TestRound(t *testing.T) {
 	m, ca := newMachine(t), authority(t)
 	registry := startRegistry(t, ca) + "/mirror/{namespace}/{type}"
@@ -100,8 +102,8 @@ func TestRound(t *testing.T) {
 	m.write(t, "sources.txt", "# by Notepad\r\nhashicorp/time\r\n")
 	layout := `oci-layout:C:\air gap\{namespace}\{type}`
 
-	// 1. Mirror to a layout, with all three notations of paths, and copy from there to
-	// a registry.
+	// 1. Mirror to a layout, with all three notations of paths, and copy the release
+	// from the layout to a registry.
 	m.run(t, 0, ` created oci-layout:C:/air gap/hashicorp/time:`, "mirror", "--sources", "sources.txt", "--to", layout, "--config", "tofu.rc", "--ca-file", `C:\a job\ca.pem`)
 	m.run(t, 0, ` unchanged `, "mirror", "hashicorp/time", "--to", "oci-layout:c:/air gap/{namespace}/{type}", "--config", "tofu.rc", "--ca-file", "ca.pem")
 	m.run(t, 0, ` created localhost:`, "copy", "hashicorp/time", "--from", `oci-layout:..\air gap\{namespace}\{type}`, "--to", registry, "--ca-file", "ca.pem")
@@ -122,13 +124,13 @@ func TestRound(t *testing.T) {
 		m.files(t, "pulled", "pulled/"+kind+"/"+want)
 	}
 
-	// Pull to a directory whose path exceeds the 260 characters of Windows, starting at
-	// the root of the drive.
+	// Pull to a directory whose path exceeds the Windows limit of 260 characters. The
+	// path starts at the root of the drive.
 	long := `\` + strings.Repeat(`a long name\`, 30)
 	m.run(t, 0, "", "pull", "hashicorp/time", "--layout", "unpacked", "--dir", long, "--from", layout)
 	m.run(t, 0, " kept ", "pull", "hashicorp/time", "--layout", "unpacked", "--dir", "C:"+long, "--from", layout)
 
-	// 3. Lock the provider, and run it.
+	// 3. Lock the provider and run it.
 	m.write(t, "main.tf", "terraform {\r\n  required_providers {\r\n    time = {\r\n      source = \"hashicorp/time\"\r\n    }\r\n  }\r\n}\r\n")
 	m.run(t, 0, "", "lock", "--from", layout)
 	m.run(t, 0, `TF_CLI_CONFIG_FILE=C:\\`, "exec", "--cache", `C:\cache`, "--from", layout, "--", "cmd", "/c", "set TF_")

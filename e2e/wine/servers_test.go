@@ -19,7 +19,8 @@ func authority(t *testing.T) *testca.CA {
 	return ca
 }
 
-// startRegistry starts a registry on this machine, outside Wine, and returns its host.
+// startRegistry starts a registry on this machine, outside Wine, and returns the
+// registry's host.
 func startRegistry(t *testing.T, ca *testca.CA) string {
 	t.Helper()
 	host, stop, err := fixture.StartRegistry(t.Context(), world.registry, t.TempDir(), "", ca)
@@ -30,8 +31,8 @@ func startRegistry(t *testing.T, ca *testca.CA) string {
 	return host
 }
 
-// origin serves a real provider for Windows, and returns a CLI configuration that
-// refers to it.
+// origin serves a real provider for Windows. It returns a CLI configuration that refers
+// to the origin registry.
 func origin(t *testing.T, ca *testca.CA) string {
 	t.Helper()
 	release, err := fixture.TimeRelease(t.Context(), world.timeModule, t.TempDir(), here)

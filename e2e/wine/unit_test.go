@@ -17,18 +17,19 @@ import (
 // module is the prefix of all package paths.
 const module = "github.com/tofu-oci/tofu-oci"
 
-// scripts are the scripts of cmd/tofu-oci that concern paths, files, locks, and
-// processes. Other scripts would take too long, because each starts the program many
-// times, or require Unix programs.
+// scripts lists the scripts of cmd/tofu-oci that test paths, files, locks, and
+// processes. The remaining scripts either start the program too often, which would take
+// too long, or require Unix programs.
 var scripts = []string{
 	"litter", "locked", "mirror_check", "mirror_conflict", "mirror_rot", "publish_at_once", "publish_programs", "pull_network", "pull_trouble", "sources",
 }
 
-// TestUnit runs the unit tests and compares failed and skipped tests with known.txt. An
-// unlisted test is an error. A listed test that passes or no longer exists is also an error.
+// TestUnit runs the unit tests and compares failed and skipped tests with known.txt. It
+// reports unlisted tests that fail, and listed tests that pass or no longer exist.
 //
 // Wine itself fails occasionally, for example with "Internal error" when it starts a
-// program. Therefore, packages with unexpected failures are run once more.
+// program. Therefore, TestUnit repeats the tests of packages with unexpected failures
+// once.
 func TestUnit(t *testing.T) {
 	known := readKnown(t)
 	run := func(packages []string) map[string]result {
@@ -42,7 +43,7 @@ func TestUnit(t *testing.T) {
 	known.compare(t, seen)
 }
 
-// TestScripts runs the scripts. None of them may fail.
+// TestScripts runs the scripts, all of which must succeed.
 func TestScripts(t *testing.T) {
 	seen := runTestsOf(t, "-run", "^TestScripts$/^("+strings.Join(scripts, "|")+")$", "./cmd/tofu-oci")
 	for _, name := range scripts {
@@ -52,7 +53,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// runTestsOf runs go test and returns the results.
+// runTestsOf runs go test and returns the tests' results.
 func runTestsOf(t *testing.T, args ...string) map[string]result {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"test", "-json", "-timeout", "10m", "-overlay", world.overlay, "-exec", "wine"}, args...)...)
@@ -65,7 +66,7 @@ func runTestsOf(t *testing.T, args ...string) map[string]result {
 		t.Fatal(err)
 	}
 	seen, err := readResults(stdout)
-	// Failed tests are reported in their results.
+	// The results include failed tests.
 	if ended := cmd.Wait(); err != nil || ended != nil && len(seen) == 0 {
 		t.Fatal(errors.Join(err, ended))
 	}
@@ -93,11 +94,11 @@ func unitPackages(t *testing.T, known known) []string {
 // event is a line of go test -json.
 type event struct{ Action, Package, Test, Output string }
 
-// result is the last action of a test, and its output.
+// result is a test's last action and its output.
 type result struct{ action, output string }
 
-// readResults returns the results of tests by "package name", and those of packages by
-// their paths.
+// readResults returns the results of tests and packages. Test results have keys of the
+// form "PACKAGE TEST", and package results have the package path as the key.
 func readResults(r io.Reader) (map[string]result, error) {
 	results := map[string]result{}
 	for d := json.NewDecoder(r); ; {

@@ -1,5 +1,6 @@
-// Command protocol6 is a provider with plugin protocol 6 (hashicorp/time uses protocol
-// 5). It has one resource, two data sources, one function, and one ephemeral resource.
+// Command protocol6 is a provider that uses plugin protocol 6 (hashicorp/time uses
+// protocol 5). It defines one resource, two data sources, one function, and one
+// ephemeral resource.
 package main
 
 import (
@@ -26,7 +27,7 @@ func main() {
 	}
 }
 
-// six is the provider.
+// six implements the provider.
 type six struct{}
 
 func (six) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
