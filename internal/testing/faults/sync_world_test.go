@@ -111,7 +111,11 @@ type mirrored struct {
 	// wantedAt and prunedAt are times by target and version: the last successful run that wanted it,
 	// and the first run after which it had a pruned tag.
 	wantedAt, prunedAt map[string]time.Time
-	runs               int
+	// toDelete contains the versions that a run has planned to delete, by target.
+	toDelete map[string]bool
+	runs     int
+	// killed reports whether the last run was killed.
+	killed bool
 	// waited is the difference between the clock of sync and the clock of the bubble, in which
 	// certificates expire.
 	waited time.Duration
@@ -129,7 +133,8 @@ func newMirrored(t *testing.T, n nature, layout bool) *mirrored {
 	return &mirrored{
 		world: newWorld(t, n), nature: n, layout: layout, dir: t.TempDir(),
 		lost:     map[string]map[digest.Digest]bool{mainTarget: {}, drTarget: {}},
-		wantedAt: map[string]time.Time{}, prunedAt: map[string]time.Time{},
+		wantedAt: map[string]time.Time{}, prunedAt: map[string]time.Time{}, toDelete: map[string]bool{},
+		waited: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC).Sub(time.Now()), // sync ignores earlier dates
 	}
 }
 
