@@ -138,8 +138,8 @@ func newMirrored(t *testing.T, n nature, layout bool) *mirrored {
 	}
 }
 
-// now returns the current time of sync.
-func (m *mirrored) now() time.Time { return time.Now().Add(m.waited) }
+// now returns the current time of sync. Clocks in synctest bubbles start in 2000, before any sync record.
+func (m *mirrored) now() time.Time { return time.Now().AddDate(30, 0, 0).Add(m.waited) }
 
 // wait advances the clock of sync.
 func (m *mirrored) wait(d time.Duration) { m.waited += d }
