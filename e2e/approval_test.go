@@ -21,10 +21,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// badVersion is the version that is denied or left pending.
+// badVersion is the version that the tests deny or leave pending.
 const badVersion = "0.14.1"
 
-// badRelease returns the bad version of hashicorp/time for the current platform.
+// badRelease returns release badVersion of hashicorp/time for the current platform.
 func badRelease(t *testing.T) origintest.Release {
 	t.Helper()
 	var b bytes.Buffer
@@ -42,8 +42,8 @@ func badRelease(t *testing.T) origintest.Release {
 	return r
 }
 
-// TestTofuInstallsPromotedRelease checks that OpenTofu ignores a pending release and
-// installs it after it is promoted.
+// TestTofuInstallsPromotedRelease checks that OpenTofu ignores a pending release, and
+// installs the release after it is promoted.
 func TestTofuInstallsPromotedRelease(t *testing.T) {
 	t.Parallel()
 	_, config := serveOrigin(t, origintest.Options{}, world.release, badRelease(t))
@@ -67,7 +67,7 @@ func TestTofuInstallsPromotedRelease(t *testing.T) {
 		t.Errorf("unexpected tags %q", tags)
 	}
 
-	// A denied release is never visible.
+	// A denied release never becomes visible.
 	run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@" + badVersion, "--stage"}, flags...)...)
 	run(t, programs.tofuOCI, append([]string{"deny", "hashicorp/time@" + badVersion, "--reason", "not good enough"}, flags...)...)
 	again := parse(t, run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@<= " + badVersion, "--stage"}, flags...)...))
@@ -78,7 +78,7 @@ func TestTofuInstallsPromotedRelease(t *testing.T) {
 }
 
 // TestTofuSkipsDeniedVersion checks that OpenTofu installs the next older version after
-// a release is denied. The nightly run must succeed and must not mirror the denied
+// a version is denied. Later mirror runs must succeed and must not mirror the denied
 // version again.
 func TestTofuSkipsDeniedVersion(t *testing.T) {
 	t.Parallel()
@@ -118,8 +118,8 @@ func TestTofuSkipsDeniedVersion(t *testing.T) {
 	}
 }
 
-// TestTofuInstallsFromPromotedLayout checks that OpenTofu installs a promoted release
-// from an image layout.
+// TestTofuInstallsFromPromotedLayout checks that OpenTofu installs a release that was
+// promoted in an image layout.
 func TestTofuInstallsFromPromotedLayout(t *testing.T) {
 	t.Parallel()
 	_, config := serveOrigin(t, origintest.Options{}, world.release)
@@ -137,9 +137,9 @@ func TestTofuInstallsFromPromotedLayout(t *testing.T) {
 	checkLock(t, dir, h1)
 }
 
-// TestGarbageCollectionKeepsPendingReleases checks that the garbage collection of the real
-// registry removes denied releases, but neither pending releases nor the reason for the
-// denial.
+// TestGarbageCollectionKeepsPendingReleases checks that the real registry's garbage
+// collection removes denied releases. It must keep pending releases and the reason for
+// the denial.
 func TestGarbageCollectionKeepsPendingReleases(t *testing.T) {
 	t.Parallel()
 	_, config := serveOrigin(t, origintest.Options{}, world.release, badRelease(t))

@@ -22,19 +22,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
 )
 
-// These are the limits that docs/security.md promises for any server response. Memory
-// use stays below hostileMemory. The number of requests for one release or list stays
-// below hostileRequests.
+// Limits that docs/security.md promises for any server response. Memory usage stays
+// below hostileMemory. The number of requests for one release or list stays below
+// hostileRequests.
 const (
 	hostileMemory   = 256 << 20
 	hostileRequests = 1100
-	// maxManifest is OpenTofu's size limit for manifests, in bytes.
+	// maxManifest is OpenTofu's size limit for a manifest, in bytes.
 	maxManifest  = 4 << 20
 	typeProvider = "application/vnd.opentofu.provider"
 )
 
 // TestHostileServersAreBounded runs the real program against servers that send as much
-// as they can. It checks the peak memory that the kernel reports.
+// data as they can. It checks the peak memory that the kernel reports.
 func TestHostileServersAreBounded(t *testing.T) {
 	t.Parallel()
 	list := []string{"list", "acme/thing", "--from"}
@@ -119,7 +119,8 @@ func TestHostileServersAreBounded(t *testing.T) {
 	}
 }
 
-// TestHostileLayoutIsBounded reads an index.json of the maximum size.
+// TestHostileLayoutIsBounded reads an image layout whose index.json has the maximum
+// size.
 func TestHostileLayoutIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, index := range map[string]http.HandlerFunc{
@@ -173,7 +174,7 @@ func TestHostileManifestsInALayoutAreBounded(t *testing.T) {
 	if err := json.Unmarshal([]byte(index), &parsed); err != nil {
 		t.Fatal(err)
 	}
-	for i, m := range parsed.Manifests[:2] { // more than two exceed the limit of a release
+	for i, m := range parsed.Manifests[:2] { // a release with more manifests of this size exceeds the limit
 		write(t, filepath.Join(blobs, strings.TrimPrefix(m.Digest, "sha256:")), read(m.Digest))
 		args = append(args, "--platform", fmt.Sprintf("os%d_a", i))
 	}
@@ -187,7 +188,7 @@ func TestHostileManifestsInALayoutAreBounded(t *testing.T) {
 	}
 }
 
-// hostile maps parts of paths to handlers. All other paths respond with 404.
+// hostile maps parts of paths to handlers. The response to all remaining paths is 404.
 type hostile map[string]http.HandlerFunc
 
 func (h hostile) serve(w http.ResponseWriter, r *http.Request) {
@@ -200,8 +201,8 @@ func (h hostile) serve(w http.ResponseWriter, r *http.Request) {
 	http.NotFound(w, r)
 }
 
-// elements responds with a document that consists of begin and n elements. %d in an
-// element is replaced by its number.
+// elements responds with a document that consists of begin and n copies of element. In
+// each copy, the number of the element replaces %d.
 func elements(begin, element string, n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/vnd.oci.image.index.v1+json")
@@ -231,7 +232,7 @@ func elements(begin, element string, n int) http.HandlerFunc {
 	}
 }
 
-// page responds with a page of a list that links to a further page.
+// page responds with a page of a list. The page links to a next page.
 func page(begin, element string, n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Link", fmt.Sprintf(`<%s?more=1>; rel="next"`, r.URL.Path))
@@ -239,7 +240,7 @@ func page(begin, element string, n int) http.HandlerFunc {
 	}
 }
 
-// bomb responds with a compressed list that decompresses to size bytes.
+// bomb responds with a compressed list whose decompressed size is size bytes.
 func bomb(size int64) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -259,7 +260,7 @@ func spaces(n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat(" ", n)) }
 }
 
-// different responds with n bytes that differ for each URL.
+// different responds with n bytes, which differ for each URL.
 func different(n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, strings.Repeat("#", n)+r.URL.RawQuery)
@@ -286,8 +287,9 @@ func manyVersions(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, `{"versions":[`+strings.Join(all, ",")+"]}")
 }
 
-// padded responds with package documents. For each platform, they contain keys of the
-// given size, list all platforms, and refer to separate signatures and checksums.
+// padded responds with package documents. For each platform, the documents contain keys
+// of the given size, list all platforms, and refer to separate signatures and
+// checksums.
 func padded(keys int) http.HandlerFunc {
 	padding, key, others := strings.Repeat("p", 700<<10), strings.Repeat("k", keys), &strings.Builder{}
 	for i := range 255 {
@@ -311,7 +313,8 @@ func manifests(begin, repeat string, end ...string) hostile {
 }
 
 // release returns a release with the maximum number of platforms. Each of its manifests
-// has size bytes: begin, then repeat as often as it fits, then end.
+// has size bytes. A manifest starts with begin, contains as many copies of repeat as
+// fit, and ends with end.
 func release(size int, begin, repeat string, end ...string) hostile {
 	const head = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":"` + typeProvider + "-target" + `",`
 	tail := strings.Join(end, "") + "}"
@@ -320,7 +323,7 @@ func release(size int, begin, repeat string, end ...string) hostile {
 	}
 	n := (size - len(head) - len(begin) - len(tail) - 100) / len(repeat)
 	if repeat != "y" {
-		n = min(n, 16<<10-100) // the maximum number that is decoded
+		n = min(n, 16<<10-100) // the maximum number of elements that tofu-oci decodes
 	}
 	text := head + begin + strings.Repeat(repeat, n) + tail
 	text += strings.Repeat(" ", size-8-len(text))
@@ -359,7 +362,7 @@ func numbered(i int) string {
 	return b.String()
 }
 
-// withReferrers returns a release whose lists of referrers are hostile.
+// withReferrers returns a release that responds to requests for referrers with list.
 func withReferrers(list http.HandlerFunc) hostile {
 	h := release(1000, `"layers":[{"mediaType":"archive/zip","digest":"sha256:`+strings.Repeat("0", 64)+`","size":1}`, " ", "]")
 	h["/referrers/"] = list

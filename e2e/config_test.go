@@ -20,14 +20,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// newerVersion exists only in the origin registry.
+// newerVersion is a version that exists only in the origin registry.
 const newerVersion = "0.15.0"
 
-// installations contains configurations for which tofu init and tofu-oci pull must
-// install the same package. Names in capitals are placeholders for the test's paths and
-// addresses. version is the version that both programs install, or empty if both fail.
-// differs explains an intended difference, and ours is the version that tofu-oci
-// installs.
+// installations lists configurations for which tofu init and tofu-oci pull must install
+// the same package. Names in capitals are placeholders for the test's paths and
+// addresses. version is the version that both programs install. It is empty if both
+// programs fail. differs explains an intended difference, and ours is the version that
+// tofu-oci installs instead.
 var installations = []struct {
 	name, config, constraint, version, differs, ours string
 }{
@@ -190,8 +190,8 @@ var installations = []struct {
 	} }`, ours: fixture.TimeVersion},
 }
 
-// TestConfigurations runs both programs with the same configuration and compares the
-// versions and the contents that they install.
+// TestConfigurations runs both programs with the same configuration. It compares the
+// versions and contents of the installed packages.
 func TestConfigurations(t *testing.T) {
 	t.Parallel()
 	places := newPlaces(t)
@@ -223,8 +223,9 @@ func TestConfigurations(t *testing.T) {
 
 type places struct{ *strings.Replacer }
 
-// newPlaces creates an origin registry with two versions. It also creates an OCI
-// registry and filesystem mirrors with the older version. Each has different content.
+// newPlaces creates an origin registry with two versions of the provider. It also
+// creates an OCI registry and filesystem mirrors with the older version. The content of
+// the provider differs between these places.
 func newPlaces(t *testing.T) places {
 	t.Helper()
 	origin, config := serveOrigin(t, origintest.Options{}, world.release, newerRelease(t))
@@ -251,8 +252,7 @@ func newPlaces(t *testing.T) places {
 	return places{strings.NewReplacer("REGISTRY", host, "PACKED", packed, "UNPACKED", unpacked, "EMPTY", t.TempDir(), "CACHE", t.TempDir(), "HOSTJSON", hostJSON, "HOSTBLOCK", string(text))}
 }
 
-// write writes a configuration file. It replaces UNPACKED first, because the name
-// contains PACKED.
+// write replaces the placeholders in a configuration and writes the configuration file.
 func (p places) write(t *testing.T, config string) string {
 	t.Helper()
 	if !strings.HasPrefix(config, "{") {
@@ -263,8 +263,8 @@ func (p places) write(t *testing.T, config string) string {
 	return file
 }
 
-// variant returns the provider's zip with an additional file, which distinguishes it
-// from other zips.
+// variant returns the provider's zip with an additional file, which contains mark and
+// distinguishes this zip from other variants.
 func variant(t *testing.T, mark, version string, p provider.Platform) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), fmt.Sprintf("terraform-provider-time_%s_%s.zip", version, p))
@@ -310,8 +310,8 @@ func digestOf(t *testing.T, path string) digest.Digest {
 
 var lockedVersion = regexp.MustCompile(`version\s+= "([^"]+)"`)
 
-// tofuInstalls returns the version that tofu init locks, and the lock file. If tofu
-// init fails, the version is empty.
+// tofuInstalls returns the version that tofu init locks and the lock file's content. If
+// tofu init fails, the version is empty.
 func tofuInstalls(t *testing.T, cliConfig, constraint string) (version, lock string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -19,8 +19,8 @@ import (
 )
 
 // TestRequirementsMatchOpenTofu runs tofu on the test directories of
-// internal/opentofu/configuration. tofu must find the same providers and constraints,
-// or reject the directories that tofu-oci rejects.
+// internal/opentofu/configuration. tofu must find the same providers and constraints as
+// tofu-oci, and must reject the directories that tofu-oci rejects.
 func TestRequirementsMatchOpenTofu(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("../internal/opentofu/configuration/testdata/*.txtar")
@@ -57,7 +57,8 @@ func TestRequirementsMatchOpenTofu(t *testing.T) {
 	}
 }
 
-// unlike maps directories that are intentionally read differently to the reasons.
+// unlike lists the directories that tofu and tofu-oci intentionally read differently,
+// and explains each difference.
 var unlike = map[string]string{
 	"foreign":          "blocks that OpenTofu does not know are left alone: exec runs other programs too",
 	"terraform-prefix": "no registry takes such a name, which OpenTofu finds out when it asks",
@@ -81,11 +82,11 @@ func requirementLine(address, constraints string) string {
 	return strings.TrimSpace(address + " " + constraints)
 }
 
-// requiredLine matches a provider in the output of tofu providers.
+// requiredLine matches a required provider in the output of tofu providers.
 var requiredLine = regexp.MustCompile(`(?m)provider\[([^\]]+)\](.*)$`)
 
 // tofuRequires returns the requirements that tofu reads: the providers of all modules,
-// each with all its constraints.
+// and all constraints for each provider.
 func tofuRequires(t *testing.T, dir string) ([]string, error) {
 	t.Helper()
 	var printed, stderr bytes.Buffer

@@ -10,15 +10,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
-// TestCooldown checks that OpenTofu installs the version that is old enough until the
-// newer version is specified explicitly. The registry must store the dates of both
-// versions.
+// TestCooldown checks that OpenTofu installs the version that is old enough. OpenTofu
+// must install the newer version only after that version is mirrored explicitly. The
+// registry must store the publication dates of both versions.
 func TestCooldown(t *testing.T) {
 	t.Parallel()
 	const older = "0.14.1"
 	old, young := world.release, world.release
 	old.Version, old.Modified = older, time.Now().Add(-73*time.Hour)
-	old.Sums, old.Signature, old.Keys = nil, nil, nil // these belong to the newer version
+	old.Sums, old.Signature, old.Keys = nil, nil, nil // these fields belong to the newer version
 	young.Modified = time.Now().Add(-71 * time.Hour)
 	_, config := serveOrigin(t, origintest.Options{}, old, young)
 	host := startRegistry(t)

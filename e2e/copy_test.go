@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// openRepository opens a repository by a template without variables.
+// openRepository opens a repository whose template contains no variables.
 func openRepository(t *testing.T, reference string, client *http.Client) repository.Repository {
 	t.Helper()
 	parsed, err := template.Parse(reference)
@@ -38,7 +38,7 @@ func openRepository(t *testing.T, reference string, client *http.Client) reposit
 	return repo
 }
 
-// wantWholeCopy checks the content of the tag and its referrers.
+// wantWholeCopy checks the content of the release's tag and its referrers.
 func wantWholeCopy(t *testing.T, repo repository.Repository, want provider.Document) {
 	t.Helper()
 	i, err := repository.Inspect(t.Context(), repo, fixture.TimeVersion, repository.DepthBlobs)
@@ -60,20 +60,20 @@ func wantWholeCopy(t *testing.T, repo repository.Repository, want provider.Docum
 }
 
 // TestAirGap copies a mirror to an isolated site: from a directory to the real
-// registry, from there to a different repository by mounting, and back. Each copy is
-// verified with pinned keys. regctl must report the same digests before and after. The
-// real tofu must install the provider, and the signature and the SBOM must be
-// preserved.
+// registry, from the first repository to a second by mounting, and back. tofu-oci
+// verifies each copy with pinned keys. regctl must report the same digests before and
+// after. The real tofu must install the provider, and the copies must preserve the
+// signature and the SBOM.
 func TestAirGap(t *testing.T) {
 	t.Parallel()
-	// 1. Connected side: a directory, pins, and an SBOM for all platforms.
+	// 1. Prepare the connected side: a directory, pins, and an SBOM for all platforms.
 	_, config := serveOrigin(t, origintest.Options{}, world.release)
 	carried, pins := filepath.Join(t.TempDir(), "mirror"), filepath.Join(t.TempDir(), "trust.hcl")
 	from := "oci-layout:" + filepath.ToSlash(carried) + "/{type}"
 	r := parse(t, run(t, programs.tofuOCI, "mirror", "hashicorp/time", "--to", from, "--config", config, "--ca-file", world.caFile, "--output", "json"))
 	run(t, programs.tofuOCI, "trust", "init", "hashicorp/time", "--from", from, "--trust", pins)
 	sbom := attachSBOM(t, from)
-	// 2. Isolated side: no origin registry is configured.
+	// 2. Copy on the isolated side, where no origin registry is configured.
 	host := startRegistry(t)
 	first, second := host+"/inside/{namespace}/{type}", host+"/again/{namespace}/{type}"
 	back := "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{type}"
@@ -102,7 +102,7 @@ func TestAirGap(t *testing.T) {
 			t.Errorf("regctl finds %s in %s, and %s in the directory", got, repo, want)
 		}
 	}
-	// 3. OpenTofu installs with the hashes from the connected side.
+	// 3. Install with OpenTofu, and compare the hashes with the connected side.
 	dir, _ := initialize(t, run(t, programs.tofuOCI, "tofurc", second))
 	zh, _ := r.hashes(t)
 	checkLock(t, dir, zh)
@@ -123,7 +123,7 @@ func attachSBOM(t *testing.T, layout string) provider.Document {
 	return sbom
 }
 
-// checkInside reads the complete release and verifies it with the pins.
+// checkInside reads the complete release and verifies it with the pinned keys.
 func checkInside(t *testing.T, repo, pins string, sbom provider.Document) {
 	t.Helper()
 	client, err := httpclient.New(httpclient.Options{CAFile: world.caFile})

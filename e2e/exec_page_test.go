@@ -14,11 +14,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// quoted matches a command in a pipeline or bot configuration.
+// quoted matches a tofu-oci command in the configuration of a pipeline or bot.
 var quoted = regexp.MustCompile(`(?:- |run: |")(tofu-oci [^"\n]*)`)
 
-// pageCommands returns the commands on a page, including those in pipeline and bot
-// configurations.
+// pageCommands returns all commands on a page. They include the commands in the
+// configurations of pipelines and bots.
 func pageCommands(t *testing.T, page string) (commands []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "docs", page))
@@ -42,12 +42,11 @@ func pageCommands(t *testing.T, page string) (commands []string) {
 	return commands
 }
 
-// terragrunt is a substitute for a program that runs tofu in directories that exec does
-// not know.
+// terragrunt replaces Terragrunt. It runs tofu in directories that are unknown to exec.
 const terragrunt = "#!/bin/sh\nfor unit in live/*/; do tofu -chdir=\"$unit\" \"$2\" -input=false -lockfile=readonly || exit; done\n"
 
 // TestExecPage runs all commands of docs/exec.md in a shell with the real tofu and
-// terraform, and checks that they install the providers.
+// terraform, and checks that the clients install the providers.
 func TestExecPage(t *testing.T) {
 	t.Parallel()
 	const wanted = 16
@@ -90,8 +89,8 @@ func TestExecPage(t *testing.T) {
 	}
 	write(t, config, string(text))
 	output(t, cmd)
-	// 3. Check that all clients have installed the provider, and that only one copy is
-	// stored.
+	// 3. Check that all clients have installed the provider, and that the store
+	// contains only one copy.
 	opentofu := provider.DefaultHost.String()
 	for root, host := range map[string]string{"": opentofu, "live/network": opentofu, "live/cluster": opentofu, "legacy": terraformHost} {
 		installed := filepath.Join(dir, root, ".terraform", "providers", host, "hashicorp", "time", fixture.TimeVersion)

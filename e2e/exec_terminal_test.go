@@ -17,8 +17,8 @@ import (
 )
 
 // TestCtrlCReachesTofuOnce presses Ctrl-C in a terminal, which sends the signal to exec
-// and to its child process. With a second signal, tofu would exit without saving its
-// state.
+// and to its child process. exec must not send the signal again, because tofu would
+// then exit without saving its state.
 func TestCtrlCReachesTofuOnce(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())
@@ -46,8 +46,8 @@ func TestCtrlCReachesTofuOnce(t *testing.T) {
 	}
 }
 
-// openTerminal opens a pseudoterminal. Bytes written to keys are input to the terminal, and its
-// output can be read from keys.
+// openTerminal opens a pseudoterminal. Bytes written to keys become the terminal's
+// input, and reading from keys returns the terminal's output.
 func openTerminal(t *testing.T) (keys, screen *os.File) {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -68,10 +68,10 @@ func openTerminal(t *testing.T) (keys, screen *os.File) {
 	return keys, screen
 }
 
-// keystroke is typed when a text has appeared.
+// keystroke is a text to type after the program has printed when.
 type keystroke struct{ when, keys string }
 
-// press types the strokes and returns all output until the terminal is closed.
+// press types the strokes and returns the output until the terminal is closed.
 func press(t *testing.T, keys io.ReadWriter, strokes []keystroke) (out string) {
 	t.Helper()
 	text := make([]byte, 4096)
@@ -79,7 +79,7 @@ func press(t *testing.T, keys io.ReadWriter, strokes []keystroke) (out string) {
 		n, err := keys.Read(text)
 		out += string(text[:n])
 		if err != nil {
-			return out // on Linux, reading fails when the terminal is closed
+			return out // on Linux, reading fails after the terminal is closed
 		}
 		if len(strokes) > 0 && strings.Contains(out, strokes[0].when) {
 			if _, err := io.WriteString(keys, strokes[0].keys); err != nil {

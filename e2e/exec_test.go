@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// job is a directory in which commands run with exec, and the machine's store.
+// job is a directory in which exec runs commands, and the machine's store.
 type job struct {
 	timeMirror
 	dir, store string
@@ -29,7 +29,7 @@ func (m timeMirror) job(t *testing.T, store string) job {
 	return j
 }
 
-// exec returns a command that runs in the directory with exec.
+// exec returns a tofu-oci exec command that runs in the directory.
 func (j job) exec(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	all := append(append([]string{"exec", "--cache", j.store}, j.flags...), "--")
@@ -38,8 +38,8 @@ func (j job) exec(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestTerraformInstallsFromOCI checks that Terraform installs and applies providers from
-// registry.terraform.io and from registry.opentofu.org.
+// TestTerraformInstallsFromOCI checks that Terraform installs and applies providers
+// from both registry.terraform.io and registry.opentofu.org.
 func TestTerraformInstallsFromOCI(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -64,7 +64,7 @@ func TestTerraformInstallsFromOCI(t *testing.T) {
 			if now := readLock(t, j.dir); !bytes.Equal(now, locked) {
 				t.Errorf("terraform changed the file from\n%s\nto\n%s", locked, now)
 			}
-			// The installed providers remain usable without exec.
+			// Without exec, Terraform can still use the installed providers.
 			again := command(t, programs.terraform, "output", "unix")
 			again.Dir = j.dir
 			if unix := strings.TrimSpace(output(t, again)); unix == "" || unix == "0" {
@@ -75,7 +75,7 @@ func TestTerraformInstallsFromOCI(t *testing.T) {
 }
 
 // TestJobsShareOneStore starts ten concurrent jobs of both clients with an empty store.
-// All jobs install the provider, and the store contains one copy.
+// All jobs must install the provider, and the store must contain only one copy.
 func TestJobsShareOneStore(t *testing.T) {
 	t.Parallel()
 	const jobs = 10
@@ -114,7 +114,7 @@ func TestJobsShareOneStore(t *testing.T) {
 	}
 }
 
-// zipSizes returns the size of a zip and the total size of its content.
+// zipSizes returns a zip's size and the total size of its unpacked content.
 func zipSizes(t *testing.T, path string) (packed, unpacked int64) {
 	t.Helper()
 	archive, err := zip.OpenReader(path)
@@ -129,8 +129,8 @@ func zipSizes(t *testing.T, path string) (packed, unpacked int64) {
 	return packed, unpacked
 }
 
-// diskUsage returns the size of all files below a directory. Hard links are counted
-// once, and symbolic links are not followed.
+// diskUsage returns the total size of all files below a directory. It counts hard links
+// to the same file once, and does not follow symbolic links.
 func diskUsage(t *testing.T, dir string) (bytes int64) {
 	t.Helper()
 	var seen []os.FileInfo

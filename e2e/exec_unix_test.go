@@ -16,8 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestExecReturnsExitCode runs commands in an initialized directory and checks
-// their output, input, and exit code.
+// TestExecReturnsExitCode runs commands in an initialized directory and checks the
+// commands' output, input, and exit codes.
 func TestExecReturnsExitCode(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())
@@ -45,8 +45,8 @@ func TestExecReturnsExitCode(t *testing.T) {
 	}
 }
 
-// TestExecRemovesConfiguration checks that the temporary configuration
-// is readable only by its owner and is removed afterwards.
+// TestExecRemovesConfiguration checks that only the owner can read the temporary
+// configuration, and that exec removes the file afterward.
 func TestExecRemovesConfiguration(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())
@@ -75,8 +75,8 @@ func TestExecRemovesConfiguration(t *testing.T) {
 	}
 }
 
-// TestExecChdir checks that exec uses the lock file in the directory specified
-// with -chdir.
+// TestExecChdir checks that exec uses the lock file in the directory that -chdir
+// specifies.
 func TestExecChdir(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, terraformHost)
@@ -107,12 +107,13 @@ const sleeping = `terraform {
 resource "time_sleep" "long" { create_duration = "10m" }
 `
 
-// underWay is the message that tofu prints after the provider has worked for ten
-// seconds. tofu announces the operation before the provider can be stopped.
+// underWay is the message that tofu prints when the provider has worked for ten
+// seconds. When tofu prints its first message about the operation, the provider cannot
+// be stopped yet.
 const underWay = "Still creating..."
 
-// TestExecForwardsSignals interrupts tofu during an apply and checks that it shuts down
-// cleanly and saves its state.
+// TestExecForwardsSignals interrupts tofu during an apply, and checks that tofu shuts
+// down cleanly and saves its state.
 func TestExecForwardsSignals(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())
@@ -136,8 +137,8 @@ func TestExecForwardsSignals(t *testing.T) {
 	}
 }
 
-// interrupt sends a signal when a command has printed a text, and returns all output.
-// The command must exit with code 1, like tofu.
+// interrupt sends a signal after a command has printed the text when. It returns all
+// output. The command must exit with code 1, like tofu does.
 func interrupt(t *testing.T, cmd *exec.Cmd, signal os.Signal, when string) (out string) {
 	t.Helper()
 	stdout, err := cmd.StdoutPipe()

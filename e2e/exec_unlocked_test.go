@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// configured returns a job that uses a CLI configuration: before, followed by the block
+// configured returns a job whose CLI configuration consists of before and the block
 // that tofurc prints.
 func (m timeMirror) configured(t *testing.T, before string) job {
 	t.Helper()
@@ -21,7 +21,8 @@ func (m timeMirror) configured(t *testing.T, before string) job {
 	return m.job(t, t.TempDir())
 }
 
-// refuses checks that exec exits with a code before the client prints anything.
+// refuses checks that exec exits with the given code, and that the client prints
+// nothing.
 func (j job) refuses(t *testing.T, code int, reason string, flags []string, command ...string) {
 	t.Helper()
 	j.flags = append(flags, j.flags...)
@@ -33,9 +34,9 @@ func (j job) refuses(t *testing.T, code int, reason string, flags []string, comm
 	}
 }
 
-// TestExecUnlockedProviders checks that OpenTofu installs providers missing from the
-// lock file from the user's oci_mirror, even if only the state requires them. Terraform
-// does not start, and neither does OpenTofu if signatures are required.
+// TestExecUnlockedProviders checks that OpenTofu uses the user's oci_mirror to install
+// providers that the lock file lacks, even if only the state requires them. Terraform
+// must not start. If signatures are required, OpenTofu must not start either.
 func TestExecUnlockedProviders(t *testing.T) {
 	t.Parallel()
 	const lockFile = ".terraform.lock.hcl"
@@ -57,8 +58,9 @@ func TestExecUnlockedProviders(t *testing.T) {
 	output(t, inState.exec(t, programs.tofu, "apply", "-input=false", "-no-color", "-auto-approve"))
 }
 
-// TestExecVerifiesCachedPackages covers a package that does not satisfy the policy and
-// was cached by a run without the policy. Neither client must start with this package.
+// TestExecVerifiesCachedPackages uses a cached package that does not satisfy the
+// policy. A run without the policy has cached the package. With the policy, neither
+// client must start.
 func TestExecVerifiesCachedPackages(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())
@@ -73,8 +75,8 @@ func TestExecVerifiesCachedPackages(t *testing.T) {
 	output(t, j.exec(t, programs.tofu, "init", "-input=false", "-no-color"))
 }
 
-// TestExecDevOverrides checks that providers in dev_overrides are neither locked nor
-// downloaded, and that all other providers are both locked and downloaded.
+// TestExecDevOverrides checks that exec neither locks nor downloads providers in
+// dev_overrides, and that it locks and downloads all other providers.
 func TestExecDevOverrides(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())
@@ -87,14 +89,14 @@ func TestExecDevOverrides(t *testing.T) {
 	onlyTime := strings.Replace(mainTF, `"hashicorp/time"`, `"registry.opentofu.org/hashicorp/time"`, 1)
 	both := strings.Replace(onlyTime, "    time = ", "    own = { source = \"registry.opentofu.org/acme/own\" }\n    time = ", 1)
 	for _, client := range []string{programs.tofu, programs.terraform} {
-		// 1. An unreleased provider is overridden.
+		// 1. Override an unreleased provider.
 		j := m.configured(t, "  dev_overrides {\n    \"registry.opentofu.org/acme/own\" = \""+built+"\"\n  }\n")
 		write(t, filepath.Join(j.dir, "main.tf"), both)
 		output(t, j.exec(t, client, "version"))
 		if locked := string(readLock(t, j.dir)); strings.Contains(locked, "acme/own") || !strings.Contains(locked, "hashicorp/time") {
 			t.Errorf("unexpected lock file:\n%s", locked)
 		}
-		// 2. The only provider is overridden.
+		// 2. Override the only provider.
 		j = m.configured(t, "  dev_overrides {\n    \"registry.opentofu.org/hashicorp/time\" = \""+filepath.ToSlash(binary[0])+"\"\n  }\n")
 		write(t, filepath.Join(j.dir, "main.tf"), onlyTime)
 		output(t, j.exec(t, client, "apply", "-input=false", "-no-color", "-auto-approve"))

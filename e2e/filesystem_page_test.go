@@ -14,8 +14,8 @@ import (
 )
 
 // TestFilesystemMirrorPage runs all commands of docs/filesystem-mirror.md in a shell,
-// with the configurations on the page, and with the real tofu and terraform. No origin
-// registry is available, so all providers are installed from the directories.
+// with the page's configurations and the real tofu and terraform. No origin registry is
+// available, so the clients install all providers from the directories.
 func TestFilesystemMirrorPage(t *testing.T) {
 	t.Parallel()
 	const page, wanted = "filesystem-mirror.md", 11
@@ -23,7 +23,8 @@ func TestFilesystemMirrorPage(t *testing.T) {
 	if len(commands) != wanted {
 		t.Fatalf("got %d commands, want %d:\n%s", len(commands), wanted, strings.Join(commands, "\n"))
 	}
-	// 1. A registry that has the provider, and a configuration that requires it.
+	// 1. Create a registry that contains the provider, and a configuration that
+	// requires the provider.
 	dir, target := t.TempDir(), startRegistry(t)
 	_, config := serveOrigin(t, origintest.Options{}, world.release)
 	run(t, programs.tofuOCI, "mirror", "hashicorp/time", "--to", target+"/acme/providers/{namespace}/{type}", "--config", config, "--ca-file", world.caFile)
@@ -36,7 +37,7 @@ func TestFilesystemMirrorPage(t *testing.T) {
 		}
 	}
 	write(t, filepath.Join(dir, "main.tf"), mainTF)
-	// 2. The page, adapted to this registry, provider, and platforms.
+	// 2. Run the page's commands, adapted to this registry, provider, and platforms.
 	adapt := strings.NewReplacer("ghcr.io", target, "/srv/", dir+"/", "hashicorp/random", "hashicorp/time",
 		"linux_amd64", provider.CurrentPlatform().String(), "darwin_arm64", "windows_386")
 	files := pageFiles(t, page)
@@ -49,12 +50,12 @@ func TestFilesystemMirrorPage(t *testing.T) {
 	cmd := command(t, "sh", "-euxc", adapt.Replace(strings.Join(commands, "\n")))
 	cmd.Dir, cmd.Env = dir, append(cmd.Env, "PATH="+filepath.Join(dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"), "TF_DATA_DIR=")
 	output(t, cmd)
-	// 3. terraform ran last, and installed a copy from the zip.
+	// 3. Check that terraform, which runs last, installed a copy from the zip.
 	installed := filepath.Join(dir, ".terraform", "providers", terraformHost, "hashicorp", "time", fixture.TimeVersion, provider.CurrentPlatform().String())
 	if info, err := os.Lstat(installed); err != nil || !info.IsDir() {
 		t.Errorf("%v, %v", info, err)
 	}
-	// 4. tofu links to the unpacked directory.
+	// 4. Check that tofu links to the unpacked directory.
 	cli := filepath.Join(t.TempDir(), "tofurc")
 	write(t, cli, strings.ReplaceAll(adapt.Replace(files["offline.tofurc"]), "/providers", "/unpacked"))
 	tofu(t, dir, cli, "init", "-input=false", "-upgrade")
@@ -64,8 +65,8 @@ func TestFilesystemMirrorPage(t *testing.T) {
 	}
 }
 
-// pageFiles returns the files on a page: code blocks that start with a comment
-// containing the file name.
+// pageFiles returns the files on a page. A file is a code block that starts with a
+// comment containing the file name.
 func pageFiles(t *testing.T, page string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "docs", page))

@@ -21,12 +21,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// killSeeds is the number of runs that are killed or interrupted, for each kind of
+// killSeeds is the number of runs that the test kills or interrupts for each kind of
 // repository.
 const killSeeds = 16
 
-// killed returns a release with many small zips, so that a run has many steps. It also
-// maps the file names of the zips to their digests.
+// killed returns a release with many small zips, so that a run consists of many steps.
+// It also maps the zips' file names to their digests.
 func killed(t *testing.T) (origintest.Release, map[string]digest.Digest) {
 	t.Helper()
 	random := rand.NewChaCha8([32]byte{1})
@@ -53,10 +53,10 @@ func killed(t *testing.T) (origintest.Release, map[string]digest.Digest) {
 }
 
 // TestKilledRuns kills mirror and pull at random times. In every second run, it
-// interrupts them with Ctrl-C. Afterward, the graph of every tag must be complete,
-// every file with a final name must be correct, and the next run must complete. Ctrl-C
-// must leave no temporary files, and the next run must remove a killed run's old
-// temporary files.
+// interrupts them with Ctrl-C instead. After each run, the graph of every tag must be
+// complete, every file with a final name must be correct, and the next run must
+// succeed. After Ctrl-C, no temporary files may remain. The next run must remove old
+// temporary files of a killed run.
 func TestKilledRuns(t *testing.T) {
 	t.Parallel()
 	release, digests := killed(t)
@@ -81,7 +81,8 @@ func TestKilledRuns(t *testing.T) {
 				}
 				random := rand.New(rand.NewPCG(uint64(seed), 2))
 				signal := []os.Signal{os.Kill, os.Interrupt}[seed%2]
-				// 1. Kill a mirror run. The tag is either complete or missing.
+				// 1. Kill mirror runs. After each run, the tag is either complete or
+				// missing.
 				mirror := []string{"mirror", "acme/kill", "--to", repository, "--config", config, "--ca-file", world.caFile, "--quiet"}
 				stop(t, signal, random.Int64N(int64(within)), layout, mirror...)
 				tagged := versions(t, repository)
@@ -90,14 +91,15 @@ func TestKilledRuns(t *testing.T) {
 				} else {
 					pullAll(t, repository, t.TempDir(), digests)
 				}
-				// 2. The next run completes.
+				// 2. Run mirror to completion.
 				run(t, programs.tofuOCI, mirror...)
 				checkTemporary(t, layout)
-				// 3. Kill a pull run. Files with a final name are correct.
+				// 3. Kill pull runs. After each run, files with a final name are
+				// correct.
 				dir := t.TempDir()
 				stop(t, signal, random.Int64N(int64(within)), dir, pullArgs(repository, dir)...)
 				checkFiles(t, dir, digests)
-				// 4. The next run completes.
+				// 4. Run pull to completion.
 				pullAll(t, repository, dir, digests)
 				checkTemporary(t, dir)
 			})
@@ -113,8 +115,9 @@ func duration(t *testing.T, args ...string) time.Duration {
 	return time.Since(began)
 }
 
-// stop runs tofu-oci, which writes to dir, and signals it after the given number of
-// nanoseconds. It then sets the modification time of files in dir to two days ago.
+// stop runs tofu-oci, which writes to dir, and sends it a signal after the given number
+// of nanoseconds. Afterward, stop sets the modification time of temporary files in dir
+// to two days ago.
 func stop(t *testing.T, signal os.Signal, after int64, dir string, args ...string) {
 	t.Helper()
 	cmd := command(t, programs.tofuOCI, args...)
@@ -130,7 +133,7 @@ func stop(t *testing.T, signal os.Signal, after int64, dir string, args ...strin
 	case code > 0:
 		t.Errorf("exit code %d", code)
 	}
-	// The process was killed, exited before the signal, or was interrupted before it
+	// Temporary files can remain if the process was killed, or interrupted before it
 	// started its work.
 	for _, path := range temporary(t, dir) {
 		old := time.Now().AddDate(0, 0, -2)
@@ -162,7 +165,8 @@ func temporary(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-// versions returns the tags of a repository, or none if the repository does not exist.
+// versions returns a repository's tags. If the repository does not exist, it returns
+// none.
 func versions(t *testing.T, repository string) []string {
 	t.Helper()
 	cmd := command(t, programs.tofuOCI, "list", "acme/kill", "--from", repository, "--ca-file", world.caFile, "--output", "json")

@@ -17,7 +17,7 @@ import (
 )
 
 // TestLaunch starts real providers of both plugin protocols, both before and after they
-// are pushed.
+// are pushed to a registry.
 func TestLaunch(t *testing.T) {
 	t.Parallel()
 	here := provider.CurrentPlatform()
@@ -55,8 +55,8 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
-// launched runs a command with a separate directory for temporary files, and returns
-// its stderr.
+// launched runs a command with its own directory for temporary files. It returns the
+// command's stderr.
 func launched(t *testing.T, cmd *exec.Cmd, temporary string) string {
 	t.Helper()
 	var stderr bytes.Buffer

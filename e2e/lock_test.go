@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// plain is a provider with tiny packages.
+// Address and version of a provider with tiny packages.
 const (
 	plainName    = "acme/plain"
 	plainVersion = "1.2.3"
@@ -39,7 +39,7 @@ resource "time_static" "now" {}
 output "unix" { value = time_static.now.unix }
 `
 
-// lockMirror is a registry with the real provider and a tiny provider.
+// lockMirror is a registry that contains the real provider and a tiny provider.
 type lockMirror struct {
 	// repository is the repository template.
 	repository string
@@ -61,7 +61,7 @@ func newLockMirror(t *testing.T) lockMirror {
 	return m
 }
 
-// configure writes a configuration that requires both providers, in two modules.
+// configure writes a configuration with two modules, which require both providers.
 func (m lockMirror) configure(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -101,8 +101,9 @@ func (m lockMirror) pull(t *testing.T, locked []byte, layout string, platforms .
 	return dir
 }
 
-// TestTofuInstallsLockedProviders checks that the lock file written from registry
-// metadata is complete for every installation method, and that init does not change it.
+// TestTofuInstallsLockedProviders writes a lock file from registry metadata. It checks
+// that the lock file is complete for every installation method, and that init does not
+// change the file.
 func TestTofuInstallsLockedProviders(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)
@@ -131,15 +132,15 @@ func TestTofuInstallsLockedProviders(t *testing.T) {
 }
 
 // TestTofuAcceptsPrunedLockFile checks that init does not change the lock file after a
-// provider was removed from the configuration. It also checks a module whose source
-// depends on a local value and which requires a provider that no other module requires.
+// provider was removed from the configuration. In this configuration, the source of one
+// module depends on a local value. Only that module requires the tiny provider.
 func TestTofuAcceptsPrunedLockFile(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)
 	dir := m.configure(t)
 	m.lock(t, dir)
 	write(t, filepath.Join(dir, "main.tf"), "locals {\n  what = \"re\"\n}\nmodule \"more\" {\n  source = \"./mo${local.what}\"\n}\n")
-	// exec ignores a provider that is locked and missing but no longer required.
+	// exec ignores a provider that is locked but neither required nor available.
 	stale := strings.ReplaceAll(string(readLock(t, dir)), "hashicorp/time", "hashicorp/gone")
 	write(t, filepath.Join(dir, ".terraform.lock.hcl"), stale)
 	run(t, programs.tofuOCI, "exec", "--cache", t.TempDir(), "--from", m.repository, "--ca-file", world.caFile, "--chdir", dir, "--", programs.tofu, "init", "-input=false", "-no-color")
@@ -157,8 +158,9 @@ func TestTofuAcceptsPrunedLockFile(t *testing.T) {
 }
 
 // TestTofuTrustsAllHashes checks that init locks all platforms from a network mirror
-// with trust_all_hashes. serve provides only the h1 hashes that it computed, because a
-// repository's h1 hashes are not signed. pull computes the hashes that it writes.
+// with trust_all_hashes. serve provides only h1 hashes that it computed itself, because
+// a repository's h1 hashes are not signed. pull writes h1 hashes for all platforms,
+// because it computes them.
 func TestTofuTrustsAllHashes(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)
@@ -194,7 +196,7 @@ func TestTofuTrustsAllHashes(t *testing.T) {
 			if h1 != test.h1 {
 				t.Errorf("%d h1 are locked, want %d: %s", h1, test.h1, hashes)
 			}
-			// The locked hashes are sufficient for the other installation methods.
+			// The locked hashes are sufficient for installations from OCI.
 			write(t, cli, run(t, programs.tofuOCI, "tofurc", m.repository))
 			if err := os.RemoveAll(filepath.Join(dir, ".terraform")); err != nil {
 				t.Fatal(err)
@@ -208,7 +210,7 @@ func filesystemMirror(dir string) string {
 	return fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", filepath.ToSlash(dir))
 }
 
-// TestLockHashesOfAllPlatforms compares the lock file with the zips of all
+// TestLockHashesOfAllPlatforms compares the lock file's hashes with the zips of all
 // platforms in the registry.
 func TestLockHashesOfAllPlatforms(t *testing.T) {
 	t.Parallel()
@@ -239,7 +241,7 @@ func TestLockHashesOfAllPlatforms(t *testing.T) {
 	}
 }
 
-// hashesOf returns the hashes of a zip.
+// hashesOf returns the zh and h1 hashes of a zip.
 func hashesOf(t *testing.T, path string) []lockfile.Hash {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -253,8 +255,8 @@ func hashesOf(t *testing.T, path string) []lockfile.Hash {
 	return []lockfile.Hash{lockfile.Hash(sums.ZH(digest.FromBytes(content))), lockfile.Hash(h1)}
 }
 
-// TestLockMatchesProvidersLock checks that tofu providers lock writes the same
-// file for all platforms, byte for byte.
+// TestLockMatchesProvidersLock checks that tofu providers lock writes a byte-for-byte
+// identical file for all platforms.
 func TestLockMatchesProvidersLock(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)
@@ -275,9 +277,9 @@ func TestLockMatchesProvidersLock(t *testing.T) {
 	}
 }
 
-// TestLockCompletesLockFileOfInit checks that lock adds hashes after an installation
-// from an unpacked mirror. Such an installation records a single h1 hash, with which an
-// installation from OCI fails.
+// TestLockCompletesLockFileOfInit checks that lock adds hashes to a lock file that init
+// wrote after an installation from an unpacked mirror. Such a lock file contains only
+// one h1 hash, and an installation from OCI fails with it.
 func TestLockCompletesLockFileOfInit(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)
@@ -304,8 +306,8 @@ func TestLockCompletesLockFileOfInit(t *testing.T) {
 	tofu(t, dir, oci, "init", "-input=false", "-no-color", "-lockfile=readonly")
 }
 
-// TestTerraformInstallsLockedProviders covers Terraform, whose default host for providers
-// is different.
+// TestTerraformInstallsLockedProviders checks that Terraform installs locked providers.
+// Terraform's default host for providers differs from OpenTofu's.
 func TestTerraformInstallsLockedProviders(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, terraformHost)
@@ -324,7 +326,7 @@ func TestTerraformInstallsLockedProviders(t *testing.T) {
 			t.Errorf("init %v changed the file from\n%s\nto\n%s", args, locked, now)
 		}
 	}
-	// A new lock file also has the header of Terraform.
+	// A new lock file also starts with Terraform's header.
 	if err := os.Remove(filepath.Join(dir, ".terraform.lock.hcl")); err != nil {
 		t.Fatal(err)
 	}

@@ -2,12 +2,13 @@ package e2e_test
 
 import "github.com/tofu-oci/tofu-oci/pkg/provider"
 
-// installed returns a step in which OpenTofu installs for the current platform.
+// installed returns a step in which OpenTofu installs providers for the current
+// platform.
 func installed(from installSource, required ...lockRequirement) []lockStep {
 	return []lockStep{{from: from, require: required}}
 }
 
-// locked returns a step in which OpenTofu locks all platforms.
+// locked returns a step in which OpenTofu locks providers for all platforms.
 func locked(from installSource, required ...lockRequirement) []lockStep {
 	return []lockStep{{from: from, platforms: lockPlatforms, require: required}}
 }
@@ -25,7 +26,8 @@ var (
 	two = lockPlatforms[:2]
 )
 
-// lockCases maps a name to the steps that are run in one directory.
+// lockCases maps names of test cases to steps. All steps of a case run in one
+// directory.
 var lockCases = map[string][]lockStep{
 	// Constraints, in different notations.
 	"no constraint":            installed(packed, requires("acme/alpha", "10.0.0")),

@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// installSource is the source from which OpenTofu installs in a step.
+// installSource is the source from which OpenTofu installs providers in a step.
 type installSource string
 
 const (
@@ -26,13 +26,14 @@ const (
 
 // lockStep is one run of OpenTofu in a directory.
 type lockStep struct {
-	// from is the source. If platforms is set, the step runs `providers lock` for them,
-	// otherwise `init`.
+	// from is the source of the providers. If platforms is set, the step runs
+	// `providers lock` for these platforms. Otherwise, it runs `init`.
 	from      installSource
 	platforms []provider.Platform
 	// upgrade adds the option -upgrade to init.
 	upgrade bool
-	// require is the configuration from this step on. If nil, it is unchanged.
+	// require is the configuration from this step on. If nil, the configuration does
+	// not change.
 	require []lockRequirement
 }
 
@@ -41,8 +42,8 @@ type lockRequirement struct {
 	source string
 	// version is the selected version.
 	version string
-	// constraints contains the constraint of the root module, followed by one
-	// constraint for each additional module. Empty constraints are omitted.
+	// constraints contains the root module's constraint, followed by one constraint for
+	// each additional module. An empty constraint means that the module specifies none.
 	constraints []string
 }
 
@@ -50,7 +51,7 @@ func requires(source, version string, constraints ...string) lockRequirement {
 	return lockRequirement{source, version, constraints}
 }
 
-// TestLockFilesMatchTofu compares lock files of the real tofu with those that
+// TestLockFilesMatchTofu compares the real tofu's lock files with the files that
 // pkg/lockfile writes for the same selections and hashes.
 func TestLockFilesMatchTofu(t *testing.T) {
 	t.Parallel()
@@ -80,7 +81,7 @@ func (w *lockWorld) compare(t *testing.T, steps []lockStep) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// 2. Write the same selections to the previous file, and to a new one.
+		// 2. Write the same selections to the previous file and to a new file.
 		changed, fresh, again := w.change(t, kept, step, required), parseLock(t, nil), parseLock(t, theirs)
 		for _, s := range slices.Backward(changed.Selections()) {
 			fresh.Set(s)
@@ -94,7 +95,7 @@ func (w *lockWorld) compare(t *testing.T, steps []lockStep) {
 	}
 }
 
-// change returns a lock file with the changes of a step.
+// change returns the lock file after a step's changes.
 func (w *lockWorld) change(t *testing.T, before *lockfile.File, step lockStep, required []lockRequirement) *lockfile.File {
 	t.Helper()
 	after := parseLock(t, before.Bytes())
@@ -106,7 +107,7 @@ func (w *lockWorld) change(t *testing.T, before *lockfile.File, step lockStep, r
 	for _, r := range required {
 		after.Set(w.selection(t, before, step, r))
 	}
-	// init writes nothing if only constraints changed.
+	// init does not write the lock file if only constraints changed.
 	same := func(a, b lockfile.Selection) bool {
 		return a.Address == b.Address && a.Version == b.Version && slices.Equal(a.Hashes, b.Hashes)
 	}
@@ -134,7 +135,8 @@ func (r lockRequirement) address(t *testing.T) provider.Address {
 	return a
 }
 
-// selection returns the expected selection of a provider after a step.
+// selection returns the selection that the lock file must contain for a provider after
+// a step.
 func (w *lockWorld) selection(t *testing.T, before *lockfile.File, step lockStep, r lockRequirement) lockfile.Selection {
 	t.Helper()
 	version, err := provider.ParseVersion(r.version)
@@ -154,8 +156,8 @@ func (w *lockWorld) selection(t *testing.T, before *lockfile.File, step lockStep
 	return s
 }
 
-// hashes returns the hashes that OpenTofu learns about a provider in a step. It learns
-// most of them twice. A mirror provides only one package's hashes. An origin registry
+// hashes returns the hashes of a provider that OpenTofu learns in a step. The result
+// contains duplicates. A mirror provides only one package's hashes. An origin registry
 // also provides signed checksums, and registry.opentofu.org provides all hashes.
 func (w *lockWorld) hashes(t *testing.T, step lockStep, r lockRequirement) (hashes []lockfile.Hash) {
 	t.Helper()
@@ -191,7 +193,7 @@ func (w *lockWorld) hashes(t *testing.T, step lockStep, r lockRequirement) (hash
 	return hashes
 }
 
-// run runs OpenTofu once.
+// run runs OpenTofu for one step.
 func (w *lockWorld) run(t *testing.T, dir string, step lockStep, required []lockRequirement) {
 	t.Helper()
 	var addresses []provider.Address
@@ -209,7 +211,8 @@ func (w *lockWorld) run(t *testing.T, dir string, step lockStep, required []lock
 		mirror := filepath.ToSlash(w.filesystemMirror(t, step.from == packed, addresses...))
 		method, flags = fmt.Sprintf("filesystem_mirror {\n    path = %q\n  }", mirror), []string{"-fs-mirror=" + mirror}
 	}
-	// tofu does not install a provider again, and leaves its block unchanged.
+	// If a provider is already installed, tofu does not install it again and does not
+	// change its block.
 	if err := os.RemoveAll(filepath.Join(dir, ".terraform", "providers")); err != nil {
 		t.Fatal(err)
 	}
@@ -231,8 +234,8 @@ func (w *lockWorld) run(t *testing.T, dir string, step lockStep, required []lock
 	tofu(t, dir, cli, args...)
 }
 
-// writeRequirements writes a configuration with a root module and one further module
-// per additional constraint.
+// writeRequirements writes a configuration with a root module and one module for each
+// additional constraint.
 func writeRequirements(t *testing.T, dir string, required []lockRequirement) {
 	t.Helper()
 	modules := 1

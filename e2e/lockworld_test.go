@@ -19,13 +19,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// The hosts of the locked providers, as spelled in configurations. One origin registry
-// serves all of them.
+// lockHosts lists the hosts of the locked providers, as spelled in configurations. One
+// origin registry serves all of these hosts.
 var lockHosts = []string{
 	provider.DefaultHost.String(), "example.com", "zulu.example", "例え.example", "bücher.example", "ärger.example", "example.com:8443",
 }
 
-// lockVersions are the versions of every provider. All have the same platforms.
+// lockVersions lists the versions of every provider. All versions support the same
+// platforms.
 var lockVersions = []string{
 	"0.9.0", "1.0.0", "1.0.1", "1.0.5", "1.2.0", "1.2.3", "2.0.0", "2.1.0-alpha", "2.1.0-beta.2+build.5", "2.3.4", "3.0.0-rc1", "10.0.0",
 }
@@ -34,9 +35,9 @@ var lockPlatforms = provider.SortPlatforms([]provider.Platform{
 	provider.CurrentPlatform(), {OS: "freebsd", Arch: "amd64"}, {OS: "openbsd", Arch: "arm"}, {OS: "windows", Arch: "386"},
 })
 
-// lockProvider configures a provider, NAMESPACE/TYPE, in the origin registry.
+// lockProvider describes how the origin registry offers a provider, NAMESPACE/TYPE.
 type lockProvider struct {
-	// signed adds a key and a signature of SHA256SUMS.
+	// signed adds a key and a signature of SHA256SUMS to each release.
 	signed bool
 	// packages adds the hashes of all platforms to package documents.
 	packages bool
@@ -55,18 +56,18 @@ var lockProviders = map[string]lockProvider{
 	"beta/alpha":    {signed: true},
 }
 
-// garbled reports whether SHA256SUMS has an invalid line.
+// garbled reports whether SHA256SUMS contains an invalid line.
 func (p lockProvider) garbled() bool { return strings.HasPrefix(p.more, "abc ") }
 
-// lockWorld has tiny packages of all providers, in an origin registry and in a network
-// mirror.
+// lockWorld contains tiny packages of all providers. An origin registry and a network
+// mirror serve the packages.
 type lockWorld struct {
-	// hosts are the host blocks of a CLI configuration that refer to the origin
-	// registry.
+	// hosts contains the host blocks of a CLI configuration. The blocks refer to the
+	// origin registry.
 	hosts string
 	// network is the URL of the network mirror.
 	network string
-	// packages has the packages of each "NAMESPACE/TYPE VERSION".
+	// packages maps "NAMESPACE/TYPE VERSION" to the version's packages.
 	packages map[string]map[provider.Platform]lockPackage
 }
 
@@ -177,7 +178,7 @@ func lockRelease(t *testing.T, signer *fixture.Signer, name, version string, pac
 	return r
 }
 
-// networkMirror serves all providers under every host.
+// networkMirror serves all providers under all hosts.
 // https://opentofu.org/docs/internals/provider-network-mirror-protocol/
 func (w *lockWorld) networkMirror() http.Handler {
 	mux := http.NewServeMux()
@@ -214,8 +215,8 @@ func (w *lockWorld) networkMirror() http.Handler {
 	return mux
 }
 
-// filesystemMirror writes all versions of the given providers to a new directory, with
-// paths "HOST/NAMESPACE/TYPE".
+// filesystemMirror writes all versions of the given providers to a new directory. The
+// providers' paths have the form "HOST/NAMESPACE/TYPE".
 func (w *lockWorld) filesystemMirror(t *testing.T, packed bool, addresses ...provider.Address) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

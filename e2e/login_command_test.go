@@ -17,7 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
-// keychain is a Docker credential helper that stores one entry per name in files of
+// keychain is a Docker credential helper. It stores each entry in a separate file in
 // $KEYCHAIN.
 const keychain = `#!/bin/sh
 case $1 in
@@ -33,9 +33,9 @@ esac
 `
 
 // TestLoginCommand logs in to a distribution registry with an htpasswd file. After
-// login, tofu can install from the registry, and tofu-oci can mirror to it and pull
-// from it. After logout, all three operations are rejected. The test stores the
-// credentials once in Docker's file and once with a helper.
+// login, tofu must install from the registry, and tofu-oci must mirror to it and pull
+// from it. After logout, the registry must reject all three operations. The test runs
+// twice: It stores the credentials in Docker's file and with a helper.
 func TestLoginCommand(t *testing.T) {
 	t.Parallel()
 	hash, err := bcrypt.GenerateFromPassword([]byte(loginSecret), bcrypt.MinCost)
@@ -72,7 +72,7 @@ func TestLoginCommand(t *testing.T) {
 	}
 }
 
-// loginUser is a user with a home directory and one registry.
+// loginUser is a user with a home directory and a registry.
 type loginUser struct{ host, home, config string }
 
 func newLoginUser(t *testing.T, host, file string) loginUser {
@@ -119,8 +119,8 @@ func (u loginUser) login(t *testing.T, password string, want int) (text string) 
 	return text
 }
 
-// check runs mirror, pull, and tofu init. tofu-oci must exit with code want, and tofu
-// must install version, or fail if version is empty.
+// check runs mirror, pull, and tofu init. tofu-oci must exit with code want. tofu must
+// install version. If version is empty, tofu must fail.
 func (u loginUser) check(t *testing.T, want int, version string) {
 	t.Helper()
 	for _, args := range [][]string{{"mirror", "hashicorp/time"}, {"pull", "hashicorp/time", "--dir", t.TempDir()}} {
@@ -138,7 +138,7 @@ func (u loginUser) check(t *testing.T, want int, version string) {
 	}
 }
 
-// ended runs a program, which can fail.
+// ended runs a program and returns its output and its exit code.
 func ended(t *testing.T, cmd *exec.Cmd) (text string, code int) {
 	t.Helper()
 	out, err := cmd.CombinedOutput()

@@ -22,8 +22,9 @@ const (
 )
 
 // TestRegistryCredentials tests a distribution registry with basic authentication and
-// with a token server. With the same configuration, tofu-oci pushes and pulls, and tofu
-// installs. Without the credentials, all three operations are rejected.
+// with a token server. With the same configuration, tofu-oci must push and pull, and
+// tofu must install. Without credentials, the registry must reject all three
+// operations.
 func TestRegistryCredentials(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -71,7 +72,8 @@ func TestRegistryCredentials(t *testing.T) {
 			write(t, with, open+login)
 			write(t, without, open)
 
-			// Without --to and --from, the configuration selects the repository.
+			// Without --to and --from, tofu-oci uses the repository in the
+			// configuration.
 			if out, code := exits(t, "mirror", "hashicorp/time", "--config", without); code != 6 {
 				t.Errorf("mirror without credentials: exit code %d\n%s", code, out)
 			}

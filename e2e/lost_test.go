@@ -11,13 +11,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestLostZip tests a registry that has lost a zip but still lists the release, so that
-// init fails. lock --check, pull, and exec report the loss, and the command in their
-// hint restores the zip.
+// TestLostZip deletes a zip in a registry that still lists the release, so that init
+// fails. lock --check, pull, and exec must report the loss. The command in their hint
+// must restore the zip.
 func TestLostZip(t *testing.T) {
 	t.Parallel()
-	// 1. Mirror a release, delete its zip for this platform, and write a lock file that
-	// selects it.
+	// 1. Mirror a release, delete its zip for the current platform, and write a lock
+	// file that selects the release.
 	signer, err := fixture.NewSigner()
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestLostZip(t *testing.T) {
 	if err := os.Remove(filepath.Join(storage, "data", "docker", "registry", "v2", "blobs", "sha256", zip[:2], zip, "data")); err != nil {
 		t.Fatal(err)
 	}
-	// 2. Check the output of the programs.
+	// 2. Check the output of lock --check, pull, and exec.
 	check := append([]string{"lock", "--check", "--module-dir", dir}, from...)
 	restore := "tofu-oci mirror '" + mirror[1] + "' --to '" + repository + "'"
 	for _, args := range [][]string{

@@ -1,6 +1,6 @@
 // Package e2e_test runs the real programs: tofu-oci, tofu, the distribution registry,
-// regctl, and a real provider. make e2e builds them. make round builds the programs for
-// the -short tests.
+// regctl, and a real provider. make e2e builds the programs and runs all tests. make
+// round runs only the tests of the main flows.
 package e2e_test
 
 import (
@@ -21,16 +21,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// programs are the paths of the programs, from the environment.
+// programs contains the paths of the programs, which the environment specifies.
 var programs struct{ tofuOCI, tofu, terraform, registry, regctl, syft, timeModule string }
 
-// world is shared by all tests and not modified.
+// world is shared by all tests. The tests do not modify it.
 var world struct {
 	ca *testca.CA
 	// caFile contains the certificate of the test authority.
 	caFile  string
 	release origintest.Release
-	// platforms are the platforms of the release, including the current one.
+	// platforms lists the release's platforms, including the current platform.
 	platforms []provider.Platform
 }
 
@@ -77,8 +77,8 @@ func makeWorld(dir string) (err error) {
 	return err
 }
 
-// serveOrigin serves the release like registry.opentofu.org, and returns a CLI
-// configuration that refers to it.
+// serveOrigin serves the releases like registry.opentofu.org does. It returns a CLI
+// configuration that refers to the origin registry.
 func serveOrigin(tb testing.TB, o origintest.Options, releases ...origintest.Release) (origin *origintest.Origin, config string) {
 	tb.Helper()
 	origin = origintest.New(o)
@@ -113,8 +113,8 @@ func startRegistryWith(tb testing.TB, auth string) (host string) {
 	return host
 }
 
-// command returns a command that trusts the test authority and uses neither credentials
-// nor the configuration of the machine.
+// command returns a command that trusts the test authority. The command uses neither
+// credentials nor the machine's configuration.
 func command(tb testing.TB, program string, args ...string) *exec.Cmd {
 	tb.Helper()
 	home := tb.TempDir()

@@ -22,19 +22,20 @@ import (
 
 const (
 	bigZip = 300 << 20
-	// memoryLimit is the maximum memory of a transfer above the idle program, in bytes.
+	// memoryLimit is the maximum memory that a transfer needs in addition to the idle
+	// program's memory, in bytes.
 	memoryLimit = 64 << 20
 	// plannedLimit is the maximum memory for planning 10,000 releases, in bytes.
 	plannedLimit = 200 << 20
 )
 
 // BenchmarkMirrorBigZip streams a 300 MiB zip from an origin registry to an OCI
-// registry. The origin registry provides the h1 hash, so no temporary file is written,
-// and TMPDIR does not exist. The benchmark fails if the program exceeds its memory
-// limit.
+// registry. The origin registry provides the h1 hash, so the program writes no
+// temporary file, and TMPDIR does not exist. The benchmark fails if the program exceeds
+// its memory limit.
 //
-// For comparison, regctl pushes the same bytes from a local file, which is the minimum
-// for any tool.
+// For comparison, regctl pushes the same bytes from a local file. No tool can need less
+// time.
 func BenchmarkMirrorBigZip(b *testing.B) {
 	dir := b.TempDir()
 	path := filepath.Join(dir, "big.zip")
@@ -80,8 +81,9 @@ func BenchmarkMirrorBigZip(b *testing.B) {
 	}
 }
 
-// BenchmarkPlanTenThousand plans 10,000 releases, like a first run that mirrors all
-// versions of many providers. It fails if the program exceeds its memory limit.
+// BenchmarkPlanTenThousand plans 10,000 releases, like the first run that mirrors all
+// versions of many providers. The benchmark fails if the program exceeds its memory
+// limit.
 func BenchmarkPlanTenThousand(b *testing.B) {
 	const releases = 10_000
 	versions := func(w http.ResponseWriter, _ *http.Request) {
@@ -125,7 +127,7 @@ func BenchmarkPlanTenThousand(b *testing.B) {
 	}
 }
 
-// makeZip writes an incompressible zip of about size bytes.
+// makeZip writes a zip of about size bytes, whose content is incompressible.
 func makeZip(b *testing.B, path string, size int64) {
 	b.Helper()
 	f, err := os.Create(path)

@@ -21,16 +21,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// networkMirror maps platforms to the zips of a version, as listed in a network mirror's
-// documents.
+// networkMirror maps platforms to a version's zips, as listed in the documents of a
+// network mirror.
 type networkMirror map[string]struct {
 	URL    string
 	Hashes []string
 }
 
-// TestNetworkMirror compares the output of pull --layout network and "tofu providers
-// mirror" for the same packages. It adds packages to both mirrors, and installs from
-// them over HTTPS with OpenTofu and Terraform.
+// TestNetworkMirror compares the output of pull --layout network with the output of
+// tofu providers mirror for the same packages. It adds packages to both mirrors. It
+// then installs from both mirrors over HTTPS with OpenTofu and Terraform.
 func TestNetworkMirror(t *testing.T) {
 	t.Parallel()
 	for name, noPackages := range map[string]bool{"origin states hashes": false, "origin states no hashes": true} {
@@ -51,10 +51,11 @@ func TestNetworkMirror(t *testing.T) {
 			same(t, filepath.Join(theirs, timeDirectory, "index.json"), filepath.Join(ours, timeDirectory, "index.json"))
 			compareArchives(t, theirs, ours)
 
-			// 2. Install from our mirror with OpenTofu, and use the provider.
+			// 2. Install from our mirror with both clients, and use the provider with
+			// OpenTofu.
 			installsFromNetwork(t, ours, fixture.TimeVersion)
 
-			// 3. Add another platform and another version to the mirror of tofu.
+			// 3. Add a second platform and a second version to tofu's mirror.
 			before := readArchives(t, theirs, fixture.TimeVersion)
 			pullNetwork(t, layout, theirs, fixture.TimeVersion, "freebsd_amd64")
 			pullNetwork(t, layout, theirs, newerVersion, here)
@@ -66,8 +67,8 @@ func TestNetworkMirror(t *testing.T) {
 			installsFromNetwork(t, theirs, fixture.TimeVersion)
 			installsFromNetwork(t, theirs, newerVersion)
 
-			// 4. Pull the same packages again: existing files are kept, and hashes are
-			// merged.
+			// 4. Pull the same packages again. pull must keep existing files and merge
+			// hashes.
 			pullNetwork(t, layout, theirs, fixture.TimeVersion, here, other)
 			pullNetwork(t, layout, ours, fixture.TimeVersion, "freebsd_amd64")
 			pullNetwork(t, layout, ours, newerVersion, here)
@@ -75,9 +76,10 @@ func TestNetworkMirror(t *testing.T) {
 				same(t, filepath.Join(theirs, timeDirectory, document), filepath.Join(ours, timeDirectory, document))
 			}
 			// 5. Run tofu on our mirror. tofu assigns the hashes of the version that it
-			// mirrors to all versions of the platform (see computedHashes in OpenTofu's
-			// providers_mirror.go). pull reports this. After the file of the other
-			// version is moved away, pull lists that version again.
+			// mirrors to all versions for the same platform (see computedHashes in
+			// OpenTofu's providers_mirror.go). pull must report these wrong hashes.
+			// After the affected version's document is moved away, pull must list that
+			// version again.
 			tofuMirrors(t, config, ours, here)
 			installsFromNetwork(t, ours, fixture.TimeVersion)
 			out, code := exits(t, "pull", "hashicorp/time@"+newerVersion, "--from", layout, "--dir", ours, "--layout", "network")
@@ -95,7 +97,7 @@ func TestNetworkMirror(t *testing.T) {
 
 const timeDirectory = "registry.opentofu.org/hashicorp/time"
 
-// newerRelease returns a later version of hashicorp/time with different content.
+// newerRelease returns a newer version of hashicorp/time with different content.
 func newerRelease(t *testing.T) origintest.Release {
 	t.Helper()
 	newer := world.release
@@ -116,7 +118,7 @@ func newerRelease(t *testing.T) origintest.Release {
 	return newer
 }
 
-// tofuMirrors runs tofu providers mirror for the configuration of the tests.
+// tofuMirrors runs tofu providers mirror for the test configuration.
 func tofuMirrors(t *testing.T, cliConfig, to string, platforms ...string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -137,8 +139,8 @@ func pullNetwork(t *testing.T, from, dir, version string, platforms ...string) {
 	run(t, programs.tofuOCI, args...)
 }
 
-// installsFromNetwork serves a directory like a web server, and installs from it with
-// OpenTofu and Terraform.
+// installsFromNetwork serves a directory like a web server does. It installs from this
+// server with OpenTofu and Terraform.
 func installsFromNetwork(t *testing.T, mirror, version string) {
 	t.Helper()
 	url, stop, err := fixture.Serve(t.Context(), world.ca, http.FileServer(http.Dir(mirror)))
@@ -149,7 +151,7 @@ func installsFromNetwork(t *testing.T, mirror, version string) {
 	cliConfig := filepath.Join(t.TempDir(), "tofurc")
 	write(t, cliConfig, fmt.Sprintf("provider_installation {\n  network_mirror {\n    url = \"%s/\"\n  }\n}\n", url))
 	hashes := readArchives(t, mirror, version)[provider.CurrentPlatform().String()].Hashes
-	// Terraform has a different default host.
+	// Terraform's default host differs from OpenTofu's.
 	text := strings.NewReplacer(fixture.TimeVersion, version, "hashicorp/time", timeDirectory).Replace(mainTF)
 	for _, client := range []string{programs.tofu, programs.terraform} {
 		dir := t.TempDir()
@@ -168,8 +170,8 @@ func installsFromNetwork(t *testing.T, mirror, version string) {
 	}
 }
 
-// compareArchives checks that both mirrors have the same zips, and that our mirror
-// lists all hashes of their mirror.
+// compareArchives checks that both mirrors contain the same zips, and that our mirror
+// lists all hashes that their mirror lists.
 func compareArchives(t *testing.T, theirs, ours string) {
 	t.Helper()
 	their, our := readArchives(t, theirs, fixture.TimeVersion), readArchives(t, ours, fixture.TimeVersion)
@@ -205,7 +207,8 @@ func same(t *testing.T, theirs, ours string) {
 	}
 }
 
-// listFiles returns the files below a directory, except our lock files.
+// listFiles returns the paths of all files below a directory, except tofu-oci's lock
+// files.
 func listFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	var names []string

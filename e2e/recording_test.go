@@ -14,20 +14,20 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
-// variable matches text that differs between runs: digests, hashes, keys, sizes, and
-// platforms.
+// variable matches parts of the output that differ between runs: digests, hashes, keys,
+// sizes, and platforms.
 var variable = regexp.MustCompile(`[0-9a-f]{64}|[0-9A-F]{40}|h1:\S+|[\d.]+ k?M?B\b|( --platform )?(linux|darwin|windows|freebsd|openbsd)_[a-z0-9]+`)
 
-// form returns the lines of the output without variable text.
+// form returns the lines of the output without the parts that differ between runs.
 func form(text string) (lines []string) {
 	for line := range strings.Lines(text) {
 		lines = append(lines, strings.Join(strings.Fields(variable.ReplaceAllString(line, "… ")), " "))
 	}
-	return slices.Compact(lines) // one line for all platforms
+	return slices.Compact(lines) // keeps one line for all platforms
 }
 
-// TestRecording checks that the picture in the README shows the current output of the
-// commands, except for variable text.
+// TestRecording checks that the README's picture shows the commands' current output,
+// except for parts that differ between runs.
 func TestRecording(t *testing.T) {
 	t.Parallel()
 	picture, err := os.Open(filepath.Join("..", "docs", "images", "demo.svg"))

@@ -14,8 +14,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestPullHandmadeArtifact pulls an artifact assembled with other tools, which
-// has neither our annotations nor checksums. OpenTofu installs such artifacts.
+// TestPullHandmadeArtifact pulls an artifact that regctl assembled. The artifact
+// contains neither tofu-oci's annotations nor checksums. OpenTofu installs such
+// artifacts.
 func TestPullHandmadeArtifact(t *testing.T) {
 	t.Parallel()
 	host := startRegistry(t)
@@ -50,7 +51,7 @@ func TestPullHandmadeArtifact(t *testing.T) {
 	}
 }
 
-// byHand assembles the artifact with regctl, document by document.
+// byHand assembles an artifact with regctl, one document at a time.
 func byHand(t *testing.T, repository string, p provider.Platform, zip string) {
 	t.Helper()
 	content, err := os.ReadFile(zip)

@@ -12,9 +12,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestServeHosts serves repositories that have the same name for two hosts. The real
-// clients install each provider by its own address, and require permission for the
-// address with both protocols.
+// TestServeHosts serves two repositories with the same name, each for a different host.
+// The real clients install each provider by its own address. With both protocols, they
+// need permission for that address.
 func TestServeHosts(t *testing.T) {
 	t.Parallel()
 	const terraformHost = "registry.terraform.io"
@@ -37,7 +37,7 @@ func TestServeHosts(t *testing.T) {
 	}
 }
 
-// needsLogin is the message of both clients for 401 and 403.
+// needsLogin is the part of both clients' messages for 401 and 403.
 const needsLogin = "authentication"
 
 // login returns the credentials block for a server.
@@ -45,8 +45,8 @@ func login(url string) string {
 	return fmt.Sprintf("credentials %q {\n  token = %q\n}\n", strings.TrimPrefix(url, "https://"), "canary-of-ci")
 }
 
-// refused checks that a client cannot install a provider, and that its output contains
-// why.
+// refused checks that a client cannot install a provider, and that the client's output
+// contains why.
 func (c client) refused(t *testing.T, source, cliConfig, why string) {
 	t.Helper()
 	dir := t.TempDir()

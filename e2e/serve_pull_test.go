@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
-// emptyRepositories returns the empty repositories of an image layout and of a
+// emptyRepositories returns two empty repositories: one in an image layout and one in a
 // registry.
 func emptyRepositories(t *testing.T) map[string]string {
 	t.Helper()
@@ -22,9 +22,9 @@ func emptyRepositories(t *testing.T) map[string]string {
 	}
 }
 
-// TestPullThrough installs through empty repositories with the real clients.
-// Afterwards, the repositories contain a complete release, and OCI clients install it
-// without the origin registry.
+// TestPullThrough installs a provider with the real clients through empty repositories.
+// Afterward, the repositories must contain a complete release, and OCI clients must
+// install the release without the origin registry.
 func TestPullThrough(t *testing.T) {
 	t.Parallel()
 	for name, repository := range emptyRepositories(t) {
@@ -54,8 +54,8 @@ func TestPullThrough(t *testing.T) {
 	}
 }
 
-// TestPullThroughRegistry checks that the registry protocol also triggers a
-// pull-through, and that the client verifies the author's signature.
+// TestPullThroughRegistry checks that a request with the registry protocol also
+// triggers a pull-through, and that the client verifies the author's signature.
 func TestPullThroughRegistry(t *testing.T) {
 	t.Parallel()
 	repository := emptyRepositories(t)["registry"]
@@ -73,8 +73,8 @@ func TestPullThroughRegistry(t *testing.T) {
 	run(t, programs.tofuOCI, "verify", "hashicorp/time", "--from", repository, "--deep", "--ca-file", world.caFile)
 }
 
-// TestPullThroughPendingElsewhere checks that a release that is pending in the second
-// repository is not pulled through to the first one.
+// TestPullThroughPendingElsewhere checks that the server does not pull a release
+// through to the first repository if the release is pending in the second repository.
 func TestPullThroughPendingElsewhere(t *testing.T) {
 	t.Parallel()
 	origin, config := serveOrigin(t, origintest.Options{}, world.release)
@@ -93,8 +93,8 @@ func TestPullThroughPendingElsewhere(t *testing.T) {
 	}
 }
 
-// TestPullThroughRejected checks that clients print the reason if the policy rejects a
-// release.
+// TestPullThroughRejected checks that, if the policy rejects a release, clients print
+// the reason.
 func TestPullThroughRejected(t *testing.T) {
 	t.Parallel()
 	unsigned, young := world.release, world.release
@@ -132,7 +132,7 @@ func TestPullThroughRejected(t *testing.T) {
 	}
 }
 
-// waitFor waits until a log contains a text.
+// waitFor waits until the log file contains text.
 func waitFor(t *testing.T, log, text string) {
 	t.Helper()
 	for {
@@ -148,7 +148,7 @@ func waitFor(t *testing.T, log, text string) {
 	}
 }
 
-// tofurc writes a configuration file with the block for a repository.
+// tofurc writes a configuration file that contains the block for a repository.
 func tofurc(t *testing.T, repository string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "cli.tofurc")

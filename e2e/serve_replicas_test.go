@@ -20,14 +20,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// replicas are two servers for one repository with a large archive. They share the key
-// for signed URLs.
+// replicas contains two servers that serve the same repository with a large archive.
+// The servers share the key for signed URLs.
 type replicas struct {
 	client  *http.Client
 	servers [2]*fixture.Server
 	dirs    [2]string
 	args    []string
-	// archive is the content.
+	// archive is the content of the large archive.
 	archive []byte
 }
 
@@ -82,7 +82,7 @@ func (r *replicas) start(t *testing.T, i int, address string) {
 	r.servers[i] = server
 }
 
-// get sends a request to a server and checks the status.
+// get sends a request to server i and checks the response's status.
 func (r *replicas) get(t *testing.T, i int, path string, want int, headers ...string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.servers[i].URL+path, nil)
@@ -103,7 +103,7 @@ func (r *replicas) get(t *testing.T, i int, path string, want int, headers ...st
 	return resp
 }
 
-// document requests a document with credentials.
+// document requests a document from server i with credentials.
 func (r *replicas) document(t *testing.T, i int, path string) []byte {
 	t.Helper()
 	content, err := io.ReadAll(r.get(t, i, path, http.StatusOK, "Authorization", "Bearer "+replicaToken).Body)
@@ -113,7 +113,8 @@ func (r *replicas) document(t *testing.T, i int, path string) []byte {
 	return content
 }
 
-// link returns the path of the archive in the server's network mirror documents.
+// link returns the archive's path as listed in the network mirror documents of server
+// i.
 func (r *replicas) link(t *testing.T, i int) string {
 	t.Helper()
 	const path = "/mirror/registry.opentofu.org/acme/rocket/1.0.0.json"
@@ -130,8 +131,8 @@ func (r *replicas) link(t *testing.T, i int) string {
 	return at.Path
 }
 
-// TestServeReplicas checks that both servers return the same responses, and that the
-// other server accepts a signed URL.
+// TestServeReplicas checks that both servers return the same responses, and that each
+// server accepts URLs that the other server signed.
 func TestServeReplicas(t *testing.T) {
 	t.Parallel()
 	r := newReplicas(t)
@@ -141,7 +142,7 @@ func TestServeReplicas(t *testing.T) {
 		"/v1/providers/acme/rocket/versions", download,
 	} {
 		one, two := r.document(t, 0, path), r.document(t, 1, path)
-		// The key period of URLs can change between two requests.
+		// Signed URLs can change between two requests because a new key period starts.
 		if !bytes.Equal(one, two) && !bytes.Equal(r.document(t, 0, path), two) {
 			t.Errorf("%s: the replicas respond with\n%s\nand\n%s", path, one, two)
 		}
@@ -154,9 +155,9 @@ func TestServeReplicas(t *testing.T) {
 	}
 }
 
-// TestServeReplicaKilled kills a server during a download. A client that resumes the
-// download with the same URL must receive the rest from the other server, and from the
-// restarted server.
+// TestServeReplicaKilled kills a server during a download. A client resumes the
+// download with the same URL. It must receive the rest from the second server, and also
+// from the restarted first server.
 func TestServeReplicaKilled(t *testing.T) {
 	t.Parallel()
 	r := newReplicas(t)

@@ -19,7 +19,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// startServe starts tofu-oci serve and returns its URL and the path of its log.
+// startServe starts tofu-oci serve and returns the server's URL and the path of its
+// log.
 func startServe(t *testing.T, args ...string) (url, log string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -38,8 +39,8 @@ func clients() []client {
 	return []client{{"tofu", programs.tofu}, {"terraform", programs.terraform}}
 }
 
-// install runs init and apply with hashicorp/time from a source address, and returns
-// the directory.
+// install runs init and apply for hashicorp/time from a source address. It returns the
+// working directory.
 func (c client) install(t *testing.T, source, cliConfig string, more ...string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -64,8 +65,8 @@ func networkMirrorAt(url string) string {
 
 const timeAddress = "registry.opentofu.org/hashicorp/time"
 
-// TestServe installs and uses a real provider with the real clients, with both
-// protocols over TLS, from a registry and from an image layout.
+// TestServe installs and uses a real provider with the real clients over TLS. It tests
+// both protocols, with a registry and with an image layout.
 func TestServe(t *testing.T) { //nolint:tparallel // the log is read after the subtests
 	t.Parallel()
 	m := newTimeMirror(t, string(provider.DefaultHost))
@@ -97,7 +98,7 @@ func TestServe(t *testing.T) { //nolint:tparallel // the log is read after the s
 }
 
 // TestServeLockFiles checks that a lock file written with one protocol is valid for the
-// other protocol and for OCI.
+// second protocol and for OCI.
 func TestServeLockFiles(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, string(provider.DefaultHost))
@@ -123,7 +124,7 @@ func TestServeLockFiles(t *testing.T) {
 				}
 				c.run(t, dir, run(t, programs.tofuOCI, "tofurc", m.repository), "init", "-lockfile=readonly")
 			}
-			// The reverse: hashes from the network mirror are valid for the registry
+			// Hashes from the network mirror protocol are also valid for the registry
 			// protocol.
 			dir = c.install(t, timeAddress, networkMirrorAt(url))
 			if err := os.RemoveAll(filepath.Join(dir, ".terraform")); err != nil {
@@ -134,8 +135,8 @@ func TestServeLockFiles(t *testing.T) {
 	}
 }
 
-// TestServeWithTokens checks that the clients send their token with both protocols, and
-// download archives and signatures without it.
+// TestServeWithTokens checks that the clients send their token with both protocols, but
+// download archives and signatures without the token.
 func TestServeWithTokens(t *testing.T) { //nolint:tparallel // the log is read after the subtests
 	t.Parallel()
 	m := newTimeMirror(t, string(provider.DefaultHost))
@@ -157,7 +158,8 @@ func TestServeWithTokens(t *testing.T) { //nolint:tparallel // the log is read a
 	}
 }
 
-// trusting returns a client that trusts an authority and does not reuse connections.
+// trusting returns a client that trusts the given authority and does not reuse
+// connections.
 func trusting(t *testing.T, ca *testca.CA) *http.Client {
 	t.Helper()
 	pool := x509.NewCertPool()

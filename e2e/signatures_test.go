@@ -20,19 +20,20 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Outcomes of a release.
+// Outcomes of installing or mirroring a release.
 const (
 	accepts = "accepts"
 	refuses = "refuses"
 )
 
-// signatureCase is a release in an origin registry, and its outcomes in the real tofu
-// and in mirror. If the outcomes differ, why explains the difference. docs/trust.md
+// signatureCase is a release in an origin registry, with the outcomes of the real tofu
+// and of mirror. If the outcomes differ, why explains the difference. docs/trust.md
 // lists these differences.
 type signatureCase struct {
-	// signature creates the signature of SHA256SUMS. If nil, the release is unsigned.
+	// signature creates the signature of SHA256SUMS. If signature is nil, the release
+	// is unsigned.
 	signature func(s *signing, sums []byte) []byte
-	// keys are the keys that the origin registry offers, in this order.
+	// keys lists the keys in the order in which the origin registry offers them.
 	keys      []string
 	otherHost bool
 	env       string
@@ -40,7 +41,7 @@ type signatureCase struct {
 	why       string
 }
 
-// by signs with keys and options of gpg.
+// by returns a function that signs with the given keys and gpg options.
 func by(keys string, options ...string) func(*signing, []byte) []byte {
 	return func(s *signing, document []byte) []byte { return s.sign(document, options, strings.Fields(keys)...) }
 }
@@ -96,8 +97,8 @@ var signatureCases = map[string]signatureCase{
 	}, keys: []string{"rsa ed"}, tofu: accepts, we: refuses, why: "a bad signature makes the release bad despite a good one"},
 }
 
-// TestSignaturesMatchOpenTofu runs the real tofu init and mirror with the same releases
-// from the same origin registry.
+// TestSignaturesMatchOpenTofu runs the real tofu init and tofu-oci mirror with the same
+// releases from the same origin registry.
 func TestSignaturesMatchOpenTofu(t *testing.T) {
 	t.Parallel()
 	s := newSigning(t)
@@ -123,10 +124,10 @@ func TestSignaturesMatchOpenTofu(t *testing.T) {
 	}
 }
 
-// otherHost is served by the same origin registry.
+// otherHost is a second host, which the same origin registry serves.
 const otherHost = "registry.example.org"
 
-// bothHosts adds the other host to a CLI configuration of serveOrigin.
+// bothHosts adds otherHost to a CLI configuration that serveOrigin returned.
 func bothHosts(t *testing.T, config string) string {
 	t.Helper()
 	text := readFile(t, config)
@@ -136,7 +137,7 @@ func bothHosts(t *testing.T, config string) string {
 	return path
 }
 
-// tofuInit returns the outcome of the real tofu and its message.
+// tofuInit runs the real tofu and returns the outcome and the message.
 func tofuInit(t *testing.T, config, address, env string) (does, says string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -147,14 +148,14 @@ func tofuInit(t *testing.T, config, address, env string) (does, says string) {
 	switch {
 	case err == nil:
 		return accepts, string(out)
-	case strings.Contains(string(out), "sign"): // the failure must concern the signature
+	case strings.Contains(string(out), "sign"): // the signature must be the reason for the failure
 		return refuses, string(out)
 	}
 	t.Fatalf("tofu init: %v\n%s", err, out)
 	return "", ""
 }
 
-// mirrors returns the outcome of mirror and its message.
+// mirrors runs tofu-oci mirror and returns the outcome and the message.
 func mirrors(t *testing.T, config, address, env string, flags ...string) (does, says string) {
 	t.Helper()
 	layout := filepath.ToSlash(filepath.Join(t.TempDir(), "layout"))
@@ -210,7 +211,7 @@ func newSigning(t *testing.T) *signing {
 	return s
 }
 
-// signedThen is the creation time of expired keys.
+// signedThen is the date on which expired keys were created.
 var signedThen = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (s *signing) try(err error) {
@@ -233,8 +234,8 @@ func (s *signing) export(name string) string {
 	return string(key)
 }
 
-// sign creates a signature. The key named expired signs at a time when it was valid,
-// and the key named short creates a signature that was valid for a day.
+// sign creates a signature. The key named expired signs at a time when the key was
+// valid. The key named short creates a signature that was valid for one day.
 func (s *signing) sign(document []byte, options []string, keys ...string) []byte {
 	s.t.Helper()
 	var when time.Time
@@ -254,7 +255,7 @@ func (s *signing) sign(document []byte, options []string, keys ...string) []byte
 	return signature
 }
 
-// release creates acme/NAME 1.0.0 for the current platform.
+// release creates release acme/NAME 1.0.0 for the current platform.
 func (s *signing) release(name string, c signatureCase) origintest.Release {
 	s.t.Helper()
 	r := s.signedRelease(name, "1.0.0", "", c.signature)
@@ -272,7 +273,8 @@ func (s *signing) release(name string, c signatureCase) origintest.Release {
 	return r
 }
 
-// signedRelease creates a release whose provider is a text. salt changes its bytes.
+// signedRelease creates a release whose provider is a text file. salt changes the
+// file's bytes.
 func (s *signing) signedRelease(name, version, salt string, signature func(*signing, []byte) []byte) origintest.Release {
 	s.t.Helper()
 	var content bytes.Buffer

@@ -20,8 +20,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestTakeover simulates attacks. First, the origin registry is compromised. Then, the
-// administrator of the OCI registry is malicious.
+// TestTakeover simulates attacks. At first, the origin registry is compromised. Later,
+// the administrator of the OCI registry is malicious.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
 	s := newSigning(t)
@@ -39,7 +39,7 @@ func TestTakeover(t *testing.T) {
 		return string(out)
 	}
 
-	// 1. Mirror the authentic release, and pin its key on first use.
+	// 1. Mirror the authentic release, and pin its key on the first use.
 	pinned, unpinned := host+"/pinned/{type}", host+"/unpinned/{type}"
 	pins := filepath.Join(t.TempDir(), "trust.hcl")
 	for _, to := range []string{pinned, unpinned} {
@@ -48,8 +48,8 @@ func TestTakeover(t *testing.T) {
 	tofuOCI(0, "trust", "init", "acme/drill", "--from", pinned, "--trust", pins)
 	tofuOCI(0, "pull", "acme/drill", "--from", pinned, "--trust", pins, "--signatures", "require", "--dir", t.TempDir())
 
-	// 2. The origin registry offers a new version with different content, signed with a
-	// different key.
+	// 2. Offer a new version in the origin registry. It contains different content and
+	// is signed with a different key.
 	thief := s.signedRelease("drill", "1.1.0", "stolen", by("ed"))
 	thief.Keys = []string{s.public["ed"]}
 	if err := origin.Add(t.Context(), thief); err != nil {
@@ -67,8 +67,8 @@ func TestTakeover(t *testing.T) {
 	tofuOCI(4, "trust", "check", "acme/drill", "--from", unpinned, "--trust", pins)
 	tofuOCI(4, "pull", "acme/drill", "--from", unpinned, "--trust", pins, "--dir", t.TempDir())
 
-	// 3. The administrator replaces the zip, the checksums, the signature, and the
-	// keys, in all combinations.
+	// 3. Replace the zip, the checksums, the signature, and the keys in the OCI
+	// registry, in all combinations.
 	stolen := s.signedRelease("drill", "1.0.0", "stolen", by("ed"))
 	stolen.Keys = []string{s.public["ed"]}
 	for swap := range 16 {
@@ -84,7 +84,7 @@ func TestTakeover(t *testing.T) {
 		}
 	}
 
-	// 4. An old release with a valid signature is stored under a new version.
+	// 4. Store an old release, whose signature is valid, under a new version.
 	old := filepath.ToSlash(t.TempDir())
 	store(t, old, "2.0.0", author)
 	if output := tofuOCI(4, "pull", "acme/drill@2.0.0", "--from", "oci-layout:"+old, "--trust", pins, "--dir", t.TempDir()); !strings.Contains(output, "is the name of drill 1.0.0") {
@@ -92,8 +92,8 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
-// tampered creates a layout with the author's release. Each bit of swap replaces one
-// part with the thief's version: zip, checksums, signature, or keys.
+// tampered creates a layout that contains the author's release. Each bit of swap
+// replaces one part with the thief's part: zip, checksums, signature, or keys.
 func tampered(t *testing.T, author, thief origintest.Release, swap int) (layout string) {
 	t.Helper()
 	r := author
@@ -114,7 +114,8 @@ func tampered(t *testing.T, author, thief origintest.Release, swap int) (layout 
 	return layout
 }
 
-// store writes a release to a layout under a tag. It does not check the release.
+// store writes a release to a layout under the given tag. It does not verify the
+// release.
 func store(t *testing.T, layout, tag string, o origintest.Release) {
 	t.Helper()
 	a, err := provider.ParseAddress("acme/drill")

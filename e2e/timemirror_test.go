@@ -10,18 +10,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// terraformHost is the default host of Terraform.
+// terraformHost is Terraform's default host for providers.
 const terraformHost = "registry.terraform.io"
 
-// timeMirror is a registry with the real provider.
+// timeMirror is a registry that contains the real provider.
 type timeMirror struct {
-	// repository is a template. flags are the flags of every command that reads it.
+	// repository is a repository template. flags contains the flags of every command
+	// that reads the repository.
 	repository string
 	flags      []string
 	stop       func()
 }
 
-// newTimeMirror mirrors hashicorp/time from a host, under the address on that host.
+// newTimeMirror mirrors hashicorp/time under the provider's address on the given host.
 func newTimeMirror(t *testing.T, host string) timeMirror {
 	t.Helper()
 	_, config := serveOrigin(t, origintest.Options{}, world.release)

@@ -22,8 +22,8 @@ resource "time_static" "now" {}
 output "unix" { value = time_static.now.unix }
 `
 
-// initialize runs tofu init with a provider_installation block, and returns the
-// directory with its lock file.
+// initialize runs tofu init with a provider_installation block. It returns the
+// initialized directory and the CLI configuration.
 func initialize(t *testing.T, installation string) (dir, cliConfig string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -42,8 +42,8 @@ func tofu(t *testing.T, dir, cliConfig string, args ...string) string {
 	return output(t, cmd)
 }
 
-// checkLock checks that the lock file has the hash of the mirrored zip for the current
-// platform.
+// checkLock checks that the lock file contains the hash of the mirrored zip for the
+// current platform.
 func checkLock(t *testing.T, dir, hash string) {
 	t.Helper()
 	lock, err := os.ReadFile(filepath.Join(dir, ".terraform.lock.hcl"))
@@ -55,7 +55,7 @@ func checkLock(t *testing.T, dir, hash string) {
 	}
 }
 
-// report has the parts of tofu-oci's JSON output that the tests read.
+// report contains the parts of tofu-oci's JSON output that the tests read.
 type report struct {
 	Items []struct {
 		Status   string
@@ -73,7 +73,7 @@ func parse(t *testing.T, text string) report {
 	return r
 }
 
-// hashes returns the zh and h1 hashes of the package for the current platform.
+// hashes returns the zh and h1 hashes of the current platform's package.
 func (r report) hashes(t *testing.T) (zh, h1 string) {
 	t.Helper()
 	for _, p := range r.Items[0].Packages {
@@ -111,7 +111,8 @@ func TestTofuInstallsMirroredProviders(t *testing.T) {
 		}
 	}
 
-	// OpenTofu installs the provider with the block that tofurc prints, and uses it.
+	// OpenTofu installs and uses the provider. The CLI configuration contains the block
+	// that tofurc prints.
 	dir, cli := initialize(t, run(t, programs.tofuOCI, "tofurc", to))
 	zh, h1 := first.hashes(t)
 	checkLock(t, dir, zh)

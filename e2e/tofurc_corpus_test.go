@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// corpus generates CLI configurations in both syntaxes, valid and invalid, with all of
-// OpenTofu's blocks and arguments. The same seed results in the same configurations.
+// corpus generates valid and invalid CLI configurations in both syntaxes, with all of
+// OpenTofu's blocks and arguments. Equal seeds result in equal configurations.
 type corpus struct{ *rand.Rand }
 
 func newCorpus(seed uint64) corpus { return corpus{rand.New(rand.NewPCG(seed, seed))} }
@@ -20,7 +20,7 @@ type value struct {
 	fields []field
 }
 
-// field is a member of an object. It is a block unless assigned is set.
+// field is a member of an object. If assigned is not set, the member is a block.
 type field struct {
 	name     string
 	labels   []string
@@ -28,8 +28,8 @@ type field struct {
 	value    value
 }
 
-// oddities contains configurations that were read differently in the past or are
-// intentionally read differently.
+// oddities lists configurations that tofu and tofu-oci read differently in the past, or
+// intentionally read differently now.
 var oddities = []string{
 	"provider_installation {\n  direct {\n    include = [\"a/b\"]\n    include = [\"a/c\"]\n  }\n}",
 	"provider_installation {\n  direct = }\n}",
@@ -59,10 +59,10 @@ func block(name string, labels []string, fields ...field) field {
 
 func pick[T any](c corpus, all ...T) T { return all[c.IntN(len(all))] }
 
-// chance returns true with the given probability.
+// chance returns true with a probability of percent.
 func (c corpus) chance(percent int) bool { return c.IntN(100) < percent }
 
-// config generates one file.
+// config generates one configuration file.
 func (c corpus) config() string {
 	var fields []field
 	for range 1 + c.IntN(3) {
@@ -188,7 +188,7 @@ var patternTexts = []string{
 	"aws", "a/b/c/d", "*/aws", "*/a/*", "hashi*/aws", "", "a//b", "bücher.example/a/*", "a_b/c", "a/b-", "example.com/*/x", "-/aws", "a.b/c",
 }
 
-// mistake changes a random part of a value.
+// mistake changes a random part of root.
 func (c corpus) mistake(root *value) {
 	o := root
 	for len(o.fields) > 0 && c.chance(70) {
@@ -224,7 +224,8 @@ func (c corpus) mistake(root *value) {
 	case 7:
 		f.assigned = !f.assigned
 	case 8:
-		// name { label { … } } and name = { label = { … } }
+		// Replace the label by a nested object or block, such as name = { label = { … }
+		// }.
 		if len(f.labels) > 0 {
 			f.value = object(field{name: f.labels[0], assigned: c.chance(50), value: f.value})
 			f.labels, f.assigned = nil, c.chance(50)

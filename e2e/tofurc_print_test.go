@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// garble changes the text.
+// garble makes a random change to s.
 func (c corpus) garble(s string) string {
 	if s == "" {
 		return s
@@ -66,7 +66,8 @@ func (c corpus) nativeValue(b *strings.Builder, v value, indent string) {
 	}
 }
 
-// json prints labels as members, and blocks as objects or as lists with one object.
+// json prints a value as JSON. It prints labels as members, and blocks as objects or as
+// lists that contain one object.
 func (c corpus) json(b *strings.Builder, v value) {
 	switch v.kind {
 	case 't':

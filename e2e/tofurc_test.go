@@ -19,11 +19,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
-// corpusSize is the number of configurations that both programs read, including oddities.
-// OpenTofu takes about 30 ms for each.
+// corpusSize is the number of configurations that both programs read, including
+// oddities. OpenTofu needs about 30 ms for each configuration.
 const corpusSize = 2050
 
-// verdict is how a program reads a configuration.
+// verdict describes how a program reads a configuration.
 type verdict struct {
 	refused bool
 	why     string
@@ -32,7 +32,7 @@ type verdict struct {
 }
 
 // TestCLIConfigurationsMatchOpenTofu reads the same files with tofu and with the code
-// of tofurc --validate. Both must report problems for the same files, and must read the
+// of tofurc --validate. Both must report problems in the same files, and must read the
 // same methods from valid files.
 func TestCLIConfigurationsMatchOpenTofu(t *testing.T) {
 	t.Parallel()
@@ -76,9 +76,9 @@ func TestCLIConfigurationsMatchOpenTofu(t *testing.T) {
 	}
 }
 
-// purposes contains the intended differences and their reasons. They are problems that
-// tofu-oci reports and OpenTofu does not, in one or both syntaxes. tofu-oci reports
-// every problem that OpenTofu reports.
+// purposes lists the intended differences and their reasons. They concern problems that
+// only tofu-oci reports, in one or both syntaxes. tofu-oci reports every problem that
+// OpenTofu reports.
 var purposes = []struct {
 	ours     *regexp.Regexp
 	jsonOnly bool
@@ -114,7 +114,8 @@ func weJudge(t *testing.T, path string) verdict {
 	}
 	v := verdict{}
 	for _, f := range doctor.CheckConfig(config, files) {
-		// OpenTofu also reports a missing cache directory, but continues.
+		// If the cache directory is missing, OpenTofu also reports a problem, but
+		// continues.
 		if f.Severity == finding.Error || f.Code == string(cliconfig.NoteCacheDir) {
 			v.refused = true
 			v.why += f.Code + ": " + f.Message + "\n"
@@ -128,15 +129,15 @@ func weJudge(t *testing.T, path string) verdict {
 			cliconfig.Direct:           "cliconfig.ProviderInstallationDirect",
 			cliconfig.FilesystemMirror: fmt.Sprintf("cliconfig.ProviderInstallationFilesystemMirror(%q)", m.Path),
 			cliconfig.NetworkMirror:    fmt.Sprintf("cliconfig.ProviderInstallationNetworkMirror(%q)", m.URL),
-			cliconfig.OCIMirror:        "cliconfig.ProviderInstallationNetworkMirror{/*...*/}", // sic
+			cliconfig.OCIMirror:        "cliconfig.ProviderInstallationNetworkMirror{/*...*/}", // OpenTofu prints this text
 		}[m.Kind]
 		v.methods += fmt.Sprintf("%s with includes %v and excludes %v\n", line, m.Include, m.Exclude)
 	}
 	return v
 }
 
-// selected matches the line about a method in tofu's log. everywhere is the form of the
-// pattern */*/* in the log.
+// selected matches the line in tofu's log that describes a method. everywhere matches
+// how the log shows the pattern */*/*.
 var (
 	selected   = regexp.MustCompile(`(?m)Selected provider installation method (.*)$`)
 	everywhere = regexp.MustCompile(`%!s\(PANIC=String method: ForDisplay called on invalid Hostname: idna: disallowed rune U\+002A\)`)
@@ -162,8 +163,8 @@ func tofuJudgesAll(ctx context.Context, home string, paths []string) []verdict {
 	return verdicts
 }
 
-// tofuJudges runs a tofu command that needs no configuration. tofu reads the CLI
-// configuration and reports its problems.
+// tofuJudges runs a tofu command that needs no configuration. When tofu starts, it
+// reads the CLI configuration and reports the configuration's problems.
 func tofuJudges(ctx context.Context, home, path string) verdict {
 	cmd := exec.CommandContext(ctx, programs.tofu, "version")
 	cmd.Env = append(os.Environ(), "HOME="+home, "USERPROFILE="+home, "APPDATA="+home, "TF_CLI_CONFIG_FILE="+path, "CHECKPOINT_DISABLE=1", "TF_LOG=TRACE", "GOGC=off")

@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestUploadResumes cuts the connection to the real registry while a zip is uploaded.
-// The upload must not repeat bytes that have already arrived.
+// TestUploadResumes cuts the connection to the real registry during the upload of a
+// zip. The upload must not repeat bytes that have already arrived.
 func TestUploadResumes(t *testing.T) {
 	t.Parallel()
 	var content bytes.Buffer
@@ -48,7 +48,7 @@ func TestUploadResumes(t *testing.T) {
 		"--layout", "packed", "--ca-file", world.caFile)
 }
 
-// cutting is a proxy that cuts a connection once, after a number of bytes.
+// cutting is a proxy that cuts one connection after a given number of bytes.
 type cutting struct {
 	host string
 	sent atomic.Int64

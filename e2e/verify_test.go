@@ -13,8 +13,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// BenchmarkVerifyTwoThousand verifies 2,000 packages in a registry, with and without
-// reading them. It fails if the program exceeds its memory limit.
+// BenchmarkVerifyTwoThousand verifies 2,000 packages in a registry, both with and
+// without reading the packages. The benchmark fails if the program exceeds its memory
+// limit.
 func BenchmarkVerifyTwoThousand(b *testing.B) {
 	const versions, platforms = 200, 10
 	var releases []origintest.Release
