@@ -62,7 +62,7 @@ func storeOptions(out *report.Report, verify bool) store.Options {
 			if errors.Is(err, syscall.ENOSPC) {
 				remedy = "; run tofu-oci cache prune to remove old files"
 			}
-			out.Warn("nothing more is cached in this run: %v%s", err, remedy)
+			out.Warn("caching is disabled for the rest of this run: %v%s", err, remedy)
 		},
 	}
 }

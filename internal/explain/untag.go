@@ -14,9 +14,9 @@ import (
 // placeholders for names. PACKAGE and NAME are placeholders for the rest of REPOSITORY,
 // encoded for the URLs of GitHub and Harbor.
 var untagHints = map[product]string{
-	ghcr: "delete the package version with the tag TAG on the package's page at github.com, or, with the ID from gh api '/orgs/PROJECT/packages/container/PACKAGE/versions' (/users/PROJECT for a user account), with " +
-		"gh api --method DELETE '/orgs/PROJECT/packages/container/PACKAGE/versions/ID' and a token with the scope delete:packages",
-	ecr:       "delete the tag TAG with aws ecr batch-delete-image --repository-name REPOSITORY --image-ids imageTag=TAG and the permission ecr:BatchDeleteImage; this also works for immutable tags",
+	ghcr: "delete the package version tagged TAG on the package's page at github.com; or find its ID with gh api '/orgs/PROJECT/packages/container/PACKAGE/versions' (for a user account, replace /orgs/PROJECT with /users/PROJECT), " +
+		"then run gh api --method DELETE '/orgs/PROJECT/packages/container/PACKAGE/versions/ID' with a token that has the scope delete:packages",
+	ecr:       "delete the tag TAG with aws ecr batch-delete-image --repository-name REPOSITORY --image-ids imageTag=TAG, which requires the permission ecr:BatchDeleteImage; this also works for immutable tags",
 	gitlab:    "delete the tag TAG on the project's page Deploy > Container registry, or run this command again with a token that can delete tags; make sure that no protection rule matches the tag",
 	dockerHub: "delete the tag TAG on the page of REPOSITORY at hub.docker.com, under Tags",
 	quay:      "delete the tag TAG on the page of REPOSITORY at REGISTRY, under Tags",
@@ -28,9 +28,9 @@ var untagHints = map[product]string{
 // deleteHints explains how to delete the manifest with the digest DIGEST, and how to
 // let the registry delete pruned versions. For the placeholders, see untagHints.
 var deleteHints = map[product]string{
-	ghcr: "delete the package version DIGEST on the package's page at github.com, or, with the ID from gh api '/orgs/PROJECT/packages/container/PACKAGE/versions' (/users/PROJECT for a user account), with " +
-		"gh api --method DELETE '/orgs/PROJECT/packages/container/PACKAGE/versions/ID' and a token with the scope delete:packages",
-	ecr: "delete the image with aws ecr batch-delete-image --repository-name REPOSITORY --image-ids imageDigest=DIGEST and the permission ecr:BatchDeleteImage, " +
+	ghcr: "delete the package version DIGEST on the package's page at github.com; or find its ID with gh api '/orgs/PROJECT/packages/container/PACKAGE/versions' (for a user account, replace /orgs/PROJECT with /users/PROJECT), " +
+		"then run gh api --method DELETE '/orgs/PROJECT/packages/container/PACKAGE/versions/ID' with a token that has the scope delete:packages",
+	ecr: "delete the image with aws ecr batch-delete-image --repository-name REPOSITORY --image-ids imageDigest=DIGEST, which requires the permission ecr:BatchDeleteImage; " +
 		"or add a lifecycle policy for tags with the prefix pruned-",
 	gitlab: "delete the tag with the prefix pruned- on the project's page Deploy > Container registry, or add a cleanup policy that removes tags matching pruned-.*; " +
 		"a run of this command requires a token that can delete images, and no protection rule that matches the tag",

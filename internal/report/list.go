@@ -152,7 +152,7 @@ func (o *Report) printRelease(i releaseItem) error {
 		lines = append(lines, "published "+i.Published)
 	}
 	if _, pending := artifact.ParsePending(i.Tag); pending {
-		lines = append(lines, "needs approval, under the tag "+i.Tag)
+		lines = append(lines, "needs approval (tag "+i.Tag+")")
 	}
 	if len(i.Protocols) > 0 {
 		lines = append(lines, "protocols "+strings.Join(i.Protocols, ", "))

@@ -132,7 +132,7 @@ func sameMethods(a, b []Method) bool {
 // user's block with our method. Our method comes first or replaces the methods that it
 // supersedes.
 func manualMerge(text string, begin int, body *ast.ObjectType, there Installation, ours string, mirror Method) *MergeError {
-	problem := "a provider_installation block exists already that tofu-oci did not write, or that was changed"
+	problem := "the file already has a provider_installation block that tofu-oci did not write or that has been changed since"
 	end := body.Rbrace.Offset + 1
 	// 1. Check whether the block already contains the method, perhaps for more
 	// providers.
