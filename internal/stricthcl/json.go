@@ -3,8 +3,6 @@ package stricthcl
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -26,8 +24,8 @@ func ParseJSON(file string, data []byte, blocks map[string]int) (hcl.Body, error
 	if len(diags) > 0 { // the first error causes all further errors
 		return nil, OfDiagnostic(file, diags[0])
 	}
-	s := shape{file: file, data: data, decoder: json.NewDecoder(bytes.NewReader(data)), blocks: blocks}
-	if err := s.value(nil); err != nil {
+	whole, _ := hcljson.ParseExpression(data, file) // has no other errors
+	if err := (shape{data, blocks}).check(whole, nil); err != nil {
 		return nil, err
 	}
 	return parsed.Body, nil
@@ -35,78 +33,47 @@ func ParseJSON(file string, data []byte, blocks map[string]int) (hcl.Body, error
 
 // shape checks a JSON text's form.
 type shape struct {
-	file    string
-	data    []byte
-	decoder *json.Decoder
-	blocks  map[string]int
+	data   []byte
+	blocks map[string]int
 }
 
-// value checks the next value. path contains the keys of the enclosing objects.
-func (s shape) value(path []string) error {
-	start := s.offset()
-	token, err := s.decoder.Token()
-	switch {
-	case err != nil:
-		return s.wrong(start, "invalid JSON: %v", err)
-	case token != json.Delim('{') && s.isBlock(path):
-		return s.wrong(start, "%s must be an object", cmp.Or(strings.Join(path, " "), "the text"))
-	case token == json.Delim('{'):
-		return s.object(path)
-	case token == json.Delim('['):
-		for s.decoder.More() {
-			if err := s.value(append(path, "")); err != nil {
-				return err
-			}
-		}
-		_, err = s.decoder.Token()
+// check checks the form of a value. path contains the keys of the enclosing objects.
+// Values that contain blocks must be objects: the text itself, the value of a block type,
+// and the values of its labels.
+func (s shape) check(value hcl.Expression, path []string) error {
+	pairs, diags := hcl.ExprMap(value)
+	isBlock := len(path) == 0
+	if !isBlock {
+		labels, ok := s.blocks[path[0]]
+		isBlock = ok && len(path) <= 1+labels
 	}
-	return err
-}
-
-// object checks the rest of an object.
-func (s shape) object(path []string) error {
-	offsets := map[string]int{}
-	for s.decoder.More() {
-		start := s.offset()
-		token, err := s.decoder.Token()
-		if err != nil {
-			return s.wrong(start, "invalid JSON: %v", err)
+	if isBlock && diags.HasErrors() {
+		return s.wrong(value.Range(), "%s must be an object", cmp.Or(strings.Join(path, " "), "the text"))
+	}
+	lines := map[string]int{}
+	for _, pair := range pairs {
+		name, _ := pair.Key.Value(nil) // a key is always a string
+		key, at := name.AsString(), pair.Key.Range()
+		if line, duplicate := lines[key]; duplicate {
+			return s.wrong(at, "duplicate key %q: it is also in line %d", key, line)
 		}
-		key, _ := token.(string) // a key is always a string
-		if other, duplicate := offsets[key]; duplicate {
-			return s.wrong(start, "duplicate key %q: it is also in line %d", key, s.position(other).Line)
-		}
-		offsets[key] = start
-		if err := s.value(append(path, key)); err != nil {
+		lines[key] = at.Start.Line
+		if err := s.check(pair.Value, append(path, key)); err != nil {
 			return err
 		}
 	}
-	_, err := s.decoder.Token()
-	return err
-}
-
-// isBlock reports whether the value at a path contains blocks. This applies to the text
-// itself, to the value of a block type, and to the values of its labels.
-func (s shape) isBlock(path []string) bool {
-	if len(path) == 0 {
-		return true
+	elements, _ := hcl.ExprList(value)
+	for _, element := range elements {
+		if err := s.check(element, append(path, "")); err != nil {
+			return err
+		}
 	}
-	labels, ok := s.blocks[path[0]]
-	return ok && len(path) <= 1+labels
+	return nil
 }
 
-// offset returns the next token's offset.
-func (s shape) offset() int {
-	at := int(s.decoder.InputOffset())
-	return at + len(s.data[at:]) - len(bytes.TrimLeft(s.data[at:], " \t\r\n,:"))
-}
-
-func (s shape) position(offset int) Position {
-	before := s.data[:offset]
-	start := bytes.LastIndexByte(before, '\n') + 1
-	return Position{File: s.file, Line: bytes.Count(before, []byte("\n")) + 1, Column: utf8.RuneCount(before[start:]) + 1}
-}
-
-func (s shape) wrong(offset int, format string, args ...any) error {
-	return &Error{Position: s.position(offset), Problem: fmt.Sprintf(format, args...)}
+// wrong returns the error for a range. The columns of package hcljson are wrong after tabs.
+func (s shape) wrong(at hcl.Range, format string, args ...any) error {
+	before := s.data[:at.Start.Byte]
+	at.Start.Column = utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return Wrong(at, format, args...)
 }

@@ -3,7 +3,7 @@ package sync
 import (
 	"fmt"
 	"maps"
-	"math/big"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/gocty"
 
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/internal/text"
@@ -107,14 +108,12 @@ func line(a *hcl.Attribute) (string, error) {
 }
 
 // number reads a whole number of at least a minimum.
-func number(a *hcl.Attribute, least int) (int, error) {
+func number(a *hcl.Attribute, least int) (n int, err error) {
 	value, diags := a.Expr.Value(nil)
-	if !diags.HasErrors() && value.Type() == cty.Number && value.IsKnown() && !value.IsNull() {
-		if n, accuracy := value.AsBigFloat().Int64(); accuracy == big.Exact && n >= int64(least) && n <= maxNumber {
-			return int(n), nil
-		}
+	if diags.HasErrors() || gocty.FromCtyValue(value, &n) != nil || n < least || n > maxNumber {
+		return 0, stricthcl.Wrong(a.Expr.Range(), "%s must be a whole number from %d to %d", a.Name, least, maxNumber)
 	}
-	return 0, stricthcl.Wrong(a.Expr.Range(), "%s must be a whole number from %d to %d", a.Name, least, maxNumber)
+	return n, nil
 }
 
 // numberOrAll is like number, but also reads "all" as 0.
@@ -129,25 +128,32 @@ func numberOrAll(a *hcl.Attribute, least int) (n int, isAll bool, err error) {
 	return n, false, err
 }
 
-func boolean(a *hcl.Attribute) (bool, error) {
+func boolean(a *hcl.Attribute) (is bool, err error) {
 	value, diags := a.Expr.Value(nil)
-	if diags.HasErrors() || value.Type() != cty.Bool || !value.IsKnown() || value.IsNull() {
+	if diags.HasErrors() || gocty.FromCtyValue(value, &is) != nil {
 		return false, stricthcl.Wrong(a.Expr.Range(), "%s must be true or false", a.Name)
 	}
-	return value.True(), nil
+	return is, nil
 }
 
-func age(a *hcl.Attribute) (time.Duration, error) {
-	s, err := stricthcl.String(a.Name, a.Expr)
-	if err != nil {
-		return 0, err
+// parsed reads a string that a function parses.
+func parsed[T any](parse func(string) (T, error)) func(*hcl.Attribute) (T, error) {
+	return func(a *hcl.Attribute) (v T, err error) {
+		s, err := stricthcl.String(a.Name, a.Expr)
+		if err != nil {
+			return v, err
+		}
+		if v, err = parse(s); err != nil {
+			return v, stricthcl.Wrong(a.Expr.Range(), "%s: %v", a.Name, err)
+		}
+		return v, nil
 	}
-	d, err := text.ParseAge(s)
-	if err != nil {
-		return 0, stricthcl.Wrong(a.Expr.Range(), "%s: %v", a.Name, err)
-	}
-	return d, nil
 }
+
+var (
+	age        = parsed(text.ParseAge)
+	constraint = parsed(provider.ParseConstraint)
+)
 
 // formatAge returns the shortest form that [text.ParseAge] parses.
 func formatAge(d time.Duration) string {
@@ -155,27 +161,11 @@ func formatAge(d time.Duration) string {
 	if d != 0 && d%day == 0 {
 		return strconv.Itoa(int(d/day)) + "d"
 	}
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return zeroes.ReplaceAllString(d.String(), "$1")
 }
 
-// constraint reads a version constraint.
-func constraint(a *hcl.Attribute) (c provider.Constraint, err error) {
-	s, err := stricthcl.String(a.Name, a.Expr)
-	if err != nil {
-		return c, err
-	}
-	if c, err = provider.ParseConstraint(s); err != nil {
-		return c, stricthcl.Wrong(a.Expr.Range(), "%s: %v", a.Name, err)
-	}
-	return c, nil
-}
+// zeroes matches the units at the end of a duration that are zero.
+var zeroes = regexp.MustCompile(`([hm])(0m)?0s$`)
 
 // constraints reads a constraint or a list of them.
 func constraints(a *hcl.Attribute) ([]provider.Constraint, error) {
