@@ -30,8 +30,9 @@ const maxNumber = 1_000_000
 func position(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.Filename, r.Start.Line) }
 
 // parseArguments calls the function for each argument of a block, in the order of the
-// file. Arguments without a function are errors.
-func parseArguments(block string, arguments hcl.Attributes, parse map[string]func(*hcl.Attribute) error) error {
+// file. Arguments without a function are errors, and so are missing required arguments. at is
+// the range of the block.
+func parseArguments(block string, at hcl.Range, arguments hcl.Attributes, parse map[string]func(*hcl.Attribute) error, required ...string) error {
 	sorted := slices.SortedFunc(maps.Values(arguments), func(a, b *hcl.Attribute) int { return a.NameRange.Start.Byte - b.NameRange.Start.Byte })
 	for _, a := range sorted {
 		read, ok := parse[a.Name]
@@ -45,7 +46,20 @@ func parseArguments(block string, arguments hcl.Attributes, parse map[string]fun
 			return err
 		}
 	}
+	for _, name := range required {
+		if arguments[name] == nil {
+			return stricthcl.Wrong(at, "missing argument %s in this %s block", name, block)
+		}
+	}
 	return nil
+}
+
+// into returns a function that stores the value that read returns.
+func into[T any](field *T, read func(*hcl.Attribute) (T, error)) func(*hcl.Attribute) error {
+	return func(a *hcl.Attribute) (err error) {
+		*field, err = read(a)
+		return err
+	}
 }
 
 // isTemplate reports whether an expression calls a function or, in JSON, contains a string
@@ -79,23 +93,15 @@ func unknown(at hcl.Range, problem, word string, known []string) error {
 	return stricthcl.Wrong(at, "%s: want one of %s", problem, strings.Join(known, ", "))
 }
 
-// require returns an error if an argument is missing.
-func require(block string, at hcl.Range, arguments hcl.Attributes, names ...string) error {
-	for _, name := range names {
-		if arguments[name] == nil {
-			return stricthcl.Wrong(at, "missing argument %s in this %s block", name, block)
+// oneOf returns a function that reads one of several words.
+func oneOf[T ~string](words ...string) func(*hcl.Attribute) (T, error) {
+	return func(a *hcl.Attribute) (T, error) {
+		word, err := stricthcl.String(a.Name, a.Expr)
+		if err == nil && !slices.Contains(words, word) {
+			err = unknown(a.Expr.Range(), fmt.Sprintf("unknown %s %q", a.Name, word), word, words)
 		}
+		return T(word), err
 	}
-	return nil
-}
-
-// oneOf reads one of several words.
-func oneOf(a *hcl.Attribute, words ...string) (string, error) {
-	word, err := stricthcl.String(a.Name, a.Expr)
-	if err == nil && !slices.Contains(words, word) {
-		err = unknown(a.Expr.Range(), fmt.Sprintf("unknown %s %q", a.Name, word), word, words)
-	}
-	return word, err
 }
 
 // line reads a text on one line that is not empty.
@@ -107,25 +113,29 @@ func line(a *hcl.Attribute) (string, error) {
 	return s, err
 }
 
-// number reads a whole number of at least a minimum.
-func number(a *hcl.Attribute, least int) (n int, err error) {
-	value, diags := a.Expr.Value(nil)
-	if diags.HasErrors() || gocty.FromCtyValue(value, &n) != nil || n < least || n > maxNumber {
-		return 0, stricthcl.Wrong(a.Expr.Range(), "%s must be a whole number from %d to %d", a.Name, least, maxNumber)
+// number returns a function that reads a whole number of at least a minimum.
+func number(least int) func(*hcl.Attribute) (int, error) {
+	return func(a *hcl.Attribute) (n int, err error) {
+		value, diags := a.Expr.Value(nil)
+		if diags.HasErrors() || gocty.FromCtyValue(value, &n) != nil || n < least || n > maxNumber {
+			return 0, stricthcl.Wrong(a.Expr.Range(), "%s must be a whole number from %d to %d", a.Name, least, maxNumber)
+		}
+		return n, nil
 	}
-	return n, nil
 }
 
 // numberOrAll is like number, but also reads "all" as 0.
-func numberOrAll(a *hcl.Attribute, least int) (n int, isAll bool, err error) {
-	if word, err := stricthcl.String(a.Name, a.Expr); err == nil {
-		if word != all {
-			return 0, false, stricthcl.Wrong(a.Expr.Range(), "%s must be a whole number without quotes, or %q", a.Name, all)
+func numberOrAll(least int) func(*hcl.Attribute) (int, error) {
+	return func(a *hcl.Attribute) (int, error) {
+		word, err := stricthcl.String(a.Name, a.Expr)
+		switch {
+		case err != nil:
+			return number(least)(a)
+		case word != all:
+			return 0, stricthcl.Wrong(a.Expr.Range(), "%s must be a whole number without quotes, or %q", a.Name, all)
 		}
-		return 0, true, nil
+		return 0, nil
 	}
-	n, err = number(a, least)
-	return n, false, err
 }
 
 func boolean(a *hcl.Attribute) (is bool, err error) {

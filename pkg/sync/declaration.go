@@ -32,11 +32,9 @@ type Declaration struct {
 	Notify *Notify
 
 	defaults *block
-	// named contains the provider blocks with an address, and order their addresses in the
-	// order of the file. patterns contains the other provider blocks, the most specific ones
-	// first.
+	// named contains the provider blocks with an address. patterns contains the other provider
+	// blocks, the most specific ones first.
 	named    map[provider.Address]*block
-	order    []provider.Address
 	patterns []*block
 }
 

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -85,17 +86,11 @@ func parse(path string, data []byte, env func(string) (string, bool)) (*Declarat
 		return nil, err
 	}
 	d := &Declaration{Path: path, Digest: digest.FromBytes(data), named: map[provider.Address]*block{}}
-	for _, read := range []func() error{
-		func() error { return d.readHeader(f) },
-		func() error { return d.readTargets(f.Targets, env) },
-		func() error { return d.readSettings(f) },
-		func() error { return d.readDenials(f.Denials) },
-		func() error { return d.readPrune(f.Prune) },
-		func() error { return d.readNotify(f.Notify) },
-	} {
-		if err := read(); err != nil {
-			return nil, err
-		}
+	if err := cmp.Or(
+		d.readHeader(f), d.readTargets(f.Targets, env), d.readSettings(f),
+		d.readDenials(f.Denials), d.readPrune(f.Prune), d.readNotify(f.Notify),
+	); err != nil {
+		return nil, err
 	}
 	return d, nil
 }
@@ -112,17 +107,17 @@ func (d *Declaration) readHeader(f file) error {
 			arguments[a.Name] = a
 		}
 	}
-	err := parseArguments("", arguments, map[string]func(*hcl.Attribute) error{
+	err := parseArguments("", start, arguments, map[string]func(*hcl.Attribute) error{
 		"$schema": func(a *hcl.Attribute) error { _, err := stricthcl.String(a.Name, a.Expr); return err },
 		"version": func(a *hcl.Attribute) error {
-			if n, err := number(a, 0); err != nil || n != formatVersion {
+			if n, err := number(0)(a); err != nil || n != formatVersion {
 				return stricthcl.Wrong(a.Expr.Range(), "unsupported version: this version of tofu-oci supports only version = %d", formatVersion)
 			}
 			return nil
 		},
-		"trust":      func(a *hcl.Attribute) (err error) { d.Trust, err = d.path(a.Name, a.Expr); return err },
-		"sources":    func(a *hcl.Attribute) (err error) { d.Sources, err = d.paths(a); return err },
-		"lock_files": func(a *hcl.Attribute) (err error) { d.LockFiles, err = d.paths(a); return err },
+		"trust":      into(&d.Trust, d.path),
+		"sources":    into(&d.Sources, d.paths),
+		"lock_files": into(&d.LockFiles, d.paths),
 	})
 	switch n := len(f.Targets); {
 	case err != nil:
@@ -136,13 +131,31 @@ func (d *Declaration) readHeader(f file) error {
 }
 
 // path reads a path that is relative to the declaration.
-func (d *Declaration) path(name string, expr hcl.Expression) (string, error) {
-	path, err := stricthcl.String(name, expr)
-	switch {
-	case err != nil:
+func (d *Declaration) path(a *hcl.Attribute) (string, error) {
+	path, err := stricthcl.String(a.Name, a.Expr)
+	if err != nil {
 		return "", err
+	}
+	return d.relative(path, a.Expr.Range())
+}
+
+// paths reads a list of paths that are relative to the declaration.
+func (d *Declaration) paths(a *hcl.Attribute) (paths []string, err error) {
+	err = stricthcl.Strings(a.Name, a.Expr, func(path string, at hcl.Range) error {
+		path, err := d.relative(path, at)
+		if err == nil && slices.Contains(paths, path) {
+			err = stricthcl.Wrong(at, "duplicate path %s", path)
+		}
+		paths = append(paths, path)
+		return err
+	})
+	return paths, err
+}
+
+func (d *Declaration) relative(path string, at hcl.Range) (string, error) {
+	switch {
 	case path == "" || path == "-" || strings.ContainsRune(path, 0):
-		return "", stricthcl.Wrong(expr.Range(), "invalid path %q", path)
+		return "", stricthcl.Wrong(at, "invalid path %q", path)
 	case filepath.IsAbs(path):
 		return path, nil
 	}
@@ -158,24 +171,6 @@ func literal(dir, pattern string) string {
 	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", "{", "[{]").Replace(dir)
 }
 
-func (d *Declaration) paths(a *hcl.Attribute) (paths []string, err error) {
-	list, diags := hcl.ExprList(a.Expr)
-	if diags.HasErrors() || len(list) == 0 {
-		return nil, stricthcl.Wrong(a.Expr.Range(), "%s must be a list of strings, and not empty", a.Name)
-	}
-	for _, expr := range list {
-		path, err := d.path("each value in "+a.Name, expr)
-		if err == nil && slices.Contains(paths, path) {
-			err = stricthcl.Wrong(expr.Range(), "duplicate path %s", path)
-		}
-		if err != nil {
-			return nil, err
-		}
-		paths = append(paths, path)
-	}
-	return paths, nil
-}
-
 func (d *Declaration) readDenials(blocks []labeled) error {
 	seen := map[string]string{}
 	for _, b := range blocks {
@@ -185,14 +180,11 @@ func (d *Declaration) readDenials(blocks []labeled) error {
 			return err
 		}
 		var versions []provider.Constraint
-		err = parseArguments("deny", b.Arguments, map[string]func(*hcl.Attribute) error{
-			"versions": func(a *hcl.Attribute) (err error) { versions, err = constraints(a); return err },
-			"reason":   func(a *hcl.Attribute) (err error) { denial.Reason, err = line(a); return err },
-			"by":       func(a *hcl.Attribute) (err error) { denial.By, err = line(a); return err },
-		})
-		if err == nil {
-			err = require("deny", b.Range, b.Arguments, "versions", "reason")
-		}
+		err = parseArguments("deny", b.Range, b.Arguments, map[string]func(*hcl.Attribute) error{
+			"versions": into(&versions, constraints),
+			"reason":   into(&denial.Reason, line),
+			"by":       into(&denial.By, line),
+		}, "versions", "reason")
 		if err != nil {
 			return err
 		}
@@ -213,16 +205,15 @@ func (d *Declaration) readPrune(b *plain) error {
 		return nil
 	}
 	d.Prune = &Prune{KeepPrevious: defaultKeepPrevious, KeepFor: defaultKeepFor, MaxDelete: defaultMaxDelete}
-	return parseArguments("prune", b.Arguments, map[string]func(*hcl.Attribute) error{
-		"mode": func(a *hcl.Attribute) error {
-			mode, err := oneOf(a, "report", "delete")
-			d.Prune.Delete = mode == "delete"
-			return err
-		},
-		"keep_previous": func(a *hcl.Attribute) (err error) { d.Prune.KeepPrevious, err = number(a, 0); return err },
-		"keep_for":      func(a *hcl.Attribute) (err error) { d.Prune.KeepFor, err = age(a); return err },
-		"max_delete":    func(a *hcl.Attribute) (err error) { d.Prune.MaxDelete, err = number(a, 1); return err },
+	mode := ""
+	err := parseArguments("prune", b.Range, b.Arguments, map[string]func(*hcl.Attribute) error{
+		"mode":          into(&mode, oneOf[string]("report", "delete")),
+		"keep_previous": into(&d.Prune.KeepPrevious, number(0)),
+		"keep_for":      into(&d.Prune.KeepFor, age),
+		"max_delete":    into(&d.Prune.MaxDelete, number(1)),
 	})
+	d.Prune.Delete = mode == "delete"
+	return err
 }
 
 // variable is the form of the names of environment variables.
@@ -233,7 +224,7 @@ func (d *Declaration) readNotify(b *plain) error {
 		return nil
 	}
 	d.Notify = &Notify{Format: "slack"}
-	err := parseArguments("notify", b.Arguments, map[string]func(*hcl.Attribute) error{
+	return parseArguments("notify", b.Range, b.Arguments, map[string]func(*hcl.Attribute) error{
 		"url_env": func(a *hcl.Attribute) (err error) {
 			d.Notify.URLEnv, err = stricthcl.String(a.Name, a.Expr)
 			if err == nil && !variable.MatchString(d.Notify.URLEnv) {
@@ -242,10 +233,6 @@ func (d *Declaration) readNotify(b *plain) error {
 			}
 			return err
 		},
-		"format": func(a *hcl.Attribute) (err error) { d.Notify.Format, err = oneOf(a, "slack", "json"); return err },
-	})
-	if err == nil {
-		err = require("notify", b.Range, b.Arguments, "url_env")
-	}
-	return err
+		"format": into(&d.Notify.Format, oneOf[string]("slack", "json")),
+	}, "url_env")
 }

@@ -82,13 +82,13 @@ var attributes = []attribute{
 		return cmp.Or(c.String(), "any")
 	}),
 	{"latest", readLatest, func(into *Settings, from Settings) { into.Latest, into.None = from.Latest, from.None }, formatLatest},
-	simple("per_minor", func(s *Settings) *int { return &s.PerMinor }, readPerMinor, formatNumber),
+	simple("per_minor", func(s *Settings) *int { return &s.PerMinor }, numberOrAll(1), formatNumber),
 	simple("prereleases", func(s *Settings) *bool { return &s.PreReleases }, boolean, strconv.FormatBool),
 	simple("platforms", func(s *Settings) *[]provider.Platform { return &s.Platforms }, readPlatforms, func(ps []provider.Platform) string {
 		return joined(ps, all)
 	}),
 	simple("min_age", func(s *Settings) *time.Duration { return &s.MinAge }, age, formatAge),
-	simple("signatures", func(s *Settings) *trust.Mode { return &s.Signatures }, readMode, func(m trust.Mode) string { return string(m) }),
+	simple("signatures", func(s *Settings) *trust.Mode { return &s.Signatures }, oneOf[trust.Mode](string(trust.ModeRequire), string(trust.ModeWarn), string(trust.ModeOff)), func(m trust.Mode) string { return string(m) }),
 	simple("stage", func(s *Settings) *bool { return &s.Stage }, boolean, strconv.FormatBool),
 	{"targets", readTargetNames, func(into *Settings, from Settings) { into.Targets = from.Targets }, func(s Settings) string {
 		return strings.Join(s.Targets, ", ")
@@ -133,20 +133,10 @@ func formatLatest(s Settings) string {
 	return formatNumber(s.Latest)
 }
 
-func readLatest(_ *Declaration, a *hcl.Attribute, into *Settings) error {
-	n, isAll, err := numberOrAll(a, 0)
-	into.Latest, into.None = n, n == 0 && !isAll
+func readLatest(_ *Declaration, a *hcl.Attribute, into *Settings) (err error) {
+	into.Latest, err = numberOrAll(0)(a)
+	into.None = into.Latest == 0 && !isText(a.Expr)
 	return err
-}
-
-func readPerMinor(a *hcl.Attribute) (int, error) {
-	n, _, err := numberOrAll(a, 1)
-	return n, err
-}
-
-func readMode(a *hcl.Attribute) (trust.Mode, error) {
-	s, err := oneOf(a, string(trust.ModeRequire), string(trust.ModeWarn), string(trust.ModeOff))
-	return trust.Mode(s), err
 }
 
 func readPlatforms(a *hcl.Attribute) ([]provider.Platform, error) {
@@ -240,7 +230,6 @@ func (d *Declaration) readSettings(f file) (err error) {
 				return stricthcl.Wrong(b.Range, "%v", err)
 			}
 			d.named[a] = read
-			d.order = append(d.order, a)
 		default:
 			d.patterns = append(d.patterns, read)
 		}
@@ -268,7 +257,7 @@ func (d *Declaration) readBlock(kind string, at hcl.Range, arguments hcl.Attribu
 			return known.read(d, a, &b.values)
 		}
 	}
-	return b, parseArguments(kind, arguments, read)
+	return b, parseArguments(kind, at, arguments, read)
 }
 
 // Settings returns the settings of a provider. For each argument, the most specific block

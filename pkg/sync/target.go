@@ -1,9 +1,11 @@
 package sync
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -51,10 +53,15 @@ func (d *Declaration) readTargets(blocks []labeled, env func(string) (string, bo
 			return err
 		}
 	}
-	added := map[string]bool{}
 	for _, name := range r.names {
-		if err := r.order(name, nil, added, &d.Targets); err != nil {
+		chain, err := r.chain(name)
+		if err != nil {
 			return err
+		}
+		for _, t := range chain {
+			if !slices.Contains(d.Targets, t) {
+				d.Targets = append(d.Targets, t)
+			}
 		}
 	}
 	return nil
@@ -68,18 +75,15 @@ func (r *targets) read(b labeled) error {
 		return stricthcl.Wrong(b.Range, "duplicate target %q: it is also in line %d", b.Label, other.Range.Start.Line)
 	}
 	t := Target{Name: b.Label}
-	err := parseArguments("target", b.Arguments, map[string]func(*hcl.Attribute) error{
-		"repository": func(a *hcl.Attribute) (err error) { t.Template, err = r.template(a); return err },
+	err := parseArguments("target", b.Range, b.Arguments, map[string]func(*hcl.Attribute) error{
+		"repository": into(&t.Template, r.template),
 		"from": func(a *hcl.Attribute) (err error) {
 			if t.From, err = r.evaluate(a); err == nil && t.From == "" {
 				err = stricthcl.Wrong(a.Expr.Range(), "from must be the name of a target")
 			}
 			return err
 		},
-	})
-	if err == nil {
-		err = require("target", b.Range, b.Arguments, "repository")
-	}
+	}, "repository")
 	if err != nil {
 		return err
 	}
@@ -96,31 +100,23 @@ func (r *targets) read(b labeled) error {
 	return nil
 }
 
-// order adds a target to a list after the targets that it is copied from. path contains
-// the targets that are copied from it.
-func (r *targets) order(name string, path []string, added map[string]bool, into *[]Target) error {
-	if added[name] {
-		return nil
-	}
-	t := r.byName[name]
-	if t.From != "" {
-		at := r.blocks[name].Arguments["from"].Expr.Range()
-		if _, ok := r.byName[t.From]; !ok {
-			return unknown(at, fmt.Sprintf("unknown target %q", t.From), t.From, r.names)
+// chain returns a target after the targets that it is copied from.
+func (r *targets) chain(name string) (chain []Target, err error) {
+	var names []string
+	for t := r.byName[name]; ; t = r.byName[t.From] {
+		chain, names = append(chain, t), append(names, t.Name)
+		if t.From == "" {
+			slices.Reverse(chain)
+			return chain, nil
 		}
-		path = append(path, name)
-		for i := range path {
-			if path[i] == t.From {
-				return stricthcl.Wrong(at, "target %q is copied from itself: %s", t.From, strings.Join(append(path[i:], t.From), " from "))
-			}
+		at := r.blocks[t.Name].Arguments["from"].Expr.Range()
+		if r.byName[t.From].Name == "" {
+			return nil, unknown(at, fmt.Sprintf("unknown target %q", t.From), t.From, r.names)
 		}
-		if err := r.order(t.From, path, added, into); err != nil {
-			return err
+		if i := slices.Index(names, t.From); i >= 0 {
+			return nil, stricthcl.Wrong(at, "target %q is copied from itself: %s", t.From, strings.Join(append(names[i:], t.From), " from "))
 		}
 	}
-	added[name] = true
-	*into = append(*into, t)
-	return nil
 }
 
 // template reads a repository template. Paths of image layouts are relative to the
@@ -191,32 +187,24 @@ func nativeExpression(a *hcl.Attribute) (hclsyntax.Expression, error) {
 
 // checkExpression accepts only text, lists, and function calls. Loops could take any
 // time.
-func checkExpression(expr hclsyntax.Expression) error {
-	var found error
+func checkExpression(expr hclsyntax.Expression) (found error) {
 	_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
+		problem := ""
 		switch n := n.(type) {
 		case *hclsyntax.LiteralValueExpr, *hclsyntax.TemplateExpr, *hclsyntax.TemplateWrapExpr, *hclsyntax.FunctionCallExpr, *hclsyntax.TupleConsExpr, *hclsyntax.ParenthesesExpr:
+			return nil
 		case *hclsyntax.ScopeTraversalExpr:
-			if found == nil {
-				found = variableError(n)
+			problem = "variables are not supported: " + n.Traversal.RootName()
+			if name := n.Traversal.RootName(); slices.Contains([]string{"hostname", "namespace", "type"}, name) {
+				problem = fmt.Sprintf("use {%s} instead of ${%[1]s} in repository templates", name)
 			}
 		default:
-			if found == nil {
-				found = stricthcl.Wrong(n.Range(), "invalid expression: want text, env(NAME), or join(SEPARATOR, LIST)")
-			}
+			problem = "invalid expression: want text, env(NAME), or join(SEPARATOR, LIST)"
 		}
+		found = cmp.Or(found, stricthcl.Wrong(n.Range(), "%s", problem))
 		return nil
 	})
 	return found
-}
-
-func variableError(n *hclsyntax.ScopeTraversalExpr) error {
-	switch name := n.Traversal.RootName(); name {
-	case "hostname", "namespace", "type":
-		return stricthcl.Wrong(n.Range(), "use {%s} instead of ${%[1]s} in repository templates", name)
-	default:
-		return stricthcl.Wrong(n.Range(), "variables are not supported: %s", name)
-	}
 }
 
 // functions returns the functions that target blocks can call.

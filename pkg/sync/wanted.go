@@ -40,11 +40,8 @@ type Requirement struct {
 func (d *Declaration) Wanted(ctx context.Context) (wanted []Wanted, problems []error) {
 	s := selection{declaration: d, byAddress: map[provider.Address]*Wanted{}}
 	// 1. Provider blocks.
-	for _, a := range d.order {
-		w := s.of(a)
-		w.Requirements = append(w.Requirements, Requirement{
-			Requirement: provider.Requirement{Address: a, Constraint: w.Settings.Versions}, From: d.named[a].position,
-		})
+	for a, b := range d.named {
+		s.add(Requirement{Requirement: provider.Requirement{Address: a, Constraint: s.of(a).Settings.Versions}, From: b.position})
 	}
 	// 2. Files of PROVIDERs.
 	for _, path := range d.Sources {
@@ -104,6 +101,11 @@ func (s selection) of(a provider.Address) *Wanted {
 	return s.byAddress[a]
 }
 
+func (s selection) add(r Requirement) {
+	w := s.of(r.Address)
+	w.Requirements = append(w.Requirements, r)
+}
+
 // addSources adds the lines of a file of PROVIDERs.
 func (s selection) addSources(path string) error {
 	lines, err := catalog.ReadSources(path, nil)
@@ -111,15 +113,15 @@ func (s selection) addSources(path string) error {
 		return err
 	}
 	for _, line := range lines {
-		w := s.of(line.Requirement.Address)
 		r := Requirement{Requirement: line.Requirement, From: line.Place}
+		versions := s.of(r.Address).Settings.Versions
 		// An exact version stays exact, so that it can be recognized.
-		if v, exact := r.Constraint.Exact(); !exact || !includes(w.Settings.Versions, v) {
-			if r.Constraint, err = w.Settings.Versions.And(r.Constraint); err != nil {
+		if v, exact := r.Constraint.Exact(); !exact || !includes(versions, v) {
+			if r.Constraint, err = versions.And(r.Constraint); err != nil {
 				return fmt.Errorf("%s: %w", line.Place, err)
 			}
 		}
-		w.Requirements = append(w.Requirements, r)
+		s.add(r)
 	}
 	return nil
 }
@@ -142,10 +144,7 @@ func (s selection) addLockFiles(ctx context.Context, patterns []string) (problem
 			continue
 		}
 		for _, selected := range f.Selections() {
-			w := s.of(selected.Address)
-			w.Requirements = append(w.Requirements, Requirement{
-				Requirement: provider.Requirement{Address: selected.Address, Constraint: selected.Version.Constraint()}, From: path, Locked: true,
-			})
+			s.add(Requirement{Requirement: provider.Requirement{Address: selected.Address, Constraint: selected.Version.Constraint()}, From: path, Locked: true})
 		}
 	}
 	return problems
