@@ -95,9 +95,12 @@ func parse(path string, data []byte, env func(string) (string, bool)) (*Declarat
 	return d, nil
 }
 
+// start is the position of errors about the whole file.
+func (d *Declaration) start() hcl.Range { return hcl.Range{Filename: d.Path, Start: hcl.InitialPos} }
+
 // readHeader reads the arguments outside of blocks.
 func (d *Declaration) readHeader(f file) error {
-	start := hcl.Range{Filename: d.Path, Start: hcl.InitialPos}
+	start := d.start()
 	if f.Version == nil {
 		return stricthcl.Wrong(start, "missing argument version: write version = %d", formatVersion)
 	}
@@ -107,7 +110,7 @@ func (d *Declaration) readHeader(f file) error {
 			arguments[a.Name] = a
 		}
 	}
-	err := parseArguments("", start, arguments, map[string]func(*hcl.Attribute) error{
+	return parseArguments("", start, arguments, map[string]func(*hcl.Attribute) error{
 		"$schema": func(a *hcl.Attribute) error { _, err := stricthcl.String(a.Name, a.Expr); return err },
 		"version": func(a *hcl.Attribute) error {
 			if n, err := number(0)(a); err != nil || n != formatVersion {
@@ -119,15 +122,6 @@ func (d *Declaration) readHeader(f file) error {
 		"sources":    into(&d.Sources, d.paths),
 		"lock_files": into(&d.LockFiles, d.paths),
 	})
-	switch n := len(f.Targets); {
-	case err != nil:
-		return err
-	case n == 0:
-		return stricthcl.Wrong(start, "missing target block: want at least one")
-	case n > maxTargets:
-		return stricthcl.Wrong(f.Targets[maxTargets].Range, "more than %d targets", maxTargets)
-	}
-	return nil
 }
 
 // path reads a path that is relative to the declaration.

@@ -44,6 +44,12 @@ type targets struct {
 // readTargets reads the target blocks. Targets follow the targets that they are copied
 // from.
 func (d *Declaration) readTargets(blocks []labeled, env func(string) (string, bool)) error {
+	switch n := len(blocks); {
+	case n == 0:
+		return stricthcl.Wrong(d.start(), "missing target block: want at least one")
+	case n > maxTargets:
+		return stricthcl.Wrong(blocks[maxTargets].Range, "more than %d targets", maxTargets)
+	}
 	r := targets{
 		dir: filepath.Dir(d.Path), functions: functions(env),
 		blocks: map[string]labeled{}, byName: map[string]Target{}, repositories: map[template.Reference]string{},
