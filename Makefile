@@ -1,8 +1,8 @@
-# Works with GNU make 3.81 (macOS) and later, and any POSIX sh. It needs Go and git; the unit tests need gpg, and
-# `make race` needs a C compiler. Every other program is a Go tool, pinned under e2e/tools and built into bin/tools.
+# Works with GNU make 3.81 (macOS) and later, and any POSIX sh. All targets need Go and git, the unit tests need gpg, and
+# `make race` needs a C compiler. The Go tools in e2e/tools are pinned and built into bin/tools.
 
 .DEFAULT_GOAL := help
-.NOTPARALLEL: # go itself uses all cores
+.NOTPARALLEL: # the go command uses all cores
 
 # The environment and the command line override ?=.
 GO       ?= go
@@ -11,7 +11,7 @@ E2ETIME  ?= 20m
 
 MODULE = github.com/tofu-oci/tofu-oci
 
-# Expanded only in targets that use it, because it runs git.
+# Expanded only in targets that use this variable, because the expansion runs git.
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null)
 COMMIT  = $(shell git rev-parse --verify -q HEAD 2>/dev/null)
 DATE    = $(shell git log -1 --format=%cI 2>/dev/null)
@@ -37,7 +37,7 @@ E2E_ENV = TOFU_OCI="$(BIN)/tofu-oci" TOFU="$(TOOLS)/tofu" TERRAFORM="$(TOOLS)/te
 # The end-to-end tests of make test cover each flow once with the real tofu, registry, and provider.
 ROUND = ^Test(TofuInstallsMirroredProviders|TofuInstallsFromPulledFilesystemMirrors|TofuInstallsLockedProviders|TofuInstallsPromotedRelease|BuildMatrix|LostZip)$$
 
-# By default, make bench-peers updates the page. PEERFLAGS='-rows unpack -n 3' prints some rows instead.
+# By default, make bench-peers updates the page. PEERFLAGS='-rows unpack -n 3' prints only the matching rows instead.
 PEERFLAGS ?= -page "$(CURDIR)/docs/performance.md"
 
 # By default, make bench-serve updates the page. LOADFLAGS='-n 3' prints the tables instead.
@@ -63,7 +63,7 @@ test: ## check a clone: vet, the fast unit tests, and the main flows with the re
 thorough: ## run all checks for a change: lint, cross, race, raceless, e2e
 	@.ci/phases thorough lint cross race raceless e2e-tools e2e
 
-# .ci/run runs the parts that a change affects. The workflow "Nightly" runs all of them.
+# .ci/run runs only the parts that a change affects. The workflow "Nightly" runs all parts.
 NIGHTLY = faults fuzz distribution wine
 
 .PHONY: nightly
@@ -95,7 +95,7 @@ tidy: ## check that go.mod and go.sum match the imports
 vet: ## vet the code and its tests
 	$(GO) vet ./...
 
-# -vet=off: make vet runs separately. -parallel: many tests spend most of their time waiting.
+# -vet=off, because make vet runs separately. -parallel, because many tests spend most of their time waiting.
 UNIT = $(GO) test -vet=off -parallel 8 -timeout 20m
 
 .PHONY: unit-short
@@ -111,11 +111,11 @@ faults: ## run 1000 random series of faults, and plans and runs of sync
 	$(UNIT) -run '^Test(Random|SyncRandom|SyncKilled)$$' ./internal/testing/faults -seeds 1000
 	$(UNIT) -run '^(TestPlanProperties|TestRunsWithFaults)$$' ./pkg/sync -worlds 100000 -histories 500
 
-# Packages without goroutines, or whose tests take minutes with the race detector.
+# Packages that start no goroutines, or whose tests take minutes with the race detector.
 RACELESS = ^$(MODULE)$$|/(internal/testing/faults|internal/opentofu/configuration|pkg/lockfile|pkg/trust)$$
 
 # One package at a time, so that tests with deadlines get enough CPU time. With the race detector, all scripts would take a quarter of an
-# hour, so only those with concurrent transfers run here. make raceless runs the others.
+# hour, so only scripts with concurrent transfers run here. make raceless runs the remaining scripts.
 .PHONY: race
 race: ## run the unit tests with the race detector in random order
 	$(GO) test -race -vet=off -shuffle=on -p 1 -timeout 30m -skip '^Test(Scripts|Pages)$$' $$($(GO) list ./... | grep -Ev '$(RACELESS)')
@@ -236,8 +236,8 @@ diagrams: $(D2) ## generate docs/images/*.svg from docs/diagrams/*.d2, for light
 clean: ## remove all generated files that are not committed
 	rm -rf bin demo e2e/browser/node_modules
 
-# Each tool has its own module with one `tool` directive, so its dependencies don't affect other tools or the product.
-# touch: go doesn't update the timestamp of an unchanged output, and make would run it again each time.
+# Each tool has its own module with one `tool` directive, so a tool's dependencies affect neither the remaining tools nor the product.
+# touch updates the timestamp. go doesn't update the timestamp of an unchanged output, so make would run go again each time.
 $(E2E_TOOLS) $(PEERS) $(LOADER) $(RELEASERS) $(DEADCODE) $(D2): bin/tools/%: e2e/tools/%/go.mod e2e/tools/%/go.sum
 	$(GO) build -C e2e/tools/$* -o "$(CURDIR)/$@" tool
 	@touch $@

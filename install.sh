@@ -6,7 +6,7 @@
 #
 # The script verifies the archive with the release's SHA256SUMS. If the GitHub CLI (gh) is installed and logged in, it also
 # verifies that SHA256SUMS was attested by the release workflow of this repository. --attestation require makes this mandatory,
-# and --attestation skip disables it. If a verification fails, nothing is installed.
+# and --attestation skip disables it. If a verification fails, the script installs nothing.
 set -eu
 
 main() {
@@ -130,7 +130,7 @@ directory() {
 	if [ -w /usr/local/bin ]; then echo /usr/local/bin; else echo "${HOME:?}/.local/bin"; fi
 }
 
-# protected prints the protocols that curl may use for a URL and its redirects: HTTPS, or plain HTTP for loopback addresses.
+# protected prints the protocols that curl accepts for a URL and its redirects: HTTPS, or plain HTTP for loopback addresses.
 protected() {
 	case $1 in
 	http://127.0.0.1:* | http://localhost:*) echo '=http' ;;
@@ -145,7 +145,7 @@ fetch() {
 		--connect-timeout 20 --max-filesize 268435456 --output "$2" -- "$1" || fail "cannot download $1"
 }
 
-# newest prints the newest version. It follows the redirect of a web page, which needs neither the API nor credentials.
+# newest prints the newest version. It follows the redirect of a web page, because this requires neither the API nor credentials.
 newest() {
 	protocol=$(protected "$base/latest") || exit 1
 	page=$(curl --proto "$protocol" --proto-redir "$protocol" --fail --silent --show-error --location --max-redirs 5 --retry 3 \
@@ -156,7 +156,7 @@ newest() {
 	esac
 }
 
-# attested verifies the attestation of the checksums.
+# attested verifies the attestation of SHA256SUMS.
 attested() {
 	[ "$attestation" != skip ] || return 0
 	lacking=$(verifier)
@@ -169,8 +169,8 @@ attested() {
 		--source-ref "refs/tags/v$version" >/dev/null || fail "cannot verify the attestation of ${1##*/}; nothing was installed"
 }
 
-# verifier prints the reason if gh cannot verify attestations. Attestations are stored at github.com, even if gh is configured
-# for other hosts.
+# verifier prints the reason if gh cannot verify attestations. Attestations are stored on github.com, even if gh is configured
+# for different hosts.
 verifier() {
 	if ! command -v gh >/dev/null; then
 		echo "gh is not installed"
@@ -181,7 +181,7 @@ verifier() {
 	fi
 }
 
-# listed prints the digest of a file from the checksums, which must list it exactly once.
+# listed prints a file's digest from SHA256SUMS, which must list the file exactly once.
 listed() {
 	digest=$(awk -v name="$2" '$2 == name || $2 == "*" name { print $1 }' "$1")
 	[ "${#digest}" -eq 64 ] || fail "${1##*/} does not list $2; nothing was installed"
@@ -196,7 +196,7 @@ sha256() {
 	fi | awk '{ print $1 }'
 }
 
-# obtain copies the archive from the cache, or downloads it if the cache does not have it.
+# obtain copies the archive from the cache. If the archive is not in the cache, obtain downloads it.
 obtain() {
 	if [ -n "$cache" ] && [ -f "$cache/$1" ] && [ "$(sha256 "$cache/$1")" = "$wanted" ]; then
 		cp "$cache/$1" "$work/$1"
@@ -210,7 +210,7 @@ verified() {
 	[ "$got" = "$wanted" ] || fail "$1 has the SHA-256 checksum $got, but $sums lists $wanted; nothing was installed"
 }
 
-# keep stores the verified archive in the cache. A failure does not stop the installation.
+# keep stores the verified archive in the cache. If storing fails, the installation continues.
 keep() {
 	[ -n "$cache" ] || return 0
 	if ! mkdir -p "$cache" || ! cp "$work/$1" "$cache/.$$.$1" || ! mv -f "$cache/.$$.$1" "$cache/$1"; then
@@ -246,4 +246,4 @@ place() {
 	esac
 }
 
-main "$@" # at the end, so that an incomplete download runs nothing
+main "$@" # the last line, so that an incomplete download runs nothing

@@ -3,7 +3,7 @@
 # Inputs are passed as environment variables, never as script text.
 set -euo pipefail
 
-# fail prints an error annotation and exits. The message can't contain other workflow commands.
+# fail prints an error annotation and exits. The message can't inject workflow commands.
 fail() {
 	local text=$*
 	text=${text//'%'/%25}
@@ -13,11 +13,11 @@ fail() {
 	exit 2
 }
 
-# posix converts a path of the runner to the form of this shell, and native converts it back.
+# posix converts a path from the runner's format to the shell's format. native converts the path back.
 posix() { if command -v cygpath >/dev/null; then cygpath -u "$1"; else printf '%s\n' "$1"; fi; }
 native() { if command -v cygpath >/dev/null; then cygpath -w "$1"; else printf '%s\n' "$1"; fi; }
 
-# trimmed prints a text without leading and trailing white space.
+# trimmed prints text without leading and trailing white space.
 trimmed() {
 	local text=$1
 	text=${text#"${text%%[![:space:]]*}"}
@@ -27,15 +27,15 @@ trimmed() {
 # random prints an unpredictable word.
 random() { od -An -N16 -tx1 /dev/urandom | tr -d ' \n'; }
 
-# output sets an output of the step. The random delimiter can't occur in the value.
+# output sets a step output. The value can't contain the random delimiter.
 output() {
 	local end
 	end=end-$(random)
 	printf '%s<<%s\n%s\n%s\n' "$1" "$end" "$2" "$end" >>"$GITHUB_OUTPUT"
 }
 
-# args has the arguments for tofu-oci. flag adds a flag with a value, each adds a flag for every line of a list, switch
-# adds a Boolean flag, more adds the flags in the input flags, and arguments adds the lines of a list.
+# args contains the arguments for tofu-oci. flag adds a flag with a value, each adds a flag for every line of a list, and
+# switch adds a Boolean flag. more adds the flags in the input named flags, and arguments adds the lines of a list.
 args=()
 
 flag() {
@@ -94,7 +94,7 @@ plainly() {
 # GitHub limits the outputs of a job to 1 MiB.
 max_result=400000
 
-# release_run runs mirror or publish, sets the outputs, and returns the exit code of the command. tofu-oci writes the
+# release_run runs mirror or publish, sets the outputs, and returns the command's exit code. tofu-oci writes the
 # step summary.
 release_run() {
 	local code=0 changed=false result='' digests=''
@@ -115,7 +115,7 @@ release_run() {
 	return "$code"
 }
 
-# level prints the check level. With the level tags, tofu-oci doesn't read digests, and rejects --digest-file.
+# level prints the check level. With the level named tags, tofu-oci doesn't read digests and rejects --digest-file.
 level() {
 	local arg level=${TOFU_OCI_CHECK_LEVEL:-}
 	for arg in ${args[@]+"${args[@]}"}; do
@@ -127,7 +127,7 @@ level() {
 	printf '%s' "$level"
 }
 
-# into_files runs tofu-oci, and redirects stderr to stdout because the runner could reorder them.
+# into_files runs tofu-oci and redirects stderr to stdout, because the runner could reorder lines from separate streams.
 into_files() {
 	local digest_file=(--digest-file="$dir/digests")
 	[ "$(level)" != tags ] || digest_file=()

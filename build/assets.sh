@@ -1,6 +1,6 @@
 #!/bin/sh
-# Generates shell completions and manual pages in bin/release, for packaging by goreleaser. The argument is the date of the
-# commit. The manual pages contain this date, so that builds of a commit are reproducible.
+# Generates shell completions and manual pages in bin/release, for packaging by goreleaser. The argument is the commit's
+# date. The manual pages contain this date, so that repeated builds of a commit produce the same pages.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Usage: build/sbom.sh ARCHIVE DOCUMENT DATE. Writes the SBOM of an archive. To make SBOMs reproducible, it replaces the
-# creation time by the date of the commit, and the random name by the digest of the archive.
+# creation time with the commit's date, and the random name with the archive's digest.
 set -eu
 
 archive=$1 document=$2 date=$3

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the release that release.sh found with install.sh of this version, and adds it to PATH for later steps.
+# Runs the install.sh of this version to install the release that release.sh selected. Adds the program to PATH for later steps.
 # shellcheck source=action/common.sh
 source "$GITHUB_ACTION_PATH/../common.sh"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Outputs the version and platform of the release to install, and the directory for its archive.
+# Outputs the version and platform of the release to install, and the directory for the release's archive.
 # shellcheck source=action/common.sh
 source "$GITHUB_ACTION_PATH/../common.sh"
 

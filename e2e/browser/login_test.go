@@ -48,8 +48,8 @@ func TestLogin(t *testing.T) {
 	b.downloadsSBOM(`a[download]`)
 }
 
-// whenAsked responds to the browser's authentication dialog. The returned function sets
-// the response for later dialogs.
+// whenAsked responds to the browser's authentication prompt. The returned function
+// changes the response to later prompts.
 func (b *tab) whenAsked(first fetch.AuthChallengeResponse) (then func(fetch.AuthChallengeResponse)) {
 	b.Helper()
 	var answer atomic.Pointer[fetch.AuthChallengeResponse]

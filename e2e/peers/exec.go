@@ -56,8 +56,8 @@ func bigTypes() (types []string) {
 }
 
 // lockedDir returns the directory that contains the initial lock file. The store and
-// the plugin cache are in separate directories. The plugin cache also serves as an
-// unpacked filesystem mirror.
+// the plugin cache are in separate directories. Some measurements use the
+// plugin cache as an unpacked filesystem mirror.
 func (s *site) lockedDir() string { return filepath.Join(s.dir, "locked") }
 func (s *site) store() string     { return filepath.Join(s.dir, "store") }
 func (s *site) plugins() string   { return filepath.Join(s.dir, "plugins") }

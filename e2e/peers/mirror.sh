@@ -1,8 +1,8 @@
 # Mirrors a provider with curl, sha256sum, and regctl. It performs no lookups and
 # computes no h1 hashes.
 #
-# FILES is the URL of the files of TYPE, without the version. VERSIONS and
-# PLATFORMS are lists. REPOSITORY is the target, and REGCTL the path of regctl.
+# FILES is the base URL of the files of provider TYPE, without the version. VERSIONS
+# and PLATFORMS are lists. REPOSITORY is the target, and REGCTL is the path of regctl.
 set -eu
 
 put() { # MEDIA-TYPE FILE [FLAG...]

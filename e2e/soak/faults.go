@@ -18,8 +18,8 @@ type faulty struct {
 
 	mu     sync.Mutex
 	random *rand.Rand
-	// hanging is a channel that is closed to release hanging requests. It is nil when
-	// no faults are injected.
+	// hanging is a channel that is closed to release hanging requests. While no faults
+	// are injected, the channel is nil.
 	hanging chan struct{}
 }
 
