@@ -21,7 +21,7 @@ var (
 	anotherProvider = provider.Address{Host: "registry.example.com", Namespace: "acme", Type: "sample"}
 )
 
-// examineTemplate examines a template without a provider. It checks everything that is
+// examineTemplate examines a template if no provider is specified. It checks everything that is
 // the same for all providers.
 func (e *examination) examineTemplate(ctx context.Context) error {
 	e.report.Template, e.method.Template = e.Template.Redacted(), *e.Template

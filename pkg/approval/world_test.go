@@ -130,7 +130,7 @@ func (w *world) at(t *testing.T, tag string) digest.Digest {
 	return i.Digest
 }
 
-// one is a release for one platform, and both for two.
+// one is a release for one platform; both is a release for two platforms.
 var (
 	one  = map[provider.Platform]pkg{nouns.Plan9: {content: "plan9"}}
 	both = map[provider.Platform]pkg{nouns.Plan9: {content: "plan9"}, nouns.Haiku: {content: "haiku"}}

@@ -10,9 +10,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxUndated is the maximum number of consecutive versions without a date in the search
-// for a version that is old enough. Most origins have dates for all versions or for
-// none.
+// maxUndated limits the search for a version that is old enough. The search stops after
+// this many consecutive versions without a date. Most origins have dates for all
+// versions or for none.
 const maxUndated = 5
 
 // Rules configures [Select]. The zero value selects all matching versions except

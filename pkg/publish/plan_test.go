@@ -70,7 +70,7 @@ var planManual = []planCase{
 	{name: "force changes nothing", tag: "linux=a", tagSums: "ours", source: "linux=a", sourceSums: "ours", force: true, status: publish.Unchanged},
 	{name: "platform that was not requested is damaged", tag: "linux=a plan9!=b", tagSums: "theirs", source: "linux=a", sourceSums: "theirs", status: publish.Unchanged},
 
-	// extended: platforms are added to a release with equal packages.
+	// extended: platforms are added, and the packages of the other platforms are equal.
 	{name: "a new platform", tag: "linux=a", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Extended, send: "plan9", release: "linux plan9", sums: "theirs"},
 	{name: "only the new one", tag: "linux=a", tagSums: "theirs", source: "plan9=b", sourceSums: "theirs:linux,plan9", status: publish.Extended, send: "plan9", release: "linux plan9", sums: "theirs"},
 	{name: "the new sums leave out the old", tag: "linux=a", tagSums: "theirs", source: "plan9=b", sourceSums: "theirs:plan9", conflict: "the new terraform-provider-thing_1.2.3_SHA256SUMS does not match the stored package for linux_amd64"},

@@ -13,8 +13,8 @@ import (
 type Signing struct {
 	// Signer, if not nil, signs the SHA256SUMS of unsigned releases and adds its public
 	// key. If the release already has a signature that Signer made, the release can be
-	// extended. SHA256SUMS is then generated and signed again. A trust.Signer is a
-	// Signer.
+	// extended. SHA256SUMS is then generated and signed again. trust.Signer
+	// implements this interface.
 	Signer interface {
 		// Sign returns the detached signature of a document.
 		Sign(document []byte) ([]byte, error)
