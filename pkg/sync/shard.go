@@ -34,7 +34,11 @@ func ParseShard(text string, env func(string) string) (Shard, error) {
 	case text == "":
 		return Shard{}, nil
 	case text == "auto":
-		return shardFrom(env, "CI_NODE_INDEX", "CI_NODE_TOTAL")
+		s, ok := newShard(env("CI_NODE_INDEX"), env("CI_NODE_TOTAL"))
+		if !ok {
+			return s, provider.Errorf(provider.Misuse, "shard auto requires the variables CI_NODE_INDEX and CI_NODE_TOTAL, with 1 <= CI_NODE_INDEX <= CI_NODE_TOTAL <= %d; they are %q and %q", maxShards, env("CI_NODE_INDEX"), env("CI_NODE_TOTAL"))
+		}
+		return s, nil
 	case index == "auto" && hasCount:
 		i, err := strconv.ParseUint(env("JOB_COMPLETION_INDEX"), 10, 31)
 		if err != nil {
@@ -53,23 +57,13 @@ func ParseShard(text string, env func(string) string) (Shard, error) {
 	return s, nil
 }
 
-// shardFrom returns the shard with the index and the count in two variables.
-func shardFrom(env func(string) string, index, count string) (Shard, error) {
-	s, ok := newShard(env(index), env(count))
-	if !ok {
-		return Shard{}, provider.Errorf(provider.Misuse, "shard auto requires the variables %s and %s, with 1 <= %[1]s <= %[2]s <= %d; they are %q and %q", index, count, maxShards, env(index), env(count))
-	}
-	return s, nil
-}
-
 func newShard(index, count string) (Shard, bool) {
-	i, err := strconv.ParseUint(index, 10, 31)
-	if err != nil {
+	i, wrongIndex := strconv.ParseUint(index, 10, 31)
+	n, wrongCount := strconv.ParseUint(count, 10, 31)
+	if wrongIndex != nil || wrongCount != nil || i < 1 || i > n || n > maxShards {
 		return Shard{}, false
 	}
-	n, err := strconv.ParseUint(count, 10, 31)
-	ok := err == nil && i >= 1 && i <= n && n <= maxShards
-	return Shard{Index: int(i), Count: int(n)}, ok
+	return Shard{Index: int(i), Count: int(n)}, true
 }
 
 // Has reports whether the shard contains a provider.
