@@ -312,9 +312,9 @@ func manifests(begin, repeat string, end ...string) hostile {
 	return release(maxManifest, begin, repeat, end...)
 }
 
-// release returns a release with the maximum number of platforms. Each of its manifests
-// has size bytes. A manifest starts with begin, contains as many copies of repeat as
-// fit, and ends with end.
+// release returns a release with the maximum number of platforms. Each manifest is size
+// bytes long. A manifest starts with begin, contains as many copies of repeat as fit,
+// and ends with end.
 func release(size int, begin, repeat string, end ...string) hostile {
 	const head = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":"` + typeProvider + "-target" + `",`
 	tail := strings.Join(end, "") + "}"

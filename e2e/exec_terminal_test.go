@@ -68,7 +68,7 @@ func openTerminal(t *testing.T) (keys, screen *os.File) {
 	return keys, screen
 }
 
-// keystroke is a text to type after the program has printed when.
+// keystroke contains keys to type after the program has printed the text in when.
 type keystroke struct{ when, keys string }
 
 // press types the strokes and returns the output until the terminal is closed.

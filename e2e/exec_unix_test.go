@@ -137,8 +137,8 @@ func TestExecForwardsSignals(t *testing.T) {
 	}
 }
 
-// interrupt sends a signal after a command has printed the text when. It returns all
-// output. The command must exit with code 1, like tofu does.
+// interrupt waits until a command has printed the text in when, and then sends a
+// signal. It returns all output. The command must exit with code 1, like tofu does.
 func interrupt(t *testing.T, cmd *exec.Cmd, signal os.Signal, when string) (out string) {
 	t.Helper()
 	stdout, err := cmd.StdoutPipe()

@@ -122,8 +122,8 @@ func TestBuildMatrix(t *testing.T) {
 	}
 }
 
-// TestLayoutCopiedByAnotherTool checks that regctl can copy an image layout that
-// publish has written to a registry.
+// TestLayoutCopiedByAnotherTool writes an image layout with publish, and checks that
+// regctl can copy the layout to a registry.
 func TestLayoutCopiedByAnotherTool(t *testing.T) {
 	t.Parallel()
 	host := startRegistry(t)

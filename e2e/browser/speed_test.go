@@ -18,8 +18,7 @@ const (
 	maxTime = 100 * time.Millisecond
 )
 
-// TestSpeed checks that every page is small, and that it loads fast after the server
-// has cached it.
+// TestSpeed checks that every page is small, and that cached pages load fast.
 func TestSpeed(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(world.ca.PEM())

@@ -88,7 +88,7 @@ func (s *site) regsyncOnce() doer {
 	}}
 }
 
-// offerMany adds many releases, whose zips have 1 kB, to the origin registry.
+// offerMany adds many releases with 1 kB zips to the origin registry.
 func (s *site) offerMany(ctx context.Context) error {
 	releases := map[string]map[provider.Platform]origintest.Archive{}
 	for i := range manyVersions {

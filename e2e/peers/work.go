@@ -50,7 +50,7 @@ type task struct {
 	over *link
 }
 
-// row compares one doer with the fastest doer among the others.
+// row compares the doer named ours with the fastest doer in against.
 type row struct {
 	work, ours string
 	against    []string
@@ -88,7 +88,7 @@ func measureWork(ctx context.Context, s *site, w work, rounds int) (measured, er
 	return m, nil
 }
 
-// once performs the work once and removes the result.
+// once performs the work a single time and removes the result.
 func (d doer) once(ctx context.Context, s *site) (took usage, err error) {
 	dir, err := os.MkdirTemp(s.dir, "out-*")
 	if err != nil {

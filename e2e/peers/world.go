@@ -46,8 +46,8 @@ func findPrograms() (found programs, err error) {
 const (
 	bigCount    = 4
 	bigUnpacked = 740e6
-	// smallUnpacked is the size of a small package's content, in bytes. The zips have
-	// about 7 MB.
+	// smallUnpacked is the size of a small package's content, in bytes. The zips are
+	// about 7 MB in size.
 	smallUnpacked = 17e6
 	smallVersions = 5
 	// tenPlatforms is the number of platforms of the locked release.
@@ -77,8 +77,8 @@ type world struct {
 
 	origin  *origintest.Origin
 	offered map[string]bool
-	// originHost is the "localhost:PORT" of the origin registry, files is the base URL
-	// of the registry's files, and config is a CLI configuration that refers to the
+	// originHost is the origin registry's address, "localhost:PORT". files is the base
+	// URL of the registry's files. config is a CLI configuration that refers to the
 	// registry.
 	originHost, files, config string
 	stop                      func()

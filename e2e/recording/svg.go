@@ -27,7 +27,8 @@ const look = `text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberat
 @media(prefers-reduced-motion:reduce){*{animation:none!important}}
 `
 
-// drawing is an SVG under construction. Style and content have separate buffers.
+// drawing is an SVG under construction, with separate buffers for its style and its
+// content.
 type drawing struct {
 	style, content strings.Builder
 	seconds        float64

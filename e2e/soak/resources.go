@@ -59,7 +59,7 @@ func (w *world) quiet(ctx context.Context, before resources) (least resources, e
 	defer w.faults.start()
 	const (
 		every  = time.Second
-		enough = 10 // number of consecutive measurements without a decrease
+		enough = 10 // the number of consecutive measurements without a decrease
 		most   = 150
 	)
 	tick := time.NewTicker(every)

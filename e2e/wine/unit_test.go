@@ -97,8 +97,8 @@ type event struct{ Action, Package, Test, Output string }
 // result is a test's last action and its output.
 type result struct{ action, output string }
 
-// readResults returns the results of tests and packages. Test results have keys of the
-// form "PACKAGE TEST", and package results have the package path as the key.
+// readResults returns the results of tests and packages. The key of a test result has
+// the form "PACKAGE TEST". The key of a package result is the package path.
 func readResults(r io.Reader) (map[string]result, error) {
 	results := map[string]result{}
 	for d := json.NewDecoder(r); ; {
