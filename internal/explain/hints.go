@@ -106,6 +106,7 @@ var hints = []struct {
 }{
 	{isA[*repository.DeniedError], "choose another version; to undo the denial, specify the version exactly and run tofu-oci mirror --stage --force, then tofu-oci promote --force"},
 	{errorIs(approval.ErrNotPending), "list pending versions with tofu-oci list PROVIDER --pending, or stage a version with tofu-oci mirror --stage"},
+	{errorIs(approval.ErrDenied), "mirror it again with tofu-oci mirror PROVIDER@VERSION --force"},
 	{errorIs(approval.ErrIncomplete), "run tofu-oci mirror again, with --stage for a pending release, to send the missing content"},
 	{isA[*sync.StaleError], "run tofu-oci sync plan --out again, and have the new plan approved"},
 	{isA[*repository.ConflictError], "compare both sides with tofu-oci list; a published version should never change, so use --force only if the content of the repository is wrong"},

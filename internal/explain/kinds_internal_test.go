@@ -60,6 +60,7 @@ var exported = map[string]struct {
 	"repository.ErrInUse":              {repository.ErrInUse, provider.Refused},
 	"repository.ErrContentDeleted":     {repository.ErrContentDeleted, provider.Transient},
 	"repository.ErrUntagged":           {repository.ErrUntagged, provider.Refused},
+	"approval.ErrDenied":               {approval.ErrDenied, provider.NotFound},
 	"approval.ErrNotPending":           {approval.ErrNotPending, provider.NotFound},
 	"artifact.FormatError":             {&artifact.FormatError{}, provider.Malformed},
 	"builddir.PackageError":            {&builddir.PackageError{}, provider.Unverified},

@@ -36,7 +36,7 @@ type PromoteOptions struct {
 // Running Promote again completes an interrupted run. If the version is already
 // promoted, the status is [publish.Unchanged]. If the version was pruned and is neither
 // pending nor released, Promote restores it from [artifact.PrunedTag]. Promote returns
-// [ErrNotPending], [ErrIncomplete], *[repository.DeniedError],
+// [ErrNotPending], [ErrDenied], [ErrIncomplete], *[repository.DeniedError],
 // *[repository.ConflictError], errors from Verify, and errors from the repository.
 func Promote(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o PromoteOptions) (Result, error) {
 	p := promotion{decision{repo, a, v}, o}
@@ -73,6 +73,8 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	pending, err := p.inspectPending(ctx, version)
 	if errors.Is(err, ErrNotPending) && version.Exists() && p.checkProvider(version, p.options.Aliases) == nil {
 		r.Status, r.Packages, err = publish.Unchanged, p.packages(version), nil
+	} else if errors.Is(err, ErrNotPending) && denied != nil {
+		err = ErrDenied
 	} else if err == nil {
 		r.Packages, r.Digest = p.packages(pending), pending.Digest
 		r.Status, err = p.decide(ctx, pending, version)

@@ -218,6 +218,10 @@ func TestPromoteRefused(t *testing.T) {
 		want    func(error) bool
 	}{
 		"nothing waits": {func(*testing.T, *world) {}, approval.PromoteOptions{}, is(approval.ErrNotPending)},
+		"denied, without a tag": {func(t *testing.T, w *world) {
+			w.put(t, waiting, one)
+			w.deny(t, approval.DenyOptions{Reason: "it phones home"})
+		}, approval.PromoteOptions{Force: true}, is(approval.ErrDenied)},
 		"by its signature": {
 			func(t *testing.T, w *world) { w.put(t, waiting, one) },
 			approval.PromoteOptions{Force: true, Verify: func(context.Context, provider.Release) (provider.Verdict, error) { return provider.Verdict{}, refused }},
