@@ -71,7 +71,7 @@ func (s shape) check(value hcl.Expression, path []string) error {
 	return nil
 }
 
-// wrong returns the error for a range. The columns of package hcljson are wrong after tabs.
+// wrong returns the error for a range. HCL's JSON parser counts columns wrongly after tabs.
 func (s shape) wrong(at hcl.Range, format string, args ...any) error {
 	before := s.data[:at.Start.Byte]
 	at.Start.Column = utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
