@@ -1,9 +1,9 @@
 //go:build linux
 
-// Command soak sends requests of all kinds to a server for minutes, and the registry
-// behind the server injects faults of all kinds. At the end, the numbers of goroutines
-// and file descriptors and the memory usage must be the same as shortly after the
-// start. No response may contain wrong content.
+// Command soak sends requests of all kinds to a server for minutes. The registry behind
+// the server injects faults of all kinds. At the end, the numbers of goroutines and
+// file descriptors and the memory usage must be the same as shortly after the start. No
+// response may contain wrong content.
 //
 // Before the requests, soak occupies the real program with idle clients and with
 // clients that do not read responses. It prints the program's peak memory and the
