@@ -61,7 +61,7 @@ func checkEvents(path string, code int) error {
 			under[key]++
 		case state == "finished" && under[key] > 0:
 			under[key]--
-		case state == "finished" && e.Status != "failed" && e.Status != "held":
+		case state == "finished" && e.Status != "failed" && e.Status != "held" && e.Status != "denied":
 			return fmt.Errorf("%s ended without a beginning", key)
 		}
 		if e.Event == "item_finished" {

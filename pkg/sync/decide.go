@@ -153,6 +153,9 @@ func (d *decider) decideTarget(i int) {
 	if d.targets[i].unlisted && slices.ContainsFunc(d.denials, func(b Denial) bool { return b.Pattern.Match(d.wanted.Address) }) {
 		d.failTarget(i, "", errUnlisted)
 	}
+	if len(d.wanted.Requirements) == 0 {
+		return // only deny blocks name the provider
+	}
 	// 2. Mirror or copy the selected versions.
 	wanted := d.selectVersions(i)
 	for _, v := range newestFirst(wanted) {

@@ -21,7 +21,7 @@ func Newest(ctx context.Context, o Options) map[string]time.Time {
 	found := map[string]time.Time{}
 	schedule.Each(ctx, len(o.Wanted), func(ctx context.Context, i int) (dated, bool) {
 		d := dated{address: o.Wanted[i].Address}
-		if o.Shard.Has(d.address) {
+		if len(o.Wanted[i].Requirements) > 0 && o.Shard.Has(d.address) {
 			d.published, _ = o.newest(ctx, o.Wanted[i])
 		}
 		return d, true

@@ -53,6 +53,9 @@ func checkPlan(t *testing.T, seed int, pool *pool) {
 	}
 	for _, a := range actions {
 		limited = limited || a.Kind == Hold && a.Eligible.IsZero()
+		if a.Kind.Changes() && a.Kind != Deny && len(w.provider(a).wanted.Requirements) == 0 {
+			fail(a, "nothing selects the provider")
+		}
 		switch a.Kind {
 		case PruneTag, Delete, Mark:
 			if a.Kind != Mark {
@@ -340,6 +343,9 @@ func (p *pool) provider(r *rand.Rand, w *world, a provider.Address) *simProvider
 			q.Constraint, q.Locked = pick(r, p.versions).Constraint(), true
 		}
 		one.wanted.Requirements = append(one.wanted.Requirements, q)
+	}
+	if chance(r, 12) { // only deny blocks can name it
+		one.wanted.Requirements, one.wanted.Settings.None = nil, true
 	}
 	for _, v := range p.versions {
 		if !chance(r, 3) {

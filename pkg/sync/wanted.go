@@ -12,14 +12,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Wanted is a provider that a declaration selects.
+// Wanted is a provider that a declaration selects, or whose versions it denies.
 type Wanted struct {
 	Address  provider.Address
 	Settings Settings
 	// Requirements lists what selects versions of the provider. The selected versions are the
-	// union of theirs. It is never empty.
+	// union of theirs. If it is empty, only deny blocks name the provider: existing versions can be
+	// denied, and nothing else is done.
 	Requirements []Requirement
 }
 
@@ -34,8 +36,8 @@ type Requirement struct {
 }
 
 // Wanted returns the selected providers, sorted by address: those of provider blocks with
-// an address, of the files of PROVIDERs, and of the lock files. problems are the errors of
-// files that can't be read, and of patterns that match no lock file; the result is then
+// an address, of the files of PROVIDERs, and of the lock files. It also returns the providers
+// that only deny blocks with an address name. problems are the errors of files that can't be read, and of patterns that match no lock file; the result is then
 // incomplete.
 func (d *Declaration) Wanted(ctx context.Context) (wanted []Wanted, problems []error) {
 	s := selection{declaration: d, byAddress: map[provider.Address]*Wanted{}}
@@ -51,6 +53,8 @@ func (d *Declaration) Wanted(ctx context.Context) (wanted []Wanted, problems []e
 	}
 	// 3. Lock files.
 	problems = append(problems, s.addLockFiles(ctx, d.LockFiles)...)
+	// 4. Deny blocks.
+	s.addDenied()
 
 	for _, w := range s.byAddress {
 		wanted = append(wanted, *w)
@@ -124,6 +128,36 @@ func (s selection) addSources(path string) error {
 		s.add(r)
 	}
 	return nil
+}
+
+// addDenied adds the providers that only deny blocks name, with all targets except those in which
+// their repository is that of a selected provider.
+func (s selection) addDenied() {
+	d := s.declaration
+	taken := map[template.Reference]bool{}
+	for a, w := range s.byAddress {
+		for _, t := range d.targetsOf(w.Settings) {
+			if ref, err := t.Template.Repository(a); err == nil {
+				taken[ref] = true
+			}
+		}
+	}
+	for _, block := range d.Denials {
+		a, err := provider.ParseAddress(block.Pattern.String())
+		if fixedParts(block.Pattern) < 3 || err != nil || s.byAddress[a] != nil {
+			continue
+		}
+		settings := d.Settings(a)
+		settings.None, settings.Targets = true, nil
+		for _, t := range d.Targets {
+			if ref, err := t.Template.Repository(a); err != nil || !taken[ref] {
+				settings.Targets = append(settings.Targets, t.Name)
+			}
+		}
+		if len(settings.Targets) > 0 {
+			s.byAddress[a] = &Wanted{Address: a, Settings: settings}
+		}
+	}
 }
 
 // addLockFiles adds the selections of lock files.

@@ -63,6 +63,61 @@ registry.opentofu.org/hashicorp/null latest 1
 	}
 }
 
+// TestWantedDenials checks that a deny block with an address is effective for a provider that nothing
+// selects, in all targets except those where its repository belongs to a selected provider.
+func TestWantedDenials(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "mirror.hcl")
+	write(t, path, `version = 1
+target "main" {
+  repository = "registry.example.com/main/{namespace}/{type}"
+}
+target "flat" {
+  repository = "registry.example.com/flat/{type}"
+}
+defaults {
+  targets = ["flat"]
+}
+provider "hashicorp/null" {
+}
+deny "hashicorp/null" {
+  versions = "1.0.0"
+  reason   = "withdrawn"
+}
+deny "acme/*" {
+  versions = "1.0.0"
+  reason   = "withdrawn"
+}
+deny "acme/rocket" {
+  versions = ["2.0.0", "3.0.0"]
+  reason   = "withdrawn"
+}
+deny "acme/null" {
+  versions = "2.0.0"
+  reason   = "withdrawn"
+}
+`)
+	d, err := sync.Read(path, variables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted, problems := d.Wanted(t.Context())
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	got := ""
+	for _, w := range wanted {
+		got += fmt.Sprintln(w.Address, len(w.Requirements), w.Settings.None, w.Settings.Targets)
+	}
+	want := `registry.opentofu.org/acme/null 0 true [main]
+registry.opentofu.org/acme/rocket 0 true [main flat]
+registry.opentofu.org/hashicorp/null 1 false [flat]
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // TestWantedProblems checks that the rest is returned if a file can't be read.
 func TestWantedProblems(t *testing.T) {
 	t.Parallel()
