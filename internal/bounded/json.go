@@ -10,7 +10,7 @@ import (
 // levels.
 const MaxDepth = 64
 
-// Errors about documents that exceed a limit wrap ErrJSONLimit.
+// ErrJSONLimit is wrapped by errors about documents that exceed a limit.
 var ErrJSONLimit = errors.New("JSON exceeds")
 
 // DecodeJSON decodes a document that contains at most the given number of values.

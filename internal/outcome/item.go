@@ -50,7 +50,7 @@ const (
 // kinds contains the words and statuses of all actions, in the order of summaries.
 var kinds = []struct {
 	kind sync.Kind
-	// toDo and done are words for the number of actions: "3 to mirror", "3 mirrored".
+	// The words toDo and done follow the number of actions: "3 to mirror", "3 mirrored".
 	toDo, done string
 	// status is the status of planned items and, for actions that don't change anything, of
 	// results. after is the status of results that don't publish.

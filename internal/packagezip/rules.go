@@ -59,7 +59,8 @@ func (l limits) tooLarge() error {
 	return archiveError("exceeds %d bytes", l.archive)
 }
 
-// All errors about an archive that is damaged or unsafe to unpack wrap ErrArchive.
+// ErrArchive is wrapped by all errors about an archive that is damaged or unsafe to
+// unpack.
 var ErrArchive = provider.Errorf(provider.Unverified, "the zip archive")
 
 // archiveError returns an error about the complete archive. The format is the predicate

@@ -62,7 +62,8 @@ func (m markdown) appendTo(path string) error {
 }
 
 // text returns the summary in at most limit bytes. Failures come first, so that they
-// are omitted last. adds only complete texts, and nothing after the first omitted text
+// are omitted last. It adds only complete texts, and nothing after the first omitted
+// text.
 func (m markdown) text(limit int) (string, error) {
 	var b strings.Builder
 	left := limit - truncationReserve

@@ -102,7 +102,7 @@ func calls(t *testing.T, dir string) []call {
 }
 
 // sbomProgram prints an SBOM that contains the operating system. Its arguments are
-// DIRECTORY MODE ARG…
+// DIRECTORY MODE ARG….
 func sbomProgram(args []string) error {
 	c, err := record(args[0], args[2:])
 	if err != nil {
@@ -121,7 +121,7 @@ func sbomProgram(args []string) error {
 }
 
 // createProgram creates a repository by a request to the test's server. Its arguments
-// are DIRECTORY MODE URL ARG…
+// are DIRECTORY MODE URL ARG….
 func createProgram(args []string) error {
 	c, err := record(args[0], args[3:])
 	if err != nil {

@@ -58,7 +58,7 @@ func (k Kind) Changes() bool {
 }
 
 // Action is one step of a [Plan], about one release in one target.
-type Action struct { //nolint:recvcheck // only UnmarshalJSON changes it
+type Action struct {
 	Kind Kind `json:"action"`
 	// Target is the name of the target. It is empty if the action is about a provider, not
 	// about a target.

@@ -51,7 +51,7 @@ type history struct {
 func newHistory(t *testing.T, seed int) *history {
 	t.Helper()
 	h := &history{mirrored: newMirrored(t, main, sync.Target{Name: "dr", From: "main"}), seed: seed}
-	h.random = rand.New(rand.NewPCG(uint64(seed), 3)) //nolint:gosec // reproducible
+	h.random = rand.New(rand.NewPCG(uint64(seed), 3))
 	h.versions = []string{"1.0.0", "1.1.0", "1.1.1", "2.0.0"}
 	h.publish(t, "rocket", h.versions...)
 	h.want(t, "rocket", sync.Settings{})

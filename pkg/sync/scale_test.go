@@ -195,10 +195,9 @@ func BenchmarkPlan(b *testing.B) {
 				b.Run(strconv.Itoa(n), func(b *testing.B) {
 					f := newFleet(b, 50, 10)
 					debug.FreeOSMemory()
-					stop, peak := context.CancelFunc(nil), (<-chan uint64)(nil)
 					var highest uint64
 					for b.Loop() {
-						stop, peak = watchMemory(b.Context())
+						stop, peak := watchMemory(b.Context())
 						f.plan(b, n, check)
 						stop()
 						highest = max(highest, <-peak)

@@ -17,7 +17,7 @@ const maxShards = 1000
 // of the shards 1/N to N/N, no matter which other providers exist. If N changes, only
 // about 1/N of the addresses move to another shard. The zero value contains all
 // providers.
-type Shard struct { //nolint:recvcheck // only UnmarshalText changes it
+type Shard struct {
 	// Index is the number of the shard, from 1 to Count.
 	Index int
 	// Count is the number of shards.

@@ -195,7 +195,7 @@ func nativeExpression(a *hcl.Attribute) (hclsyntax.Expression, error) {
 // time.
 func checkExpression(expr hclsyntax.Expression) (found error) {
 	_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
-		problem := ""
+		problem := "invalid expression: want text, env(NAME), or join(SEPARATOR, LIST)"
 		switch n := n.(type) {
 		case *hclsyntax.LiteralValueExpr, *hclsyntax.TemplateExpr, *hclsyntax.TemplateWrapExpr, *hclsyntax.FunctionCallExpr, *hclsyntax.TupleConsExpr, *hclsyntax.ParenthesesExpr:
 			return nil
@@ -204,8 +204,6 @@ func checkExpression(expr hclsyntax.Expression) (found error) {
 			if name := n.Traversal.RootName(); slices.Contains([]string{"hostname", "namespace", "type"}, name) {
 				problem = fmt.Sprintf("use {%s} instead of ${%[1]s} in repository templates", name)
 			}
-		default:
-			problem = "invalid expression: want text, env(NAME), or join(SEPARATOR, LIST)"
 		}
 		found = cmp.Or(found, stricthcl.Wrong(n.Range(), "%s", problem))
 		return nil

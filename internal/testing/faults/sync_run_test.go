@@ -158,7 +158,7 @@ func (m *mirrored) checkTarget(t *testing.T, d declaration, target string, p *sy
 			t.Errorf("%s: the wanted version %s was removed", target, v)
 		case had && !has && planned["prune "+v]:
 			m.checkPruned(t, target, v, before[target], after, began)
-		case had && !has && !(planned["deny "+v] && after.has("denied-"+v)):
+		case had && !has && (!planned["deny "+v] || !after.has("denied-"+v)):
 			t.Errorf("%s: the version %s was removed without a plan", target, v)
 		}
 		if before[target].has("pruned-"+v) && !after.has("pruned-"+v) {

@@ -344,16 +344,16 @@ func (m *mirrored) randomDisturbance(t *testing.T, r *rand.Rand, d declaration) 
 // randomDeclaration returns a declaration. Versions stay denied.
 func (m *mirrored) randomDeclaration(r *rand.Rand, denied []string) declaration {
 	all := m.goods.versions()
-	any := func() string { return all[r.IntN(len(all))] }
+	pick := func() string { return all[r.IntN(len(all))] }
 	d := declaration{latest: r.IntN(len(all) + 1), keep: r.IntN(2), most: []int{1, 2, 20, 20}[r.IntN(4)], report: r.IntN(6) == 0, copies: r.IntN(3) > 0, denied: slices.Clone(denied)}
-	d.versions = []string{"", "", ">= " + any(), "<= " + any(), "!= " + any()}[r.IntN(5)]
+	d.versions = []string{"", "", ">= " + pick(), "<= " + pick(), "!= " + pick()}[r.IntN(5)]
 	if r.IntN(3) == 0 {
 		d.platforms = platforms[:1]
 	}
 	if r.IntN(3) == 0 && d.versions == "" {
-		d.locked = []string{any()}
+		d.locked = []string{pick()}
 	}
-	if v := any(); r.IntN(6) == 0 && !slices.Contains(denied, v) {
+	if v := pick(); r.IntN(6) == 0 && !slices.Contains(denied, v) {
 		d.denied = append(d.denied, v)
 	}
 	return d

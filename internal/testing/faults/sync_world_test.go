@@ -134,7 +134,7 @@ func newMirrored(t *testing.T, n nature, layout bool) *mirrored {
 		world: newWorld(t, n), nature: n, layout: layout, dir: t.TempDir(),
 		lost:     map[string]map[digest.Digest]bool{mainTarget: {}, drTarget: {}},
 		wantedAt: map[string]time.Time{}, prunedAt: map[string]time.Time{}, toDelete: map[string]bool{},
-		waited: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC).Sub(time.Now()), // sync ignores earlier dates
+		waited: time.Until(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)), // sync ignores earlier dates
 	}
 }
 
