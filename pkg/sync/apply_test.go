@@ -350,7 +350,7 @@ func TestApplyPlatforms(t *testing.T) {
 	}
 	m.publish(t, "anvil", "1.0.0")
 	m.want(t, "anvil", sync.Settings{Platforms: []provider.Platform{other}})
-	if _, results := m.apply(t); len(results) != 1 || !errors.As(results[0].Err, new(*provider.PlatformError)) {
+	if _, results := m.apply(t); len(results) != 1 || !errors.As(results[0].Err, new(*provider.PlatformError)) || !strings.HasPrefix(results[0].Err.Error(), "mirroring ") {
 		t.Errorf("%+v", results)
 	}
 }
@@ -673,7 +673,6 @@ func TestStalePlan(t *testing.T) {
 	for name, change := range map[string]func(*sync.Plan){
 		"another declaration": func(p *sync.Plan) { p.Declaration.Digest = "sha256:other" },
 		"another trust file":  func(p *sync.Plan) { p.Trust = "sha256:other" },
-		"another shard":       func(p *sync.Plan) { p.Shard = sync.Shard{Index: 1, Count: 2} },
 		"another digest":      func(p *sync.Plan) { p.Actions = slices.Clone(p.Actions); p.Actions[0].From = "sha256:other" },
 	} {
 		other := *approved
@@ -683,6 +682,15 @@ func TestStalePlan(t *testing.T) {
 		if _, stale := errors.AsType[*sync.StaleError](err); !stale || provider.KindOf(err) != provider.Conflict {
 			t.Errorf("%s: got %v", name, err)
 		}
+	}
+	other := *approved
+	other.Shard = sync.Shard{Index: 1, Count: 2}
+	same, _ := m.plan(t)
+	if err := same.Restrict(&other); provider.KindOf(err) != provider.Misuse || err.Error() != "the plan is for shard 1/2; add --shard 1/2" {
+		t.Errorf("got %v", err)
+	}
+	if err := other.Restrict(same); provider.KindOf(err) != provider.Misuse || err.Error() != "the plan is for all shards; omit --shard 1/2" {
+		t.Errorf("got %v", err)
 	}
 	// Another run extends the version to prune.
 	if _, err := publish.Release(t.Context(), m.options().Source, m.repository(t, "main/rocket"), m.wanted[0].Address, nouns.Version(t, "1.0.0"), publish.Options{}); err != nil {
@@ -706,6 +714,7 @@ func TestReadPlan(t *testing.T) {
 	for name, text := range map[string]string{
 		"no JSON": "mirror", "an array": "[]", "a provider": `{"items":[{"action":"mirror","provider":"/"}]}`,
 		"a version": `{"items":[{"action":"mirror","provider":"acme/rocket","version":"new"}]}`, "a shard": `{"shard":"9/2"}`,
+		"a result": `{"$schema":"https://example.com/sync.schema.json","items":[],"summary":{"declaration":{"path":"mirror.hcl","digest":"sha256:1"},"check_level":"index"}}`,
 	} {
 		path := filepath.Join(t.TempDir(), "plan.json")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

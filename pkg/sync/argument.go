@@ -90,7 +90,7 @@ func unknown(at hcl.Range, problem, word string, known []string) error {
 	if nearest, ok := text.Nearest(word, known); ok {
 		return stricthcl.Wrong(at, "%s; did you mean %q?", problem, nearest)
 	}
-	return stricthcl.Wrong(at, "%s: want one of %s", problem, strings.Join(known, ", "))
+	return stricthcl.Wrong(at, "%s: must be one of %s", problem, strings.Join(known, ", "))
 }
 
 // oneOf returns a function that reads one of several words.

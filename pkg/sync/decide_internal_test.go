@@ -216,7 +216,7 @@ func TestDecide(t *testing.T) {
 		"not if a check fails":              {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", check: index, unwanted: "1.0.0:90d", statuses: map[string]publish.Status{"2.0.0": "failed"}, prune: keep(0), want: "fail main 2.0.0"},
 		"not if tags can't be listed":       {settings: nothing, main: "1.0.0", unlisted: true, prune: keep(0)},
 		"a limit": {settings: newest, origin: "3.0.0", main: "3.0.0 2.0.0 1.0.0 pruned-0.9.0", unwanted: "2.0.0:90d 1.0.0:90d", pruned: "0.9.0:90d", prune: few, unchanged: 1,
-			want: "hold main 1.0.0, hold main pruned-0.9.0, prune main 2.0.0"},
+			want: "hold main 2.0.0, hold main pruned-0.9.0, prune main 1.0.0"},
 		"only denials of what nothing selects": {requirements: []string{}, settings: nothing, origin: "2.0.0", main: "2.0.0 1.0.0 pruned-0.9.0", copy: has("1.0.0"), deny: "1.0.0", unwanted: "2.0.0:90d", pruned: "0.9.0:90d", prune: keep(0),
 			want: "deny main 1.0.0, deny dr 1.0.0"},
 		"denials of what nothing selects need tags": {requirements: []string{}, settings: nothing, main: "1.0.0", unlisted: true, deny: "1.0.0", want: "fail main"},

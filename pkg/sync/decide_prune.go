@@ -136,11 +136,14 @@ func restrain(actions []Action, d *Declaration, s Shard, problems bool, order []
 	}
 	for _, k := range []Kind{Deny, PruneTag, Delete} {
 		for i := range actions {
+			if k != Deny {
+				i = len(actions) - 1 - i // the oldest versions first
+			}
 			a := &actions[i]
 			switch {
 			case a.Kind != k:
 			case problems:
-				a.Kind, a.Reason = Hold, a.Reason+"; nothing is removed, because a sources or lock file could not be read"
+				a.Kind, a.Reason = Hold, a.Reason+"; nothing is denied or removed, because a sources or lock file could not be read"
 			case originFailed && k != Deny:
 				a.Kind, a.Reason = Hold, a.Reason+"; nothing is removed, because the releases of a provider are unknown"
 			case left == 0:

@@ -139,10 +139,20 @@ func (o Options) publishOptions(s Settings) publish.Options {
 func (o Options) publish(ctx context.Context, from repository.Reader, to repository.Repository, a provider.Address, v provider.Version, options publish.Options) (publish.Result, error) {
 	if from == nil {
 		options.Platforms = o.existing(ctx, a, v, options.Platforms)
-		return o.Publisher.Release(ctx, o.Source, to, a, v, options)
+		done, err := o.Publisher.Release(ctx, o.Source, to, a, v, options)
+		return done, during("mirroring", err)
 	}
 	options.Platforms, options.Stage = nil, false
-	return o.Publisher.Copy(ctx, listedOnce{from, o.Publisher}, to, a, v, options)
+	done, err := o.Publisher.Copy(ctx, listedOnce{from, o.Publisher}, to, a, v, options)
+	return done, during("copying", err)
+}
+
+// during returns an error of a [publish.Publisher] with another operation.
+func during(operation string, err error) error {
+	if failed, ok := errors.AsType[*provider.Error](err); ok && failed.Op == "publishing" {
+		return &provider.Error{Op: operation, Address: failed.Address, Version: failed.Version, Err: failed.Err}
+	}
+	return err
 }
 
 // existing returns the declared platforms that a release has. If it has none of them, or if the source

@@ -53,21 +53,26 @@ func ReadPlan(path string) (*Plan, error) {
 	if err := bounded.DecodeJSON(data, &p, maxPlanValues); err != nil {
 		return nil, provider.Errorf(provider.Malformed, "%s: not a plan: %w", path, err)
 	}
+	if p.Declaration.Digest == "" || p.CheckLevel == "" { // for example, a result of sync apply --out
+		return nil, provider.Errorf(provider.Malformed, "%s: not a plan: sync plan --out has not written it", path)
+	}
 	return &p, nil
 }
 
 // Restrict removes the actions that are not in an approved plan. Everything else in the approved
 // plan is ignored, so it can't add actions or relax a policy. If it was made from another
-// declaration, trust file, or shard, or if a tag of an action has moved, the error is a
-// *[StaleError].
+// declaration or trust file, or if a tag of an action has moved, the error is a *[StaleError]. If
+// it is for another shard, the error is of kind [provider.Misuse].
 func (p *Plan) Restrict(approved *Plan) error {
 	switch {
+	case p.Shard != approved.Shard && approved.Shard == (Shard{}):
+		return provider.Errorf(provider.Misuse, "the plan is for all shards; omit --shard %s", p.Shard)
+	case p.Shard != approved.Shard:
+		return provider.Errorf(provider.Misuse, "the plan is for shard %s; add --shard %[1]s", approved.Shard)
 	case p.Declaration.Digest != approved.Declaration.Digest:
 		return &StaleError{p.Declaration.Path + " has changed"}
 	case p.Trust != approved.Trust:
 		return &StaleError{"the trust file has changed"}
-	case p.Shard != approved.Shard:
-		return &StaleError{fmt.Sprintf("it is for shard %q, not for shard %q", approved.Shard, p.Shard)}
 	}
 	from := map[actionKey]digest.Digest{}
 	for _, a := range approved.Actions {

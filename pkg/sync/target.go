@@ -46,7 +46,7 @@ type targets struct {
 func (d *Declaration) readTargets(blocks []labeled, env func(string) (string, bool)) error {
 	switch n := len(blocks); {
 	case n == 0:
-		return stricthcl.Wrong(d.start(), "missing target block: want at least one")
+		return stricthcl.Wrong(d.start(), "missing target block: at least one is required")
 	case n > maxTargets:
 		return stricthcl.Wrong(blocks[maxTargets].Range, "more than %d targets", maxTargets)
 	}
@@ -75,7 +75,7 @@ func (d *Declaration) readTargets(blocks []labeled, env func(string) (string, bo
 
 func (r *targets) read(b labeled) error {
 	if !targetName.MatchString(b.Label) {
-		return stricthcl.Wrong(b.Range, "invalid name %q: want up to 64 letters, digits, dots, dashes, and underscores", b.Label)
+		return stricthcl.Wrong(b.Range, "invalid name %q: must be up to 64 letters, digits, dots, dashes, and underscores", b.Label)
 	}
 	if other, ok := r.blocks[b.Label]; ok {
 		return stricthcl.Wrong(b.Range, "duplicate target %q: it is also in line %d", b.Label, other.Range.Start.Line)
@@ -120,7 +120,11 @@ func (r *targets) chain(name string) (chain []Target, err error) {
 			return nil, unknown(at, fmt.Sprintf("unknown target %q", t.From), t.From, r.names)
 		}
 		if i := slices.Index(names, t.From); i >= 0 {
-			return nil, stricthcl.Wrong(at, "target %q is copied from itself: %s", t.From, strings.Join(append(names[i:], t.From), " from "))
+			var cycle []string
+			for _, of := range chain[i:] {
+				cycle = append(cycle, of.Name+" from "+of.From)
+			}
+			return nil, stricthcl.Wrong(at, "target %q is copied from itself (%s)", t.From, strings.Join(cycle, ", "))
 		}
 	}
 }
@@ -195,7 +199,7 @@ func nativeExpression(a *hcl.Attribute) (hclsyntax.Expression, error) {
 // time.
 func checkExpression(expr hclsyntax.Expression) (found error) {
 	_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
-		problem := "invalid expression: want text, env(NAME), or join(SEPARATOR, LIST)"
+		problem := "invalid expression: must be text, env(NAME), or join(SEPARATOR, LIST)"
 		switch n := n.(type) {
 		case *hclsyntax.LiteralValueExpr, *hclsyntax.TemplateExpr, *hclsyntax.TemplateWrapExpr, *hclsyntax.FunctionCallExpr, *hclsyntax.TupleConsExpr, *hclsyntax.ParenthesesExpr:
 			return nil

@@ -53,6 +53,9 @@ func (d *Declaration) Wanted(ctx context.Context) (wanted []Wanted, problems []e
 	}
 	// 3. Lock files.
 	problems = append(problems, s.addLockFiles(ctx, d.LockFiles)...)
+	for i := range problems {
+		problems[i] = fmt.Errorf("%w; this run removes and denies nothing", problems[i])
+	}
 	// 4. Deny blocks.
 	s.addDenied()
 

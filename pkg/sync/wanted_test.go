@@ -147,7 +147,7 @@ registry.opentofu.org/hashicorp/null latest 1
 	if diff := cmp.Diff(want, describe(dir, wanted)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if len(problems) != 4 || !errors.Is(problems[0], os.ErrNotExist) || !strings.Contains(problems[1].Error(), "wrong.txt:2") || !errors.Is(problems[2], lock.ErrNoFile) || !strings.Contains(problems[3].Error(), "wrong.hcl:1") {
+	if len(problems) != 4 || !errors.Is(problems[0], os.ErrNotExist) || !strings.HasSuffix(problems[0].Error(), "; this run removes and denies nothing") || !strings.Contains(problems[1].Error(), "wrong.txt:2") || !errors.Is(problems[2], lock.ErrNoFile) || !strings.Contains(problems[3].Error(), "wrong.hcl:1") {
 		t.Errorf("got %q", problems)
 	}
 }
