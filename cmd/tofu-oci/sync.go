@@ -146,8 +146,16 @@ func syncOptions(c *cli.Context, out *report.Report) (o sync.Options, err error)
 		return repo, err
 	}
 	o.Publisher = &publish.Publisher{Concurrency: cmd.concurrency, Progress: out.Progress()}
-	o.Wanted, o.Problems = o.Declaration.Wanted(c.Context)
+	o.Wanted, o.Problems = wantedBy(c, out, o.Declaration)
 	return o, nil
+}
+
+// wantedBy returns the providers that a declaration selects, and warns if there are none.
+func wantedBy(c *cli.Context, out *report.Report, d *sync.Declaration) (wanted []sync.Wanted, problems []error) {
+	if wanted, problems = d.Wanted(c.Context); len(wanted)+len(problems) == 0 {
+		out.Warn(`no provider is selected; a pattern such as "hashicorp/*" only sets policies: add provider blocks with addresses, sources, or lock_files`)
+	}
+	return wanted, problems
 }
 
 func syncPlan(c *cli.Context, out *report.Report) error {

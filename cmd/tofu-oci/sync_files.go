@@ -47,7 +47,10 @@ func syncValidate(c *cli.Context, out *report.Report) error {
 	if _, _, err := d.Policy(os.Getenv); err != nil {
 		return usagef("%w", err)
 	}
-	wanted, problems := d.Wanted(c.Context)
+	wanted, problems := wantedBy(c, out, d)
+	if err := d.CheckRepositories(wanted); err != nil {
+		return err
+	}
 	if !c.IsSet("explain") {
 		return out.Declared(d, wanted, nil, problems)
 	}
@@ -102,7 +105,7 @@ func syncInit(c *cli.Context, out *report.Report) error {
 	} else if err != nil {
 		return err
 	}
-	out.Note("wrote %s; edit it, then run tofu-oci sync plan", path)
+	out.Note("wrote %[1]s; edit it, then run tofu-oci sync plan %[1]s", path)
 	return nil
 }
 

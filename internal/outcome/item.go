@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
@@ -65,8 +66,8 @@ var kinds = []struct {
 	{sync.Deny, "to deny", "denied", StatusPlanned, string(publish.Denied)},
 	{sync.PruneTag, "to prune", "pruned", StatusPlanned, "pruned"},
 	{sync.Delete, "to delete", "deleted", StatusPlanned, "deleted"},
-	{sync.Mark, "newly unwanted", "newly unwanted", StatusPlanned, "marked"},
-	{sync.Unmark, "wanted again", "wanted again", StatusPlanned, "unmarked"},
+	{sync.Mark, "to mark", "marked", StatusPlanned, "marked"},
+	{sync.Unmark, "to unmark", "unmarked", StatusPlanned, "unmarked"},
 	{sync.Hold, "held back", "held back", StatusHeld, ""},
 	{sync.Pending, "waiting for approval", "waiting for approval", string(publish.Pending), ""},
 	{sync.Skip, "skipped", "skipped", string(publish.Denied), ""},
@@ -114,6 +115,9 @@ func Done(r sync.Result) Item {
 		if k.kind == r.Action.Kind {
 			i.Status = cmp.Or(string(r.Published.Status), k.after, k.status)
 		}
+	}
+	if r.Action.Kind == sync.Restore {
+		i.Tag, i.Digest = artifact.Tag(r.Action.Version), i.From
 	}
 	if r.Published.Status != "" {
 		i.Tag, i.Digest = cmp.Or(r.Published.Tag, i.Tag), r.Published.Digest.String()

@@ -129,6 +129,8 @@ func Merge(paths []string, maxAge time.Duration) (all *Document, problems []erro
 		switch before := places[shard.Index]; {
 		case one.Summary.Declaration.Digest != all.Summary.Declaration.Digest, one.Summary.Trust != all.Summary.Trust:
 			return all, nil, provider.Errorf(provider.Conflict, "%s: the declaration or the trust file differs from the other results", path)
+		case before == path:
+			return all, nil, provider.Errorf(provider.Misuse, "%s is specified twice", path)
 		case before != "" || shard.Count != count:
 			return all, nil, provider.Errorf(provider.Misuse, "%s is not another shard of the same run as %s", path, cmp.Or(before, paths[0]))
 		}
@@ -148,7 +150,9 @@ func Merge(paths []string, maxAge time.Duration) (all *Document, problems []erro
 func read(path string, maxAge time.Duration) (d Document, shard sync.Shard, err error) {
 	data, err := bounded.ReadFile(path, maxFile)
 	if err == nil {
-		err = bounded.DecodeJSON(data, &d, maxValues)
+		if err = bounded.DecodeJSON(data, &d, maxValues); err != nil {
+			err = fmt.Errorf("not a result of sync apply --out: %w", err)
+		}
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

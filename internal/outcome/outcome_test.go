@@ -76,7 +76,7 @@ func TestMergeErrors(t *testing.T) {
 		kind  provider.ErrorKind
 		want  string
 	}{
-		{[]string{first, first}, provider.Misuse, "is not another shard"},
+		{[]string{first, first}, provider.Misuse, "is specified twice"},
 		{[]string{first, whole}, provider.Misuse, "is not another shard"},
 		{[]string{first, other}, provider.Conflict, "the trust file differs"},
 	} {

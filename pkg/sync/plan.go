@@ -59,7 +59,7 @@ type Summary struct {
 // [provider.Misuse] if two providers or targets have the same repository.
 func NewPlan(ctx context.Context, o Options) (*Plan, error) {
 	o = o.withDefaults()
-	if err := o.checkRepositories(); err != nil {
+	if err := o.Declaration.CheckRepositories(o.Wanted); err != nil {
 		return nil, err
 	}
 	p := &Plan{
@@ -107,19 +107,19 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// checkRepositories returns an error if two providers or targets have the same repository, because
-// they would overwrite each other's tags. It checks all shards.
-func (o Options) checkRepositories() error {
+// CheckRepositories returns an error of kind [provider.Misuse] if two of the wanted providers, or
+// two targets, have the same repository, because they would overwrite each other's tags.
+func (d *Declaration) CheckRepositories(wanted []Wanted) error {
 	taken := map[string]string{}
-	for _, w := range o.Wanted {
-		for _, t := range o.Declaration.targetsOf(w.Settings) {
+	for _, w := range wanted {
+		for _, t := range d.targetsOf(w.Settings) {
 			ref, err := t.Template.Repository(w.Address)
 			if err != nil {
 				continue // a failure of the provider
 			}
 			name := w.Address.String() + " in target " + t.Name
 			if other := taken[ref.String()]; other != "" {
-				return provider.Errorf(provider.Misuse, "%s and %s have the same repository %s", other, name, ref)
+				return provider.Errorf(provider.Misuse, "%s and %s have the same repository %s: use more of {hostname}, {namespace}, and {type} in the repositories of targets", other, name, ref)
 			}
 			taken[ref.String()] = name
 		}
