@@ -338,11 +338,14 @@ func tooYoung(held *mirror.TooYoungError) string {
 	if held.Published.IsZero() {
 		return "the origin has no publication date"
 	}
-	return "published on " + date(held.Published)
+	return "published on " + dayOf(held.Published) + "; can be mirrored from " + date(held.Eligible)
 }
 
 // date returns a time for messages.
 func date(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// dayOf returns the day of a time in the past for messages.
+func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // change adds an action that changes a release.
 func (d *decider) change(i int, a Action, k Kind, reason string) {

@@ -24,9 +24,9 @@ func (d *decider) pruneTarget(i int, wanted map[provider.Version]selected) {
 			d.add(a, Unmark, "no longer unwanted")
 		case !unwanted[v], d.prune == nil:
 		case !isPlausible(since, d.now):
-			d.add(a, Mark, "not selected").Eligible = d.now.Add(d.prune.KeepFor)
+			d.removable(a, Mark, "not selected", "pruned", d.now)
 		default:
-			d.remove(a, PruneTag, "unwanted", since)
+			d.remove(a, PruneTag, "unwanted since ", "pruned", since)
 		}
 	}
 	restorable := d.selectStored(i, s.tagged, s.pruned)
@@ -40,25 +40,32 @@ func (d *decider) pruneTarget(i int, wanted map[provider.Version]selected) {
 		case restorable[v]:
 			d.add(a, Hold, "selected, but the origin registry doesn't list it")
 		case !isPlausible(since, d.now):
-			d.add(a, Mark, "pruned at an unknown time").Eligible = d.now.Add(d.prune.KeepFor)
+			d.removable(a, Mark, "pruned at an unknown time", "deleted", d.now)
 		default:
-			d.remove(a, Delete, "pruned", since)
+			d.remove(a, Delete, "pruned on ", "deleted", since)
 		}
 	}
 }
 
-// remove adds an action that removes a release since a time.
-func (d *decider) remove(a Action, k Kind, was string, since time.Time) {
-	eligible := since.Add(d.prune.KeepFor)
-	reason := was + " since " + date(since)
-	if d.prune.Delete && !d.now.Before(eligible) {
-		d.add(a, k, reason)
+// remove adds an action that removes a release, or a hold until it is removed. was describes what
+// happened to it at the time since, and removed what happens next.
+func (d *decider) remove(a Action, k Kind, was, removed string, since time.Time) {
+	was += dayOf(since)
+	if d.prune.Delete && !d.now.Before(since.Add(d.prune.KeepFor)) {
+		d.add(a, k, was)
 		return
 	}
+	d.removable(a, Hold, was, removed, since)
+}
+
+// removable adds an action for a release that can be removed later.
+func (d *decider) removable(a Action, k Kind, was, removed string, since time.Time) {
+	eligible := since.Add(d.prune.KeepFor)
+	reason := was + "; can be " + removed + " from " + date(eligible)
 	if !d.prune.Delete {
-		reason += `; the mode is "report"`
+		reason = was + "; could be " + removed + " from " + date(eligible) + `, but the prune mode is "report"`
 	}
-	d.add(a, Hold, reason).Eligible = eligible
+	d.add(a, k, reason).Eligible = eligible
 }
 
 // oldest is before the date of any sync record.
