@@ -101,7 +101,7 @@ func syncInit(c *cli.Context, out *report.Report) error {
 		return err
 	}
 	if err := file.CommitNew(); errors.Is(err, fs.ErrExist) {
-		return usagef("%s already exists and is not overwritten", path)
+		return usagef("%s already exists and was not overwritten", path)
 	} else if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ Examples:
 			&cli.StringFlag{Name: "write", Category: commandline.GroupOperation, Usage: "add the block to `FILE`"},
 			dryRunFlag("with --write: print the changes, and write nothing"),
 			&cli.StringFlag{Name: "validate", Category: commandline.GroupOperation, Usage: "validate the CLI configuration in `FILE`"},
-			outputFlag("`FORMAT`: text or json, with --validate"),
+			outputFlag("with --validate: output `FORMAT`, text or json"),
 		},
 		Action: func(c *cli.Context) error {
 			if !c.IsSet("validate") {

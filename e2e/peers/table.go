@@ -119,7 +119,7 @@ func (t table) String() string {
 		b.WriteString(m.traffic())
 	}
 	if most, work := t.most(); most > 0 {
-		_, _ = fmt.Fprintf(&b, "\nThe idle program (`list`) used %d MiB. The highest use above that was %d MiB (%s; target: ≤ 64 MiB).\n", t.idle>>20, (most-t.idle)>>20, work)
+		_, _ = fmt.Fprintf(&b, "\nThe idle program (`list`) used %d MiB. The highest peak memory was %d MiB above that (%s; target: ≤ 64 MiB).\n", t.idle>>20, (most-t.idle)>>20, work)
 	}
 	return b.String()
 }

@@ -53,8 +53,8 @@ func TestEntries(t *testing.T) {
 	wrong := map[string]string{
 		`"` + canary + `"`:                                               "not an object",
 		`["` + canary + `"]`:                                             "not an object",
-		`{"auth": 12345678}`:                                             "not an object of strings",
-		`{"password": ["` + canary + `"]}`:                               "not an object of strings",
+		`{"auth": 12345678}`:                                             "not a JSON object with string values",
+		`{"password": ["` + canary + `"]}`:                               "not a JSON object with string values",
 		`{"auth": "` + canary + `!"}`:                                    "not base64",
 		`{"auth": "` + encode([]byte(canary)) + `"}`:                     "without a colon",
 		`{"auth": "` + encode([]byte("u:" + canary + "12"))[:20] + `="}`: "not base64",

@@ -37,7 +37,7 @@ func parseEntry(data json.RawMessage) entry {
 		RegistryToken string `json:"registrytoken"`
 	}
 	if err := json.Unmarshal(data, &raw); err != nil {
-		return entry{problem: "is not an object of strings", strict: !acceptedByOpenTofu(data)}
+		return entry{problem: "is not a JSON object with string values", strict: !acceptedByOpenTofu(data)}
 	}
 	username, password, padded := raw.Username, raw.Password, false
 	if raw.Auth != "" {

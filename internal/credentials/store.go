@@ -240,9 +240,9 @@ func (k *Store) FoundBy(ctx context.Context, t Prefix, c Credential, kept Locati
 	case err != nil:
 		return nil, nil, err
 	case found != c && origin.OpenTofu:
-		why = append(why, fmt.Sprintf("tofu-oci and tofu use different credentials for %s from %s", t, origin))
+		why = append(why, fmt.Sprintf("for %s, tofu-oci and tofu use other credentials, found in %s", t, origin))
 	case found != c:
-		why = append(why, fmt.Sprintf("tofu-oci uses different credentials for %s from %s", t, origin))
+		why = append(why, fmt.Sprintf("for %s, tofu-oci uses other credentials, found in %s", t, origin))
 	case origin.OpenTofu:
 		programs = append(programs, "tofu-oci", "tofu")
 	default:

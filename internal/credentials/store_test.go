@@ -162,11 +162,11 @@ func TestKeepElsewhere(t *testing.T) {
 		},
 		"another login of Podman": {
 			files: map[string]string{"run/containers/auth.json": podman}, want: "home/.docker/config.json", finds: []string{"docker", "oras"},
-			why: "tofu-oci and tofu use different credentials for host.example from auths of ",
+			why: "for host.example, tofu-oci and tofu use other credentials, found in auths of ",
 		},
 		"a block": {
 			config: cliconfig.Config{Logins: []cliconfig.Login{{Registry: "host.example", Username: "joe", Password: text.NewSecret("other")}}},
-			want:   "home/.docker/config.json", finds: []string{"docker", "oras"}, why: `from oci_credentials "host.example"`,
+			want:   "home/.docker/config.json", finds: []string{"docker", "oras"}, why: `found in oci_credentials "host.example"`,
 		},
 		"files that are named": {
 			files:  map[string]string{"named.json": "{}"},

@@ -180,7 +180,7 @@ func methodReason(s installation.Step) string {
 	case s.Matches:
 		return "include contains " + s.Pattern.String()
 	case none:
-		return "no pattern in include matches"
+		return "none of the patterns in include match"
 	}
 	return "exclude contains " + s.Pattern.String()
 }

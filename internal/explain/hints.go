@@ -112,7 +112,7 @@ var hints = []struct {
 	{isA[*repository.ConflictError], "compare both sides with tofu-oci list; a published version should never change, so use --force only if the content of the repository is wrong"},
 	{isRefused(provider.TrustBad, provider.TrustRevoked), "don't use this release; report the problem to the provider's publisher"},
 	{isRefused(provider.TrustUntrusted), "don't use the release unless the author confirms the new key; then add its fingerprint to the trust file, or the key to the keyring"},
-	{isRefused(provider.TrustUnknown), "specify the author's public key with --keyring FILE; for your own release, publish it again with --keyring FILE, which adds the key to the release"},
+	{isRefused(provider.TrustUnknown), "specify the author's public key with --keyring FILE; if the release is your own, publish it again with --keyring FILE to add the key to it"},
 	{isRefused(provider.TrustUnpinned), "specify the author's key with --keyring, or pin it in a trust file that tofu-oci trust init writes"},
 	{isRefused(provider.TrustExpired), "specify a renewed copy of the key with --keyring, or set expired = \"warn\" in the trust file"},
 	{isRefused(provider.TrustUnsigned), "if the release is unsigned on purpose, set unsigned = \"warn\" for the provider in a trust file"},

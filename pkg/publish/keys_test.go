@@ -118,7 +118,7 @@ func TestKeysOfWhatIsStored(t *testing.T) {
 	}
 }
 
-// TestKeysOfNobodyElse checks that only keys that made a signature are published. An
+// TestKeysOfNobodyElse checks that only the keys that signed the release are published. An
 // untrusted release is rejected before anything is sent.
 func TestKeysOfNobodyElse(t *testing.T) {
 	t.Parallel()

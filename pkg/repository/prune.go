@@ -30,10 +30,10 @@ const maxOtherTags = 1000
 // OpenTofu ignores, and returns the digest of the index. [Restore] moves it back. Prune
 // writes the pruned tag and reads it back before it deletes the tag of the version, so
 // an interrupted run loses nothing. Running Prune again completes the interrupted run.
-// However, some registries delete a manifest with all its tags. There, a run that is
-// killed before it writes the pruned tag again leaves neither tag.
+// However, some registries delete a manifest with all its tags. In such a registry, a
+// run that is killed before it writes the pruned tag again leaves neither tag.
 //
-// If was is not empty, the tag of the version must point to it. If another run moves
+// The tag of the version must point to the digest was, unless was is empty. If another run moves
 // the tag, Prune returns [ErrTagMoved] and the version stays. If neither tag exists,
 // Prune returns [provider.ErrVersionNotFound]. If the index is missing, it returns a
 // *[DanglingTagError]. If the registry doesn't delete the tag of the version, the

@@ -83,8 +83,8 @@ type cache[K comparable, V any] struct {
 
 // cacheEntry contains the last result and the failure that followed it, if any.
 type cacheEntry[V any] struct {
-	// hasResult reports that a result was fetched at fetchedAt. The result is value or,
-	// if the value doesn't exist, absent.
+	// hasResult reports that a result was fetched at fetchedAt. The field value contains
+	// it or, if the value doesn't exist, the field absent contains the error.
 	hasResult bool
 	value     V
 	absent    error

@@ -5,7 +5,8 @@
 //
 // [MirrorBlock] generates a provider_installation block, and [Merge] adds the block to
 // an existing file. [Rewrite] generates a configuration for a program that doesn't
-// support OCI registries. Package installation applies a configuration.
+// support OCI registries. The package installation applies
+// a configuration.
 //
 // See https://opentofu.org/docs/cli/config/config-file/.
 package cliconfig

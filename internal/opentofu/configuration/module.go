@@ -90,7 +90,7 @@ func (r *reader) addBlock(m *module, b *hcl.Block, override bool) {
 	case "terraform":
 		r.addRequired(m, b, override)
 	case "required_providers":
-		r.add(stricthcl.PositionOf(b.DefRange), "a required_providers block must be inside of a terraform block")
+		r.add(stricthcl.PositionOf(b.DefRange), "a required_providers block must be inside a terraform block")
 	case "provider":
 		key, p, ok := r.provider(b)
 		if _, exists := m.providers[key]; ok && (!override || !exists || !p.constraint.IsZero()) {

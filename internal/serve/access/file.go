@@ -153,7 +153,7 @@ func parseHash(text string) (hash [sha256.Size]byte, err error) {
 	case err != nil || n != len(hash) || len(text) != 2*n:
 		return hash, errors.New("must be the SHA-256 of the token in 64 hexadecimal digits, never the token")
 	case slices.Contains(emptyHashes, hex.EncodeToString(hash[:])):
-		return hash, errors.New("is the SHA-256 of an empty text")
+		return hash, errors.New("is the SHA-256 of an empty token")
 	}
 	return hash, nil
 }
