@@ -25,7 +25,7 @@ All commands then skip the version or, if it is specified exactly, fail with exi
 
 If the registry doesn't support deleting tags, a plain tofu init can still install the
 version; deny then exits with code 3 and explains how to delete the tag. To undo a denial,
-run tofu-oci promote --force PROVIDER@VERSION.
+mirror or publish the version again with --force.
 
 Details: ` + docs + `approval.md
 

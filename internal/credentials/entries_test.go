@@ -51,8 +51,8 @@ func TestEntries(t *testing.T) {
 	}
 
 	wrong := map[string]string{
-		`"` + canary + `"`:                                               "not an object",
-		`["` + canary + `"]`:                                             "not an object",
+		`"` + canary + `"`:                                               "not a JSON object",
+		`["` + canary + `"]`:                                             "not a JSON object",
 		`{"auth": 12345678}`:                                             "not a JSON object with string values",
 		`{"password": ["` + canary + `"]}`:                               "not a JSON object with string values",
 		`{"auth": "` + canary + `!"}`:                                    "not base64",
