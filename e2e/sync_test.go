@@ -190,8 +190,8 @@ func servePushes(t *testing.T) (p *pushes, host string) {
 }
 
 // smallRelease returns a release with random zips for two platforms.
-func smallRelease(t testing.TB, random *rand.ChaCha8, typ, version string) origintest.Release {
-	t.Helper()
+func smallRelease(tb testing.TB, random *rand.ChaCha8, typ, version string) origintest.Release {
+	tb.Helper()
 	r := origintest.Release{Namespace: "acme", Type: typ, Version: version, Protocols: []string{"6.0"}, Archives: map[provider.Platform]origintest.Archive{}}
 	for _, p := range world.platforms[:2] {
 		var b bytes.Buffer
@@ -206,7 +206,7 @@ func smallRelease(t testing.TB, random *rand.ChaCha8, typ, version string) origi
 			err = archive.Close()
 		}
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		r.Archives[p] = origintest.Archive{Bytes: b.Bytes()}
 	}

@@ -53,7 +53,7 @@ Examples:
    tofu-oci exec --lock-file 'live/**/.terraform.lock.hcl' -- terragrunt run-all plan`),
 		Flags: slices.Concat([]cli.Flag{
 			fromFlag("`REPO`: repositories (default: the CLI configuration)"),
-			lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable; default: in the working directory of COMMAND)"),
+			lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable; default: the lock file in COMMAND's directory)"),
 			aliasFlag(),
 			&cli.StringFlag{Name: "chdir", Category: commandline.GroupOperation, Usage: "run COMMAND in `DIRECTORY`"},
 			&cli.BoolFlag{Name: "no-write-lock", Category: commandline.GroupOperation, Usage: "don't write a missing lock file"},

@@ -18,7 +18,7 @@ import (
 const (
 	// storeTimeout is long enough for the user to unlock a keychain.
 	storeTimeout = 2 * time.Minute
-	// maxHelperOutput limits a helper's output in errors, in bytes.
+	// maxHelperOutput is the maximum number of bytes of a helper's output in errors.
 	maxHelperOutput = 300
 )
 

@@ -26,7 +26,7 @@ func LoginHint(host string) string {
 	case gitlab:
 		return "use a personal, project, or deploy token with the scope read_registry, or write_registry to publish, as the password"
 	case dockerHub:
-		return "use an access token as the password, with Read & Write access to publish"
+		return "use an access token as the password; to publish, it needs Read & Write access"
 	}
 	return "check the user name and the password; many registries require an access token as the password"
 }

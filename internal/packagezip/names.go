@@ -59,7 +59,7 @@ func checkElement(element string) string {
 	case element == "." || element == "..":
 		return fmt.Sprintf("has the element %q in its name", element)
 	case len(element) > maxElement:
-		return fmt.Sprintf("has an element that exceeds %d bytes in its name", maxElement)
+		return fmt.Sprintf("has an element longer than %d bytes in its name", maxElement)
 	case strings.ContainsFunc(element, unicode.IsControl):
 		return "has a control character in its name"
 	case strings.ContainsAny(element, `:*?"<>|`):

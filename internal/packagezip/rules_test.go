@@ -64,10 +64,10 @@ func TestNames(t *testing.T) {
 		"dot.":                               "dot or space",
 		"dir./x":                             "dot or space",
 		"space ":                             "dot or space",
-		long + "n":                           "exceeds 255 bytes",
+		long + "n":                           "longer than 255 bytes",
 		strings.Repeat("long/", 1000) + "x":  "exceeds 4096 bytes",
 		deep + "d/f":                         "directories deep",
-		strings.Repeat("é", 128) + "/x":      "exceeds 255 bytes",
+		strings.Repeat("é", 128) + "/x":      "longer than 255 bytes",
 		"terraform-provider-x/../../../../x": `".."`,
 	}
 	for name, want := range bad {

@@ -71,11 +71,12 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	}
 	// 2. Inspect the pending release, and decide whether it can become the version.
 	pending, err := p.inspectPending(ctx, version)
-	if errors.Is(err, ErrNotPending) && version.Exists() && p.checkProvider(version, p.options.Aliases) == nil {
+	switch {
+	case errors.Is(err, ErrNotPending) && version.Exists() && p.checkProvider(version, p.options.Aliases) == nil:
 		r.Status, r.Packages, err = publish.Unchanged, p.packages(version), nil
-	} else if errors.Is(err, ErrNotPending) && denied != nil {
+	case errors.Is(err, ErrNotPending) && denied != nil:
 		err = ErrDenied
-	} else if err == nil {
+	case err == nil:
 		r.Packages, r.Digest = p.packages(pending), pending.Digest
 		r.Status, err = p.decide(ctx, pending, version)
 	}

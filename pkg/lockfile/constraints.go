@@ -29,8 +29,8 @@ var operatorOrder = []constraints.SelectionOp{
 }
 
 // FormatConstraints returns the normal form of a constraint, which is the only form
-// that OpenTofu accepts in a lock file. It has no duplicates, missing numbers are 0,
-// and it is sorted by version and operator. FormatConstraints returns "" for the zero
+// that OpenTofu accepts in a lock file: it has no duplicates, it contains 0 for missing
+// numbers, and it is sorted by version and operator. FormatConstraints returns "" for the zero
 // value.
 func FormatConstraints(c provider.Constraint) string {
 	parts, err := constraints.ParseRubyStyleMulti(c.String())

@@ -72,8 +72,8 @@ func (all notes) add(block string, spans []span, comment hclsyntax.Token) {
 	}
 }
 
-// addTrailing adds a comment at the end of the line. If a previous comment takes the
-// rest of the line, the previous comment is moved above the line. This happens for
+// addTrailing adds a comment at the end of the line. If an earlier comment extends
+// to the end of the line, the earlier comment is moved above the line. This happens for
 // duplicate hashes.
 func (n *note) addTrailing(text string) {
 	if len(n.trailing) > 0 && !strings.HasPrefix(n.trailing[len(n.trailing)-1], "/*") {

@@ -11,7 +11,7 @@ const wildcard = "*"
 
 // Pattern matches addresses like the include and exclude lists of OpenTofu's
 // provider_installation blocks. It is an address in which trailing parts can be "*".
-// Patterns are comparable by ==. The zero value matches nothing.
+// Patterns are comparable using ==. The zero value matches nothing.
 type Pattern struct {
 	host, namespace, typ string
 }

@@ -13,7 +13,7 @@ import (
 const maxVersionLength = 128
 
 // Version is a provider version. OpenTofu interprets versions with the same library.
-// Versions are comparable by ==.
+// Versions are comparable using ==.
 type Version struct {
 	v versions.Version
 }

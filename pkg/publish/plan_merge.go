@@ -97,7 +97,7 @@ func (p *Plan) unverifiedPackages(f facts) (conflicts []string) {
 	}
 	for _, pkg := range f.kept.Packages {
 		if !slices.Contains(f.release.Platforms(), pkg.Platform) {
-			conflicts = append(conflicts, fmt.Sprintf("the stored package for %s was not signed by the key that would sign it now: publish it together with the other packages", pkg.Platform))
+			conflicts = append(conflicts, fmt.Sprintf("signing this release would also sign the stored package for %s, which this key did not sign before: publish it together with the other packages", pkg.Platform))
 		}
 	}
 	return conflicts

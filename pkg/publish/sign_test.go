@@ -141,7 +141,7 @@ func TestSignsNothingOfOthers(t *testing.T) {
 		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{})
 		was := to.digest(t)
 		_, err := w.runLocal(t, to, w.dist(t, nil, plan9), publish.Options{Signing: publish.Signing{Signer: signers[0]}})
-		if conflict, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.Contains(conflict.Error(), "the stored package for haiku_riscv64 was not signed by the key that would sign it now") {
+		if conflict, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.Contains(conflict.Error(), "signing this release would also sign the stored package for haiku_riscv64") {
 			t.Errorf("got %v", err)
 		}
 		to.wantTag(t, was)

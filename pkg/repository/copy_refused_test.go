@@ -22,7 +22,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// other is a repository whose traits are replaced.
+// other wraps a repository and overrides its traits.
 type other struct {
 	repository.Repository
 	traits repository.Traits

@@ -9,7 +9,7 @@ import (
 )
 
 // Reference refers to an OCI repository in a registry or to an image layout directory.
-// References are comparable by ==. Create them with [ParseReference] and
+// References are comparable using ==. Create them with [ParseReference] and
 // [Template.Repository]. The zero value is not a valid reference.
 type Reference struct {
 	// Layout is the path of an image layout as it was written. To open the path, use

@@ -47,8 +47,8 @@ func NewArchiveKey() ArchiveKey {
 // least 32 random bytes in hexadecimal form. The first key signs links and all keys
 // verify them, so that keys can be rotated. Blank lines and lines starting with # are
 // ignored. Except on Windows, the file's mode must not allow other users to read it or
-// the group to write it. ReadArchiveKey returns file system errors, *[stricthcl.Error],
-// or an error about the mode.
+// the group to write it. The error is a file system error, a *[stricthcl.Error], or an
+// error about the mode.
 func ReadArchiveKey(path string) (ArchiveKey, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Source is the source of releases in a directory that OpenTofu reads as a
+// Source provides the releases in a directory that OpenTofu reads as a
 // filesystem_mirror. Packages can be packed as HOST/NAMESPACE/TYPE/*.zip, or unpacked
 // in HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/. The directory contains no checksums, so
 // Release computes the digest or h1 of each package. Later reads must match it.

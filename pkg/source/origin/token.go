@@ -16,8 +16,8 @@ type Token struct {
 	From string
 }
 
-// TokenFromEnv returns a function that looks up the tokens in variables TF_TOKEN_<host>
-// of an environment. environ has the format of os.Environ. In the host, "_" represents
+// TokenFromEnv returns a function that looks up tokens in the TF_TOKEN_<host>
+// variables of an environment. environ has the format of os.Environ. In the host, "_" represents
 // a dot and "__" a hyphen. The host can be in Unicode or Punycode. If several variables
 // specify the same host, the last variable wins. Hosts with a port are not supported.
 // See
