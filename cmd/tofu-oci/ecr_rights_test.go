@@ -23,7 +23,7 @@ var requestsOfECR = map[registrytest.Kind]string{
 	registrytest.BlobGet:        "`GET /v2/NAME/blobs/…`",
 	registrytest.BlobHead:       "`HEAD /v2/NAME/blobs/…`",
 	registrytest.UploadPost:     "`POST /v2/NAME/blobs/uploads/`",
-	registrytest.Mount:          "the same with `?mount=…&from=OTHER`",
+	registrytest.Mount:          "`POST /v2/NAME/blobs/uploads/?mount=…&from=OTHER`",
 	registrytest.UploadPut:      "`PUT /v2/NAME/blobs/uploads/…`",
 	registrytest.ManifestPut:    "`PUT /v2/NAME/manifests/…`",
 	registrytest.ManifestDelete: "`DELETE /v2/NAME/manifests/TAG`",
