@@ -192,10 +192,10 @@ func (m *mirrored) checkPruned(t *testing.T, target, v string, before, after sta
 	}
 }
 
-// checkDeleted checks that a pruned version was restored, or deleted after the right time.
+// checkDeleted checks that a pruned version was restored or denied, or deleted after the right time.
 func (m *mirrored) checkDeleted(t *testing.T, target, v string, planned map[string]bool, after state, isWanted bool, began time.Time) {
 	t.Helper()
-	if planned["restore "+v] && after.has(v) {
+	if planned["restore "+v] && after.has(v) || planned["deny "+v] && after.has("denied-"+v) {
 		return
 	}
 	pruned := began.Sub(m.prunedAt[target+v])
