@@ -13,8 +13,8 @@ import (
 )
 
 // apply executes a plan: zips, then manifests, then the tag. If it returns
-// [repository.ErrTagMoved], the facts record the work that the next round doesn't have
-// to repeat.
+// [repository.ErrTagMoved], the facts record the completed work, so that the next round
+// doesn't repeat it.
 func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error) {
 	r = Result{Plan: p}
 	// 1. Signature and keys.
@@ -66,8 +66,9 @@ func (f facts) results(packages []provider.Package) []PackageResult {
 
 // attach attaches the documents about all platforms to the index that the tag points
 // to. These are the source's documents, and the referrers of earlier indexes. attach
-// adds the names of new referrers to the result. A later run that extends the index
-// carries its referrers over, so it is enough to read the tag once more.
+// adds the names of new referrers to the result. Reading the tag one more time is
+// sufficient, because a later run that extends the index also carries over its
+// referrers.
 func (j *job) attach(ctx context.Context, f *facts, r *Result) error {
 	index := f.now.Descriptor
 	if j.options.DryRun || j.options.NoReferrers || index.Digest == "" || r.Tag != f.tag {

@@ -270,7 +270,7 @@ func (w *world) lines(platforms ...provider.Platform) map[string]digest.Digest {
 	return lines
 }
 
-// store pushes a release like a different publisher would.
+// store pushes a release as a different publisher would.
 func (w *world) store(t *testing.T, to *target, r provider.Release) {
 	t.Helper()
 	packed, err := artifact.Pack(r, artifact.Options{})

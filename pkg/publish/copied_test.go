@@ -84,8 +84,8 @@ func (w *world) fill(t *testing.T, to *target) map[string]string {
 	return found
 }
 
-// addKeys publishes the release again with the keys that an origin would offer, because local
-// builds have none.
+// addKeys publishes the release again with the keys that an origin would offer, because
+// local builds have no keys.
 func (w *world) addKeys(t *testing.T, to *target) {
 	t.Helper()
 	repo, r := to.open(t), w.releaseOf(t, to)

@@ -20,7 +20,7 @@ var errBytes = provider.Errorf(provider.Misuse, "a copy can't change the content
 //
 //   - Created: the tag did not exist.
 //   - Unchanged: the tag points to the same index, or to a different index that has all zips of
-//     the source and additional documents. The different index is kept. See [Result] Source.
+//     the source and additional documents. Copy keeps the different index. See [Result] Source.
 //   - Extended: platforms, documents, or referrers were added, and nothing was lost. See
 //     [Result] Attached.
 //   - Repaired: missing or damaged content was restored.
@@ -32,7 +32,7 @@ var errBytes = provider.Errorf(provider.Misuse, "a copy can't change the content
 // Options have the same meaning as for [Release]. Verify receives the source's release.
 // Recheck and NoH1 have no effect. Platforms, Index, SBOM, and Signing would change the
 // content, so they cause an error. Copy returns the errors of [repository.Copy],
-// *[repository.DeniedError], and, if the release is missing, the errors of a source.
+// *[repository.DeniedError], and, if the release is missing, the source's error.
 func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	done := Result{Plan: Plan{Address: a, Version: v, Tag: artifact.Tag(v)}}
 	if len(o.Platforms) > 0 || o.Index.SourceURL != "" || len(o.Index.Annotations) > 0 || o.SBOM != nil || o.Signing.Signer != nil {
@@ -55,7 +55,7 @@ func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to reposit
 	if exists || err != nil {
 		return done.orDenied(o, err)
 	}
-	// 2. Copy until no other run moves a tag at the same time.
+	// 2. Copy the release. Repeat the copy if another run moves a tag at the same time.
 	for moves := 0; ; moves++ {
 		copied, err := repository.Copy(ctx, from, c.repo, done.Tag, c.copyOptions(f))
 		done = done.withCopy(copied)
@@ -76,9 +76,9 @@ type copying struct {
 	from repository.Reader
 }
 
-// quickCheck reports whether the target has the release, as far as the check level
-// shows. It checks less than a copy. If quickCheck can't read the list of tags, it
-// returns no error, because the copy reports it.
+// quickCheck reports whether the target has the release, up to the check level. It
+// checks less than a copy. If quickCheck can't read the list of tags, it returns no
+// error, because the copy then reports the error.
 func (c *copying) quickCheck(ctx context.Context, done *Result) (bool, error) {
 	depth := c.options.depth()
 	if depth > repository.DepthManifests {

@@ -23,7 +23,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// copy copies with new values, like a separate process.
+// copy copies the release with new values, like a separate process.
 func (w *world) copy(t *testing.T, from, to *target, o publish.Options) (publish.Result, error) {
 	t.Helper()
 	return w.publisher().Copy(t.Context(), from.open(t), to.open(t), w.address, w.version, o)
@@ -168,7 +168,7 @@ func TestCopyOfAMovedTag(t *testing.T) {
 			moving := moved{from.open(t), func() {
 				mu.Lock()
 				defer mu.Unlock()
-				if tags++; tags%2 == 0 && (times < 0 || tags/2 <= times) { // a copy ends with the second read of the tag
+				if tags++; tags%2 == 0 && (times < 0 || tags/2 <= times) { // each copy reads the tag twice
 					o := publish.Options{Force: true, Index: artifact.Options{Annotations: map[string]string{"turn": strings.Repeat("x", tags)}}}
 					if times > 0 {
 						o = publish.Options{}

@@ -13,7 +13,7 @@ import (
 )
 
 // golden is the digest of the index of the release that every world offers. It changes
-// only if the format changes. Then the digests of all mirrors change, too.
+// only if the format changes. A format change also changes the digests of all mirrors.
 const golden = "sha256:a7c1154457d44d5e9cda421fc070743848806a65cf0cdf8d164421d7e9c2fef8"
 
 func TestCreated(t *testing.T) {
@@ -106,7 +106,7 @@ func TestUnchanged(t *testing.T) {
 }
 
 // TestRecheck checks that Recheck detects a changed version. If the origin states
-// hashes, this requires only one package document.
+// hashes, Recheck requests only one package document.
 func TestRecheck(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {

@@ -25,7 +25,7 @@ func (w *world) deny(t *testing.T, to *target) {
 	w.denyAsIs(t, to)
 }
 
-// denyAsIs denies the version in its current state, which can be pending or released.
+// denyAsIs denies the version, which can be pending or released.
 func (w *world) denyAsIs(t *testing.T, to *target) {
 	t.Helper()
 	o := approval.DenyOptions{Reason: "it phones home"}
@@ -85,8 +85,8 @@ func TestDeniedLive(t *testing.T) {
 	})
 }
 
-// TestDeniedForced checks that Force overrides the denial, and that it removes the
-// denial after the version has been tagged.
+// TestDeniedForced checks that Force publishes a denied version, and removes the denial
+// after the version has been tagged.
 func TestDeniedForced(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -118,7 +118,8 @@ func TestDeniedForcedStays(t *testing.T) {
 	wantDenied(t, err)
 }
 
-// TestDeniedDuring checks that a denial made during the upload prevents the tag, even with Force.
+// TestDeniedDuring checks that a denial during the upload prevents the tag, even with
+// Force.
 func TestDeniedDuring(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

@@ -82,8 +82,8 @@ func ExampleCopy() {
 	// unchanged 1.0.0 sent: false
 }
 
-// It is an error to publish a version again with different content, because clients
-// that locked the first release could no longer install it.
+// Publishing a version again with different content is an error, because clients that
+// locked the first release could not install the new content.
 func ExampleRelease_conflict() {
 	dir, remove := exampletest.Dir()
 	defer remove()

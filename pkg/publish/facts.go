@@ -116,8 +116,8 @@ func (f facts) afterMove() facts {
 // hasRelease reports whether the tag exists and belongs to the right provider.
 func (f facts) hasRelease() bool { return f.stored.Exists() && f.foreign == nil }
 
-// isComplete reports whether the requested platforms are intact, based on what is known
-// before the release is read.
+// isComplete reports whether the requested platforms are intact, based on the facts
+// that are known before the release is read.
 func (f facts) isComplete() bool {
 	for _, platform := range f.wanted {
 		found := f.stored.At(platform)
@@ -131,7 +131,8 @@ func (f facts) isComplete() bool {
 	return len(f.wanted) > 0
 }
 
-// unchanged returns the requested platforms, sorted, for a release without changes.
+// unchanged returns the sorted platforms that were requested, for a release without
+// changes.
 func (f facts) unchanged() []provider.Platform {
 	if f.known[needOverlap] {
 		return provider.SortPlatforms(f.release.Platforms())

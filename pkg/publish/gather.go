@@ -47,7 +47,7 @@ const (
 	needReferrers      // the source's documents about all platforms
 )
 
-// gather adds the part that a plan needs. It reads nothing before a plan needs it.
+// gather adds the part of the facts that a plan needs.
 func (j *job) gather(ctx context.Context, f *facts, needs part) (err error) {
 	f.known[needs] = true
 	switch needs {
@@ -111,10 +111,10 @@ func (j *job) readIndex(ctx context.Context, f *facts) (err error) {
 	return err
 }
 
-// baseOf returns the index to which a staged release is added. It is the pending index
-// if that contains the complete released index and more. Otherwise, it is the released
-// index. Therefore, released packages are not staged again, and moving the tag is
-// always enough to promote a pending index.
+// baseOf returns the index to which a staged release is added. If the pending index
+// contains the complete released index and additional content, baseOf returns the
+// pending index. Otherwise, it returns the released index. Therefore, released packages
+// are not staged again, and promoting a pending index only moves a tag.
 func baseOf(pending, released repository.Inspection) repository.Inspection {
 	switch {
 	case released.Exists() && !adds(pending, released):
@@ -125,7 +125,8 @@ func baseOf(pending, released repository.Inspection) repository.Inspection {
 	return pending
 }
 
-// adds reports whether the pending index contains the complete released index and more.
+// adds reports whether the pending index contains the complete released index and
+// additional content.
 func adds(pending, released repository.Inspection) bool {
 	if !pending.Exists() || pending.Dangling || pending.Format != nil || released.Dangling || released.Format != nil {
 		return false
@@ -155,9 +156,9 @@ func checkIndexOwner(i repository.Inspection, a provider.Address, aliases ...pro
 	return nil
 }
 
-// readStored inspects stored platforms further. If the plan needs everything,
-// readStored requests damaged platforms that are not in the release from the source. It
-// also reads the documents of the other platforms.
+// readStored inspects stored platforms in more depth. If the plan needs all stored
+// content, readStored also asks the source for damaged platforms that the release
+// doesn't contain, and reads the documents of the other platforms.
 func (j *job) readStored(ctx context.Context, f *facts, needs part) (err error) {
 	var platforms []provider.Platform
 	depth := max(j.options.depth(), repository.DepthBlobs)
@@ -202,7 +203,7 @@ func (j *job) readStored(ctx context.Context, f *facts, needs part) (err error) 
 // readWanted determines the wanted platforms before the release is read, if the source
 // supports this and the index has all of the platforms. Published versions don't
 // change, so readWanted reads their digests only with Recheck or Force. If the wanted
-// platforms stay unknown, the plan needs the release.
+// platforms remain unknown, the plan needs the release.
 func (j *job) readWanted(ctx context.Context, f *facts) (err error) {
 	wanted := j.options.Platforms
 	switch {

@@ -89,8 +89,8 @@ func TestKeysComeLater(t *testing.T) {
 	})
 }
 
-// TestKeysOfWhatIsStored checks a release that keeps its stored signature. The key that
-// made this signature is added, and not the key that made the new signature.
+// TestKeysOfWhatIsStored checks that a release with a stored signature gets the key
+// that made this signature, and not the key that made the new signature.
 func TestKeysOfWhatIsStored(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 2)
@@ -118,8 +118,8 @@ func TestKeysOfWhatIsStored(t *testing.T) {
 	}
 }
 
-// TestKeysOfNobodyElse checks that only the keys that signed the release are published. An
-// untrusted release is rejected before anything is sent.
+// TestKeysOfNobodyElse checks that only the keys that signed the release are published.
+// It also checks that an untrusted release is rejected before anything is sent.
 func TestKeysOfNobodyElse(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 2)

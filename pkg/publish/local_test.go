@@ -45,13 +45,13 @@ func TestLocalCreated(t *testing.T) {
 		if to.state(t) != state {
 			t.Error("unexpected writes")
 		}
-		if to.registry != nil && to.registry.Requests()[registrytest.BlobGet] != len(all)+1 { // from wantStored
+		if to.registry != nil && to.registry.Requests()[registrytest.BlobGet] != len(all)+1 { // wantStored reads the zips
 			t.Error("blobs were read back")
 		}
 	})
 }
 
-// TestLocalMatrix checks jobs that publish one platform each. They produce the same
+// TestLocalMatrix checks that jobs that publish one platform each produce the same
 // index in any order.
 func TestLocalMatrix(t *testing.T) {
 	t.Parallel()
@@ -172,8 +172,8 @@ func TestLocalTagMovesInMidMerge(t *testing.T) {
 	})
 }
 
-// TestLocalDigestIsTheTags checks a release that another run extends. The
-// result contains the digest that the tag points to, because users sign this index.
+// TestLocalDigestIsTheTags checks that, if another run extends the release, the result
+// contains the digest that the tag points to. Users sign the index with this digest.
 func TestLocalDigestIsTheTags(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {

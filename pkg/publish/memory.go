@@ -19,8 +19,8 @@ const maxShared = 64 << 10
 
 // memory caches facts about repositories for all releases of a [Publisher], so that
 // concurrent releases share one request. It caches the owner of a repository, its tags,
-// and small blobs that exist. Missing blobs are always requested again. So are blobs in
-// image layouts, because another run can delete them.
+// and small blobs that exist. Missing blobs are always requested again. Blobs in image
+// layouts are also requested again, because another run can delete them.
 type memory struct {
 	owners memo.Memo[ownedBy, struct{}]
 	tags   repository.Listings
@@ -37,7 +37,8 @@ type storedBlob struct {
 	digest     digest.Digest
 }
 
-// checkOwner calls [repository.CheckOwner], once per repository and provider if it succeeds.
+// checkOwner calls [repository.CheckOwner], and caches success for each repository and
+// provider.
 func (m *memory) checkOwner(ctx context.Context, repo repository.Repository, a provider.Address, aliases provider.Aliases) error {
 	_, err := m.owners.Get(ctx, ownedBy{repo.String(), a}, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, repository.CheckOwner(schedule.WithoutReservation(ctx), repo, a, aliases...) // other releases wait for the result

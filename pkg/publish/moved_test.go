@@ -63,8 +63,8 @@ func TestTagMoved(t *testing.T) {
 	})
 }
 
-// TestContentDeleted checks a version that another run deletes, together with content
-// that this run has found or sent. This run sends the content again.
+// TestContentDeleted checks that this run sends content again if another run deletes a
+// version together with content that this run has found or sent.
 func TestContentDeleted(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]bool{"found": false, "sent": true} {
@@ -152,8 +152,8 @@ func TestTagOverwritten(t *testing.T) {
 	})
 }
 
-// TestTagMovedOn checks that a run succeeds if another run has already extended the
-// index of the first run.
+// TestTagMovedOn checks that a run succeeds if another run extends the index
+// immediately after the tag is written.
 func TestTagMovedOn(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
@@ -294,8 +294,8 @@ func TestCutOffAnywhere(t *testing.T) {
 	})
 }
 
-// TestSlow checks that the result reports a write that took longer than Release waits
-// for other jobs.
+// TestSlow checks that Slow is set if a write takes longer than Release waits for other
+// jobs.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {

@@ -18,7 +18,7 @@ type Options struct {
 	// are published.
 	Platforms []provider.Platform
 	// Index contains the source URL and the annotations of the index. Its Provider is
-	// ignored. Different annotations alone don't cause an update. See [Plan]
+	// ignored. A difference in annotations alone doesn't cause an update. See [Plan]
 	// AnnotationsKept.
 	Index artifact.Options
 	// SBOM, if not nil, generates the SBOM of a package before the package is sent. zip
@@ -39,23 +39,22 @@ type Options struct {
 	// Signing signs releases, and adds keys to signed releases.
 	Signing Signing
 	// Recheck requests the digests from a remote source and verifies the signature
-	// again, even if the repository has all platforms. Published versions must never
-	// change. If a version changed nevertheless, Recheck detects this, and the error is
-	// a *[repository.ConflictError].
+	// again, even if the repository has all platforms. If a published version has
+	// changed, the error is a *[repository.ConflictError].
 	Recheck bool
 	// Check is the depth of the inspection of an existing release. If zero, it is
-	// [repository.DepthBlobs]. [repository.DepthTags] applies only to sources of
-	// published releases without Recheck and Force. In other cases, DepthIndex is used
-	// instead.
+	// [repository.DepthBlobs]. [repository.DepthTags] requires a source of published
+	// releases, and can't be combined with Recheck or Force. If these conditions aren't
+	// met, [repository.DepthIndex] is used instead.
 	Check repository.Depth
 	// Force replaces conflicting content instead of returning an error, and overrides a denial.
 	Force bool
 	// SkipDenied reports a denied version as [Denied] instead of returning an error,
 	// even with Force. Use it for versions that the user did not specify exactly.
 	SkipDenied bool
-	// Stage publishes the release under its pending tag, which OpenTofu ignores, until
-	// approval.Promote publishes the release. The pending index includes the platforms
-	// of the released version, so promotion only moves a tag.
+	// Stage publishes the release under its pending tag, which OpenTofu ignores. Later,
+	// approval.Promote publishes the release under the version's tag. The pending index
+	// includes the platforms of the released version, so promotion only moves a tag.
 	Stage bool
 	// DryRun computes the result and sends nothing.
 	DryRun bool
@@ -95,9 +94,9 @@ type Result struct {
 	Plan
 	// Digest is the digest of the index. After a conflict, it is the digest of the
 	// existing index. It is empty in a dry run that would send something, and if only
-	// the list of tags was checked ([repository.DepthTags]). If other runs publish the
-	// version at the same time, another run might have built the index from the
-	// packages of all of these runs.
+	// the list of tags was checked ([repository.DepthTags]). If several runs publish
+	// the version at the same time, a different run might have built the index from the
+	// packages of all runs.
 	Digest digest.Digest
 	// Source is the digest of the source's index. It is set only if [Publisher.Copy]
 	// kept a different index at the target.
@@ -117,8 +116,8 @@ type Result struct {
 	// the same time might have overwritten each other's content. To repair the release,
 	// run these jobs again.
 	Slow bool
-	// Moved is the number of times that another run moved the tag. Each time, its
-	// platforms were merged.
+	// Moved is the number of times that another run moved the tag. Each time, the
+	// platforms of both runs were merged.
 	Moved int
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// Plan describes what must be done so that a tag contains a release. It is plain data,
-// so equal facts result in equal plans.
+// Plan describes the changes that are required so that a tag contains a release. Equal
+// facts result in equal plans.
 type Plan struct { //nolint:recvcheck // merge modifies the plan
 	Address provider.Address `json:"provider"`
 	Version provider.Version `json:"version"`
@@ -28,7 +28,7 @@ type Plan struct { //nolint:recvcheck // merge modifies the plan
 	// Released reports that a release to be staged is already released, whether or not
 	// it was approved.
 	Released bool `json:"released,omitempty"`
-	// Send contains the platforms whose zips come from the source. The repository
+	// Send contains the platforms whose zips are read from the source. The repository
 	// already has the other zips.
 	Send []provider.Platform `json:"send,omitempty"`
 	// Added contains the names of documents that are added to existing packages.
@@ -38,7 +38,7 @@ type Plan struct { //nolint:recvcheck // merge modifies the plan
 	Dropped []provider.Platform `json:"dropped,omitempty"`
 	// Conflicts contains the reasons why the plan does nothing. It is empty with Force.
 	Conflicts []string `json:"conflicts,omitempty"`
-	// Denial is the denial of the version, or nil. If it is set, the plan does nothing.
+	// Denial is the denial of the version, or nil. If set, the plan does nothing.
 	Denial *repository.DenialRecord `json:"denial,omitempty"`
 	// AnnotationsKept reports that the annotations of the tag differ from the requested
 	// ones. This difference alone does not cause an update.
@@ -55,7 +55,6 @@ type Plan struct { //nolint:recvcheck // merge modifies the plan
 	zips map[digest.Digest]storedZip
 }
 
-// storedZip describes a stored zip.
 type storedZip struct {
 	// h1 is the hash in the index under the tag. It is as trustworthy as the source's
 	// hash.
@@ -89,7 +88,7 @@ func (j *job) policy() policy {
 	}
 }
 
-// newPlan computes the plan for a tag without I/O. If the facts do not suffice, the
+// newPlan computes the plan for a tag without I/O. If the facts are insufficient, the
 // plan specifies the part that it needs.
 func newPlan(f facts, o policy) Plan {
 	p := Plan{Address: f.address, Version: f.version, Tag: f.tag, From: f.from, release: f.release}

@@ -59,8 +59,8 @@ func (p *Plan) addKept(f facts, force bool) (conflicts []string) {
 
 // takeStoredDocuments is used if the source has no publisher's SHA256SUMS. It keeps the
 // stored SHA256SUMS if this file lists all packages. Otherwise, it generates a new
-// SHA256SUMS for all packages. If that would lose a signature that can't be made again,
-// it returns a conflict.
+// SHA256SUMS for all packages. If the new file would invalidate a signature that can't
+// be made again, it returns a conflict.
 func takeStoredDocuments(r *provider.Release, kept provider.Release, resigned bool) (conflict string) {
 	_, generated := r.Document(provider.KindSums)
 	stored, has := kept.Document(provider.KindSums)
@@ -91,9 +91,9 @@ func takeStoredDocuments(r *provider.Release, kept provider.Release, resigned bo
 	return ""
 }
 
-// overrides reports whether the source's SHA256SUMS replaces the stored one. It does if
-// it lists new platforms or adds a signature to an unsigned release. Otherwise, the
-// stored SHA256SUMS and its signature are kept.
+// overrides reports whether the source's SHA256SUMS replaces the stored SHA256SUMS. The
+// source's file must list new platforms or add a signature to an unsigned release.
+// Otherwise, the stored SHA256SUMS and its signature are kept.
 func overrides(r, kept provider.Release) bool {
 	stored, has := kept.Document(provider.KindSums)
 	if !has || len(r.Packages) > 0 {
@@ -117,7 +117,7 @@ func generatedSums(r provider.Release) []provider.Document {
 	return []provider.Document{source.GeneratedSums(r)}
 }
 
-// withNewNames adds the documents whose names are new.
+// withNewNames adds the documents whose names don't exist yet.
 func withNewNames(documents, more []provider.Document) []provider.Document {
 	all := slices.Clone(documents)
 	for _, d := range more {

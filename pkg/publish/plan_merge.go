@@ -41,9 +41,9 @@ func (p *Plan) merge(f facts, o policy) {
 	p.release.Published = dated(p.Status, f.stored, f.release.Published)
 }
 
-// dated returns the date for the tag. It is the stored date or, if there is none, the
-// source's date. If only damaged content is restored, the index must keep its digest,
-// and therefore its date.
+// dated returns the date for the tag. It returns the stored date or, if no date is
+// stored, the source's date. If only damaged content is restored, the index must keep
+// its digest, and therefore its date.
 func dated(s Status, stored repository.Inspection, fresh time.Time) time.Time {
 	switch {
 	case s == Replaced || stored.Dangling:

@@ -38,9 +38,9 @@ type planCase struct {
 	// packages that the source can restore but that were not requested.
 	source, extra string
 	force         bool
-	// around lists other conditions. "denied" means that the version is denied, and
-	// "skipped" that denied versions are skipped even with force. "listed" checks only
-	// the list of tags, which contains the version. "published" means that the
+	// around lists further conditions. "denied" means that the version is denied.
+	// "skipped" means that denied versions are skipped even with force. "listed" checks
+	// only the list of tags, which contains the version. "published" means that the
 	// platforms of the source are known. "other owner" means that the repository
 	// belongs to a different provider. "stage" stages the release, so tag describes the
 	// published release.

@@ -126,7 +126,7 @@ func TestSBOMProgramAfterAMovedTag(t *testing.T) {
 }
 
 // TestSBOMProgramIsNotNeeded checks that the program does not run if the build already
-// has an SBOM.
+// contains an SBOM.
 func TestSBOMProgramIsNotNeeded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})

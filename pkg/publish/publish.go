@@ -29,7 +29,7 @@ import (
 )
 
 // DefaultConcurrency is the default number of concurrent zip transfers. Hosts throttle
-// clients with more transfers.
+// clients that use more transfers.
 const DefaultConcurrency = 4
 
 // maxMoves is the maximum number of retries after another run has moved the tag. A build matrix can

@@ -94,8 +94,8 @@ func TestReferrersAreReadFirst(t *testing.T) {
 	})
 }
 
-// TestReferrersOfAMovedTag adds a platform in another run immediately before the
-// document is attached to the previous index.
+// TestReferrersOfAMovedTag checks a run that adds a platform immediately before another
+// run attaches a document to the previous index.
 func TestReferrersOfAMovedTag(t *testing.T) {
 	t.Parallel()
 	eachLocalTarget(t, func(t *testing.T, w *world, to *target) {
@@ -120,8 +120,8 @@ func TestReferrersOfAMovedTag(t *testing.T) {
 	})
 }
 
-// tagged is like referring but reads only the referrers tag, because [watched] supports
-// only this tag.
+// tagged is like referring, but reads only the referrers tag, because [watched]
+// supports only this tag.
 func (w *world) tagged(t *testing.T, to *target) []string {
 	t.Helper()
 	documents, err := repository.Documents(t.Context(), struct{ repository.Repository }{to.open(t)}, to.digest(t))

@@ -111,8 +111,8 @@ func TestRepairedWhileExtending(t *testing.T) {
 	}
 }
 
-// TestLostForGood checks a lost package of a platform that was not requested. If the
-// source no longer has the package, the result is a conflict.
+// TestLostForGood checks that a lost package of an unrequested platform is a conflict
+// if the source also lacks the package.
 func TestLostForGood(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {

@@ -62,7 +62,7 @@ func TestCheckTags(t *testing.T) {
 		if n := to.lists() - lists; to.registry != nil && n != 1 {
 			t.Errorf("tags were listed %d times", n)
 		}
-		// Runs that need the index still read it.
+		// Runs that need the index still read the index.
 		w.publish(t, to, publish.Unchanged, publish.Options{Check: repository.DepthTags, Recheck: true})
 		w.publish(t, to, publish.Unchanged, publish.Options{Check: repository.DepthTags, Force: true})
 	})

@@ -102,7 +102,7 @@ func TestSignedLater(t *testing.T) {
 }
 
 // TestSignedMatrix checks jobs with the same key that publish one platform each. Each
-// job signs all platforms that are published so far.
+// job signs all platforms that have been published so far.
 func TestSignedMatrix(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 2)

@@ -88,8 +88,8 @@ func (j *job) prove(ctx context.Context, f *facts, r *Result) (err error) {
 }
 
 // signRelease signs the release if a signer is configured and the release has no
-// signature. It also adds the keys that made the release's signature, which can be the
-// stored signature.
+// signature. It also adds the keys that made the release's signature. This signature
+// can be the stored signature.
 func (j *job) signRelease(ctx context.Context, r provider.Release) (provider.Release, error) {
 	made := r
 	made.Documents = slices.DeleteFunc(slices.Clone(r.Documents), func(d provider.Document) bool {

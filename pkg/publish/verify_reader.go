@@ -15,7 +15,7 @@ type verifyingReader struct {
 	open func() error
 
 	mu sync.Mutex
-	// failure is the error because of which the last byte is withheld.
+	// failure is the error that causes the reader to withhold the last byte.
 	failure error
 
 	held  [1]byte // the newest byte, after the first read
@@ -65,8 +65,8 @@ func (g *verifyingReader) verify() error {
 	return g.failure
 }
 
-// verdict returns the error because of which the last byte is withheld, or nil if the
-// error is not known yet. After verdict returns, the effects of open are visible.
+// verdict returns the error that causes the reader to withhold the last byte, or nil if
+// the error is not known yet. After verdict returns, the effects of open are visible.
 func (g *verifyingReader) verdict() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -32,7 +32,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// No machine that runs these tests has one of these platforms.
+// None of these platforms is the platform of a machine that runs the tests.
 var (
 	haiku = provider.Platform{OS: "haiku", Arch: "riscv64"}
 	minix = provider.Platform{OS: "minix", Arch: "vax"}
@@ -109,7 +109,7 @@ func (w *world) offer(t *testing.T, r origintest.Release) {
 	}
 }
 
-// source returns a new source, because each run uses its own.
+// source returns a new source, because each run uses a separate source.
 func (w *world) source() *origin.Source {
 	return origin.New(origin.Options{
 		HTTP: w.client, Services: map[svchost.Hostname]string{originHost: w.url + "/v1/providers/"},
@@ -153,7 +153,7 @@ func (w *world) registry(t *testing.T, o registrytest.Options) *target {
 	return to
 }
 
-// open returns a new Repository value, because each run uses its own.
+// open returns a new Repository value, because each run uses a separate value.
 func (to *target) open(t *testing.T) repository.Repository {
 	t.Helper()
 	ref := template.Reference{Layout: filepath.ToSlash(to.dir)}
@@ -252,7 +252,7 @@ func (w *world) runOver(ctx context.Context, repo repository.Repository, o publi
 	return w.publisher().Release(ctx, w.source(), repo, w.address, w.version, o)
 }
 
-// publisher returns the shared publisher or, if there is none, a new publisher.
+// publisher returns the shared publisher or, if shared isn't set, a new publisher.
 func (w *world) publisher() *publish.Publisher {
 	if w.shared != nil {
 		return w.shared

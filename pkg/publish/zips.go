@@ -249,9 +249,9 @@ func (t *zipTransfer) openFetched(_ context.Context, pkg provider.Package) (io.R
 }
 
 // push pushes the content of the zip and returns its h1 hash. The h1 that the source
-// states is not signed, so push verifies it if that requires no additional transfer. If
-// the zip is invalid or has a different h1, push withholds the last byte. If a zip
-// can't be hashed as a stream, it is read again after the push.
+// states is not signed, so push verifies it if the verification requires no additional
+// transfer. If the zip is invalid or has a different h1, push withholds the last byte.
+// If a zip can't be hashed as a stream, it is read again after the push.
 func (t *zipTransfer) push(ctx context.Context, content io.Reader) (h1 string, err error) {
 	zip := artifact.ZipDescriptor(t.pkg)
 	if t.options.NoH1 || t.pkg.H1 != "" && t.repo.Traits().BlobPath == nil {
@@ -292,7 +292,7 @@ func (t *zipTransfer) push(ctx context.Context, content io.Reader) (h1 string, e
 func (t *zipTransfer) readH1(ctx context.Context) (h1 string, err error) {
 	path := t.path
 	if blobPath := t.repo.Traits().BlobPath; blobPath != nil && path == "" {
-		path, _ = blobPath(t.pkg.Digest) // if there is no file, the blob is read
+		path, _ = blobPath(t.pkg.Digest) // without a file, the blob is read
 	}
 	var contents packagezip.Contents
 	if path != "" {
