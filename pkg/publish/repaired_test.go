@@ -111,7 +111,7 @@ func TestRepairedWhileExtending(t *testing.T) {
 	}
 }
 
-// TestLostForGood checks that a lost package of an unrequested platform is a conflict
+// TestLostForGood checks that a lost package of a platform that was not requested is a conflict
 // if the source also lacks the package.
 func TestLostForGood(t *testing.T) {
 	t.Parallel()

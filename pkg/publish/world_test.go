@@ -32,7 +32,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// None of these platforms is the platform of a machine that runs the tests.
+// No machine that runs these tests uses one of these platforms.
 var (
 	haiku = provider.Platform{OS: "haiku", Arch: "riscv64"}
 	minix = provider.Platform{OS: "minix", Arch: "vax"}
