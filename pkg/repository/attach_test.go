@@ -99,8 +99,8 @@ func TestTagIsTheSubject(t *testing.T) {
 	w.wantDocuments(t)
 }
 
-// TestTagHarmsTheSubject checks that the registry of TestTagIsTheSubject loses the
-// subject if a list is pushed to the referrers tag.
+// TestTagHarmsTheSubject checks that pushing a list to the referrers tag replaces the
+// subject in a registry such as GitLab.
 func TestTagHarmsTheSubject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true})
@@ -116,8 +116,8 @@ func TestTagHarmsTheSubject(t *testing.T) {
 	}
 }
 
-// TestTagHoldsSomethingElse checks a referrers tag that points to an image manifest.
-// Attach does not overwrite the tag, and Documents ignores the manifest.
+// TestTagHoldsSomethingElse checks that Attach doesn't overwrite a referrers tag that
+// points to an image manifest, and that Documents ignores this manifest.
 func TestTagHoldsSomethingElse(t *testing.T) {
 	t.Parallel()
 	for _, o := range []*registrytest.Options{nil, {NoReferrers: http.StatusNotFound}} {
@@ -140,8 +140,8 @@ func TestTagHoldsSomethingElse(t *testing.T) {
 	}
 }
 
-// TestAttachAtOnce checks that concurrent Attach calls lose no documents, whether they
-// attach different documents or the same document.
+// TestAttachAtOnce checks that concurrent Attach calls lose no documents, regardless of
+// whether they attach the same document.
 func TestAttachAtOnce(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -168,8 +168,8 @@ func TestAttachAtOnce(t *testing.T) {
 	}
 }
 
-// TestListIsOverwritten checks that Attach restores its entry if another run overwrites
-// the list after Attach has confirmed the entry.
+// TestListIsOverwritten checks that Attach adds its entry again if another run
+// overwrites the list after Attach has confirmed the entry.
 func TestListIsOverwritten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound})

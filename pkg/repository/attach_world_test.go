@@ -101,8 +101,7 @@ func sbom(i int) provider.Document {
 	return d
 }
 
-// settle is longer than the time between a check and the following write in these
-// tests.
+// settle is longer than the time between a check and the next write in these tests.
 const settle = 300 * time.Millisecond
 
 func (w *world) attach(t *testing.T, want []string, documents ...provider.Document) {

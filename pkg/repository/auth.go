@@ -27,10 +27,11 @@ const maxTokenResponse = 128 << 10
 // responds to the challenges of one registry, and never sends credentials or tokens to
 // another host.
 //
-// It replaces the auth.Client of oras, which rejects all token services at private
-// addresses and can't be configured to allow some of them. The auth.Client also caches
-// tokens by the challenge's scopes, so the registry first rejects each request with
-// different scopes. For concurrent requests, it requests the same token several times.
+// It replaces the auth.Client of oras. That client rejects all token services at
+// private addresses, and can't be configured to allow specific ones. It also caches
+// tokens by the challenge's scopes. Therefore, the registry first rejects each request
+// that has different scopes, and concurrent requests cause several requests for the
+// same token.
 type authenticator struct {
 	at    registry.Reference
 	find  func(ctx context.Context, repository string) (Credential, error) // if nil, access is anonymous
@@ -52,7 +53,7 @@ func (a *authenticator) Do(req *http.Request) (*http.Response, error) {
 		return a.registry.Do(req)
 	}
 	// 1. Send the first request with these scopes. Concurrent requests with the same
-	// scopes wait, because the registry would reject them too.
+	// scopes wait for its response, because the registry would also reject them.
 	var resp *http.Response
 	var failure error
 	answered, isOurs := false, false
@@ -72,7 +73,8 @@ func (a *authenticator) Do(req *http.Request) (*http.Response, error) {
 	case answered:
 		return resp, failure
 	}
-	// 2. Send all other requests with the header, and the first request again.
+	// 2. Send the remaining requests with the header. Repeat the first request with the
+	// header.
 	resp, err = a.send(req, header)
 	if isOurs || !isChallenge(req, resp, err) || !isRewindable(req) {
 		return resp, err
@@ -106,7 +108,7 @@ func isRewindable(req *http.Request) bool {
 	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
 }
 
-// send sends a copy of a request that may have been sent before.
+// send sends a copy of req, because req might have been sent before.
 func (a *authenticator) send(req *http.Request, header string) (*http.Response, error) {
 	again := req.Clone(req.Context())
 	if header != "" {

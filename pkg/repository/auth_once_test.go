@@ -44,8 +44,8 @@ func TestTokenOnce(t *testing.T) {
 }
 
 // TestFirstGivesUp checks requests that wait for the response to the first request.
-// They continue if the first request is canceled, and return if their own context is
-// canceled.
+// They continue if the first request is canceled, and they return when their own
+// context is canceled.
 func TestFirstGivesUp(t *testing.T) {
 	t.Parallel()
 	s, r := newBearer(t)

@@ -23,7 +23,7 @@ type blobChecker struct {
 	manifests atomic.Int64
 }
 
-// has reports whether a blob exists and has the right size. If b.read is set, it also
+// has reports whether a blob exists and has the right size. If b.read is set, has also
 // checks the content.
 func (b *blobChecker) has(ctx context.Context, d ocispec.Descriptor) (bool, error) {
 	return b.results.Get(ctx, d.Digest, func(ctx context.Context) (bool, error) {

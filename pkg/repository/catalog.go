@@ -23,8 +23,8 @@ const (
 	// maxNamePages limits the pages of a catalog. Registries return 100 or more names per page,
 	// and some return fewer than requested.
 	maxNamePages = 2000
-	// namesOnPage is the requested number of names per page. Registries return fewer
-	// names.
+	// namesOnPage is the requested number of names per page. Registries can return
+	// fewer names.
 	namesOnPage = 1000
 )
 

@@ -80,8 +80,8 @@ func TestNoCatalog(t *testing.T) {
 	if _, err := catalogOf(t, r); !isCatalog(err) {
 		t.Errorf("a page: %v", err)
 	}
-	// A registry that is down might support the catalog, so the error is a different
-	// one.
+	// A registry that is down might support the catalog, so Catalog must not return
+	// ErrNoCatalog.
 	r.Behave()
 	r.Misbehave(registrytest.Catalog, registrytest.Refuse(http.StatusBadGateway, "UNKNOWN", "down"), -1)
 	if _, err := catalogOf(t, r); err == nil || isCatalog(err) {

@@ -201,8 +201,8 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// unstoppable is a reader that calls call on each read. It returns data until left is
-// exhausted, and then an error.
+// unstoppable is a reader that calls call on each read. After left reads, it returns an
+// error.
 type unstoppable struct {
 	call func()
 	left int

@@ -59,8 +59,9 @@ type CopyOptions struct {
 type CopyResult struct {
 	Tag string
 	// Digest is the digest that the target's tag points to. If Kept is set or a
-	// conflict occurred, it is the existing index. Otherwise, it is the source's index.
-	// Was is the previous digest, or empty if the tag didn't exist.
+	// conflict occurred, Digest identifies the existing index. Otherwise, Digest
+	// identifies the source's index. Was is the previous digest, or empty if the tag
+	// didn't exist.
 	Digest, Was digest.Digest
 	// Source is the digest of the source's index.
 	Source digest.Digest
@@ -82,7 +83,7 @@ type CopyResult struct {
 	// Documents lists the source's documents about the release. Packages contains the
 	// documents about individual packages. None of these documents can be opened.
 	Documents []provider.Document
-	// Blobs is the number of blobs sent, and Bytes their total size. Mounted is the
+	// Blobs is the number of blobs sent. Bytes is their total size. Mounted is the
 	// number of blobs that the registry mounted from the source repository.
 	Blobs, Mounted int
 	Bytes          int64
@@ -107,15 +108,16 @@ type CopiedPackage struct {
 // mounts blobs within one registry, and writes the tag last. To complete a failed copy,
 // run it again.
 //
-// If the tag already exists, Copy moves it to the source's index only if nothing is
-// lost: the source must have the same zip for each existing platform, all existing
-// documents by name, and additional platforms or documents. If the existing release
-// contains all of the source's zips, Copy keeps the existing index in two cases: the
-// source has no additional documents, or the source lacks some existing documents. In
-// all other cases, it returns a *[ConflictError].
+// If the tag already exists, Copy moves it to the source's index only if the source
+// release meets three conditions. It has the same zip for each platform of the existing
+// release. It has documents with the names of all existing documents. It adds platforms
+// or documents. If the existing release contains all of the source's zips, Copy keeps
+// the existing index in two cases: the source has no additional documents, or the
+// source lacks some existing documents. In all other cases, Copy returns a
+// *[ConflictError].
 //
 // Copy also returns errors from both repositories, *[ProviderMismatchError],
-// [ErrTagMoved] for either tag, and [ErrNoReferrersList]. If it returns an error, the
+// [ErrTagMoved] for either tag, and [ErrNoReferrersList]. If Copy returns an error, the
 // result describes what was done before the error occurred.
 func Copy(ctx context.Context, from Reader, to Repository, tag string, o CopyOptions) (CopyResult, error) {
 	ctx, stop := context.WithCancelCause(ctx)
@@ -152,7 +154,7 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 		}
 	}
 	if c.options.DryRun && !same {
-		return nil // without DryRun, Copy would send all missing content
+		return nil // except in a dry run, Copy sends all missing content
 	}
 	// 2. Copy the manifests with their blobs, then the index without its tag.
 	c.remember(release, existing)

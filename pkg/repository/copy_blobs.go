@@ -18,7 +18,7 @@ func (c *copier) blob(ctx context.Context, d ocispec.Descriptor) error {
 }
 
 // ensureBlob mounts or sends a blob if the target doesn't have it. It sends a damaged
-// blob even if the repository reports that the blob exists.
+// blob again even if the repository reports that the blob exists.
 func (c *copier) ensureBlob(ctx context.Context, d ocispec.Descriptor) error {
 	if c.damagedTarget.IsMissing(d.Digest) {
 		if c.noteMissing() {

@@ -65,9 +65,9 @@ func (c *copier) describe(i Inspection) {
 	}
 }
 
-// checkTarget inspects the target's tag and decides whether to move it. Unless Force is
-// set, it returns an error if the tag belongs to a different provider or if moving the
-// tag would lose content.
+// checkTarget inspects the target's tag and decides whether to move the tag. Unless
+// Force is set, checkTarget returns an error if the tag belongs to a different provider
+// or if moving the tag would lose content.
 func (c *copier) checkTarget(ctx context.Context, release Inspection) (existing Inspection, err error) {
 	existing, err = Inspect(ctx, c.to, release.Tag, DepthManifests)
 	if err != nil {
@@ -116,9 +116,9 @@ func (c *copier) compareTarget(ctx context.Context, release, existing Inspection
 	return Compare(release, existing), nil
 }
 
-// keepTarget keeps the existing index if its content is complete. If content is
-// missing, it returns the existing index so that the source's index replaces it. If
-// that would lose content, it returns a *[ConflictError].
+// keepTarget keeps the existing index if all of its content is intact. Otherwise, Copy
+// replaces the index with the source's index. If the replacement would lose content,
+// keepTarget returns a *[ConflictError].
 func (c *copier) keepTarget(ctx context.Context, existing Inspection, d Difference) (Inspection, error) {
 	whole, err := existing.InspectMore(ctx, c.to, c.depth())
 	if err != nil {

@@ -32,14 +32,14 @@ type copier struct {
 	options CopyOptions
 	stop    context.CancelCauseFunc
 	// sourceManifests contains manifests that were already read from the source.
-	// existingManifests maps manifests that were looked up in the target to whether
-	// they are intact. existing is the inspection that contains this information.
+	// existingManifests records, for each manifest looked up in the target, whether it
+	// is intact. existing is the inspection of the target's tag.
 	sourceManifests   map[digest.Digest][]byte
 	existingManifests map[digest.Digest]bool
 	existing          Inspection
 	// packages maps the digests of zips to the source's packages. damagedTarget lists
 	// blobs that are missing or damaged in the target, even if the target reports that
-	// they exist.
+	// the blobs exist.
 	packages      map[digest.Digest]provider.Package
 	damagedTarget Inspection
 	// manifests and blobs ensure that shared manifests and blobs are copied once.
@@ -155,7 +155,7 @@ func (c *copier) takeSubjects() []digest.Digest {
 	return taken
 }
 
-// eachOf calls do for all items, up to limit concurrently.
+// eachOf calls do for each item, with at most limit concurrent calls.
 func eachOf[T any](c *copier, limit int, items []T, do func(T) error) error {
 	var group errgroup.Group
 	group.SetLimit(limit)

@@ -44,7 +44,7 @@ func (c *copier) referrers(ctx context.Context) error {
 func (c *copier) copyReferrersOf(ctx context.Context, subject digest.Digest) error {
 	have, err := readReferrers(ctx, c.from, subject)
 	if isFormat(err) || errors.Is(err, ErrNoReferrersList) {
-		return nil // the tag isn't a list of referrers
+		return nil // the tag doesn't contain a list of referrers
 	}
 	if err != nil {
 		return fmt.Errorf("listing the referrers of %s: %w", subject, err)
@@ -101,8 +101,8 @@ func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor, existin
 	return alive, nil
 }
 
-// titleOf returns a referrer's title, type, or digest, whichever is the first that
-// isn't empty.
+// titleOf returns the first value that isn't empty of a referrer's title, type, and
+// digest.
 func titleOf(d ocispec.Descriptor) string {
 	return cmp.Or(d.Annotations[ocispec.AnnotationTitle], d.ArtifactType, d.Digest.String())
 }

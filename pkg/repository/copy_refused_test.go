@@ -68,8 +68,8 @@ func TestTraitsThatContradictThemselves(t *testing.T) {
 	}
 }
 
-// TestCopyOfAMovedTag checks a copy during which the source's tag moves. Copy does not
-// tag the target, and the next run copies the new release.
+// TestCopyOfAMovedTag checks a copy during which the source's tag moves. The copy does
+// not tag the target, and the next run copies the new release.
 func TestCopyOfAMovedTag(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]*registrytest.Options{"API": {}, "tag": {NoReferrers: http.StatusNotFound}} {
@@ -234,8 +234,8 @@ func TestCopyOfWhatIsNotWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
-		// mounts is set if a cross-repository mount succeeds because the registry does
-		// not read the damaged content.
+		// mounts is set if the registry would mount the damaged blob, because mounting
+		// does not read its content.
 		mounts bool
 		harm   func(from *end)
 		is     func(error) bool
@@ -243,7 +243,7 @@ func TestCopyOfWhatIsNotWhole(t *testing.T) {
 	}{
 		"lost index": {false, func(from *end) {
 			from.lose(t, packed.Index.Descriptor.Digest)
-			if from.registry != nil { // a registry keeps content that a tag points to
+			if from.registry != nil { // a registry keeps tagged content
 				from.untag(t, tag)
 			}
 		}, is(repository.ErrNotFound), ""},

@@ -171,8 +171,8 @@ func TestCopyHangs(t *testing.T) {
 	}
 }
 
-// TestCopyConcurrency checks that Copy transfers as many zips concurrently as the
-// options allow, and no more.
+// TestCopyConcurrency checks that the number of zips that Copy transfers concurrently
+// reaches the limit, but does not exceed it.
 func TestCopyConcurrency(t *testing.T) {
 	t.Parallel()
 	zips := map[provider.Platform]string{}

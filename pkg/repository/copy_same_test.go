@@ -31,8 +31,8 @@ func resigned(r *provider.Release) {
 
 func asItIs(*provider.Release) {}
 
-// TestCopyOverTheSame checks how Copy treats an existing tag. The zips determine
-// whether two releases are the same, and no existing content is lost.
+// TestCopyOverTheSame checks how Copy treats an existing tag. Two releases are the same
+// if their zips are the same. Copy loses no existing content.
 func TestCopyOverTheSame(t *testing.T) {
 	t.Parallel()
 	haikuOnly := map[provider.Platform]string{haiku: twoZips[haiku]}
@@ -40,7 +40,7 @@ func TestCopyOverTheSame(t *testing.T) {
 		zips, there map[provider.Platform]string
 		is, was     func(*provider.Release)
 		// kept is set if the tag is kept. Otherwise, Copy moves the tag or, if refused
-		// is not empty, returns a conflict with these reasons.
+		// is not empty, returns a conflict with the reasons in refused.
 		kept    bool
 		refused []string
 	}{
@@ -109,7 +109,7 @@ func wantConflict(t *testing.T, err error, reasons []string) {
 }
 
 // TestCopyOverTheSameInPart checks that Copy replaces an incomplete release with the
-// source's release, unless that would lose content.
+// source's release, unless the replacement would lose content.
 func TestCopyOverTheSameInPart(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
@@ -134,7 +134,7 @@ func TestCopyOverTheSameInPart(t *testing.T) {
 	})
 }
 
-// TestCopyRepairs checks that Copy reports repairs, including in a dry run.
+// TestCopyRepairs checks that Copy reports repairs, with and without DryRun.
 func TestCopyRepairs(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {

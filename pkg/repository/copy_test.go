@@ -56,7 +56,7 @@ func TestCopy(t *testing.T) {
 	})
 }
 
-// copied returns the results for both packages.
+// copied returns the expected results for both packages.
 func copied(t *testing.T, sent bool) []repository.CopiedPackage {
 	t.Helper()
 	var all []repository.CopiedPackage
@@ -79,8 +79,8 @@ func (e *end) wantSameList(t *testing.T, to *end, subject digest.Digest) {
 	}
 }
 
-// TestCopyTellsOfDocuments checks that the result lists the release's documents once
-// and a package's documents with the package.
+// TestCopyTellsOfDocuments checks that the result lists the release's documents once,
+// and lists each package's documents with that package.
 func TestCopyTellsOfDocuments(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, nil)
@@ -236,7 +236,7 @@ func TestCopyRequests(t *testing.T) {
 	}
 }
 
-// TestCopyAtOnce checks that concurrent copies of the same release all succeed.
+// TestCopyAtOnce checks that all concurrent copies of the same release succeed.
 func TestCopyAtOnce(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
@@ -266,8 +266,8 @@ func TestCopyAtOnce(t *testing.T) {
 	})
 }
 
-// TestCopyProgress checks that progress is reported for zips, by name, and not for
-// small blobs.
+// TestCopyProgress checks that Copy reports the progress of zips by name, and does not
+// report small blobs.
 func TestCopyProgress(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
@@ -316,8 +316,8 @@ func TestCopyExtends(t *testing.T) {
 	})
 }
 
-// TestCopyWithoutReferrers checks that NoReferrers makes it possible to copy to a
-// registry that can't store referrers.
+// TestCopyWithoutReferrers checks that Copy with NoReferrers succeeds for a registry
+// that can't store referrers.
 func TestCopyWithoutReferrers(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, &registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true})

@@ -32,7 +32,7 @@ import (
 
 const tag = "1.2.3"
 
-// No machine that runs these tests has one of these platforms.
+// No machine that runs these tests uses one of these platforms.
 var (
 	haiku = provider.Platform{OS: "haiku", Arch: "riscv64"}
 	plan9 = provider.Platform{OS: "plan9", Arch: "mips64"}
@@ -246,7 +246,7 @@ func (e *end) wantSame(t *testing.T, to *end) {
 	}
 }
 
-// content maps the digests of the release's manifests and blobs to descriptions. It
+// content maps the digests of the release's manifests and blobs to descriptions, and
 // verifies each digest.
 func (e *end) content(t *testing.T) map[digest.Digest]string {
 	t.Helper()

@@ -25,8 +25,9 @@ type credentialState struct {
 	sent text.Secrets
 }
 
-// maxSent is the maximum number of credentials in credentialState.sent. It allows for a
-// few encodings of the credentials and a separate token for each scope.
+// maxSent is the maximum number of credentials in credentialState.sent. It is
+// sufficient for a few encodings of the credentials and a separate token for each
+// scope.
 const maxSent = 64
 
 // record records the credentials of a request, because a response can repeat them.
@@ -55,8 +56,8 @@ var errTokenUnsupported = fmt.Errorf("%w: registry accepts only a user name and 
 // hasSecret reports whether the credentials contain a password or a token.
 func (c Credential) hasSecret() bool { return c.Password+c.RefreshToken+c.AccessToken != "" }
 
-// fail completes an error about the repository. It translates the cause and, if the
-// registry rejected the credentials, adds a description of them.
+// fail completes an error about the repository. It translates the cause. If the
+// registry rejected the credentials, fail also adds a description of the credentials.
 func (s *credentialState) fail(about Error, err error) error {
 	about.Err = s.translate(err)
 	about.Credentials = s.refused(about.Err)

@@ -17,8 +17,8 @@ import (
 // CheckCredentials sends the credentials of [Options.Credential] to a registry with a
 // request for /v2/. host is "host" or "host:port". If the registry rejects the
 // credentials, CheckCredentials returns an *[Error] whose Credentials field is set.
-// required reports whether the registry requires credentials. If it permits anonymous
-// access, it accepts any credentials. See
+// required reports whether the registry requires credentials. A registry that permits
+// anonymous access might accept any credentials. See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#determining-support.
 func CheckCredentials(ctx context.Context, host string, o Options) (required bool, err error) {
 	if o, err = o.complete(); err != nil {

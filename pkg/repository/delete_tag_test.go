@@ -16,8 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestUntag checks that DeleteTag removes only the tag, but neither the manifest nor
-// its other tags.
+// TestUntag checks that DeleteTag removes only the tag. The manifest and its other tags
+// remain.
 func TestUntag(t *testing.T) {
 	t.Parallel()
 	eachRepository(t, func(t *testing.T, open func() repository.Repository) {
@@ -53,7 +53,7 @@ func TestUntag(t *testing.T) {
 // errTrouble represents an inconclusive response.
 var errTrouble = errors.New("500")
 
-// TestUntagRefused checks that DeleteTag finds out whether the tag still exists,
+// TestUntagRefused checks that DeleteTag determines whether the tag still exists,
 // regardless of the registry's response.
 func TestUntagRefused(t *testing.T) {
 	t.Parallel()

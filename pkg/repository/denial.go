@@ -23,11 +23,12 @@ type DenialRecord struct {
 	// its String method.
 	Repository string
 	// Tag is the tag of the denial. Digest is the digest of the manifest that the tag
-	// points to. It is empty if the registry lists the tag but can't find the manifest.
+	// points to. Digest is empty if the registry lists the tag but can't find the
+	// manifest.
 	Tag    string
 	Digest digest.Digest
 	// Index is the digest of the denied index, which the registry might have
-	// garbage-collected. It is empty if the record is lost or damaged.
+	// garbage-collected. Index is empty if the record is lost or damaged.
 	Index digest.Digest
 }
 
@@ -44,9 +45,9 @@ func (e *DeniedError) Kind() provider.ErrorKind { return provider.Conflict }
 
 // CheckDenied returns a *[DeniedError] if a repository denies a version. It looks for
 // the tag of the denial in the list of tags, because this tag denies the version
-// regardless of what it points to. If the credentials don't allow listing tags, or the
-// registry has no list, CheckDenied requests the tag instead. For example, a proxy can
-// serve tags that it doesn't list.
+// regardless of what the tag points to. If the credentials don't allow listing tags, or
+// the registry has no list, CheckDenied requests the tag instead. For example, a proxy
+// can serve tags that it doesn't list.
 func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
 	tags, unlisted := repo.Tags(ctx)
 	listed := slices.Contains(tags, artifact.DeniedTag(v))
@@ -78,9 +79,10 @@ func CheckDeniedNow(ctx context.Context, repo Reader, v provider.Version) error 
 	return &DeniedError{record}
 }
 
-// ReadDenial reads why a version is denied, and reports whether the tag of the denial
-// exists. A damaged manifest also denies the version. If the reason is lost or damaged,
-// the record states this. An error means that the repository could not be read.
+// ReadDenial reads the denial of a version, and reports whether the denial's tag
+// exists. A tag with a damaged manifest also denies the version. If the reason is lost
+// or damaged, the record contains a placeholder. ReadDenial returns an error if it
+// can't read the repository.
 func ReadDenial(ctx context.Context, repo Reader, v provider.Version) (r DenialRecord, exists bool, err error) {
 	i, err := Inspect(ctx, repo, artifact.DeniedTag(v), DepthIndex)
 	switch {
@@ -117,8 +119,8 @@ func (i Inspection) IsDenial() bool {
 	return err == nil
 }
 
-// Remove deletes the tag of the denial from repo. If it returns [ErrTagNotDeleted], the version
-// is still denied.
+// Remove deletes the denial's tag from repo. If it returns [ErrTagNotDeleted], the
+// version is still denied.
 func (r DenialRecord) Remove(ctx context.Context, repo Repository) error {
 	if err := deleteTag(ctx, repo, r.Tag, r.Digest); err != nil {
 		return fmt.Errorf("version is still denied by the tag %s: %w", r.Tag, err)

@@ -38,9 +38,8 @@ var (
 	ErrDamagedLayout = provider.Errorf(provider.Refused, "is damaged")
 	// ErrTagMoved is returned if another run moved the tag after it was read.
 	ErrTagMoved = provider.Errorf(provider.Transient, "tag was moved by another run")
-	// ErrContentDeleted is returned if content that a tag needs is missing from an
-	// image layout because another run deleted a version with this content. It wraps
-	// [ErrTagMoved].
+	// ErrContentDeleted is returned if an image layout lacks content that a tag needs,
+	// because another run deleted a version with this content. It wraps [ErrTagMoved].
 	ErrContentDeleted = text.WithText(ErrTagMoved, "content is missing, or was deleted by another run")
 )
 
@@ -71,7 +70,8 @@ type ResponseError struct {
 	// upload.
 	URL    string
 	Status int
-	// Code is the registry's error code, such as NAME_UNKNOWN, or empty if there is none.
+	// Code is the registry's error code, such as NAME_UNKNOWN, or empty if the response
+	// contains no code.
 	Code string
 	// Codes lists the codes of all errors in the response, including empty ones. Code is the
 	// first one that isn't empty. Codes is nil if the response contains no errors.
@@ -90,7 +90,7 @@ type Error struct {
 	Registry, Name string
 	// Reference is a tag, a digest, or empty.
 	Reference string
-	// Writing reports that the operation stores something.
+	// Writing reports whether the operation pushes content or writes a tag.
 	Writing bool
 	// Credentials describes the credentials that the registry rejects or doesn't support, and
 	// their source. It is empty for all other errors and for anonymous access.
@@ -159,9 +159,9 @@ func (e *ResponseError) Is(target error) bool {
 
 // IsUnknownProvider reports whether OpenTofu interprets this response to a list request
 // as "this mirror doesn't have the provider" and tries its next installation method.
-// OpenTofu does so if one of the codes is NAME_UNKNOWN or NAME_INVALID, or if there are
-// no codes and the status is 404. For all other codes, including an empty code,
-// OpenTofu fails.
+// OpenTofu tries the next method if one of the codes is NAME_UNKNOWN or NAME_INVALID,
+// or if the response has no codes and the status is 404. For all other codes, including
+// an empty code, OpenTofu fails.
 //
 // [ErrNoRepository] also matches a missing project in Harbor and a 404 response with
 // only empty codes. It is intended for commands whose users specify the repository.
@@ -187,9 +187,9 @@ func (e *ResponseError) isMissingProject() bool {
 	return e.Code == "NOT_FOUND" && strings.HasPrefix(e.Message, "project ") && strings.Contains(e.Message, "not found")
 }
 
-// translate replaces errors of oras with errors of this package, which start with the
-// registry's code. It removes secrets from URLs. It also removes credentials that the
-// registry repeats.
+// translate replaces oras errors with errors of this package, which start with the
+// registry's code. It removes secrets from URLs, and credentials that the registry
+// repeats.
 func (s *credentialState) translate(err error) error {
 	sent := s.recorded()
 	err = translated(err, sent)
@@ -254,7 +254,7 @@ func line(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// ConflictError reports that a write would have to overwrite different content.
+// ConflictError reports that a write would overwrite different content.
 type ConflictError struct {
 	// Release is the provider and the version.
 	Release string
@@ -271,7 +271,7 @@ func (e *ConflictError) Error() string {
 // Kind returns [provider.Conflict].
 func (e *ConflictError) Kind() provider.ErrorKind { return provider.Conflict }
 
-// Within returns the message for a context that already contains the release.
+// Within returns the message for a context that already names the release.
 func (e *ConflictError) Within(a provider.Address, v provider.Version) string {
 	if e.Release != a.String()+" "+v.String() {
 		return e.Error()
@@ -279,7 +279,7 @@ func (e *ConflictError) Within(a provider.Address, v provider.Version) string {
 	return "conflict with the existing release: " + strings.Join(e.Reasons, "; ")
 }
 
-// Unwrap returns the *[ProviderMismatchError], if there is one.
+// Unwrap returns Mismatch, or nil if Mismatch isn't set.
 func (e *ConflictError) Unwrap() error {
 	if e.Mismatch == nil {
 		return nil

@@ -64,8 +64,8 @@ func ExampleInspect() {
 	// false true <nil>
 }
 
-// This example attaches an SBOM for all platforms to the release. The release does not
-// change.
+// This example attaches an SBOM for all platforms to the release. The release itself
+// does not change.
 func ExampleAttach() {
 	dir, remove := exampletest.Dir()
 	defer remove()

@@ -54,7 +54,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add(404, "", "", []byte(`{"errors":[{"code":""},{"code":"NAME_UNKNOWN","detail":{"message":7}}]}`))
 	f.Fuzz(func(t *testing.T, status int, contentType, link string, body []byte) {
 		if status < 200 || status > 599 || status/100 == 3 || status == 401 || link != "" && status == 200 && !strings.Contains(link, "://") && bytes.Contains(body, []byte("{")) {
-			return // skip redirects, authentication challenges, and a thousand pages
+			return // skip redirects, authentication challenges, and lists with many pages
 		}
 		r := answering(t, status, contentType, link, body)
 		tags, tagsErr := r.Tags(t.Context())

@@ -119,7 +119,7 @@ func (i Inspection) Exists() bool { return i.Digest != "" }
 
 // Inspect reads the content that a tag points to: the index, manifests, and blobs, up
 // to the given depth. Below the index, it inspects only the given platforms, or all
-// platforms if none are given. No other function walks this content.
+// platforms if none are given.
 //
 // The result includes missing or damaged content and other formats. Inspect returns an
 // error only if the repository doesn't respond or responds with an error.
@@ -234,8 +234,8 @@ func readTarget(ctx context.Context, repo Reader, t artifact.Target) ([]byte, ar
 	return data, m, err
 }
 
-// isFinding reports whether err describes a problem of the artifact and not a failed
-// request.
+// isFinding reports whether err describes a problem of the artifact, as opposed to a
+// failed request.
 func isFinding(err error) bool {
 	_, damaged := errors.AsType[*sums.MismatchError](err)
 	_, size := errors.AsType[*sums.SizeError](err)

@@ -200,8 +200,8 @@ func TestInspectContent(t *testing.T) {
 	})
 }
 
-// TestInspectOtherFormats checks tags that are not provider releases, and index entries
-// that are not package manifests.
+// TestInspectOtherFormats checks tags that do not point to provider releases, and index
+// entries that do not describe package manifests.
 func TestInspectOtherFormats(t *testing.T) {
 	t.Parallel()
 	eachEnd(t, func(t *testing.T, e *end) {

@@ -24,8 +24,8 @@ import (
 )
 
 // layout is a repository in an OCI image layout directory. Blobs are written once and
-// never changed. index.json is locked and replaced atomically, so other processes can
-// read and write the layout at any time. Reading doesn't create anything. See
+// never changed. index.json is locked and replaced atomically, so different processes
+// can read and write the layout at any time. Reading doesn't create files. See
 // https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md.
 type layout struct {
 	dir   string
@@ -129,9 +129,9 @@ func (l *layout) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser,
 	return f, nil
 }
 
-// Stat returns the size of a blob's file. If the file is corrupt, it returns
+// Stat returns the size of a blob's file. If the file is corrupt, the error wraps
 // [ErrNotFound] and a *[sums.MismatchError]. Stat reads the file to verify it, unless
-// the record lists the digest and the file hasn't changed since it was recorded.
+// the file was verified before and hasn't changed since then.
 func (l *layout) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	path, err := l.blobPath(d)
 	if err != nil {

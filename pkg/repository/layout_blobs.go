@@ -17,13 +17,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// recordName is the file in a layout that records which blobs are verified.
+// recordName is the name of the file in a layout that lists the verified blobs.
 const recordName = ".tofu-oci.blobs"
 
 // blobVerifier records which blob files of a layout have the correct content. It
-// records the blobs that this program writes, and reads every other blob once. The
-// record file is created when something is written, because reading must not create
-// anything.
+// records the blobs that this program writes, and reads every other blob once. Only
+// writing creates the record file, because reading must not create files.
 type blobVerifier struct {
 	path   string
 	record *atomicfile.Record
@@ -39,7 +38,7 @@ func newBlobVerifier(dir string) *blobVerifier {
 }
 
 // check reads the file of a blob unless the file is already verified. If the content is
-// wrong, it returns [ErrNotFound] and a *[sums.MismatchError].
+// wrong, the error wraps [ErrNotFound] and a *[sums.MismatchError].
 func (b *blobVerifier) check(ctx context.Context, d digest.Digest, path string, info fs.FileInfo) error {
 	if b.record.Has(d, info) || b.wasVerified(d, info) {
 		return nil

@@ -17,7 +17,7 @@ import (
 )
 
 // layoutGraph collects the content of a layout that manifests refer to. It includes
-// missing and damaged manifests, but not the content that they refer to.
+// missing and damaged manifests, but not the content that those manifests refer to.
 type layoutGraph struct {
 	layout *layout
 	// blobs and manifests contain each digest once. Each manifest precedes the
@@ -52,7 +52,7 @@ func (g *layoutGraph) addManifest(ctx context.Context, d ocispec.Descriptor, dep
 	return nil
 }
 
-// addChildren adds everything that a manifest refers to, up to the given nesting of manifests.
+// addChildren adds everything that a manifest refers to, up to the given nesting depth.
 func (g *layoutGraph) addChildren(ctx context.Context, data []byte, depth int) error {
 	manifests, blobs, err := artifact.Children(data)
 	if err != nil {

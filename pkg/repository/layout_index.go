@@ -155,8 +155,8 @@ func (l *layout) readJSON(name string, into any) error {
 	return nil
 }
 
-// writeIndex replaces index.json. It sorts the entries, so the same entries always
-// result in the same bytes.
+// writeIndex replaces index.json. It sorts the entries, so that identical entries
+// always result in identical bytes.
 func (l *layout) writeIndex(index ocispec.Index) error {
 	index.Versioned = specs.Versioned{SchemaVersion: 2}
 	index.MediaType = ocispec.MediaTypeImageIndex
@@ -180,7 +180,8 @@ func writeFile(path string, data []byte) error {
 	})
 }
 
-// find returns the position of a tag in an index, or -1 if there is no such tag.
+// find returns the position of a tag in an index, or -1 if the index doesn't contain
+// the tag.
 func find(index ocispec.Index, tag string) int {
 	return slices.IndexFunc(index.Manifests, isTag(tag))
 }

@@ -333,8 +333,8 @@ func TestWrongBlobLeavesNoFile(t *testing.T) {
 	}
 }
 
-// TestLayoutLooksForRoomFirst checks that PushBlob fails before reading the content if
-// the disk is too small.
+// TestLayoutLooksForRoomFirst checks that PushBlob fails before it reads the content if
+// the disk has too little free space.
 func TestLayoutLooksForRoomFirst(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "layout")
@@ -389,7 +389,7 @@ func TestLayoutBlobIsReaderAt(t *testing.T) {
 }
 
 // TestConcurrentWriters checks concurrent writers with separate Repository values. Each
-// writes its own tag, and exactly one of them can write a shared tag.
+// writer writes a separate tag, and exactly one writer can write a shared tag.
 func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,8 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Listings caches the tags of repositories, so that a run lists the tags of each repository
-// once, even for many concurrent releases. The zero value is ready to use.
+// Listings caches the tags of repositories, so that a run lists the tags of each
+// repository only once. The zero value is ready to use.
 type Listings struct {
 	lists memo.Memo[string, listing]
 }
@@ -21,8 +21,8 @@ func isUnlisted(err error) bool {
 	return errors.Is(err, provider.ErrDenied) || errors.Is(err, ErrNoRepository) || errors.Is(err, ErrNotFound)
 }
 
-// listing is the result of a list request. Errors that isUnlisted matches are cached,
-// too.
+// listing is the result of a list request. It also caches errors that isUnlisted
+// matches.
 type listing struct {
 	tags []string
 	err  error

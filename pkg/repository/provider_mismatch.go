@@ -20,7 +20,7 @@ type ProviderMismatchError struct {
 	// Title is the name of a package of a different type. It is set if the artifact has no
 	// annotation.
 	Title string
-	// Format describes the content of the tag if it isn't a provider.
+	// Format describes the tag's content if it isn't a provider.
 	Format error
 }
 
@@ -41,7 +41,7 @@ func (e *ProviderMismatchError) Error() string {
 // Kind returns [provider.Conflict].
 func (e *ProviderMismatchError) Kind() provider.ErrorKind { return provider.Conflict }
 
-// Unwrap returns the *[artifact.FormatError], if there is one.
+// Unwrap returns Format.
 func (e *ProviderMismatchError) Unwrap() error { return e.Format }
 
 // Alias returns the alias that would allow the tag. ok is false if no alias can allow
@@ -74,12 +74,13 @@ func (i Inspection) CheckProvider(a provider.Address, aliases ...provider.Alias)
 	return &ProviderMismatchError{Tag: i.Tag, Wanted: a, Provider: stated}
 }
 
-// CheckOwner returns a *[ProviderMismatchError] if the newest release in a repository belongs
-// to a different provider. Two providers in one repository would overwrite each other's
-// versions, and OpenTofu would install one instead of the other. CheckOwner uses the annotation
-// or, if there is none, the name of a package. If the repository has no releases, it checks the
-// newest pending release or, if there is none, the newest pruned one. If the repository doesn't
-// list its tags, CheckOwner returns nil.
+// CheckOwner returns a *[ProviderMismatchError] if the newest release in a repository
+// belongs to a different provider. Two providers in one repository would overwrite each
+// other's versions, and OpenTofu would install one instead of the other. CheckOwner
+// uses the annotation or, if the annotation is missing, the name of a package. If the
+// repository has no releases, CheckOwner checks the newest pending release. If there
+// are no pending releases, it checks the newest pruned release. If the repository
+// doesn't list its tags, CheckOwner returns nil.
 func CheckOwner(ctx context.Context, repo Reader, a provider.Address, aliases ...provider.Alias) error {
 	tags, err := repo.Tags(ctx)
 	if isUnlisted(err) {

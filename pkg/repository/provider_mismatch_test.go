@@ -133,7 +133,7 @@ func TestNoOwner(t *testing.T) {
 }
 
 // TestOwnerOfUnlisted checks that CheckOwner succeeds if a registry does not allow
-// listing tags, but fails if the list fails for another reason.
+// listing tags, but fails if listing tags fails for a different reason.
 func TestOwnerOfUnlisted(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})

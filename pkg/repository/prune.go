@@ -30,15 +30,15 @@ const maxOtherTags = 1000
 // OpenTofu ignores, and returns the digest of the index. [Restore] moves it back. Prune
 // writes the pruned tag and reads it back before it deletes the tag of the version, so
 // an interrupted run loses nothing. Running Prune again completes the interrupted run.
-// However, some registries delete a manifest with all its tags. In such a registry, a
-// run that is killed before it writes the pruned tag again leaves neither tag.
+// However, some registries delete a manifest together with all its tags. Prune then
+// writes the pruned tag again. If the run is killed before that, neither tag remains.
 //
-// The tag of the version must point to the digest was, unless was is empty. If another run moves
-// the tag, Prune returns [ErrTagMoved] and the version stays. If neither tag exists,
-// Prune returns [provider.ErrVersionNotFound]. If the index is missing, it returns a
-// *[DanglingTagError]. If the registry doesn't delete the tag of the version, the
-// version stays and Prune returns [ErrTagNotDeleted]. It also returns errors from the
-// repository.
+// If was is not empty, the tag of the version must point to this digest. If another run
+// moves the tag, Prune returns [ErrTagMoved] and the version stays. If neither tag
+// exists, Prune returns [provider.ErrVersionNotFound]. If the index is missing, it
+// returns a *[DanglingTagError]. If the registry doesn't delete the tag of the version,
+// the version stays and Prune returns [ErrTagNotDeleted]. It also returns errors from
+// the repository.
 func Prune(ctx context.Context, repo Repository, v provider.Version, was digest.Digest) (digest.Digest, error) {
 	index, err := moveTag(ctx, repo, artifact.Tag(v), artifact.PrunedTag(v), was)
 	if err != nil {
@@ -117,7 +117,7 @@ func moveTag(ctx context.Context, repo Repository, from, to string, was digest.D
 	if target.Digest != index.Digest || target.Dangling {
 		err = repo.PushTag(ctx, artifact.Blob{Descriptor: index.Descriptor, Bytes: index.Bytes}, to, target.Digest)
 	} else {
-		err = checkManifests(ctx, repo, index) // Untag may have to push the index again
+		err = checkManifests(ctx, repo, index) // Untag might need to push the index again
 	}
 	if err != nil {
 		return "", err
@@ -132,7 +132,7 @@ func moveTag(ctx context.Context, repo Repository, from, to string, was digest.D
 	// 3. Delete the source tag.
 	err = Untag(ctx, repo, from, index.Digest, target)
 	if errors.Is(err, ErrTagMoved) {
-		_ = deleteTag(ctx, repo, to, index.Digest) // if both tags exist, the version is not pruned
+		_ = deleteTag(ctx, repo, to, index.Digest) // ignore the error: a version with both tags is not pruned
 	}
 	return index.Digest, err
 }
@@ -163,7 +163,7 @@ func Untag(ctx context.Context, repo Repository, tag string, was digest.Digest, 
 	return err
 }
 
-// deleteTag calls [Traits.DeleteTag] if the repository has it.
+// deleteTag calls [Traits.DeleteTag] if it is set.
 func deleteTag(ctx context.Context, repo Repository, tag string, was digest.Digest) error {
 	untag := repo.Traits().DeleteTag
 	if untag == nil {
@@ -254,10 +254,10 @@ func deletableReferrers(ctx context.Context, repo Reader, index digest.Digest) (
 }
 
 // otherTags maps the digests that tags point to, each to one of its tags. It reads the
-// version's other tags, even if the list doesn't contain them, and tags that belong to
-// no version. It also reads tags of versions that differ only in the suffix, because
-// OpenTofu treats 1.2.3-stable as a version. tofu-oci never points the tags of other
-// versions to the same index.
+// version's other tags, even if the list doesn't contain them. It also reads tags that
+// belong to no version, and tags of versions that differ only in the suffix, because
+// OpenTofu treats 1.2.3-stable as a version. It skips the tags of all other versions,
+// because tofu-oci never points them to the same index.
 func otherTags(ctx context.Context, repo Reader, v provider.Version) (map[digest.Digest]string, error) {
 	listed, err := repo.Tags(ctx)
 	if err != nil {

@@ -46,7 +46,7 @@ func TestPruneAndRestore(t *testing.T) {
 		if diff := cmp.Diff(before, e.content(t)); diff != "" {
 			t.Error(diff)
 		}
-		// A version with both tags isn't pruned.
+		// A version with both tags is not pruned.
 		e.tagAs(t, prunedTag, index)
 		if got, err := repository.Restore(t.Context(), e.open(t), v); got != index || err != nil {
 			t.Errorf("restored %s, %v", got, err)
@@ -169,8 +169,9 @@ func TestRestoreIncomplete(t *testing.T) {
 	}
 }
 
-// TestPruneIncomplete checks that a version with both tags stays if it is incomplete: a registry that
-// deletes manifests with their tags would delete both, and would not accept the index again.
+// TestPruneIncomplete checks that a version with both tags stays if it is incomplete. A
+// registry that deletes manifests with their tags would delete both tags, and would not
+// accept the index again.
 func TestPruneIncomplete(t *testing.T) {
 	t.Parallel()
 	e := newEnd(t, &registrytest.Options{DeletesManifests: true})
@@ -228,8 +229,8 @@ func TestDeletePrunedInUse(t *testing.T) {
 	}
 }
 
-// TestDeletePrunedRestored checks that a version stays that another run restores immediately before
-// it would be deleted.
+// TestDeletePrunedRestored checks that DeletePruned keeps a version that another run
+// restores immediately before the deletion.
 func TestDeletePrunedRestored(t *testing.T) {
 	t.Parallel()
 	eachPruned(t, func(t *testing.T, e *end) {
@@ -312,7 +313,8 @@ func TestPruneRefused(t *testing.T) {
 	}
 }
 
-// TestPruneLostTag checks that the version keeps its tag if the registry loses the pruned tag.
+// TestPruneLostTag checks that a version keeps its tag if the registry loses the pruned
+// tag.
 func TestPruneLostTag(t *testing.T) {
 	t.Parallel()
 	e := newEnd(t, pruneKinds["registry"])
@@ -324,8 +326,8 @@ func TestPruneLostTag(t *testing.T) {
 	e.wantTags(t, index, "")
 }
 
-// TestPruneWhileExtended checks that a version is not pruned if another run extends it
-// at the same time.
+// TestPruneWhileExtended checks that Prune does not prune a version that another run
+// extends at the same time.
 func TestPruneWhileExtended(t *testing.T) {
 	t.Parallel()
 	eachPruned(t, func(t *testing.T, e *end) {
@@ -402,7 +404,7 @@ func TestPruneKilled(t *testing.T) {
 	}
 }
 
-// neighbourAlone returns the directory of a layout that only contains version 1.2.2.
+// neighbourAlone returns the directory of a layout that contains only version 1.2.2.
 func (e *end) neighbourAlone(t *testing.T) string {
 	t.Helper()
 	other := newEnd(t, nil)
@@ -433,8 +435,8 @@ func TestLayoutTagNeedsContent(t *testing.T) {
 	}
 }
 
-// TestLayoutKeepsForeignContent checks that nothing is deleted if the manifest of
-// another entry can't be interpreted.
+// TestLayoutKeepsForeignContent checks that nothing is deleted if a different entry's
+// manifest can't be interpreted.
 func TestLayoutKeepsForeignContent(t *testing.T) {
 	t.Parallel()
 	e := newEnd(t, nil)
@@ -453,7 +455,7 @@ func TestLayoutKeepsForeignContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.pushAs(t, "1.2.2", twoZips)
-	e.lose(t, pack(t, twoZips).Manifests[0].Descriptor.Digest) // shared with 1.2.2
+	e.lose(t, pack(t, twoZips).Manifests[0].Descriptor.Digest) // 1.2.2 shares this manifest
 	if err := e.deletePruned(t); err != nil {
 		t.Errorf("a missing manifest: %v", err)
 	}

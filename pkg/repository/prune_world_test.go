@@ -113,7 +113,7 @@ func (e *end) wantTags(t *testing.T, version, pruned digest.Digest) {
 // errDead is returned for all requests after the process was killed.
 var errDead = errors.New("the process is dead")
 
-// life ends after a number of steps.
+// life counts the steps that a process has left.
 type life struct{ left atomic.Int64 }
 
 // killed returns the repository of a process that is killed after a number of steps. A
@@ -137,7 +137,7 @@ func (e *end) killed(t *testing.T, steps int, late bool) (context.Context, repos
 func (l *life) isDead() bool { return l.left.Load() < 0 }
 
 type mortalContext struct {
-	context.Context //nolint:containedctx // its method Err is replaced
+	context.Context //nolint:containedctx // mortalContext replaces the Err method
 	*life
 }
 

@@ -38,7 +38,7 @@ type PushOptions struct {
 // Push returns an inspection of the tag after the push. Another run might have moved
 // the tag by then. slow reports whether the push took so long that concurrent jobs
 // might have overwritten each other's tags. Push returns errors from the repository,
-// including [ErrTagMoved], and errors from reading the documents.
+// including [ErrTagMoved], and errors from reading documents.
 func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Inspection, o PushOptions) (now Inspection, slow bool, err error) {
 	began := time.Now()
 	// 1. The blobs of the manifests.

@@ -102,9 +102,9 @@ func TestLargeBlob(t *testing.T) {
 	patience.SkipIfShort(t)
 	for name, test := range map[string]struct {
 		fault origintest.Fault
-		// requests is the maximum number of blob requests in the first read, and again
-		// the maximum in the second read. If the first read showed that a single stream
-		// works better, again is 1.
+		// requests and again are the maximum numbers of blob requests in the first and
+		// in the second read. If the first read showed that a single stream works
+		// better, again is 1.
 		requests, again int
 		fails           bool
 		as              any

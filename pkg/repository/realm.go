@@ -112,8 +112,8 @@ func (p realmPolicy) isOwn(u *url.URL) bool {
 	return strings.EqualFold(u.Hostname(), own.Hostname())
 }
 
-// allows reports whether credentials may be sent to a host. An allowed host without a port
-// matches all ports.
+// allows reports whether the options allow sending credentials to a host. An allowed
+// host without a port matches all ports.
 func (p realmPolicy) allows(u *url.URL) bool {
 	for _, host := range p.allowed {
 		if strings.EqualFold(host, u.Host) || strings.EqualFold(strings.Trim(host, "[]"), u.Hostname()) {

@@ -34,8 +34,8 @@ type realmServer struct {
 	mu sync.Mutex
 	// realm is the URL of the token service.
 	realm string
-	// redirect is the target to which the first token request is redirected. If empty,
-	// it is not redirected.
+	// redirect is the URL to which the first token request is redirected. If empty, the
+	// request is not redirected.
 	redirect string
 	// requested lists the hosts of token requests. A plus sign marks requests with
 	// credentials.

@@ -64,9 +64,9 @@ func stopAtRedirect(req *http.Request, via []*http.Request) error {
 }
 
 // follow returns a redirect policy that combines policy with check. It removes the
-// credentials of requests that have left their first origin, even if they return to it.
-// net/http removes them only if the host name differs, but not if only the port
-// differs.
+// credentials of requests that have left their first origin, even if a later redirect
+// returns to that origin. net/http removes them only if the host name differs, but not
+// if only the port differs.
 func follow(policy, check func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		if err := check(req, via); err != nil {

@@ -32,7 +32,8 @@ type referrers struct {
 	entries []ocispec.Descriptor
 	// byAPI reports that the registry maintains the list itself.
 	byAPI bool
-	// list is the content of the referrers tag, or the zero value if there is none.
+	// list is the content of the referrers tag, or the zero value if the tag doesn't
+	// exist.
 	list artifact.Blob
 }
 
@@ -63,8 +64,7 @@ const maxDocuments = 100
 // provenance. They are sorted by name, because registries list them in any order.
 // Documents omits other referrers, such as signatures of the artifact and denials, and
 // referrers whose manifests are missing. If the registry can't list referrers, it
-// returns no documents. An omission doesn't indicate a problem with the manifest
-// itself.
+// returns no documents.
 func Documents(ctx context.Context, repo Reader, subject digest.Digest) ([]provider.Document, error) {
 	documents, _, err := readDocuments(ctx, repo, subject)
 	if err != nil {
@@ -226,8 +226,8 @@ type referrersList struct {
 }
 
 // add adds entries to the list and reads the list back, because another run might have
-// written it concurrently. If the repository doesn't write tags atomically, add reads
-// the list again after a delay.
+// written the list concurrently. If the repository doesn't write tags atomically, add
+// reads the list again after a delay.
 func (l referrersList) add(ctx context.Context, entries []ocispec.Descriptor, known referrers) error {
 	settled := l.repo.Traits().AtomicTags
 	for range maxMerges {

@@ -96,7 +96,7 @@ func newRegistry(ref template.Reference, o Options) (*remoteRepository, error) {
 		ReferrerListMaxPages: maxReferrerPages,
 	}
 	// Without this call, oras maintains the list of referrers itself if the registry
-	// doesn't. It then deletes lists that it considers outdated. [Attach] is more
+	// doesn't. oras then deletes lists that it considers outdated. [Attach] is more
 	// careful.
 	if err := repo.SetReferrersCapability(true); err != nil {
 		return nil, err
@@ -184,9 +184,9 @@ func (r *remoteRepository) manifest(ctx context.Context, reference string) (ocis
 }
 
 // fetchManifest requests a manifest and reserves memory for it, because many releases
-// are read concurrently and each manifest can be as large as OpenTofu permits. If it
-// must wait for memory, it closes the response and repeats the request later.
-// Otherwise, HTTP/2 would buffer megabytes of the response.
+// are read concurrently and each manifest can be as large as OpenTofu permits. If
+// fetchManifest must wait for memory, it closes the response and repeats the request
+// later. Otherwise, HTTP/2 would buffer megabytes of the response.
 func (r *remoteRepository) fetchManifest(ctx context.Context, reference string) (ocispec.Descriptor, io.ReadCloser, error) {
 	d, body, err := r.remote.Manifests().FetchReference(ctx, reference)
 	if err != nil {
@@ -225,8 +225,8 @@ func (r *remoteRepository) PushManifest(ctx context.Context, m artifact.Blob) er
 }
 
 // PushTag uploads a manifest under a tag, after checking that no other run has moved
-// the tag. Registries can't do both atomically. Therefore, PushTag checks the tag
-// before each attempt, because another run might have written the tag since the
+// the tag. Registries can't check and write a tag atomically. Therefore, PushTag checks
+// the tag before each attempt, because another run might have written the tag since the
 // previous attempt.
 func (r *remoteRepository) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
 	return r.retrier.Do(ctx, "tagging "+r.String()+":"+tag, func() error {

@@ -36,7 +36,8 @@ func (r *remoteRepository) Blob(ctx context.Context, d ocispec.Descriptor) (io.R
 			if err != nil {
 				return nil, err
 			}
-			// All responses must have the same version as the first response.
+			// All responses must contain the same version of the blob as the first
+			// response.
 			first := transfer.ValidatorOf(resp)
 			version.CompareAndSwap(nil, &first)
 			if err := part.Check(resp, *version.Load()); err != nil {
@@ -113,8 +114,8 @@ func (r *remoteRepository) url(path ...string) *url.URL {
 }
 
 // requestRange requests a range of a blob once, on a dedicated connection. It always
-// requests the registry's URL and not the redirect target, because the registry
-// authorizes each request and because its signed URLs expire.
+// requests the registry's URL instead of the redirect target, because the registry
+// authorizes each request and its signed URLs expire.
 func (r *remoteRepository) requestRange(ctx context.Context, at *url.URL, part transfer.Range) (*http.Response, error) {
 	ctx = auth.AppendRepositoryScope(httpclient.WithDedicatedConnection(httpclient.WithoutRetry(ctx)), r.remote.Reference, auth.ActionPull)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)

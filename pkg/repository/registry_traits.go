@@ -50,8 +50,8 @@ func (r *remoteRepository) listReferrers(ctx context.Context, subject digest.Dig
 	return nil, r.fail("listing the referrers of", subject.String(), err)
 }
 
-// unsupportedStatuses are the statuses, in addition to 404, of registries that don't support a
-// path.
+// unsupportedStatuses lists the statuses, in addition to 404, that registries return
+// for unsupported paths.
 var unsupportedStatuses = []int{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotImplemented}
 
 // errNotMounted aborts an upload that the registry has started instead of mounting the blob.

@@ -101,7 +101,8 @@ func readManifest(r io.Reader, d ocispec.Descriptor) ([]byte, error) {
 	return data, nil
 }
 
-// isFound returns false instead of a "not found" error.
+// isFound reports whether err is nil. A "not found" error results in false instead of
+// an error.
 func isFound(err error) (bool, error) {
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrNoRepository) {
 		return false, nil

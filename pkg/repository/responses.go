@@ -171,8 +171,8 @@ func (b *broken) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// looksLikePage reports whether the data starts like HTML. Manifests and lists never start like
-// that.
+// looksLikePage reports whether the data starts like HTML. Manifests and lists never
+// start this way.
 func looksLikePage(data []byte) bool {
 	start := bytes.TrimLeftFunc(data[:min(len(data), maxStart)], unicode.IsSpace)
 	start = bytes.ToLower(start[:min(len(start), len("<!doctype html"))])

@@ -18,21 +18,21 @@ func ReadSyncRecord(ctx context.Context, repo Reader) (artifact.SyncRecord, erro
 	return record, err
 }
 
-// readSyncRecord is like [ReadSyncRecord], but also returns the digest that the
-// record's tag points to.
+// readSyncRecord is like [ReadSyncRecord], but also returns the digest of the manifest
+// that the record's tag points to.
 func readSyncRecord(ctx context.Context, repo Reader) (artifact.SyncRecord, digest.Digest, error) {
 	i, err := Inspect(ctx, repo, artifact.SyncTag, DepthIndex)
 	if err != nil && !isFinding(err) {
 		return artifact.SyncRecord{}, "", fmt.Errorf("reading the sync record of %s: %w", repo, err)
 	}
-	record, _ := artifact.ParseSyncRecord(i.Bytes) // if the record is damaged, its dates start again
+	record, _ := artifact.ParseSyncRecord(i.Bytes) // a damaged record counts as an empty record
 	return record.Clone(), i.Digest, nil
 }
 
 // WriteSyncRecord changes the sync record of a repository with edit. If another run has
 // changed the record, WriteSyncRecord calls edit again. If edit changes nothing,
 // nothing is written. In registries, another run can still overwrite the record
-// afterwards. In that case, the dates in the record start again.
+// afterwards. In that case, the periods that depend on the lost dates start again.
 func WriteSyncRecord(ctx context.Context, repo Repository, edit func(*artifact.SyncRecord)) error {
 	err := ErrTagMoved
 	for moves := 0; moves < maxMerges && errors.Is(err, ErrTagMoved); moves++ {

@@ -19,9 +19,9 @@ type Traits struct {
 	// AtomicTags reports whether PushTag checks and writes a tag atomically. Registries have no
 	// such operation, so two concurrent runs can overwrite each other's tag.
 	AtomicTags bool
-	// ConfirmDelay is longer than another run takes to read and then write a tag. A run
-	// that read the tag before it was written has therefore finished writing after this
-	// delay.
+	// ConfirmDelay is longer than another run takes to read and then write a tag.
+	// Therefore, a run that read the tag before it was written has finished its own
+	// write after this delay.
 	ConfirmDelay time.Duration
 	// Backoff returns the pause after the given number of failed transfers. If nil, the
 	// pause starts at half a second and doubles.
@@ -29,8 +29,8 @@ type Traits struct {
 	// DeleteTag deletes a tag if it still points to was. Otherwise, it returns
 	// [ErrTagMoved]. DeleteTag doesn't delete the content, which the registry's garbage
 	// collection removes. If the tag doesn't exist, DeleteTag returns nil. If the
-	// registry doesn't delete tags, DeleteTag returns [ErrTagNotDeleted]. This can be
-	// determined only by a request.
+	// registry doesn't delete tags, DeleteTag returns [ErrTagNotDeleted]. Only a
+	// request can determine whether a registry deletes tags.
 	DeleteTag func(ctx context.Context, tag string, was digest.Digest) error
 	// DeleteManifest deletes a manifest and, if tag is not empty, this tag. If the tag
 	// points to a different manifest, DeleteManifest returns [ErrTagMoved]. If the

@@ -226,7 +226,7 @@ func (r *remoteRepository) resumeUpload(ctx context.Context, d ocispec.Descripto
 	return failure
 }
 
-// isUploadRefused reports whether a registry rejects the upload and not the
+// isUploadRefused reports whether a registry rejects the upload, as opposed to the
 // credentials.
 func isUploadRefused(err error) bool {
 	response, refused := errors.AsType[*errcode.ErrorResponse](err)

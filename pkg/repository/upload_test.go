@@ -67,8 +67,8 @@ func (s *server) pushLarge(t *testing.T, content []byte) (sent int64, tries int,
 	return counting.bytes.Load(), tries, err
 }
 
-// TestInterruptedUpload checks that an interrupted upload is resumed wherever it
-// stopped.
+// TestInterruptedUpload checks that an interrupted upload is resumed, regardless of
+// where it stopped.
 func TestInterruptedUpload(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -138,7 +138,7 @@ func TestUploadCannotBeResumed(t *testing.T) {
 	}
 }
 
-// TestResumedUploadFails checks that the upload finally succeeds if the resumed upload
+// TestResumedUploadFails checks that an upload succeeds in the end if its resumed part
 // is interrupted, is rejected, or does not match the bytes that the registry has.
 func TestResumedUploadFails(t *testing.T) {
 	t.Parallel()

@@ -16,8 +16,8 @@ import (
 type watched struct {
 	repository.Repository
 	before func(op string) error
-	// only restricts the calls for tags to one tag. If empty, before is called for all
-	// tags.
+	// only is the only tag for which before is called. If only is empty, before is
+	// called for all tags.
 	only string
 }
 
