@@ -63,8 +63,8 @@ func (d Difference) Reasons() []string {
 	return slices.Sorted(slices.Values(slices.Concat(d.Conflicts, d.Loses)))
 }
 
-// isKept reports whether copying the release would add nothing, or would add documents
-// but lose existing content.
+// isKept reports whether copying the release would change nothing, or would add
+// documents but lose existing content.
 func (d Difference) isKept() bool { return !d.Gains && (!d.Documents || len(d.Loses) > 0) }
 
 // ConflictWith describes why a zip conflicts with the stored package. It returns an
