@@ -9,7 +9,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// Kind is what an [Action] does.
+// Kind is the kind of an [Action].
 type Kind string
 
 const (
@@ -25,7 +25,8 @@ const (
 	Repair Kind = "repair"
 	// Restore adds the version tag to a pruned release again, because it is wanted again.
 	Restore Kind = "restore"
-	// Hold does nothing until a time, or because a limit of the run is reached.
+	// Hold postpones a step until a certain time, or because the run has reached a
+	// limit.
 	Hold Kind = "hold"
 	// Skip does nothing, because the version is denied.
 	Skip Kind = "skip"
@@ -35,14 +36,16 @@ const (
 	Deny Kind = "deny"
 	// Mark records that a release became unwanted.
 	Mark Kind = "mark"
-	// Unmark deletes this record, because the release is wanted again.
+	// Unmark deletes the record of an unwanted release, because the release is wanted
+	// again.
 	Unmark Kind = "unmark"
-	// PruneTag replaces the version tag of an unwanted release, so that OpenTofu no longer
-	// finds it.
+	// PruneTag replaces the version tag of an unwanted release, so that OpenTofu
+	// ignores the release.
 	PruneTag Kind = "prune"
 	// Delete deletes a pruned release.
 	Delete Kind = "delete"
-	// Conflict does nothing, because the target has other content than the source.
+	// Conflict does nothing, because the target's content conflicts with the source's
+	// content.
 	Conflict Kind = "conflict"
 	// Fail does nothing, because the required facts could not be gathered.
 	Fail Kind = "fail"
@@ -57,34 +60,34 @@ func (k Kind) Changes() bool {
 	return false
 }
 
-// Action is one step of a [Plan], about one release in one target.
+// Action is one step of a [Plan]. It applies to one release in one target.
 type Action struct {
 	Kind Kind `json:"action"`
-	// Target is the name of the target. It is empty if the action is about a provider, not
-	// about a target.
+	// Target is the name of the target. It is empty if the action applies to a provider
+	// instead of a target.
 	Target string `json:"target,omitempty"`
 	// Repository is the name of the repository in the target.
 	Repository string           `json:"repository,omitempty"`
 	Provider   provider.Address `json:"provider"`
-	// Version is the zero value if the action is about all versions of the provider.
+	// Version is the zero value if the action applies to all versions of the provider.
 	Version provider.Version `json:"version,omitzero"`
-	// Tag is the tag that the action is about.
+	// Tag is the tag that the action applies to.
 	Tag string `json:"tag,omitempty"`
 	// From is the digest that Tag points to before the action. It is empty if the tag does
 	// not exist, or if the digest is unknown at the check level.
 	From digest.Digest `json:"from,omitempty"`
 	// Source is the name of the repository to copy from.
 	Source string `json:"source,omitempty"`
-	// Reason is why the action is planned, without a final period.
+	// Reason explains why the action is planned, without a final period.
 	Reason string `json:"reason,omitempty"`
-	// Eligible is when a release that is held back can be mirrored, or when an unwanted
-	// release can be pruned.
+	// Eligible is the time from which a held-back release can be mirrored, or an
+	// unwanted release can be pruned.
 	Eligible time.Time `json:"eligible,omitzero"`
 	// Locked lists the declared lock files that select a version to deny.
 	Locked []string `json:"locked,omitempty"`
 	// Conflicts lists the reasons of a conflict.
 	Conflicts []string `json:"conflicts,omitempty"`
-	// Err is the error of a failure.
+	// Err is the error of an action of the kind [Fail].
 	Err error `json:"-"`
 }
 
@@ -93,7 +96,7 @@ type Result struct {
 	Action Action
 	// Published is the result of publishing, for actions that publish.
 	Published publish.Result
-	// Err is the reason why the action failed.
+	// Err is the error if the action failed, or nil.
 	Err error
 	// Bytes is the size of the zips that were sent.
 	Bytes int64

@@ -23,13 +23,14 @@ import (
 // maxMoves is the maximum number of attempts after another run has moved a tag.
 const maxMoves = 5
 
-// errNotRemoved is the error of removals after another action for the repository has failed.
+// errNotRemoved is returned for removals if another action for the repository has
+// failed.
 var errNotRemoved = provider.Errorf(provider.Refused, "nothing is removed, because another action for the repository failed")
 
-// Apply performs the actions of a plan, and reports all actions to OnResult. A failed action does
-// not stop the others, except those that depend on it: copies of its release, and removals in its
-// repository. A later run continues where an interrupted run stopped. If ctx is canceled, Apply
-// starts no more releases and returns the context's error.
+// Apply performs the actions of a plan, and reports all actions to OnResult. A failed
+// action stops only the actions that depend on it: copies of its release, and removals
+// in its repository. A later run continues where an interrupted run stopped. If ctx is
+// canceled, Apply doesn't start further releases and returns the context's error.
 func (p *Plan) Apply(ctx context.Context, o Options) error {
 	if o.Publisher == nil {
 		o.Publisher = p.publisher
@@ -49,19 +50,19 @@ func (p *Plan) Apply(ctx context.Context, o Options) error {
 	return ctx.Err()
 }
 
-// unit is a group of actions that are performed one after the other: those for one version, or the
-// removals of one provider.
+// unit is a group of actions that are performed sequentially: the actions for one
+// version, or the removals for one provider.
 type unit struct {
 	actions []Action
 	*progress
 }
 
-// progress is shared by the units of a provider.
+// progress is the state that the units of a provider share.
 type progress struct {
-	// releases waits for the units of versions.
+	// releases counts the unfinished units that publish or deny versions.
 	releases sync.WaitGroup
 	mu       sync.Mutex
-	failed   map[string]bool // names of repositories, and their tags
+	failed   map[string]bool // keys: repositories, and releases from releaseIn
 }
 
 func (p *progress) fail(a Action) {
@@ -70,11 +71,11 @@ func (p *progress) fail(a Action) {
 	p.failed[a.Repository], p.failed[releaseIn(a.Repository, a)] = true, true
 }
 
-// releaseIn names the release of an action in a repository.
+// releaseIn identifies the release of an action in a repository.
 func releaseIn(repository string, a Action) string { return repository + ":" + a.Version.String() }
 
-// unitsOf divides the actions of a plan into units. The order stays the same, so the removals of a
-// provider start after its other units.
+// unitsOf divides the actions of a plan into units. It preserves the order, so the
+// removals for a provider start after the provider's other units.
 func unitsOf(actions []Action) []unit {
 	var units []unit
 	for i, a := range actions {
@@ -107,7 +108,7 @@ type applier struct {
 // apply performs the actions of a unit.
 func (x *applier) apply(ctx context.Context, u unit) []Result {
 	if u.actions[0].Kind.phase() > 0 {
-		u.releases.Wait() // they were started before
+		u.releases.Wait() // these units were started earlier
 		return x.remove(ctx, u)
 	}
 	defer u.releases.Done()
@@ -133,8 +134,9 @@ func (x *applier) apply(ctx context.Context, u unit) []Result {
 	return results
 }
 
-// shared returns the source of the releases that a unit mirrors. If they go to several targets, the
-// source stores the zips, so that they are downloaded once. Call done to remove them.
+// shared returns the source of the releases that a unit mirrors. If a unit mirrors to
+// several targets, the source stores the zips, so that each zip is downloaded only
+// once. Call done to remove the stored zips.
 func (x *applier) shared(actions []Action) (src provider.Source, done func(), err error) {
 	n := 0
 	for _, a := range actions {
@@ -170,11 +172,11 @@ func (x *applier) release(ctx context.Context, u unit, a Action, src provider.So
 			}
 			if err = again(ctx, restore); errors.Is(err, repository.ErrNotFound) || errors.Is(err, provider.ErrVersionNotFound) {
 				if r.Published, err = x.publishTo(ctx, u, a, src, repo); err == nil && r.Published.Tag == artifact.Tag(a.Version) {
-					err = again(ctx, restore) // deletes the tag of the damaged release
+					err = again(ctx, restore) // deletes the pruned tag
 				}
 			}
 			if errors.Is(err, repository.ErrTagNotDeleted) {
-				err = nil // the version is restored; its pruned tag stays, which is harmless
+				err = nil // the version is restored, and the remaining pruned tag is harmless
 			}
 		case Deny:
 			err = again(ctx, func() error { return x.deny(ctx, repo, a) })
@@ -217,7 +219,8 @@ func (x *applier) publishTo(ctx context.Context, u unit, a Action, src provider.
 	return x.publish(ctx, from, repo, a.Provider, a.Version, options)
 }
 
-// history returns the earlier releases in a repository, whose keys are compared with new ones.
+// history returns the earlier releases in a repository. Their keys are compared with
+// the keys of new releases.
 func (x *applier) history(a Action, s Settings, repo repository.Repository) *trust.SignerHistory {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -240,7 +243,7 @@ func (x *applier) fromOf(target string) string {
 	return ""
 }
 
-// repository returns the repository of an action, in one of the targets.
+// repository returns an action's repository in one of the targets.
 func (x *applier) repository(a Action, target, name string) (repository.Repository, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -255,7 +258,7 @@ func (x *applier) repository(a Action, target, name string) (repository.Reposito
 	return nil, fmt.Errorf("target %q is not declared", target)
 }
 
-// deny applies the deny block of the declaration, whatever the plan contains.
+// deny applies the deny block of the declaration, regardless of the plan.
 func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action) error {
 	for _, block := range x.Declaration.Denials {
 		if block.Denies(a.Provider, a.Version) {
@@ -270,7 +273,7 @@ func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action
 	return errors.New("no deny block matches the version")
 }
 
-// again repeats an operation when another run has moved a tag.
+// again calls do, and repeats the call if another run has moved a tag.
 func again(ctx context.Context, do func() error) error {
 	for moves := 0; ; moves++ {
 		if err := do(); !errors.Is(err, repository.ErrTagMoved) || moves == maxMoves || ctx.Err() != nil {

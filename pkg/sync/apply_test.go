@@ -100,7 +100,8 @@ func (m *mirrored) publish(t *testing.T, typ string, versions ...string) {
 	}
 }
 
-// want declares a provider, for all targets if the settings name none.
+// want declares a provider. If the settings contain no targets, it is declared for all
+// targets.
 func (m *mirrored) want(t *testing.T, typ string, s sync.Settings, constraints ...string) {
 	t.Helper()
 	if s.Targets == nil {
@@ -198,7 +199,8 @@ func applied(t *testing.T, p *sync.Plan, o sync.Options) (string, []sync.Result)
 	return strings.Join(lines, ", "), results
 }
 
-// expect plans, applies, and checks the results. Afterwards, there is nothing more to do.
+// expect plans, applies, and checks the results. It also checks that no further actions
+// are necessary.
 func (m *mirrored) expect(t *testing.T, want string) []sync.Result {
 	t.Helper()
 	got, results := m.apply(t)
@@ -257,8 +259,9 @@ func TestApplyTargets(t *testing.T) {
 	}
 }
 
-// TestPlanRequests checks that a plan without changes costs one list of tags per repository, and
-// one list of versions per provider. The level index adds one request per release.
+// TestPlanRequests checks that a plan without changes requests one list of tags per
+// repository, and one list of versions per provider. The check level index adds one
+// request per release.
 func TestPlanRequests(t *testing.T) {
 	t.Parallel()
 	m := newMirrored(t, main)
@@ -284,8 +287,8 @@ func TestPlanRequests(t *testing.T) {
 	}
 }
 
-// TestApplyRequests checks that a first run sends about as many requests as a call of mirror for the
-// same releases. Concurrent releases can request a shared blob twice.
+// TestApplyRequests checks that a first run sends about as many requests as mirroring
+// the same releases. Concurrent releases can request a shared blob twice.
 func TestApplyRequests(t *testing.T) {
 	t.Parallel()
 	count := func(run func(*mirrored)) (origins, registries int) {
@@ -336,8 +339,8 @@ func TestApplyExtends(t *testing.T) {
 	}
 }
 
-// TestApplyPlatforms checks that platforms that a release doesn't have are omitted, and that a release
-// without any of the platforms fails.
+// TestApplyPlatforms checks that Apply omits platforms that a release doesn't have. A
+// release that has none of the requested platforms fails.
 func TestApplyPlatforms(t *testing.T) {
 	t.Parallel()
 	m := newMirrored(t, main)
@@ -355,7 +358,7 @@ func TestApplyPlatforms(t *testing.T) {
 	}
 }
 
-// TestApplyStages checks that a staged release is copied after its approval.
+// TestApplyStages checks that a staged release is copied after it has been approved.
 func TestApplyStages(t *testing.T) {
 	t.Parallel()
 	m := newMirrored(t, main, sync.Target{Name: "dr", From: "main"})
@@ -398,7 +401,8 @@ func TestApplyDenies(t *testing.T) {
 	}
 }
 
-// TestApplyPrunes checks the stages of pruning, and that restored versions are complete.
+// TestApplyPrunes checks the stages of pruning, and that restored versions are
+// complete.
 func TestApplyPrunes(t *testing.T) {
 	t.Parallel()
 	m := newMirrored(t, main)
@@ -432,8 +436,9 @@ func TestApplyPrunes(t *testing.T) {
 	m.expect(t, "mirror main 1.0.0, unmark main 1.0.0")
 }
 
-// TestApplyRestoresLostContent checks that a pruned release whose content is lost is mirrored or
-// copied again, and only from the source of its target.
+// TestApplyRestoresLostContent checks that a pruned release with lost content is
+// mirrored or copied again. A target with a source copies the release only from this
+// source.
 func TestApplyRestoresLostContent(t *testing.T) {
 	t.Parallel()
 	m := newMirrored(t, main, sync.Target{Name: "dr", From: "main"})
@@ -460,8 +465,8 @@ func TestApplyRestoresLostContent(t *testing.T) {
 	m.expect(t, "")
 }
 
-// TestApplyPrunesNothingAfterFailures checks that a failed release stops the removals in its
-// repository.
+// TestApplyPrunesNothingAfterFailures checks that a failed release prevents removals in
+// its repository.
 func TestApplyPrunesNothingAfterFailures(t *testing.T) {
 	t.Parallel()
 	m := newMirrored(t, main)
@@ -479,8 +484,8 @@ func TestApplyPrunesNothingAfterFailures(t *testing.T) {
 	}
 }
 
-// TestApplyWithoutDeletion checks that a registry that deletes nothing is reported by every run, and
-// that nothing is lost.
+// TestApplyWithoutDeletion checks a registry that doesn't delete manifests. Every run
+// returns an error, and nothing is lost.
 func TestApplyWithoutDeletion(t *testing.T) {
 	t.Parallel()
 	m := newMirrored(t, main)
@@ -541,8 +546,8 @@ func TestApplyLayouts(t *testing.T) {
 	}
 }
 
-// TestApplyContinues checks that a run that was canceled is continued, and that a failed provider
-// does not stop others.
+// TestApplyContinues checks that a run continues where a canceled run stopped, and that
+// a failed provider does not stop other providers.
 func TestApplyContinues(t *testing.T) {
 	t.Parallel()
 	m := newMirrored(t, main)
@@ -564,7 +569,7 @@ func TestApplyContinues(t *testing.T) {
 	}
 }
 
-// TestApplyTwice checks that two runs at the same time, with the same plan, are harmless.
+// TestApplyTwice checks that two concurrent runs with the same plan are harmless.
 func TestApplyTwice(t *testing.T) {
 	t.Parallel()
 	m := newMirrored(t, main, sync.Target{Name: "dr", From: "main"})
@@ -641,7 +646,7 @@ func TestPlanFile(t *testing.T) {
 	if got, _ := applied(t, p, o); got != "mirror main 1.0.0" || p.Summary.Actions[sync.Mirror] != 1 {
 		t.Errorf("got %q, %+v", got, p.Summary)
 	}
-	// 2. Everything in the plan is done.
+	// 2. All actions in the plan are done.
 	if p, _ = m.plan(t); p.Restrict(read) != nil || p.HasChanges() {
 		t.Errorf("%+v", p.Actions)
 	}
@@ -658,7 +663,8 @@ func TestPlanFile(t *testing.T) {
 	}
 }
 
-// TestStalePlan checks that a plan is refused if something that it was made from has changed.
+// TestStalePlan checks that a plan is rejected if the declaration, the trust file, or a
+// tag has changed.
 func TestStalePlan(t *testing.T) {
 	t.Parallel()
 	m := newMirrored(t, main)
@@ -692,7 +698,7 @@ func TestStalePlan(t *testing.T) {
 	if err := other.Restrict(same); provider.KindOf(err) != provider.Misuse || err.Error() != "the plan is for all shards; omit --shard 1/2" {
 		t.Errorf("got %v", err)
 	}
-	// Another run extends the version to prune.
+	// Another run extends the version that the plan prunes.
 	if _, err := publish.Release(t.Context(), m.options().Source, m.repository(t, "main/rocket"), m.wanted[0].Address, nouns.Version(t, "1.0.0"), publish.Options{}); err != nil {
 		t.Fatal(err)
 	}

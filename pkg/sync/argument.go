@@ -30,8 +30,8 @@ const maxNumber = 1_000_000
 func position(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.Filename, r.Start.Line) }
 
 // parseArguments calls the function for each argument of a block, in the order of the
-// file. Arguments without a function are errors, and so are missing required arguments. at is
-// the range of the block.
+// file. It returns an error for arguments without a function and for missing required
+// arguments. at is the range of the block.
 func parseArguments(block string, at hcl.Range, arguments hcl.Attributes, parse map[string]func(*hcl.Attribute) error, required ...string) error {
 	sorted := slices.SortedFunc(maps.Values(arguments), func(a, b *hcl.Attribute) int { return a.NameRange.Start.Byte - b.NameRange.Start.Byte })
 	for _, a := range sorted {
@@ -81,11 +81,11 @@ func isTemplate(expr hcl.Expression) (found bool) {
 	return found
 }
 
-// hasTemplate reports whether a text contains the start of a template of HCL.
+// hasTemplate reports whether a string contains the start of an HCL template.
 func hasTemplate(s string) bool { return strings.Contains(s, "${") || strings.Contains(s, "%{") }
 
-// unknown returns the error for an unknown word, with the most similar known word. problem
-// describes the word.
+// unknown returns the error for an unknown word, and suggests the most similar known
+// word. problem describes the word.
 func unknown(at hcl.Range, problem, word string, known []string) error {
 	if nearest, ok := text.Nearest(word, known); ok {
 		return stricthcl.Wrong(at, "%s; did you mean %q?", problem, nearest)
@@ -104,7 +104,7 @@ func oneOf[T ~string](words ...string) func(*hcl.Attribute) (T, error) {
 	}
 }
 
-// line reads a text on one line that is not empty.
+// line reads a string that is not empty and has only one line.
 func line(a *hcl.Attribute) (string, error) {
 	s, err := stricthcl.String(a.Name, a.Expr)
 	if err == nil && (strings.TrimSpace(s) == "" || strings.ContainsFunc(s, unicode.IsControl)) {
@@ -113,7 +113,7 @@ func line(a *hcl.Attribute) (string, error) {
 	return s, err
 }
 
-// number returns a function that reads a whole number of at least a minimum.
+// number returns a function that reads an integer that is at least least.
 func number(least int) func(*hcl.Attribute) (int, error) {
 	return func(a *hcl.Attribute) (n int, err error) {
 		value, diags := a.Expr.Value(nil)
@@ -146,7 +146,7 @@ func boolean(a *hcl.Attribute) (is bool, err error) {
 	return is, nil
 }
 
-// parsed reads a string that a function parses.
+// parsed returns a function that reads a string and parses it with parse.
 func parsed[T any](parse func(string) (T, error)) func(*hcl.Attribute) (T, error) {
 	return func(a *hcl.Attribute) (v T, err error) {
 		s, err := stricthcl.String(a.Name, a.Expr)
@@ -165,7 +165,7 @@ var (
 	constraint = parsed(provider.ParseConstraint)
 )
 
-// formatAge returns the shortest form that [text.ParseAge] parses.
+// formatAge returns the shortest string that [text.ParseAge] parses to d.
 func formatAge(d time.Duration) string {
 	const day = 24 * time.Hour
 	if d != 0 && d%day == 0 {
@@ -174,10 +174,10 @@ func formatAge(d time.Duration) string {
 	return zeroes.ReplaceAllString(d.String(), "$1")
 }
 
-// zeroes matches the units at the end of a duration that are zero.
+// zeroes matches the zero units at the end of a duration.
 var zeroes = regexp.MustCompile(`([hm])(0m)?0s$`)
 
-// constraints reads a constraint or a list of them.
+// constraints reads a constraint or a list of constraints.
 func constraints(a *hcl.Attribute) ([]provider.Constraint, error) {
 	if _, diags := hcl.ExprList(a.Expr); diags.HasErrors() || isText(a.Expr) {
 		c, err := constraint(a)

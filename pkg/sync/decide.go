@@ -16,10 +16,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// facts are the state of one provider, as far as it was gathered.
+// facts contains the gathered facts about one provider.
 type facts struct {
 	wanted Wanted
-	// versions are the versions of the origin registry. If they are unknown, err is the reason.
+	// versions contains the versions of the origin registry. If they are unknown, err
+	// describes the cause.
 	versions []provider.Version
 	err      error
 	dates    mirror.Dates
@@ -28,21 +29,22 @@ type facts struct {
 	targets []targetFacts
 }
 
-// targetFacts are the state of a provider in one target.
+// targetFacts contains the facts about a provider in one target.
 type targetFacts struct {
 	name, repository string
 	// from is the index of the target to copy from, or -1.
 	from int
-	// writes reports whether the settings of the provider list the target. Otherwise, it is only a
-	// source of copies.
+	// writes reports whether the settings of the provider list the target. Otherwise,
+	// the target is only a source of copies.
 	writes bool
 	tags   artifact.Tags
 	// unlisted reports that the registry doesn't permit listing tags, so each release is checked.
 	unlisted bool
-	// record is the sync record. If it is unknown, recordErr is the reason.
+	// record is the sync record. If the record is unknown, recordErr describes the
+	// cause.
 	record    artifact.SyncRecord
 	recordErr error
-	// err is the reason why the tags are unknown.
+	// err describes why the tags are unknown.
 	err error
 	// checks contains the results of dry runs.
 	checks map[provider.Version]check
@@ -54,7 +56,8 @@ type check struct {
 	err  error
 }
 
-// rules are the parts of the declaration and the options that apply to all providers.
+// rules contains the parts of the declaration and the options that apply to all
+// providers.
 type rules struct {
 	now     time.Time
 	check   repository.Depth
@@ -62,21 +65,21 @@ type rules struct {
 	prune   *Prune
 }
 
-// decision contains the actions for one provider. If it needs more facts, the other fields are
-// incomplete.
+// decision contains the actions for one provider. If the decision requires more facts,
+// the other fields are incomplete.
 type decision struct {
 	actions   []Action
 	unchanged int
-	// undated contains the versions whose publication dates are needed, and unchecked the versions
-	// of each target that need a dry run.
+	// undated contains the versions whose publication dates are needed. unchecked
+	// contains the versions of each target that need a dry run.
 	undated   []provider.Version
 	unchecked map[int][]provider.Version
 }
 
 func (d decision) isComplete() bool { return len(d.undated) == 0 && len(d.unchecked) == 0 }
 
-// decide returns the actions for one provider, without I/O. [restrain] applies the rules that
-// concern several providers.
+// decide returns the actions for one provider, without I/O. [restrain] applies the
+// rules that span several providers.
 func decide(f facts, r rules) decision {
 	d := decider{facts: f, rules: r, failures: map[string]bool{}, decision: decision{unchecked: map[int][]provider.Version{}}}
 	if f.err != nil {
@@ -100,20 +103,21 @@ type decider struct {
 	facts
 	rules
 	decision
-	// states are the states of the targets after the actions.
+	// states contains the states of the targets after the actions.
 	states []*state
-	// failures contains the failures that concern all targets, which are reported once.
+	// failures contains the failures that affect all targets. Each failure is reported
+	// once.
 	failures map[string]bool
 }
 
 // state is the state of a target after the actions.
 type state struct {
-	// tagged and pending are the versions that have these tags, and denied the versions that are
-	// denied in the repository.
+	// tagged, pending, and pruned contain the versions that have these tags. denied
+	// contains the versions that are denied in the repository.
 	tagged, pending, pruned, denied map[provider.Version]bool
-	// changed are the versions whose release changes.
+	// changed contains the versions whose release changes.
 	changed map[provider.Version]bool
-	// failed reports that not all facts are known, so that nothing is pruned.
+	// failed reports that some facts are unknown, so nothing is pruned.
 	failed bool
 }
 
@@ -128,17 +132,19 @@ func newState(t targetFacts) *state {
 type selected struct {
 	mirror.Item
 	exact bool
-	// from lists the requirements that select the version, and locked the lock files among them.
+	// from lists the requirements that select the version. locked lists the lock files
+	// among these requirements.
 	from, locked []string
 }
 
-// errUnlisted is the error of deny blocks for a target whose tags are unknown.
+// errUnlisted is returned for deny blocks if the tags of a target are unknown.
 var errUnlisted = provider.Errorf(provider.Refused, "deny blocks do not apply to existing releases, because the registry does not permit listing tags")
 
 // decideTarget adds the actions for one target.
 func (d *decider) decideTarget(i int) {
 	s := d.states[i]
-	// 1. Deny existing releases. An interrupted run can have left the tag of a denied one.
+	// 1. Deny existing releases. If an interrupted run has left the tag of a denied
+	// release, deny this release again.
 	for _, v := range newestFirst(s.tagged, s.pending) {
 		if block, denied := d.denial(v); denied && (!s.denied[v] || s.tagged[v]) {
 			a := d.action(i, v)
@@ -161,7 +167,7 @@ func (d *decider) decideTarget(i int) {
 	for _, v := range newestFirst(wanted) {
 		d.decideRelease(i, wanted[v])
 	}
-	// 3. Prune the others.
+	// 3. Prune the remaining versions.
 	if err := d.targets[i].recordErr; err != nil {
 		d.failTarget(i, "", err)
 	}
@@ -170,13 +176,13 @@ func (d *decider) decideTarget(i int) {
 	}
 }
 
-// action returns an action for a version, without kind.
+// action returns an action for a version, without a kind.
 func (d *decider) action(i int, v provider.Version) Action {
 	t := d.targets[i]
 	return Action{Target: t.name, Repository: t.repository, Provider: d.wanted.Address, Version: v, Tag: artifact.Tag(v)}
 }
 
-// failTarget adds a failure that is about all versions in a target.
+// failTarget adds a failure that affects all versions in a target.
 func (d *decider) failTarget(i int, reason string, err error) {
 	a := d.action(i, provider.Version{})
 	a.Tag = ""
@@ -191,7 +197,7 @@ func (d *decider) add(a Action, k Kind, reason string) *Action {
 	return &d.actions[len(d.actions)-1]
 }
 
-// fail adds a failure that is not about a target, once.
+// fail adds a failure that doesn't belong to a target. It adds each failure only once.
 func (d *decider) fail(v provider.Version, err error) {
 	if key := v.String() + " " + err.Error(); !d.failures[key] {
 		d.failures[key] = true
@@ -209,8 +215,8 @@ func (d *decider) denial(v provider.Version) (Denial, bool) {
 	return Denial{}, false
 }
 
-// isDenied reports whether a version is denied in a target, in the targets that it is copied from,
-// or by a deny block.
+// isDenied reports whether a version is denied by a deny block, in a target, or in a
+// target from which this target copies the version.
 func (d *decider) isDenied(i int, v provider.Version) bool {
 	for ; i >= 0; i = d.targets[i].from {
 		if d.states[i].denied[v] {
@@ -246,7 +252,7 @@ func (d *decider) selectVersions(i int) map[provider.Version]selected {
 			exactly[v] = true
 		}
 	}
-	isStored := func(v provider.Version) bool { // or will be, whatever its age
+	isStored := func(v provider.Version) bool { // or will be stored, regardless of its age
 		source := d.targets[i].from
 		return exactly[v] || d.states[i].tagged[v] || source >= 0 && d.states[source].arrives(v)
 	}
@@ -278,8 +284,8 @@ func (d *decider) selectFrom(i int, r Requirement, versions []provider.Version, 
 		mirror.Candidates{Versions: versions, Denied: denied, IsStored: isStored, Dates: d.dates})
 }
 
-// merge adds a requirement to a version. A version that one requirement selects is not held back
-// for another one.
+// merge adds a requirement to a version. If one requirement selects a version, the
+// version is not held back because of another requirement.
 func merge(s selected, item mirror.Item, r Requirement, exact bool) selected {
 	if len(s.from) == 0 || item.Held == nil && item.Err == nil {
 		s.Item = item
@@ -299,7 +305,7 @@ func (d *decider) decideRelease(i int, v selected) {
 	reason := "selected by " + strings.Join(v.from, ", ")
 	switch {
 	case d.isDenied(i, v.Version):
-		if !s.changed[v.Version] { // unless it is being denied
+		if !s.changed[v.Version] { // a deny action already covers the version
 			a.Locked = v.locked
 			d.add(a, Skip, d.whyDenied(i, v.Version))
 		}
@@ -310,7 +316,7 @@ func (d *decider) decideRelease(i int, v selected) {
 	case s.pruned[v.Version]:
 		a.Tag = artifact.PrunedTag(v.Version)
 		if t.from >= 0 {
-			a.Source = d.targets[t.from].repository // if content is lost
+			a.Source = d.targets[t.from].repository // used if content is lost
 		}
 		d.change(i, a, Restore, reason)
 	case s.tagged[v.Version] && d.check == repository.DepthTags:
@@ -333,7 +339,7 @@ func (d *decider) decideRelease(i int, v selected) {
 	}
 }
 
-// tooYoung returns why a version is held back.
+// tooYoung explains why a version is held back.
 func tooYoung(held *mirror.TooYoungError) string {
 	if held.Published.IsZero() {
 		return "the origin has no publication date"
@@ -341,10 +347,10 @@ func tooYoung(held *mirror.TooYoungError) string {
 	return "published on " + dayOf(held.Published) + "; can be mirrored from " + date(held.Eligible)
 }
 
-// date returns a time for messages.
+// date formats a time for messages.
 func date(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// dayOf returns the day of a time in the past for messages.
+// dayOf formats the day of a past time for messages.
 func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // change adds an action that changes a release.
@@ -353,7 +359,7 @@ func (d *decider) change(i int, a Action, k Kind, reason string) {
 	d.states[i].tagged[a.Version], d.states[i].changed[a.Version] = true, true
 }
 
-// whyDenied returns the reason why a version is skipped.
+// whyDenied explains why a version is skipped.
 func (d *decider) whyDenied(i int, v provider.Version) string {
 	if block, denied := d.denial(v); denied {
 		return "denied by " + block.Position + ": " + block.Reason
@@ -364,7 +370,7 @@ func (d *decider) whyDenied(i int, v provider.Version) string {
 	return "denied in " + d.targets[i].repository
 }
 
-// decideCopy adds the action for a version that a target with a source doesn't have.
+// decideCopy adds the action for a version that a target with a source lacks.
 func (d *decider) decideCopy(i int, a Action, reason string) {
 	from := d.targets[i].from
 	source := d.states[from]
@@ -379,7 +385,8 @@ func (d *decider) decideCopy(i int, a Action, reason string) {
 	}
 }
 
-// decideExisting adds the action for an existing release, which depends on the result of a dry run.
+// decideExisting adds the action for an existing release. The action depends on the
+// result of a dry run.
 func (d *decider) decideExisting(i int, a Action, reason string) {
 	from := d.targets[i].from
 	if from >= 0 {
@@ -389,7 +396,7 @@ func (d *decider) decideExisting(i int, a Action, reason string) {
 			d.change(i, a, Extend, fmt.Sprintf("the release in target %q changes", d.targets[from].name))
 			return
 		case !source.arrives(a.Version) && d.states[i].tagged[a.Version]:
-			d.unchanged++ // there is nothing to compare it with
+			d.unchanged++ // the source doesn't have the release
 			return
 		case !source.arrives(a.Version):
 			d.decideCopy(i, a, reason)
@@ -416,7 +423,7 @@ func (d *decider) decideExisting(i int, a Action, reason string) {
 		d.add(a, Pending, "waits for approval")
 	case c.plan.Status == publish.Unchanged:
 		d.unchanged++
-		d.states[i].tagged[a.Version] = true // even if tags are unlisted
+		d.states[i].tagged[a.Version] = true // the version might be missing in unlisted tags
 	case isPending:
 		d.add(a, Stage, reason)
 		d.states[i].pending[a.Version] = true
@@ -439,7 +446,7 @@ func set(versions []provider.Version) map[provider.Version]bool {
 	return s
 }
 
-// newestFirst returns the keys of maps, newest first.
+// newestFirst returns the keys of all maps, newest first.
 func newestFirst[V any](sets ...map[provider.Version]V) []provider.Version {
 	var all []provider.Version
 	for _, s := range sets {

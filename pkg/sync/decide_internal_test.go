@@ -22,7 +22,7 @@ type situation struct {
 	originErr    error
 	main         string // tags
 	mainErr      error
-	// copy are the tags of the target dr, which copies from main.
+	// copy contains the tags of the target dr, which copies from main.
 	copy      *string
 	unwanted  string // versions with dates in the record, such as 1.0.0:100d
 	pruned    string
@@ -101,7 +101,7 @@ func pattern(tb testing.TB, text string) provider.Pattern {
 	return p
 }
 
-// TestDecide has a row for every rule.
+// TestDecide checks each rule in a separate row.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	const index = repository.DepthIndex
@@ -236,7 +236,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestReasons checks the explanations of actions.
+// TestReasons checks the reasons of actions.
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	tags := ""

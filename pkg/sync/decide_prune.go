@@ -9,8 +9,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// pruneTarget adds the actions for the versions of a target that are not wanted. A version goes
-// through these states, and waits for KeepFor in the second and the third one:
+// pruneTarget adds the actions for the unwanted versions of a target. A version passes
+// through these states. It stays in the second and the third state for at least
+// KeepFor:
 //
 //	wanted → unwanted, with a date in the record → pruned, with a date in the record → deleted
 func (d *decider) pruneTarget(i int, wanted map[provider.Version]selected) {
@@ -34,7 +35,7 @@ func (d *decider) pruneTarget(i int, wanted map[provider.Version]selected) {
 		since := t.record.Pruned[v]
 		a := d.action(i, v)
 		a.Tag = artifact.PrunedTag(v)
-		_, isWanted := wanted[v] // for example, it is too young to be restored
+		_, isWanted := wanted[v] // for example, the version is too young to be restored
 		switch {
 		case d.prune == nil, isWanted, s.tagged[v], s.pending[v], d.isDenied(i, v):
 		case restorable[v]:
@@ -47,8 +48,9 @@ func (d *decider) pruneTarget(i int, wanted map[provider.Version]selected) {
 	}
 }
 
-// remove adds an action that removes a release, or a hold until it is removed. was describes what
-// happened to it at the time since, and removed what happens next.
+// remove adds an action that removes a release, or a hold if the release can't be
+// removed yet. was describes what happened to the release at the time since. removed
+// describes the next step.
 func (d *decider) remove(a Action, k Kind, was, removed string, since time.Time) {
 	was += dayOf(since)
 	if d.prune.Delete && !d.now.Before(since.Add(d.prune.KeepFor)) {
@@ -68,20 +70,21 @@ func (d *decider) removable(a Action, k Kind, was, removed string, since time.Ti
 	d.add(a, k, reason).Eligible = eligible
 }
 
-// oldest is before the date of any sync record.
+// oldest is earlier than the date of any sync record.
 var oldest = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// isPlausible reports whether a date of a sync record can be correct. A host with a wrong clock
-// writes other dates, which count as unknown.
+// isPlausible reports whether a date of a sync record can be correct. Implausible dates
+// were written by a host with a wrong clock, and are treated as unknown.
 func isPlausible(date, now time.Time) bool { return date.After(oldest) && !date.After(now) }
 
-// unwanted returns the existing versions of a target that are unwanted: no requirement selects them,
-// neither from the versions of the origin registry nor from those that the target has after this
-// run, they are neither denied nor pending, and they are not among the previous versions to keep.
+// unwanted returns the existing versions of a target that are unwanted. An unwanted
+// version is neither denied nor pending, and is not one of the previous versions to
+// keep. No requirement selects it, neither from the origin's versions nor from the
+// versions that the target has after this run.
 func (d *decider) unwanted(i int, wanted map[provider.Version]selected) map[provider.Version]bool {
 	s := d.states[i]
-	// Versions that have not arrived don't displace existing ones, and versions that the origin has
-	// withdrawn stay selected.
+	// Versions that have not arrived don't displace existing versions. Versions that
+	// the origin has withdrawn stay selected.
 	selected := d.selectStored(i, s.tagged)
 	for v, w := range wanted {
 		if w.Held == nil && w.Err == nil && !d.isDenied(i, v) {
@@ -106,8 +109,8 @@ func (d *decider) unwanted(i int, wanted map[provider.Version]selected) map[prov
 	return unwanted
 }
 
-// selectStored returns the versions that the requirements select from sets of versions, whatever
-// the versions of the origin registry and their age are.
+// selectStored returns the versions that the requirements select from sets of versions.
+// It ignores the origin's list of versions and the age of versions.
 func (d *decider) selectStored(i int, sets ...map[provider.Version]bool) map[provider.Version]bool {
 	stored := slices.DeleteFunc(newestFirst(sets...), func(v provider.Version) bool { return d.isDenied(i, v) })
 	selected := map[provider.Version]bool{}
@@ -125,14 +128,14 @@ func (d *decider) selectStored(i int, sets ...map[provider.Version]bool) map[pro
 	return selected
 }
 
-// defaultMaxDelete is the maximum number of removals of a run without a prune block.
+// defaultMaxDelete is the maximum number of removals in a run without a prune block.
 const defaultMaxDelete = 20
 
-// restrain applies the rules that concern the actions of a shard together, and sorts them. order
-// contains the names of the targets.
+// restrain applies the rules that span all actions of a shard, and sorts the actions.
+// order contains the names of the targets.
 func restrain(actions []Action, d *Declaration, s Shard, problems bool, order []string) []Action {
 	originFailed := slices.ContainsFunc(actions, func(a Action) bool {
-		checked := a.Version != provider.Version{} && a.Source == "" // the check can have failed at the origin
+		checked := a.Version != provider.Version{} && a.Source == "" // the check might have failed at the origin
 		return a.Kind == Fail && (a.Target == "" || checked)
 	})
 	actions = slices.DeleteFunc(actions, func(a Action) bool { return a.Kind == Mark && (problems || originFailed) })
@@ -144,7 +147,7 @@ func restrain(actions []Action, d *Declaration, s Shard, problems bool, order []
 	for _, k := range []Kind{Deny, PruneTag, Delete} {
 		for i := range actions {
 			if k != Deny {
-				i = len(actions) - 1 - i // the oldest versions first
+				i = len(actions) - 1 - i // start with the oldest versions
 			}
 			a := &actions[i]
 			switch {
@@ -164,7 +167,7 @@ func restrain(actions []Action, d *Declaration, s Shard, problems bool, order []
 	return actions
 }
 
-// sortActions sorts actions by provider, phase, version, and target. Actions that are not about a
+// sortActions sorts actions by provider, phase, version, and target. Actions without a
 // tag come first.
 func sortActions(actions []Action, order []string) {
 	position := func(a Action) int { return slices.Index(order, a.Target) }
@@ -174,8 +177,8 @@ func sortActions(actions []Action, order []string) {
 	})
 }
 
-// phase returns the position of a kind among the actions for a provider. The sync record is
-// written, and versions are removed, after releases were published.
+// phase returns the position of a kind among the actions for a provider. Sync records
+// are updated and versions are removed only after releases are published.
 func (k Kind) phase() int {
 	switch k {
 	case Mark, Unmark, PruneTag, Delete:
@@ -184,8 +187,8 @@ func (k Kind) phase() int {
 	return 0
 }
 
-// part returns the part of a limit that applies to a shard. The parts of all shards add up to the
-// limit.
+// part returns the part of a limit that applies to a shard. The parts of all shards add
+// up to the limit.
 func (s Shard) part(limit int) int {
 	if s.Count <= 1 {
 		return limit

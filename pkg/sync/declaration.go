@@ -9,8 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Declaration is a parsed declaration. Paths of files in it are relative to the current
-// directory, or absolute.
+// Declaration is a parsed declaration. File paths in the declaration are either
+// absolute or relative to the current directory.
 type Declaration struct {
 	// Path is the path of the declaration.
 	Path string
@@ -18,11 +18,12 @@ type Declaration struct {
 	Digest digest.Digest
 	// Trust is the path of the trust file, or empty.
 	Trust string
-	// Sources lists the files of PROVIDERs.
+	// Sources lists the files that contain PROVIDERs.
 	Sources []string
 	// LockFiles lists the names and patterns of lock files.
 	LockFiles []string
-	// Targets lists the targets. A target with From follows the target that it names.
+	// Targets lists the targets. A target with From comes after the target that From
+	// specifies.
 	Targets []Target
 	// Denials lists the deny blocks in the order of the file.
 	Denials []Denial
@@ -32,8 +33,8 @@ type Declaration struct {
 	Notify *Notify
 
 	defaults *block
-	// named contains the provider blocks with an address. patterns contains the other provider
-	// blocks, the most specific ones first.
+	// named contains the provider blocks with an address. patterns contains the
+	// remaining provider blocks, the most specific first.
 	named    map[provider.Address]*block
 	patterns []*block
 }
@@ -52,22 +53,22 @@ type Denial struct {
 	Pattern provider.Pattern
 	// Versions is the constraint of the denied versions.
 	Versions provider.Constraint
-	// Reason is why the versions are denied.
+	// Reason explains why the versions are denied.
 	Reason string
-	// By is who decided. It can be empty.
+	// By is the person who made the decision. It can be empty.
 	By string
 	// Position is the line of the block, such as "mirror.hcl:12".
 	Position string
 }
 
-// Denies reports whether the block denies a version. A range of versions also denies the
-// pre-releases in it, although they don't meet the constraint.
+// Denies reports whether the block denies a version. A range of versions also denies
+// the pre-releases within the range, although they don't meet the constraint.
 func (d Denial) Denies(a provider.Address, v provider.Version) bool {
 	return d.Pattern.Match(a) && includes(d.Versions, v)
 }
 
-// includes reports whether a version meets a constraint, or is a pre-release of one that
-// does.
+// includes reports whether a version meets a constraint. A pre-release also counts if
+// its release meets the constraint.
 func includes(c provider.Constraint, v provider.Version) bool {
 	r := provider.Requirement{Constraint: c}
 	return c.Allows(v) || len(r.PreReleases([]provider.Version{v})) > 0
@@ -77,11 +78,12 @@ func includes(c provider.Constraint, v provider.Version) bool {
 type Prune struct {
 	// Delete enables pruning. Otherwise, unwanted releases are only reported.
 	Delete bool
-	// KeepPrevious is the number of unwanted versions to keep: the newest ones that are older
-	// than the newest selected version.
+	// KeepPrevious is the number of unwanted versions to keep. The newest versions that
+	// are older than the newest selected version are kept.
 	KeepPrevious int
-	// KeepFor is the time between the discovery that a release is unwanted and its pruning,
-	// and between its pruning and its deletion.
+	// KeepFor is the minimum time between the discovery that a release is unwanted and
+	// its pruning. It is also the minimum time between the release's pruning and its
+	// deletion.
 	KeepFor time.Duration
 	// MaxDelete is the maximum number of releases that one run prunes, deletes, or denies.
 	MaxDelete int

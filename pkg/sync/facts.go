@@ -19,8 +19,8 @@ type planned struct {
 	repos []repository.Repository
 }
 
-// planProvider gathers facts about a provider until they suffice for a decision. Nothing is read
-// before it is needed.
+// planProvider gathers facts about a provider until they suffice for a decision. It
+// reads only the facts that the decision needs.
 func (o Options) planProvider(ctx context.Context, w Wanted, r rules) planned {
 	f, repos := o.gather(ctx, w)
 	for {
@@ -73,15 +73,15 @@ func (w Wanted) needsVersions() bool {
 	})
 }
 
-// exact returns the version that a requirement specifies exactly. It is selected in any case, except
-// by a provider block that selects nothing.
+// exact returns the version that a requirement specifies exactly. This version is
+// always selected, except by a provider block that selects nothing.
 func (w Wanted) exact(r Requirement) (provider.Version, bool) {
 	v, exact := r.Constraint.Exact()
 	return v, exact && (r.Locked || !w.Settings.None || r.Constraint.String() != w.Settings.Versions.String())
 }
 
-// targetsOf returns the targets in the settings of a provider, and the targets that they copy from.
-// Sources precede their copies.
+// targetsOf returns the targets in the settings of a provider, and the targets from
+// which they copy. Sources precede their copies.
 func (d *Declaration) targetsOf(s Settings) []Target {
 	needed := map[string]bool{}
 	for _, t := range slices.Backward(d.Targets) {
@@ -135,7 +135,7 @@ func (o Options) publishOptions(s Settings) publish.Options {
 	return publish.Options{Platforms: s.Platforms, Aliases: s.Aliases, Stage: s.Stage, Check: o.Check, SkipDenied: true}
 }
 
-// publish copies a release, if from is not nil, or mirrors it.
+// publish copies a release if from is not nil. Otherwise, it mirrors the release.
 func (o Options) publish(ctx context.Context, from repository.Reader, to repository.Repository, a provider.Address, v provider.Version, options publish.Options) (publish.Result, error) {
 	if from == nil {
 		options.Platforms = o.existing(ctx, a, v, options.Platforms)
@@ -147,7 +147,7 @@ func (o Options) publish(ctx context.Context, from repository.Reader, to reposit
 	return done, during("copying", err)
 }
 
-// during returns an error of a [publish.Publisher] with another operation.
+// during changes the operation in an error of a [publish.Publisher].
 func during(operation string, err error) error {
 	if failed, ok := errors.AsType[*provider.Error](err); ok && failed.Op == "publishing" {
 		return &provider.Error{Op: operation, Address: failed.Address, Version: failed.Version, Err: failed.Err}
@@ -155,8 +155,9 @@ func during(operation string, err error) error {
 	return err
 }
 
-// existing returns the declared platforms that a release has. If it has none of them, or if the source
-// can't list its platforms, existing returns all declared platforms, and publishing returns the error.
+// existing returns the declared platforms that a release has. It returns all declared
+// platforms if the release has none of them, or if the source can't list the release's
+// platforms. In these cases, publishing returns the error.
 func (o Options) existing(ctx context.Context, a provider.Address, v provider.Version, declared []provider.Platform) []provider.Platform {
 	list := provider.CapabilitiesOf(o.Source).Platforms
 	if len(declared) == 0 || list == nil {

@@ -20,9 +20,10 @@ import (
 
 var histories = flag.Int("histories", 8, "the number of random histories; make nightly runs 500")
 
-// TestRunsWithFaults runs random histories: declarations change, time passes, requests fail, runs
-// are canceled or run twice. After each run, every tag is complete, and only what the plan names is
-// gone. Without faults, the last runs succeed.
+// TestRunsWithFaults runs random histories in which declarations change, time passes,
+// requests fail, and runs are canceled or run twice. It checks that, after each run,
+// every tag is complete and only tags that the plan removes are gone. It also checks
+// that the last runs, which have no faults, succeed.
 func TestRunsWithFaults(t *testing.T) {
 	t.Parallel()
 	for worker := range 4 {
@@ -110,7 +111,7 @@ func (h *history) fault() string {
 	return "no fault"
 }
 
-// round changes something, runs once or twice, and checks the repositories.
+// round can change the declaration, runs once or twice, and checks the repositories.
 func (h *history) round(t *testing.T) {
 	t.Helper()
 	if h.random.IntN(3) == 0 {
@@ -120,7 +121,7 @@ func (h *history) round(t *testing.T) {
 	before := h.state(t)
 	o, fault := h.options(), ""
 	if h.random.IntN(2) == 0 {
-		fault = h.fault() // planning fails, too
+		fault = h.fault() // the fault also affects planning
 	}
 	var plans []*sync.Plan
 	for range 1 + h.random.IntN(3)/2 {
@@ -199,7 +200,7 @@ func (h *history) checkState(t *testing.T, name string, before map[string][]stri
 	}
 }
 
-// namedBy reports whether a plan has an action that removes a tag of a version.
+// namedBy reports whether a plan contains an action that can remove a tag of a version.
 func namedBy(plans []*sync.Plan, target, version string) bool {
 	for _, p := range plans {
 		for _, a := range p.Actions {
@@ -214,7 +215,7 @@ func namedBy(plans []*sync.Plan, target, version string) bool {
 	return false
 }
 
-// finish checks that runs without faults do everything that is left.
+// finish checks that runs without faults complete all remaining actions.
 func (h *history) finish(t *testing.T) {
 	t.Helper()
 	h.want(t, "rocket", sync.Settings{Latest: 1}, "", "1.1.0")

@@ -11,18 +11,20 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// exampleRepository is the repository template of declarations for no known repository.
+// exampleRepository is the repository template of a declaration if the repository is
+// unknown.
 const exampleRepository = "ghcr.io/acme/providers/{namespace}/{type}"
 
-// newDeclaration is the text of new declarations. Lines that start with "# " and a lower-case
-// letter or a brace are examples.
+// newDeclaration is the template of new declarations. Lines that start with "# " and a
+// lower-case letter or a brace are examples.
 //
 //go:embed init.hcl.tmpl
 var newDeclaration string
 
-// Template returns a declaration with comments that explain the arguments. It selects the
-// wanted providers, and those in lock files, whose names can be patterns. repository is the
-// repository template of the target, in either form, or empty for an example.
+// Template returns a declaration with comments that explain the arguments. It selects
+// the wanted providers and the providers in lock files. lockFiles contains names or
+// patterns. repository is the repository template of the target, in either form. If it
+// is empty, the declaration contains an example.
 func Template(wanted []provider.Requirement, repository string, lockFiles ...string) []byte {
 	type block struct {
 		Name     string
@@ -48,12 +50,12 @@ func Template(wanted []provider.Requirement, repository string, lockFiles ...str
 	if err := parsed.Execute(&text, map[string]any{
 		"Providers": providers, "Repository": cmp.Or(repository, exampleRepository), "LockFiles": lockFiles,
 	}); err != nil {
-		panic(err) // a mistake in the template
+		panic(err) // the template is invalid
 	}
 	return text.Bytes()
 }
 
-// quote returns a string in HCL.
+// quote returns an HCL string literal.
 func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "${", "$${", "%{", "%%{").Replace(s) + `"`
 }

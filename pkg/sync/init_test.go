@@ -68,10 +68,10 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// example is a line that is an example.
+// example matches a line that is an example.
 var example = regexp.MustCompile(`(?m)^# (  )?([a-z_]+( "[^"]*")? +[={].*|\})$`)
 
-// withExamples returns a declaration in which the examples are active.
+// withExamples activates the examples in a declaration.
 func withExamples(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

@@ -10,9 +10,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// Newest returns the publication date of the newest released version of each provider of
-// the shard, in its first target. It sends two requests for each provider. Providers
-// whose date is unknown are omitted.
+// Newest returns the publication date of each provider's newest released version in the
+// provider's first target. It sends two requests for each provider of the shard, and
+// omits providers whose date is unknown.
 func Newest(ctx context.Context, o Options) map[string]time.Time {
 	type dated struct {
 		address   provider.Address
@@ -33,8 +33,8 @@ func Newest(ctx context.Context, o Options) map[string]time.Time {
 	return found
 }
 
-// newest returns the publication date of the newest version of a provider in its first
-// target, or the zero time if it is unknown.
+// newest returns the publication date of a provider's newest version in its first
+// target. If the date is unknown, it returns the zero time.
 func (o Options) newest(ctx context.Context, w Wanted) (time.Time, error) {
 	for _, t := range o.Declaration.Targets {
 		if t.Name != w.Settings.Targets[0] {

@@ -32,15 +32,16 @@ type Options struct {
 	// Policy contains the rules of the trust file. Its mode is overridden by the settings of
 	// each provider.
 	Policy trust.Policy
-	// Trust is the digest of the trust file, or empty without one.
+	// Trust is the digest of the trust file. Without a trust file, it is empty.
 	Trust digest.Digest
-	// Publisher publishes all releases. If nil, a new one is used.
+	// Publisher publishes all releases. If nil, a new Publisher is used.
 	Publisher *publish.Publisher
-	// TempDir is the directory for temporary files. If empty, it is the system's directory.
+	// TempDir is the directory for temporary files. If empty, the system's directory is
+	// used.
 	TempDir string
 	// OnStart and OnResult, if not nil, are called when an action starts and when it is
-	// finished. OnStart can be called concurrently. OnResult is called sequentially and in the
-	// order of the plan.
+	// finished. OnStart can be called concurrently. OnResult is called sequentially, in
+	// the order of the plan.
 	OnStart  func(Action)
 	OnResult func(Result)
 }

@@ -15,30 +15,30 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// Plan lists the actions that make repositories match a declaration. It is data: equal
-// facts result in equal plans.
+// Plan lists the actions that make repositories match a declaration. Equal facts result
+// in equal plans.
 type Plan struct {
 	// Declaration identifies the declaration that the plan is for.
 	Declaration PlannedFile `json:"declaration"`
-	// Trust is the digest of the trust file, or empty without one.
+	// Trust is the digest of the trust file. Without a trust file, it is empty.
 	Trust digest.Digest `json:"trust,omitempty"`
 	// Shard restricts the providers of the plan.
 	Shard Shard `json:"shard,omitzero"`
 	// CheckLevel is the name of the check level.
 	CheckLevel string `json:"check_level"`
-	// Actions contains the actions, sorted by provider, version, and target. Changes of sync
-	// records and removals follow the other actions of a provider.
+	// Actions contains the actions, sorted by provider, version, and target. Changes to
+	// sync records and removals follow the other actions for a provider.
 	Actions []Action `json:"items"`
 	// Summary is the number of actions of each kind.
 	Summary Summary `json:"summary"`
 
-	// publisher and opened are the publisher and the repositories of the actions, which Apply
-	// uses again.
+	// publisher and opened contain the publisher and the repositories of the actions.
+	// Apply uses them again.
 	publisher *publish.Publisher
 	opened    map[string]repository.Repository
 }
 
-// PlannedFile is a file that a plan was made from.
+// PlannedFile identifies a file that is an input of a plan.
 type PlannedFile struct {
 	Path   string        `json:"path"`
 	Digest digest.Digest `json:"digest"`
@@ -48,15 +48,15 @@ type PlannedFile struct {
 type Summary struct {
 	// Providers is the number of providers in the shard.
 	Providers int `json:"providers"`
-	// Unchanged is the number of releases that the targets have and that need no action.
+	// Unchanged is the number of existing releases that need no action.
 	Unchanged int `json:"unchanged"`
 	// Actions is the number of actions of each kind. Kinds without actions are omitted.
 	Actions map[Kind]int `json:"actions"`
 }
 
-// NewPlan compares the state of origin registries and repositories with a declaration. It changes
-// nothing. Failures are actions of the kind [Fail]. NewPlan returns an error of kind
-// [provider.Misuse] if two providers or targets have the same repository.
+// NewPlan compares the state of origin registries and repositories with a declaration.
+// It changes nothing. Failures are actions of the kind [Fail]. If two providers or
+// targets have the same repository, NewPlan returns an error of kind [provider.Misuse].
 func NewPlan(ctx context.Context, o Options) (*Plan, error) {
 	o = o.withDefaults()
 	if err := o.Declaration.CheckRepositories(o.Wanted); err != nil {
@@ -77,7 +77,7 @@ func NewPlan(ctx context.Context, o Options) (*Plan, error) {
 	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (planned, bool) {
 		return o.planProvider(ctx, wanted[i], r), true
 	}, p.add)
-	// 2. Apply the rules that concern several providers.
+	// 2. Apply the rules that span several providers.
 	var targets []string
 	for _, t := range o.Declaration.Targets {
 		targets = append(targets, t.Name)
@@ -107,15 +107,16 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// CheckRepositories returns an error of kind [provider.Misuse] if two of the wanted providers, or
-// two targets, have the same repository, because they would overwrite each other's tags.
+// CheckRepositories returns an error of kind [provider.Misuse] if two of the wanted
+// providers, or two targets, have the same repository. They would overwrite each
+// other's tags.
 func (d *Declaration) CheckRepositories(wanted []Wanted) error {
 	taken := map[string]string{}
 	for _, w := range wanted {
 		for _, t := range d.targetsOf(w.Settings) {
 			ref, err := t.Template.Repository(w.Address)
 			if err != nil {
-				continue // a failure of the provider
+				continue // NewPlan reports this as a failure of the provider
 			}
 			name := w.Address.String() + " in target " + t.Name
 			if other := taken[ref.String()]; other != "" {
@@ -127,7 +128,8 @@ func (d *Declaration) CheckRepositories(wanted []Wanted) error {
 	return nil
 }
 
-// add adds the decision for a provider. Repositories are kept only if an action changes them.
+// add adds the decision for a provider. It keeps only repositories that an action
+// changes.
 func (p *Plan) add(one planned) {
 	p.Summary.Unchanged += one.unchanged
 	p.Actions = append(p.Actions, one.actions...)
@@ -141,8 +143,8 @@ func (p *Plan) add(one planned) {
 	}
 }
 
-// resolveTags sets From of the actions that move or delete tags. If a tag doesn't exist although
-// the repository lists it, From stays empty.
+// resolveTags sets From of the actions that move or delete tags. If the repository
+// lists a tag that doesn't exist, From stays empty.
 func (p *Plan) resolveTags(ctx context.Context) {
 	n := 0
 	schedule.Each(ctx, len(p.Actions), func(ctx context.Context, i int) (Action, bool) {
@@ -179,5 +181,5 @@ func hasChanges(actions []Action) bool {
 	return slices.ContainsFunc(actions, func(a Action) bool { return a.Kind.Changes() })
 }
 
-// HasChanges reports whether the plan has actions that change a repository.
+// HasChanges reports whether the plan contains actions that change a repository.
 func (p *Plan) HasChanges() bool { return hasChanges(p.Actions) }

@@ -14,16 +14,17 @@ import (
 )
 
 const (
-	// maxPlanFile is the maximum size of a plan file in bytes, and maxPlanValues the maximum
-	// number of its JSON values. An action has about ten values in 500 bytes.
+	// maxPlanFile is the maximum size of a plan file in bytes. maxPlanValues is the
+	// maximum number of JSON values in a plan file. An action has about ten values and
+	// 500 bytes.
 	maxPlanFile   = 256 << 20
 	maxPlanValues = 8 << 20
 )
 
-// StaleError reports that a plan can't be applied, because something that it was made from has
+// StaleError reports that a plan can't be applied, because one of its inputs has
 // changed.
 type StaleError struct {
-	// Reason is what has changed.
+	// Reason describes what has changed.
 	Reason string
 }
 
@@ -42,8 +43,8 @@ func (p *Plan) Write(path string) error {
 	})
 }
 
-// ReadPlan reads a plan that [Plan.Write] has written. The file is not trusted: pass the plan to
-// [Plan.Restrict].
+// ReadPlan reads a plan that [Plan.Write] has written. The file is not trusted. Pass
+// the plan to [Plan.Restrict].
 func ReadPlan(path string) (*Plan, error) {
 	data, err := bounded.ReadFileOrPipe(path, maxPlanFile)
 	if err != nil {
@@ -53,16 +54,17 @@ func ReadPlan(path string) (*Plan, error) {
 	if err := bounded.DecodeJSON(data, &p, maxPlanValues); err != nil {
 		return nil, provider.Errorf(provider.Malformed, "%s: not a plan: %w", path, err)
 	}
-	if p.Declaration.Digest == "" || p.CheckLevel == "" { // for example, a result of sync apply --out
+	if p.Declaration.Digest == "" || p.CheckLevel == "" { // for example, the output of sync apply --out
 		return nil, provider.Errorf(provider.Malformed, "%s: not a plan: sync plan --out has not written it", path)
 	}
 	return &p, nil
 }
 
-// Restrict removes the actions that are not in an approved plan. Everything else in the approved
-// plan is ignored, so it can't add actions or relax a policy. If it was made from another
-// declaration or trust file, or if a tag of an action has moved, the error is a *[StaleError]. If
-// it is for another shard, the error is of kind [provider.Misuse].
+// Restrict removes the actions that are not in an approved plan. Everything else in the
+// approved plan is ignored, so the approved plan can't add actions or relax a policy.
+// If the approved plan was made from a different declaration or trust file, or if a tag
+// of an action has moved, the error is a *[StaleError]. If the approved plan is for a
+// different shard, the error is of kind [provider.Misuse].
 func (p *Plan) Restrict(approved *Plan) error {
 	switch {
 	case p.Shard != approved.Shard && approved.Shard == (Shard{}):
@@ -113,7 +115,7 @@ func orNone(d digest.Digest) string {
 	return d.String()
 }
 
-// MarshalJSON adds the text of Err.
+// MarshalJSON encodes an action with the text of Err.
 func (a Action) MarshalJSON() ([]byte, error) {
 	type plain Action
 	text := ""
@@ -126,7 +128,7 @@ func (a Action) MarshalJSON() ([]byte, error) {
 	}{plain(a), text})
 }
 
-// UnmarshalJSON parses what MarshalJSON returns.
+// UnmarshalJSON parses the output of MarshalJSON.
 func (a *Action) UnmarshalJSON(data []byte) (err error) {
 	type plain Action
 	var parsed struct {
@@ -153,7 +155,7 @@ func (a *Action) UnmarshalJSON(data []byte) (err error) {
 	return nil
 }
 
-// UnmarshalText parses the text of String.
+// UnmarshalText parses the output of String.
 func (s *Shard) UnmarshalText(text []byte) (err error) {
 	*s, err = ParseShard(string(text), func(string) string { return "" })
 	return err

@@ -12,9 +12,9 @@ import (
 // maxTrustFile is the maximum size of a trust file in bytes.
 const maxTrustFile = 1 << 20
 
-// Policy returns the policy with the rules of the trust file, and the digest of the file. Without
-// a trust file, the digest is empty. env is a function such as [os.Getenv], as for
-// [trust.Policy.WithEnvironment].
+// Policy returns the policy with the rules of the trust file, and the digest of the
+// trust file. Without a trust file, the digest is empty. env is a function such as
+// [os.Getenv]. See [trust.Policy.WithEnvironment].
 func (d *Declaration) Policy(env func(string) string) (p trust.Policy, of digest.Digest, err error) {
 	if d.Trust != "" {
 		data, err := bounded.ReadFileOrPipe(d.Trust, maxTrustFile)

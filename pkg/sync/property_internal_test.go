@@ -21,8 +21,8 @@ import (
 
 var worlds = flag.Int("worlds", 500, "the number of random plans; make nightly runs 100000")
 
-// TestPlanProperties plans for random declarations, states, and faults, and checks rules that every
-// plan must obey.
+// TestPlanProperties creates plans for random declarations, states, and faults. It
+// checks rules that apply to every plan.
 func TestPlanProperties(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t)
@@ -82,7 +82,7 @@ func checkPlan(t *testing.T, seed int, pool *pool) {
 		t.Fatalf("seed %d: %d removals, and the limit is %d\n%s", seed, removals, limit, describe(actions))
 	}
 	w.checkKept(t, seed, actions)
-	// After the actions, there is nothing left to do.
+	// After the actions, a new plan contains no changes.
 	w.apply(actions)
 	if again := w.plan(); hasChanges(again) && !limited {
 		t.Fatalf("seed %d: another plan has changes\n%s\nafter\n%s\n%s", seed, describe(again), describe(actions), w)
@@ -100,12 +100,13 @@ func (w *world) provider(a Action) *simProvider {
 	return w.providers[slices.IndexFunc(w.providers, func(p *simProvider) bool { return p.wanted.Address == a.Provider })]
 }
 
-// denies reports whether a version is denied by a block or in a target.
+// denies reports whether a deny block or a target denies a version.
 func (w *world) denies(p *simProvider, t *simTarget, v provider.Version) bool {
 	return t.tags[artifact.DeniedTag(v)] || slices.ContainsFunc(w.declaration.Denials, func(d Denial) bool { return d.Denies(p.wanted.Address, v) })
 }
 
-// mustStay returns why a version must be neither marked, pruned, nor deleted.
+// mustStay explains why a version must not be marked, pruned, or deleted. If the
+// version can be removed, it returns an empty string.
 func (w *world) mustStay(a Action) string {
 	p, t, v := w.provider(a), w.target(a), a.Version
 	prune := w.declaration.Prune
@@ -139,7 +140,8 @@ func (w *world) mustStay(a Action) string {
 	return ""
 }
 
-// isNewest reports whether a requirement selects a version from the tags of a target.
+// isNewest reports whether a requirement selects a version, even if the target had all
+// versions that could arrive.
 func (w *world) isNewest(p *simProvider, t *simTarget, v provider.Version) bool {
 	s := p.wanted.Settings
 	if s.None {
@@ -149,7 +151,8 @@ func (w *world) isNewest(p *simProvider, t *simTarget, v provider.Version) bool 
 		matches := func(u provider.Version) bool {
 			return !w.denies(p, t, u) && (r.Constraint.Allows(u) || s.PreReleases && len(r.PreReleases([]provider.Version{u})) > 0)
 		}
-		// A version that is missing in the target can take a place, or arrive in this run.
+		// Versions that the target lacks also count, because they could arrive in this
+		// run.
 		newer, minor := 0, 0
 		others := t.list().Tagged()
 		for u := range p.published {
@@ -182,7 +185,8 @@ func minorOf(v provider.Version) string {
 	return fmt.Sprint(major, ".", minor)
 }
 
-// mustNotArrive returns why a version must not be published.
+// mustNotArrive explains why a version must not be published. If the version can be
+// published, it returns an empty string.
 func (w *world) mustNotArrive(a Action) string {
 	p, t, v := w.provider(a), w.target(a), a.Version
 	exact, matches := false, false
@@ -237,7 +241,8 @@ func (w *world) checkKept(t *testing.T, seed int, actions []Action) {
 	}
 }
 
-// onlyOlder reports whether no removed version is newer than all others.
+// onlyOlder reports whether only requirements for older exact versions could justify
+// the removals.
 func (w *world) onlyOlder(p *simProvider, target *simTarget, actions []Action) bool {
 	newest := provider.NewestFirst(target.list().Tagged())[0]
 	return p.wanted.Settings.None && !slices.ContainsFunc(p.wanted.Requirements, func(r Requirement) bool {
@@ -246,7 +251,7 @@ func (w *world) onlyOlder(p *simProvider, target *simTarget, actions []Action) b
 	})
 }
 
-// String describes a world for failures.
+// String describes a world in failure messages.
 func (w *world) String() string {
 	text := fmt.Sprintf("check %s, shard %s, problems %t, prune %+v, denials %+v\n", w.check, w.shard, w.problems, w.declaration.Prune, w.declaration.Denials)
 	for _, p := range w.providers {
@@ -344,7 +349,7 @@ func (p *pool) provider(r *rand.Rand, w *world, a provider.Address) *simProvider
 		}
 		one.wanted.Requirements = append(one.wanted.Requirements, q)
 	}
-	if chance(r, 12) { // only deny blocks can name it
+	if chance(r, 12) { // only deny blocks refer to this provider
 		one.wanted.Requirements, one.wanted.Settings.None = nil, true
 	}
 	for _, v := range p.versions {
@@ -390,7 +395,8 @@ func (p *pool) target(r *rand.Rand) *simTarget {
 	return t
 }
 
-// TestPlansAreEqual checks that equal facts result in equal plans, with all fields of the actions.
+// TestPlansAreEqual checks that equal facts result in equal plans, including all fields
+// of the actions.
 func TestPlansAreEqual(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t)

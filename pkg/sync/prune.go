@@ -12,7 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// remove updates the sync records of a provider's repositories, and then removes versions.
+// remove updates the sync records of a provider's repositories and then removes
+// versions.
 func (x *applier) remove(ctx context.Context, u unit) []Result {
 	results := make([]Result, len(u.actions))
 	changed := map[string]error{} // by repository
@@ -47,8 +48,8 @@ func (x *applier) remove(ctx context.Context, u unit) []Result {
 	return results
 }
 
-// updateRecord writes the dates of all actions for a repository to its sync record, before the first
-// version is removed.
+// updateRecord writes the dates of all actions for a repository to its sync record
+// before any version is removed.
 func (x *applier) updateRecord(ctx context.Context, u unit, repo repository.Repository, name string) error {
 	if u.failed[name] {
 		return errNotRemoved
@@ -71,8 +72,8 @@ func (x *applier) updateRecord(ctx context.Context, u unit, repo repository.Repo
 	return repository.WriteSyncRecord(ctx, repo, func(r *artifact.SyncRecord) { x.edit(r, tags, actions) })
 }
 
-// changedTag returns a tag because of which a version must not be removed any more, or an empty
-// string.
+// changedTag returns a tag that prevents the removal of a version. If no such tag
+// exists, it returns an empty string.
 func changedTag(tags artifact.Tags, a Action) string {
 	others := []string{artifact.PendingTag(a.Version), artifact.DeniedTag(a.Version)}
 	switch a.Kind {

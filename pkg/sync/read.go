@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// maxFile is the maximum size of a declaration, in bytes. A provider block takes about
-	// 100 bytes, and the largest registry has 5,000 providers.
+	// maxFile is the maximum size of a declaration, in bytes. A provider block has
+	// about 100 bytes, and the largest registry has 5,000 providers.
 	maxFile = 4 << 20
 	// maxTargets is the maximum number of targets.
 	maxTargets = 100
@@ -31,7 +31,7 @@ const (
 
 // file is the content of a declaration.
 type file struct {
-	// Schema is for editors of JSON.
+	// Schema is used by JSON editors.
 	Schema    *hcl.Attribute `hcl:"$schema,optional"`
 	Version   *hcl.Attribute `hcl:"version,optional"`
 	Trust     *hcl.Attribute `hcl:"trust,optional"`
@@ -45,10 +45,10 @@ type file struct {
 	Notify    *plain         `hcl:"notify,block"`
 }
 
-// labels is the number of labels of each type of block.
+// labels maps each block type to its number of labels.
 var labels = map[string]int{"target": 1, "defaults": 0, "provider": 1, "deny": 1, "prune": 0, "notify": 0}
 
-// labeled is a block with a label, and plain a block without.
+// labeled is a block with a label, and plain is a block without a label.
 type labeled struct {
 	Label     string         `hcl:"label,label"`
 	Range     hcl.Range      `hcl:"label,label_range"`
@@ -60,10 +60,10 @@ type plain struct {
 	Arguments hcl.Attributes `hcl:",remain"`
 }
 
-// Read reads a declaration: in HCL 2's JSON syntax if the name ends in ".json", and
-// otherwise in the native syntax. env returns environment variables, like [os.LookupEnv].
-// Errors about the content have a position and the kind [provider.Malformed]. Read also
-// returns errors of the file system.
+// Read reads a declaration. If the file name ends in ".json", the declaration must use
+// HCL 2's JSON syntax. Otherwise, it must use the native syntax. env returns
+// environment variables, like [os.LookupEnv]. Errors about the content have a position
+// and the kind [provider.Malformed]. Read also returns errors of the file system.
 func Read(path string, env func(string) (string, bool)) (*Declaration, error) {
 	data, err := bounded.ReadFile(path, maxFile)
 	if err != nil {
@@ -95,10 +95,10 @@ func parse(path string, data []byte, env func(string) (string, bool)) (*Declarat
 	return d, nil
 }
 
-// start is the position of errors about the whole file.
+// start returns the position of errors about the whole file.
 func (d *Declaration) start() hcl.Range { return hcl.Range{Filename: d.Path, Start: hcl.InitialPos} }
 
-// readHeader reads the arguments outside of blocks.
+// readHeader reads the arguments outside blocks.
 func (d *Declaration) readHeader(f file) error {
 	start := d.start()
 	if f.Version == nil {
@@ -156,8 +156,8 @@ func (d *Declaration) relative(path string, at hcl.Range) (string, error) {
 	return filepath.Join(literal(filepath.Dir(d.Path), path), path), nil
 }
 
-// literal escapes a directory before a pattern. It uses classes, because Windows has no other
-// escapes.
+// literal escapes a directory in front of a pattern. It uses character classes, because
+// Windows has no other escapes.
 func literal(dir, pattern string) string {
 	if !strings.ContainsAny(pattern, "*?[{") {
 		return dir
@@ -210,7 +210,7 @@ func (d *Declaration) readPrune(b *plain) error {
 	return err
 }
 
-// variable is the form of the names of environment variables.
+// variable matches the names of environment variables.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (d *Declaration) readNotify(b *plain) error {
@@ -222,7 +222,8 @@ func (d *Declaration) readNotify(b *plain) error {
 		"url_env": func(a *hcl.Attribute) (err error) {
 			d.Notify.URLEnv, err = stricthcl.String(a.Name, a.Expr)
 			if err == nil && !variable.MatchString(d.Notify.URLEnv) {
-				// The value isn't printed, because it can be the URL, which is a secret.
+				// The error doesn't contain the value, because the value might be the
+				// URL, which is a secret.
 				err = stricthcl.Wrong(a.Expr.Range(), "url_env must be the name of an environment variable that contains the URL")
 			}
 			return err

@@ -19,7 +19,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// complete is a declaration with every argument. completeJSON is the same in JSON.
+// complete is a declaration with every argument. completeJSON is the same declaration
+// in JSON.
 const complete = `version    = 1
 trust      = "trust.hcl"
 sources    = ["providers.txt", "/etc/more.txt"]
@@ -103,7 +104,7 @@ const completeJSON = `{
 }
 `
 
-// variables is the environment in tests.
+// variables returns the environment variables in tests.
 func variables(name string) (string, bool) {
 	value, ok := map[string]string{
 		"TOFU_OCI_SYNC_DR": "dr.example:5000", "TOFU_OCI_SYNC_EMPTY": "", "TOFU_OCI_SYNC_HCL": "ghcr.io/${namespace}/x", "SECRET": "secret.example",
@@ -221,7 +222,7 @@ func TestMinimal(t *testing.T) {
 	}
 }
 
-// TestTargets checks which repositories templates can describe.
+// TestTargets checks which repository templates are valid.
 func TestTargets(t *testing.T) {
 	t.Parallel()
 	for expression, want := range map[string]string{
@@ -243,7 +244,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestErrors has every error. Positions are part of it.
+// TestErrors checks every error, including its position.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	const target = "version = 1\ntarget \"a\" {\n  repository = \"ghcr.io/a/{type}\"\n}\ntarget \"b\" {\n  repository = \"ghcr.io/b/{type}\"\n  from = \"a\"\n}\n"

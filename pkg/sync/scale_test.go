@@ -31,19 +31,20 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// fleet is an origin registry and an OCI registry that contain the same generated releases: all
-// versions of all providers. It counts requests.
+// fleet is an origin registry and an OCI registry that contain the same generated
+// releases. It counts requests.
 type fleet struct {
 	versions, platforms int
-	// list is the origin's list of versions, tags the tags of a repository, and indexes the index of
-	// each tag. They contain the placeholder instead of the type of a provider.
+	// list is the origin's list of versions. tags contains the tags of a repository.
+	// indexes contains the index of each tag. All three contain the placeholder instead
+	// of the provider's type.
 	list, tags []byte
 	indexes    map[string][]byte
 
 	lists, tagLists, manifests, others atomic.Int64
 }
 
-// placeholder represents the type of a provider. Types have the same length.
+// placeholder represents a provider's type. All types have the same length.
 const placeholder = "p00000"
 
 func newFleet(tb testing.TB, versions, platforms int) *fleet {
@@ -104,7 +105,7 @@ func (f *fleet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// plan plans for n providers, and checks that there is nothing to do.
+// plan creates a plan for n providers, and checks that the plan contains no changes.
 func (f *fleet) plan(tb testing.TB, n int, check repository.Depth) {
 	tb.Helper()
 	ca, err := testca.New()
@@ -165,8 +166,9 @@ func (f *fleet) requests() string {
 	return fmt.Sprintf("%d version lists, %d tag lists, %d manifests, %d others", f.lists.Load(), f.tagLists.Load(), f.manifests.Load(), f.others.Load())
 }
 
-// TestRequestsPerProvider checks that a plan without changes makes one request per provider to the origin
-// registry and one for the tags of each repository, and at the level index one per version.
+// TestRequestsPerProvider checks that a plan without changes sends one request per
+// provider to the origin registry, and one request per repository for its tags. The
+// check level index adds one request per version.
 func TestRequestsPerProvider(t *testing.T) {
 	t.Parallel()
 	for check, want := range map[repository.Depth]string{
@@ -184,9 +186,10 @@ func TestRequestsPerProvider(t *testing.T) {
 	}
 }
 
-// BenchmarkPlan plans for providers with 50 versions for 10 platforms, all of which exist. Its
-// memory includes that of the registries. It fails if the level tags takes a minute or 1 GiB, or if
-// time does not grow linearly with the number of providers.
+// BenchmarkPlan creates plans for providers with 50 existing versions for 10 platforms.
+// The reported memory includes the registries. The benchmark fails if the check level
+// tags takes more than a minute or 1 GiB, or if the time does not grow linearly with
+// the number of providers.
 func BenchmarkPlan(b *testing.B) {
 	for _, check := range []repository.Depth{repository.DepthTags, repository.DepthIndex} {
 		b.Run(check.String(), func(b *testing.B) {
@@ -219,8 +222,8 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-// watchMemory samples the memory of this process until stop is called. Then the highest sample can
-// be received.
+// watchMemory samples the memory of this process until stop is called. It then sends
+// the highest sample to peak.
 func watchMemory(ctx context.Context) (stop context.CancelFunc, peak <-chan uint64) {
 	ctx, stop = context.WithCancel(ctx)
 	highest := make(chan uint64, 1)

@@ -29,7 +29,7 @@ type generator struct{ *rand.Rand }
 // some returns one of the values.
 func some[T any](g generator, values ...T) T { return values[g.IntN(len(values))] }
 
-// subset returns an object with some of the keys.
+// subset returns an object with a random subset of the keys.
 func (g generator) subset(of object, required ...string) object {
 	all := object{}
 	for _, key := range slices.Sorted(maps.Keys(of)) {
@@ -75,7 +75,7 @@ func (g generator) settings(targets object) object {
 	})
 }
 
-// mutate changes the structure of a part of a document.
+// mutate changes the structure of a document at a random position.
 func (g generator) mutate(document object) {
 	key := some(g, slices.Sorted(maps.Keys(document))...)
 	inner, isObject := document[key].(object)
@@ -96,7 +96,7 @@ func (g generator) mutate(document object) {
 	}
 }
 
-// reference matches errors about references.
+// reference matches errors that a schema can't detect.
 var reference = regexp.MustCompile("unknown target|must also contain|variables are not supported")
 
 func mirrorSchema(t *testing.T) *jsonschema.Schema {
@@ -140,7 +140,6 @@ func TestSchema(t *testing.T) {
 		}
 		bySchema := validate(t, s, string(text))
 		_, byParser := sync.Parse("mirror.hcl.json", text, variables)
-		// A schema can't describe references.
 		if byParser != nil && reference.MatchString(byParser.Error()) {
 			continue
 		}
@@ -182,7 +181,8 @@ func TestSchemaSettings(t *testing.T) {
 	}
 }
 
-// TestSyntaxesAreEquivalent checks that a declaration means the same in both syntaxes.
+// TestSyntaxesAreEquivalent checks that a declaration has the same meaning in both
+// syntaxes.
 func TestSyntaxesAreEquivalent(t *testing.T) {
 	t.Parallel()
 	g := generator{rand.New(rand.NewPCG(3, 4))}

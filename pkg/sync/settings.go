@@ -16,19 +16,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// Settings are the settings of one provider.
+// Settings contains the settings of one provider.
 type Settings struct {
 	// Versions is the constraint that selects versions.
 	Versions provider.Constraint
 	// Latest is the maximum number of selected versions, newest first. If zero, all matching
 	// versions are selected.
 	Latest int
-	// None selects no versions, for latest = 0.
+	// None selects no versions. It is set if latest is 0.
 	None bool
 	// PerMinor is the maximum number of selected versions of each minor version, newest
-	// first. It is applied before Latest. If zero, it is not limited.
+	// first. It is applied before Latest. If zero, the number is not limited.
 	PerMinor int
-	// PreReleases also selects pre-releases whose releases meet Versions.
+	// PreReleases also selects a pre-release if its release meets Versions.
 	PreReleases bool
 	// Platforms restricts the platforms. If empty, all platforms are mirrored.
 	Platforms []provider.Platform
@@ -44,7 +44,7 @@ type Settings struct {
 	Aliases provider.Aliases
 }
 
-// Setting is an effective setting of a provider and where it comes from.
+// Setting describes the value and the origin of a provider's setting.
 type Setting struct {
 	// Name is the name of the attribute.
 	Name string
@@ -59,9 +59,9 @@ type block struct {
 	pattern provider.Pattern
 	// position is the line of the block.
 	position string
-	// values has the values of the arguments in positions.
+	// values contains the values of the arguments in positions.
 	values Settings
-	// positions contains the line of each argument.
+	// positions maps the name of each argument to its position.
 	positions map[string]string
 }
 
@@ -70,7 +70,7 @@ type attribute struct {
 	name string
 	// read reads the argument.
 	read func(d *Declaration, a *hcl.Attribute, into *Settings) error
-	// copy sets the argument in settings to its value in others.
+	// copy copies the argument's value from one Settings to another.
 	copy func(into *Settings, from Settings)
 	// format returns the value for [Setting].
 	format func(Settings) string
@@ -163,7 +163,8 @@ func readAliases(a *hcl.Attribute) (provider.Aliases, error) {
 	return list(a, provider.ParseAlias)
 }
 
-// readTargetNames reads the names of targets. The result is in the order of the targets.
+// readTargetNames reads the names of targets, and returns them in the order of the
+// targets.
 func readTargetNames(d *Declaration, a *hcl.Attribute, into *Settings) error {
 	var known []string
 	for _, t := range d.Targets {
@@ -260,15 +261,16 @@ func (d *Declaration) readBlock(kind string, at hcl.Range, arguments hcl.Attribu
 	return b, parseArguments(kind, at, arguments, read)
 }
 
-// Settings returns the settings of a provider. For each argument, the most specific block
-// that has it is used: the block with the address, a pattern HOST/NAMESPACE/*, a pattern
-// HOST/*/*, or the defaults block.
+// Settings returns the settings of a provider. Each argument is read from the most
+// specific block that contains the argument. From most to least specific, these are the
+// block with the address, the pattern HOST/NAMESPACE/*, the pattern HOST/*/*, and the
+// defaults block.
 func (d *Declaration) Settings(a provider.Address) Settings {
 	s, _ := d.resolve(a)
 	return s
 }
 
-// Explain returns the settings of a provider, and where each comes from.
+// Explain returns the settings of a provider, and the source of each setting.
 func (d *Declaration) Explain(a provider.Address) []Setting {
 	s, positions := d.resolve(a)
 	var all []Setting

@@ -9,7 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
 
-// TestPrecedence checks that each argument comes from the most specific block that has it.
+// TestPrecedence checks that each argument is read from the most specific block that
+// contains it.
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	d, err := parse(minimal + `

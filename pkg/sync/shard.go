@@ -13,10 +13,10 @@ import (
 // maxShards is the maximum number of shards.
 const maxShards = 1000
 
-// Shard is one of several disjoint parts of all providers. Each address is in exactly one
-// of the shards 1/N to N/N, no matter which other providers exist. If N changes, only
-// about 1/N of the addresses move to another shard. The zero value contains all
-// providers.
+// Shard is one of several disjoint parts of all providers. Each address is in exactly
+// one of the shards 1/N to N/N, regardless of which other providers exist. If N changes
+// by one, only about 1/N of the addresses move to a different shard. The zero value
+// contains all providers.
 type Shard struct {
 	// Index is the number of the shard, from 1 to Count.
 	Index int
@@ -24,10 +24,11 @@ type Shard struct {
 	Count int
 }
 
-// ParseShard parses "I/N" for shard I of N. The empty text is the zero value. "auto/N" takes I
-// from the environment of a Kubernetes Indexed Job, and "auto" takes I and N from the environment
-// of a GitLab job with parallel. env is a function such as [os.Getenv]. Errors are of type
-// *[provider.SyntaxError], or of kind [provider.Misuse] if a variable is missing or invalid.
+// ParseShard parses "I/N" for shard I of N. The empty string is the zero value.
+// "auto/N" reads I from the environment of a Kubernetes Indexed Job. "auto" reads I and
+// N from the environment of a GitLab job with parallel. env is a function such as
+// [os.Getenv]. Errors are of type *[provider.SyntaxError], or of kind [provider.Misuse]
+// if a variable is missing or invalid.
 func ParseShard(text string, env func(string) string) (Shard, error) {
 	index, count, hasCount := strings.Cut(text, "/")
 	switch {
@@ -101,5 +102,5 @@ func (s Shard) String() string {
 	return strconv.Itoa(s.Index) + "/" + strconv.Itoa(s.Count)
 }
 
-// MarshalText returns the same text as String.
+// MarshalText returns the output of String.
 func (s Shard) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

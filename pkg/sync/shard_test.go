@@ -124,8 +124,8 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestShardGolden checks that later versions of tofu-oci select the same shards, because shards
-// of one run can have different versions.
+// TestShardGolden checks that later versions of tofu-oci select the same shards,
+// because the shards of one run can use different versions of tofu-oci.
 func TestShardGolden(t *testing.T) {
 	t.Parallel()
 	var got []int

@@ -24,7 +24,7 @@ const day = 24 * time.Hour
 // noon is the current time in these tests.
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// world is a simulation of everything that plans depend on.
+// world simulates all inputs of plans.
 type world struct {
 	declaration Declaration
 	check       repository.Depth
@@ -45,7 +45,7 @@ type simTarget struct {
 	record   artifact.SyncRecord
 	err      error
 	unlisted bool
-	// statuses are the results of checks. The default is unchanged.
+	// statuses contains the results of checks. The default is unchanged.
 	statuses map[provider.Version]publish.Status
 }
 
@@ -85,7 +85,7 @@ func (w *world) facts(p *simProvider) facts {
 	return f
 }
 
-// decide decides for a provider.
+// decide returns the decision for a provider.
 func (w *world) decide(p *simProvider) decision {
 	f := w.facts(p)
 	for range 1000 {
@@ -180,7 +180,7 @@ func (w *world) apply(actions []Action) {
 		case Restore:
 			t.tags[tag] = true
 			delete(t.tags, pruned)
-			delete(t.statuses, v) // the next run checks it
+			delete(t.statuses, v) // the next run checks the version
 		case Deny:
 			t.tags[artifact.DeniedTag(v)] = true
 			delete(t.tags, tag)
@@ -203,7 +203,7 @@ func (w *world) apply(actions []Action) {
 	}
 }
 
-// describe returns a line for each action: kind, target, and tag.
+// describe returns one line for each action: kind, target, and tag.
 func describe(actions []Action) string {
 	var lines []string
 	for _, a := range actions {
@@ -220,7 +220,8 @@ func versionsOf(tb testing.TB, text string) (all []provider.Version) {
 	return all
 }
 
-// requirementsOf parses requirements: constraints, and versions with the prefix "lock:".
+// requirementsOf parses requirements. A requirement is a constraint, or a version with
+// the prefix "lock:".
 func requirementsOf(tb testing.TB, a provider.Address, texts ...string) (all []Requirement) {
 	tb.Helper()
 	for i, text := range texts {

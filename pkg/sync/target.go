@@ -20,14 +20,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// envPrefix is the prefix of the variables that a declaration can read. With any other
-// variable, a pull request could send a secret away as a host name.
+// envPrefix is the prefix of the variables that a declaration can read. If other
+// variables were allowed, a pull request could send a secret to another host as part of
+// a host name.
 const envPrefix = "TOFU_OCI_SYNC_"
 
-// targetName is the form of the names of targets.
+// targetName matches valid names of targets.
 var targetName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// sample is the address that target templates are tried with.
+// sample is the address that is used to check target templates.
 var sample = provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "null"}
 
 // targets reads target blocks.
@@ -36,13 +37,13 @@ type targets struct {
 	functions *hcl.EvalContext
 	blocks    map[string]labeled
 	byName    map[string]Target
-	// repositories has the name of the target for each repository.
+	// repositories maps each repository to the name of its target.
 	repositories map[template.Reference]string
 	names        []string
 }
 
-// readTargets reads the target blocks. Targets follow the targets that they are copied
-// from.
+// readTargets reads the target blocks. Targets come after the targets from which they
+// copy.
 func (d *Declaration) readTargets(blocks []labeled, env func(string) (string, bool)) error {
 	switch n := len(blocks); {
 	case n == 0:
@@ -106,7 +107,7 @@ func (r *targets) read(b labeled) error {
 	return nil
 }
 
-// chain returns a target after the targets that it is copied from.
+// chain returns a target after the targets from which it copies.
 func (r *targets) chain(name string) (chain []Target, err error) {
 	var names []string
 	for t := r.byName[name]; ; t = r.byName[t.From] {
@@ -184,7 +185,8 @@ func nativeExpression(a *hcl.Attribute) (hclsyntax.Expression, error) {
 	if strings.ContainsFunc(s, unicode.IsControl) {
 		return nil, stricthcl.Wrong(at, "%s contains a control character", a.Name)
 	}
-	// The parser is recursive. A heredoc has the syntax of a template without quotes.
+	// Check the complexity, because the parser is recursive. A heredoc has the syntax
+	// of a template without quotes.
 	if err := new(stricthcl.Budget).Check(at.Filename, []byte("_ = <<_\n"+s+"\n_\n")); err != nil {
 		return nil, stricthcl.Wrong(at, "%s is too complex", a.Name)
 	}
@@ -195,8 +197,8 @@ func nativeExpression(a *hcl.Attribute) (hclsyntax.Expression, error) {
 	return expr, nil
 }
 
-// checkExpression accepts only text, lists, and function calls. Loops could take any
-// time.
+// checkExpression accepts only text, lists, and function calls. Loops could run for an
+// unlimited time.
 func checkExpression(expr hclsyntax.Expression) (found error) {
 	_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
 		problem := "invalid expression: must be text, env(NAME), or join(SEPARATOR, LIST)"

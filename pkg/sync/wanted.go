@@ -19,26 +19,28 @@ import (
 type Wanted struct {
 	Address  provider.Address
 	Settings Settings
-	// Requirements lists what selects versions of the provider. The selected versions are the
-	// union of theirs. If it is empty, only deny blocks name the provider: existing versions can be
-	// denied, and nothing else is done.
+	// Requirements lists the requirements that select versions of the provider. A
+	// version is selected if any requirement selects it. If Requirements is empty, only
+	// deny blocks refer to the provider. Existing versions can then be denied, and
+	// nothing else is done.
 	Requirements []Requirement
 }
 
 // Requirement is a requirement of a declaration.
 type Requirement struct {
 	provider.Requirement
-	// From is where the requirement comes from: a line such as "mirror.hcl:12" or
+	// From is the origin of the requirement: a line such as "mirror.hcl:12" or
 	// "providers.txt:3", or the path of a lock file.
 	From string
-	// Locked reports that the requirement is the exact version in a lock file.
+	// Locked reports that the requirement is an exact version from a lock file.
 	Locked bool
 }
 
-// Wanted returns the selected providers, sorted by address: those of provider blocks with
-// an address, of the files of PROVIDERs, and of the lock files. It also returns the providers
-// that only deny blocks with an address name. problems are the errors of files that can't be read, and of patterns that match no lock file; the result is then
-// incomplete.
+// Wanted returns the selected providers, sorted by address. Providers are selected by
+// provider blocks with an address, by files of PROVIDERs, and by lock files. Wanted
+// also returns the providers that only deny blocks with an address refer to. problems
+// contains the errors of files that can't be read, and of patterns that match no lock
+// file. If problems is not empty, the result is incomplete.
 func (d *Declaration) Wanted(ctx context.Context) (wanted []Wanted, problems []error) {
 	s := selection{declaration: d, byAddress: map[provider.Address]*Wanted{}}
 	// 1. Provider blocks.
@@ -66,9 +68,10 @@ func (d *Declaration) Wanted(ctx context.Context) (wanted []Wanted, problems []e
 	return wanted, problems
 }
 
-// withoutSecrets returns an error about a file without the content of the file if it is neither in
-// the directory of the declaration nor in the current directory. With the content, a declaration in
-// a pull request could print a secret of the job that checks it.
+// withoutSecrets removes the content of a file from an error about the file. It keeps
+// the content if the file is in the directory of the declaration or in the current
+// directory. Otherwise, a declaration in a pull request could print a secret of the job
+// that checks it.
 func (d *Declaration) withoutSecrets(path string, err error) error {
 	if _, unread := errors.AsType[*fs.PathError](err); unread || isIn(filepath.Dir(d.Path), path) || isIn(".", path) {
 		return err
@@ -76,7 +79,8 @@ func (d *Declaration) withoutSecrets(path string, err error) error {
 	return provider.Errorf(provider.Malformed, "%s: invalid content, which is not shown because the file is outside of the directory of the declaration", path)
 }
 
-// isIn reports whether a file is in a directory or its subdirectories, after links are followed.
+// isIn reports whether a file is in a directory or its subdirectories, after symbolic
+// links are resolved.
 func isIn(dir, path string) bool {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
@@ -100,7 +104,7 @@ type selection struct {
 	byAddress   map[provider.Address]*Wanted
 }
 
-// of returns the entry of a provider, which it adds if necessary.
+// of returns the entry of a provider. It adds the entry if necessary.
 func (s selection) of(a provider.Address) *Wanted {
 	if s.byAddress[a] == nil {
 		s.byAddress[a] = &Wanted{Address: a, Settings: s.declaration.Settings(a)}
@@ -122,7 +126,7 @@ func (s selection) addSources(path string) error {
 	for _, line := range lines {
 		r := Requirement{Requirement: line.Requirement, From: line.Place}
 		versions := s.of(r.Address).Settings.Versions
-		// An exact version stays exact, so that it can be recognized.
+		// An exact version stays exact, so that the version can be recognized.
 		if v, exact := r.Constraint.Exact(); !exact || !includes(versions, v) {
 			if r.Constraint, err = versions.And(r.Constraint); err != nil {
 				return fmt.Errorf("%s: %w", line.Place, err)
@@ -133,8 +137,8 @@ func (s selection) addSources(path string) error {
 	return nil
 }
 
-// addDenied adds the providers that only deny blocks name, with all targets except those in which
-// their repository is that of a selected provider.
+// addDenied adds the providers that only deny blocks refer to. Their targets are all
+// targets in which no selected provider has the same repository.
 func (s selection) addDenied() {
 	d := s.declaration
 	taken := map[template.Reference]bool{}

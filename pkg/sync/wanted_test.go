@@ -16,7 +16,7 @@ import (
 
 func TestWanted(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "a [b]") // the directory of a pattern is not a pattern
+	dir := filepath.Join(t.TempDir(), "a [b]") // the directory must not be parsed as a pattern
 	write(t, filepath.Join(dir, "mirror.hcl"), minimal+`
 sources    = ["providers.txt", "more/providers.txt"]
 lock_files = ["live/**/.terraform.lock.hcl", "other"]
@@ -63,8 +63,9 @@ registry.opentofu.org/hashicorp/null latest 1
 	}
 }
 
-// TestWantedDenials checks that a deny block with an address is effective for a provider that nothing
-// selects, in all targets except those where its repository belongs to a selected provider.
+// TestWantedDenials checks that a deny block with an address applies to a provider that
+// nothing selects. It applies in all targets in which no selected provider has the same
+// repository.
 func TestWantedDenials(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mirror.hcl")
@@ -118,7 +119,8 @@ registry.opentofu.org/hashicorp/null 1 false [flat]
 	}
 }
 
-// TestWantedProblems checks that the rest is returned if a file can't be read.
+// TestWantedProblems checks that Wanted returns the remaining providers if a file can't
+// be read.
 func TestWantedProblems(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -152,8 +154,8 @@ registry.opentofu.org/hashicorp/null latest 1
 	}
 }
 
-// TestWantedOutside checks that errors don't contain the content of files outside of the directory
-// of the declaration.
+// TestWantedOutside checks that errors don't contain the content of files outside the
+// directory of the declaration.
 func TestWantedOutside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
