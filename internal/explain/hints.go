@@ -1,20 +1,19 @@
 package explain
 
 import (
-	"cmp"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"os/exec"
-	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/internal/credentials"
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
@@ -37,7 +36,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
-	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 // Text formats an error for printing. The text consists of the message, a pointer to a
@@ -76,7 +74,7 @@ func (e *hinted) Unwrap() error { return e.error }
 func (e *hinted) Hint() string { return e.hint }
 
 // Hint returns a hint for resolving an error, or "". If the error has a method Hint,
-// the method takes precedence over the tables.
+// the method takes precedence over the table.
 func Hint(err error) string {
 	if e, ok := errors.AsType[interface {
 		error
@@ -84,26 +82,56 @@ func Hint(err error) string {
 	}](err); ok {
 		return e.Hint()
 	}
-	if errors.Is(err, repository.ErrNoCatalog) || errors.Is(err, catalog.ErrTemplate) {
-		return "list the providers in a file, one address per line, and specify it with --providers FILE; or log in with an account that can list the registry's repositories"
-	}
-	if text := cmp.Or(UntagHint(err), registryHint(err), tlsHint(err), proxyHint(err), aliasHint(err)); text != "" {
+	if text := UntagHint(err); text != "" {
 		return text
 	}
 	for _, h := range hints {
 		if h.matches(err) {
-			return strings.ReplaceAll(h.text, "REGISTRY", registryOf(err))
+			return fill(h.text, err)
 		}
 	}
 	return ""
 }
 
-// hints maps errors to hints. The first match is used. REGISTRY is replaced with the
-// registry's name.
+// hints maps errors to hints. The first match is used. For the placeholders, see [fill].
+// For each entry about the response of a registry, cmd/tofu-oci/testdata/responses contains an
+// example.
 var hints = []struct {
 	matches func(error) bool
 	text    string
 }{
+	{errorIs(repository.ErrNoCatalog, catalog.ErrTemplate), "list the providers in a file, one address per line, and specify it with --providers FILE; or log in with an account that can list the registry's repositories"},
+	{at(anywhere, errorIs(httpclient.ErrDowngrade)), "make the proxy in front of the registry set X-Forwarded-Proto: https, or configure the registry's HTTPS address (distribution: http.host, Harbor: external_url)"},
+	{at(anywhere, isPlain, hasStatus(http.StatusBadRequest)), "omit --plain-http, because REGISTRY seems to use TLS"},
+	{at(anywhere, has(func(e *repository.RealmError) bool { return e.Private })), "if REALM is the token service of your registry, for example a self-hosted GitLab or Harbor, use --token-realm REALM; otherwise, the response might be an attempt to obtain your credentials"},
+	{at(anywhere, isA[*repository.RealmError]), "set up TLS for the registry and omit --plain-http; if REALM is its token service and you trust the network, use --token-realm REALM"},
+	{at(anywhere, says("immutable", "tagalreadyexists", "tag already exists")), "publish all platforms of a version in one run, or allow mutable tags for this repository"},
+	{at(ecr, isWriting, anyOf(isCutOff, isMissing)), "create the repository with aws ecr create-repository --repository-name REPOSITORY or with --on-missing-repository; if it exists, check the account and region in the host name, and the permission ecr:InitiateLayerUpload"},
+	{at(ecr, says("not authorized to perform")), "grant the missing permission to the IAM role or user; docs/credentials.md lists the required permissions"},
+	{at(ecr, isDenied), "log in again, because ECR tokens expire after 12 hours: aws ecr get-login-password | tofu-oci login --username AWS --password-stdin REGISTRY"},
+	{at(gitlab, isUnsupported), "update your self-managed GitLab, because it rejects unknown media types and newer versions support OpenTofu's; if the media type belongs to a document, publish without the document"},
+	{at(quay, isUnsupported), "set IGNORE_UNKNOWN_MEDIATYPES: true in a self-hosted Quay, or use a different registry"},
+	{at(anywhere, isUnsupported), "allow the media types application/vnd.opentofu.provider and application/vnd.opentofu.provider-target in the registry (docs/format.md lists all), or use a different registry"},
+	{at(ghcr, isDenied, says("write_package", "not allowed to", "write organization package")), "use a token with the scope write:packages (in GitHub Actions: permissions: packages: write); if the package exists, grant the repository the role Write in the package settings, under Manage Actions access"},
+	{at(ghcr, isDenied), "check the name, and log in (tofu-oci login ghcr.io) with a token that has the scope read:packages, or make the package public; GHCR returns the same error for private and missing packages"},
+	{at(dockerHub, hasOtherLevels, anyOf(isDenied, isMissing, hasStatus(http.StatusBadRequest))), "use a template with exactly two levels, such as registry-1.docker.io/acme/{namespace}-{type}, because Docker Hub does not support REPOSITORY"},
+	{at(dockerHub, anyOf(isDenied, lacksScope)), "log in with write access to the account or organization PROJECT and with a Read & Write access token: tofu-oci login docker.io"},
+	{at(dockerHub, hasStatus(http.StatusTooManyRequests)), "log in (tofu-oci login docker.io), or try again later; Docker Hub limits anonymous pulls"},
+	{at(anywhere, isMissing, says("not_found project")), "create the project PROJECT in Harbor first; a push creates only repositories"},
+	{at(anywhere, isDenied, says("unauthorized to access repository")), "create the project PROJECT, or grant the missing permission to the user or robot account; Harbor returns the same error in both cases"},
+	{at(anywhere, isFetchingManifest, hasStatus(http.StatusInternalServerError)), "try again; if other manifests are readable and the error persists, the manifest is damaged: delete its file from the registry's storage and mirror the version again (docs/operations.md, Find and repair lost content)"},
+	{at(anywhere, isFetchingManifest, isA[*sums.MismatchError]), "don't use the release, because its manifest is damaged or was modified; delete the manifest's file from the registry's storage, and mirror the version again (docs/operations.md, Find and repair lost content)"},
+	{at(anywhere, lacksScope), "grant the account read access to the repository, and write access to push; the credentials themselves are valid"},
+	{isA[x509.UnknownAuthorityError], "use --ca-file to trust the certificate authority ISSUER that issued the server's certificate"},
+	{has(func(e x509.CertificateInvalidError) bool { return e.Reason == x509.Expired }), "check this machine's clock, or renew the server's certificate; it or an issuing certificate is expired or not yet valid"},
+	{isA[x509.HostnameError], "check the host name, and whether a proxy responds instead of the server; the certificate is for a different host name"},
+	{isA[*tls.CertificateVerificationError], "if the server's certificate was issued by a private certificate authority, specify it with --ca-file"},
+	{has(func(e *provider.ProxyError) bool { return e.Status == http.StatusProxyAuthRequired && e.HasLogin }), "correct the credentials in the URL of HTTPS_PROXY or HTTP_PROXY; write %40 for @, %3A for :, and %2F for /"},
+	{has(func(e *provider.ProxyError) bool { return e.Status == http.StatusProxyAuthRequired }), "add credentials to the proxy URL: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, and the same for HTTP_PROXY"},
+	{has(func(e *provider.ProxyError) bool { return e.Status == 0 }), "check HTTPS_PROXY and HTTP_PROXY, or add the host to NO_PROXY"},
+	{has(func(e *provider.ProxyError) bool { return e.Status >= http.StatusInternalServerError }), "check the host name, or add it to NO_PROXY to bypass the proxy"},
+	{isA[*provider.ProxyError], "allow the host in the proxy configuration, or add it to NO_PROXY to bypass the proxy"},
+	{isAlias, "use a separate repository for each provider; to accept one provider as the other, add --alias ALIAS"},
 	{isA[*repository.DeniedError], "choose another version; to undo the denial, specify the version exactly and run tofu-oci mirror --stage --force, then tofu-oci promote --force"},
 	{errorIs(approval.ErrNotPending), "list pending versions with tofu-oci list PROVIDER --pending, or stage a version with tofu-oci mirror --stage"},
 	{errorIs(approval.ErrDenied), "mirror it again with tofu-oci mirror PROVIDER@VERSION --force"},
@@ -125,7 +153,7 @@ var hints = []struct {
 	{errorIs(store.ErrNotCache), "specify an empty directory, or one that does not exist yet"},
 	{errorIs(pull.ErrPort), "use --layout packed, and configure the directory as a filesystem_mirror"},
 	{errorIs(pull.ErrExists), "move the file, or specify a different --dir"},
-	{isOtherPackage, "compare the hashes with the checksums of the origin registry; if the lock file only lacks hashes of other platforms, add them with tofu-oci lock or exclude the platforms with --platform"},
+	{has(func(e *lock.HashError) bool { return e.Platform != (provider.Platform{}) }), "compare the hashes with the checksums of the origin registry; if the lock file only lacks hashes of other platforms, add them with tofu-oci lock or exclude the platforms with --platform"},
 	{isA[*lock.HashError], "compare the hashes with the checksums of the origin registry first; if the locked hashes are wrong, remove the provider's block from the lock file"},
 	{errorIs(lock.ErrIncomplete), "set the variables in module sources with TF_VAR_NAME or a .auto.tfvars file, or run tofu get with their values; then lock again"},
 	{errorIs(lock.ErrLocked), "change the constraint, or select a newer version with tofu-oci lock --upgrade"},
@@ -135,15 +163,15 @@ var hints = []struct {
 	{errorIs(lockfile.ErrSyntax), "fix the line, or restore the file from version control; OpenTofu rejects it, too"},
 	{errorIs(configuration.ErrNoConfiguration), "specify the directory of a configuration with --module-dir, a parent directory with --recursive, or PROVIDERs to lock"},
 	{errorIs(packagezip.ErrArchive), "report the problem to the provider's publisher; the published archive itself is damaged"},
-	{otherSpelling, "create SHA256SUMS again with sha256sum --text in the directory of the zips, without ./ in file names, and sign it again"},
+	{has(func(e *sums.FileError) bool { return e.Listed != "" }), "create SHA256SUMS again with sha256sum --text in the directory of the zips, without ./ in file names, and sign it again"},
 	{isA[*provider.IdentityError], "don't use the package, because its name is wrong; report the problem to its publisher"},
 	{noHelper, "install the credential helper; or remove it from the file that specifies it, and run tofu-oci login REGISTRY"},
 	{isA[*credentials.HelperError], "unlock the keychain, or do what the helper requests; helpers of cloud providers create credentials themselves and can't store or delete any"},
 	{errorIs(credentials.ErrPath), "log in to the whole registry, or add an oci_credentials block for the path to the CLI configuration"},
-	{loginIs(http.StatusUnauthorized), "log in again, or correct the stored credentials, because the registry rejects them; some registries return the same error if the repository doesn't exist"},
-	{loginIs(http.StatusForbidden), "grant this account access to the repository, or log in with a different one; some registries return the same error if the repository doesn't exist"},
-	{refusesLogin, "log in with a user name and a password: tofu-oci login REGISTRY"},
-	{isDeniedBy[*repository.Error], "log in to the registry: tofu-oci login REGISTRY; some registries return the same error if the repository doesn't exist"},
+	{at(anywhere, hasCredentials, hasStatus(http.StatusUnauthorized)), "log in again, or correct the stored credentials, because the registry rejects them; some registries return the same error if the repository doesn't exist"},
+	{at(anywhere, hasCredentials, hasStatus(http.StatusForbidden)), "grant this account access to the repository, or log in with a different one; some registries return the same error if the repository doesn't exist"},
+	{at(anywhere, hasCredentials), "log in with a user name and a password: tofu-oci login REGISTRY"},
+	{at(anywhere, isDenied), "log in to the registry: tofu-oci login REGISTRY; some registries return the same error if the repository doesn't exist"},
 	{errorIs(origin.ErrToken), "renew or correct the token, or grant it access to the provider, because the registry rejects it"},
 	{isKind(provider.Denied), "specify a token for the host in TF_TOKEN_… or in a credentials block of the CLI configuration"},
 	{errorIs(builddir.ErrSums), "create SHA256SUMS again for these zips and sign it; or delete it and its signature, and publish creates it"},
@@ -155,101 +183,26 @@ var hints = []struct {
 	{errorIs(repository.ErrUntagged), "create the layout with tofu-oci copy, or with skopeo copy, oras copy, or regctl image copy and a tag; the program that created it wrote no tags, like crane pull --format=oci"},
 	{moreVersions, "list all versions with tofu-oci list"},
 	{errorIs(repository.ErrNoLayout), "check the path, which is relative to the current directory, and the template; mirror and publish create a layout if there is none"},
-	{noRepositoryToWrite, "check the host name and the repository template; if the registry requires repositories or projects to be created first, see --on-missing-repository"},
-	{errorIs(repository.ErrNoRepository), "check the host name, the repository template, and whether the provider has been mirrored; some registries return the same error if credentials are missing"},
+	{at(anywhere, isWriting, isMissing), "check the host name and the repository template; if the registry requires repositories or projects to be created first, see --on-missing-repository"},
+	{isMissing, "check the host name, the repository template, and whether the provider has been mirrored; some registries return the same error if credentials are missing"},
 	{errorIs(provider.ErrProviderNotFound), "check the address; the default host is " + string(provider.DefaultHost)},
 	{errorIs(syscall.ENOSPC), "free some space, or use a different directory; TMPDIR contains zips during a transfer"},
 	{errorIs(syscall.ENOTDIR), "move the file, or use a different directory; the path contains a file where a directory is expected"},
 	{errorIs(syscall.EROFS), "use a different directory, or mount the file system for writing"},
 	{errorIs(syscall.EISDIR), "specify a file instead of a directory"},
 	{errorIs(repository.ErrDamagedLayout), "restore the layout from its source, or mirror to a different directory"},
-	{notReadable, "check the permissions of the file and its parent directories"},
+	{has(func(e *fs.PathError) bool { return e.Op == "open" && errors.Is(e, fs.ErrPermission) }), "check the permissions of the file and its parent directories"},
 	{errorIs(fs.ErrPermission), "check the permissions of the directory, or use a different one"},
-	{isLoginVariable, "correct the value of the variable, or unset it"},
+	{has(func(e *credentials.FileError) bool { return strings.HasPrefix(e.Path, "$") }), "correct the value of the variable, or unset it"},
 	{isA[*credentials.FileError], "fix the file, or move it; other programs read credentials from it, too"},
 	{errorIs(exec.ErrNotFound), "install the program, or specify its path"},
-	{errorIs(origin.ErrPage), "open the URL in a browser, and check the host name and HTTPS_PROXY; the response is a web page, possibly of a proxy or login portal"},
-	{errorIs(repository.ErrPage), "open the URL in a browser, and check the host name and HTTPS_PROXY; the response is a web page, possibly of a proxy or login portal"},
+	{errorIs(origin.ErrPage, repository.ErrPage), "open the URL in a browser, and check the host name and HTTPS_PROXY; the response is a web page, possibly of a proxy or login portal"},
 	{isA[*artifact.FormatError], "check the repository: the tag is not a provider release; for the format, see docs/format.md"},
 	{isA[*repository.ProviderMismatchError], "check the repository template, because the repository contains a different provider"},
-	{plainHTTP, "check the host name; if the registry uses HTTP on purpose, add it to --plain-http"},
+	{isA[tls.RecordHeaderError], "check the host name; if the registry uses HTTP on purpose, add it to --plain-http"},
 	{errorIs(origin.ErrNoRegistry), "check the host in the address, or configure its registry in a host block of the CLI configuration"},
 	{errorIs(repository.ErrNoReferrersList), "the release itself was published; attach documents to single packages (…_OS_ARCH.spdx.json), copy with --no-referrers, or promote without --reason and --by"},
 	{isCutOff, "try again later; the server or a proxy closes connections"},
 	{isBusy, "try again later; the server is overloaded, limits requests, or has an internal error"},
 	{unreachable, "check the host name, the proxy variables, and the network; the server might be down"},
-}
-
-// notReadable reports whether a file can't be opened because permission is missing.
-func notReadable(err error) bool {
-	path, ok := errors.AsType[*fs.PathError](err)
-	return ok && path.Op == "open" && errors.Is(path, fs.ErrPermission)
-}
-
-// isOtherPackage reports whether a package's hashes differ from the locked hashes. It
-// ignores differences that concern a whole release.
-func isOtherPackage(err error) bool {
-	wrong, ok := errors.AsType[*lock.HashError](err)
-	return ok && wrong.Platform != (provider.Platform{})
-}
-
-// isRefused returns a predicate that matches releases rejected because of their signature.
-func isRefused(trusts ...provider.Trust) func(error) bool {
-	return func(err error) bool {
-		refused, ok := errors.AsType[*trust.RefusedError](err)
-		return ok && slices.Contains(trusts, refused.Verdict.Trust)
-	}
-}
-
-// isBusy reports whether an OCI or origin registry returned a temporary status even
-// after retries.
-func isBusy(err error) bool {
-	status := 0
-	if e, ok := errors.AsType[*provider.StatusError](err); ok {
-		status = e.Status
-	} else if e, ok := errors.AsType[*repository.ResponseError](err); ok {
-		status = e.Status
-	}
-	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
-}
-
-// isCutOff reports whether the server repeatedly closed the connection before it
-// responded.
-func isCutOff(err error) bool { return isA[*provider.TransientError](err) && errors.Is(err, io.EOF) }
-
-func unreachable(err error) bool {
-	return isA[*provider.TransientError](err) || isA[*net.DNSError](err)
-}
-
-// otherSpelling reports whether SHA256SUMS marks files as binary or contains paths.
-func otherSpelling(err error) bool {
-	missing, ok := errors.AsType[*sums.FileError](err)
-	return ok && missing.Listed != ""
-}
-
-// aliasHint returns the hint for a repository whose provider could be an alias of the
-// requested provider.
-func aliasHint(err error) string {
-	foreign, ok := errors.AsType[*repository.ProviderMismatchError](err)
-	if !ok {
-		return ""
-	}
-	alias, ok := foreign.Alias()
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf("use a separate repository for each provider; to accept one provider as the other, add --alias %s", alias)
-}
-
-func isA[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
-}
-
-func errorIs(target error) func(error) bool {
-	return func(err error) bool { return errors.Is(err, target) }
-}
-
-func isKind(k provider.ErrorKind) func(error) bool {
-	return func(err error) bool { return provider.KindOf(err) == k }
 }
