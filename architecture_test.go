@@ -112,6 +112,7 @@ var rows = map[string][]string{
 	"internal/httpclient":  {"pkg/provider", "internal/bounded", "internal/text", "internal/schedule"},
 	"internal/credentials": {"internal/opentofu/cliconfig", "pkg/provider", "pkg/template", "internal/bounded", "internal/extprog", "internal/memo", "internal/atomicfile", "internal/text"},
 	"internal/extprog":     {"pkg/provider", "internal/bounded", "internal/text"},
+	"internal/git":         {"pkg/provider", "internal/atomicfile", "internal/bounded", "internal/extprog"},
 	"internal/bounded":     {"internal/text"},
 	"internal/text":        {},
 	"internal/memo":        {},
@@ -136,6 +137,7 @@ var rows = map[string][]string{
 	"internal/testing/memnet":       {},
 	"internal/testing/patience":     {},
 	"internal/testing/faults":       {},
+	"internal/testing/gittest":      {},
 	"internal/testing/gpgtest":      {},
 	"internal/testing/issuertest":   {},
 }

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// execute starts a process in a new process group, waits for it, kills the group, and
+// Execute starts a process in a new process group, waits for it, kills the group, and
 // reads the remaining output. It creates the pipes itself, because neither behavior of
 // os/exec is suitable. os/exec either closes its pipes when the process exits, which
 // loses output, or waits for all processes that have the pipes open.
-func execute(cmd *exec.Cmd, input []byte, stdout, stderr io.Writer) error {
+func Execute(cmd *exec.Cmd, input []byte, stdout, stderr io.Writer) error {
 	out, err := newStream(stdout)
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func (p Program) run(ctx context.Context, call Call) ([]byte, error) {
 	stdout := &capped{max: call.maxOutput(), over: func() { cancel(errOutput) }}
 	stderr := &Tail{}
 	tell := started(ctx, cmd.Path)
-	err = execute(cmd, call.Stdin, stdout, stderr)
+	err = Execute(cmd, call.Stdin, stdout, stderr)
 	tell(err)
 
 	// 4. Check the result.

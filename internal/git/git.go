@@ -1,0 +1,205 @@
+// Package git reads one commit of a remote repository with the git program. It fetches
+// the commit into a temporary bare repository and reads files as objects. Nothing is
+// checked out, so filters, attributes, and hooks never run programs. The fetched size,
+// the number of files, and the duration are limited while git runs.
+package git
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+const (
+	// defaultMaxPack limits the fetched bytes. Repositories of modules have a few
+	// megabytes, but some contain images and videos.
+	defaultMaxPack = 512 << 20
+	// defaultMaxContents limits the total size of the files.
+	defaultMaxContents = 1 << 30
+	// defaultMaxEntries limits the number of files and directories.
+	defaultMaxEntries = 100_000
+	// defaultTimeout limits the duration of a fetch.
+	defaultTimeout = 10 * time.Minute
+	// watchInterval is how often the size of the fetched pack is checked. git has no
+	// setting that limits it.
+	watchInterval = 20 * time.Millisecond
+	// fetched is the name that the commit has in the temporary repository.
+	fetched = "refs/tofu-oci/fetched"
+)
+
+// Options configures [Fetch]. The zero value rejects submodules and LFS pointers.
+type Options struct {
+	// AllowSubmodules omits submodules. If false, a commit with submodules is rejected.
+	AllowSubmodules bool
+	// AllowLFS returns LFS pointers instead of the content that they point to. If
+	// false, they are rejected.
+	AllowLFS bool
+	// MaxPack, MaxContents, MaxEntries, and Timeout override the limits.
+	MaxPack, MaxContents int64
+	MaxEntries           int
+	Timeout              time.Duration
+}
+
+// Errors about commits and URLs that are rejected.
+var (
+	// ErrLimit means that a repository exceeds a limit.
+	ErrLimit = provider.Errorf(provider.Refused, "repository exceeds a limit")
+	// ErrUnsafe means that a URL, a ref, or a commit is not safe to use.
+	ErrUnsafe = provider.Errorf(provider.Refused, "refused")
+)
+
+// Commit is a fetched commit. The caller must close it.
+type Commit struct {
+	// ID is the full ID of the commit.
+	ID string
+	// Files contains the files, sorted by their paths.
+	Files []File
+
+	repo  repository
+	blobs *blobs
+}
+
+// Fetch fetches a commit without its history. ref is a branch, a tag, or a full commit
+// ID. If it is empty, Fetch uses the repository's default branch. The URL must use
+// https or ssh.
+func Fetch(ctx context.Context, at *url.URL, ref string, o Options) (*Commit, error) {
+	ref = cmp.Or(ref, "HEAD")
+	if err := errors.Join(checkURL(at), checkRef(ref)); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	dir, err := atomicfile.NewScratchDir("")
+	if err != nil {
+		return nil, fmt.Errorf("creating a temporary directory: %w", err)
+	}
+	c := &Commit{repo: repository{dir: dir}}
+	if err := c.fetch(ctx, at, ref, o); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("fetching %s of %s: %w", ref, at.Redacted(), err)
+	}
+	return c, nil
+}
+
+// Close stops git and removes the temporary repository.
+func (c *Commit) Close() {
+	if c.blobs != nil {
+		c.blobs.close()
+	}
+	_ = os.RemoveAll(c.repo.dir)
+}
+
+func (c *Commit) fetch(ctx context.Context, at *url.URL, ref string, o Options) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("%w: the fetch took longer than %s", ErrLimit, o.Timeout))
+	defer cancel()
+	// 1. Create a repository without hooks.
+	if _, err := c.repo.run(ctx, "init", "--quiet", "--bare", "--template="); err != nil {
+		return err
+	}
+	// 2. Fetch the commit while watching its size.
+	if err := c.repo.fetch(ctx, at, ref, o.MaxPack); err != nil {
+		return err
+	}
+	id, err := c.repo.run(ctx, "rev-parse", "--verify", "--end-of-options", fetched+"^{commit}")
+	if err != nil {
+		return err
+	}
+	c.ID = strings.TrimSpace(string(id))
+	// 3. List the files.
+	t, err := c.repo.list(ctx, c.ID, o)
+	if err != nil {
+		return err
+	}
+	c.blobs = &blobs{repo: c.repo, allowLFS: o.AllowLFS}
+	c.Files, err = t.files(c.blobs, o)
+	return err
+}
+
+// fetch fetches a commit, and stops git if the repository exceeds max bytes.
+func (r repository) fetch(ctx context.Context, at *url.URL, ref string, max int64) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	done := make(chan struct{})
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		tick := time.NewTicker(watchInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if r.size() > max {
+					cancel(fmt.Errorf("%w: the fetched commit exceeds %d bytes", ErrLimit, max))
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	_, err := r.run(ctx, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
+		"--end-of-options", at.String(), "+"+ref+":"+fetched)
+	close(done)
+	<-watched
+	if err == nil && r.size() > max {
+		return fmt.Errorf("%w: the fetched commit exceeds %d bytes", ErrLimit, max)
+	}
+	return err
+}
+
+// size returns the size of the repository's files in bytes.
+func (r repository) size() (total int64) {
+	_ = filepath.WalkDir(r.dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // git has renamed or removed the file
+		}
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
+			total += info.Size()
+		}
+		return nil
+	})
+	return total
+}
+
+func (o Options) withDefaults() Options {
+	o.MaxPack = cmp.Or(o.MaxPack, defaultMaxPack)
+	o.MaxContents = cmp.Or(o.MaxContents, defaultMaxContents)
+	o.MaxEntries = cmp.Or(o.MaxEntries, defaultMaxEntries)
+	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
+	return o
+}
+
+// checkURL accepts URLs of the https and ssh transports. It rejects passwords, because
+// other users can read the arguments of a process.
+func checkURL(at *url.URL) error {
+	_, hasPassword := at.User.Password()
+	switch {
+	case at.Scheme != "https" && at.Scheme != "ssh":
+		return fmt.Errorf("%w: git transport %q; only https and ssh are supported", ErrUnsafe, at.Scheme)
+	case at.Hostname() == "" || strings.HasPrefix(at.Hostname(), "-") || strings.HasPrefix(at.User.Username(), "-"):
+		return fmt.Errorf("%w: invalid host in the git URL %s", ErrUnsafe, at.Redacted())
+	case hasPassword:
+		return fmt.Errorf("%w: the git URL %s contains a password; use a git credential helper", ErrUnsafe, at.Redacted())
+	}
+	return nil
+}
+
+// checkRef rejects names that git would interpret as an option, a pattern, or more than
+// one ref. See git-check-ref-format(1).
+func checkRef(ref string) error {
+	isInvalid := strings.HasPrefix(ref, "-") || strings.HasPrefix(ref, "/") || strings.HasSuffix(ref, "/") ||
+		strings.HasSuffix(ref, ".lock") || strings.Contains(ref, "..") || strings.Contains(ref, "@{") ||
+		strings.ContainsFunc(ref, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`:?*[\^~+`, r) })
+	if isInvalid {
+		return fmt.Errorf("%w: invalid git ref %q", ErrUnsafe, ref)
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	// maxLine limits an entry of a listing: a path and about 60 other bytes.
+	maxLine = 8 << 10
+	// maxLinks limits the number of links between a link and its file.
+	maxLinks = 8
+	// maxTarget limits the size of a symbolic link's target.
+	maxTarget = 4 << 10
+)
+
+// Modes of entries in a git tree.
+const (
+	modeTree       = "040000"
+	modeFile       = "100644"
+	modeGroupFile  = "100664" // in old repositories
+	modeExecutable = "100755"
+	modeLink       = "120000"
+	modeSubmodule  = "160000"
+)
+
+// entry is an entry of a tree.
+type entry struct {
+	mode, id string
+	size     int64
+}
+
+// tree maps the paths of a commit to its entries, including directories.
+type tree map[string]entry
+
+// list reads the tree of a commit.
+func (r repository) list(ctx context.Context, commit string, o Options) (tree, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	t := tree{}
+	var total int64
+	var line []byte
+	err := r.stream(ctx, func(p []byte) (int, error) {
+		written := len(p)
+		for context.Cause(ctx) == nil && len(p) > 0 {
+			text, rest, ended := bytes.Cut(p, []byte{0})
+			line, p = append(line, text...), rest
+			if len(line) > maxLine {
+				cancel(fmt.Errorf("%w: a path exceeds %d bytes", ErrLimit, maxLine))
+			}
+			if !ended {
+				break
+			}
+			size, err := t.add(string(line))
+			line = line[:0]
+			switch total += size; {
+			case err != nil:
+				cancel(err)
+			case len(t) > o.MaxEntries:
+				cancel(fmt.Errorf("%w: the commit has more than %d files and directories", ErrLimit, o.MaxEntries))
+			case size > o.MaxContents || total > o.MaxContents:
+				cancel(o.tooMuch())
+			}
+		}
+		return written, nil
+	}, "ls-tree", "-r", "-t", "-z", "-l", "--full-tree", commit)
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause
+	}
+	return t, err
+}
+
+func (o Options) tooMuch() error {
+	return fmt.Errorf("%w: the files of the commit exceed %d bytes", ErrLimit, o.MaxContents)
+}
+
+// add adds a line of git ls-tree: the mode, the type, the ID, the size, a tab, and the
+// path. It returns the size of a file.
+func (t tree) add(line string) (int64, error) {
+	about, name, _ := strings.Cut(line, "\t")
+	fields := strings.Fields(about)
+	if len(fields) != 4 {
+		return 0, fmt.Errorf("git ls-tree: unexpected line %q", line)
+	}
+	if _, exists := t[name]; exists {
+		return 0, fmt.Errorf("%w: the commit contains %q twice", ErrUnsafe, name)
+	}
+	for element := range strings.SplitSeq(name, "/") {
+		if element == "" || element == "." || element == ".." || isDotGit(element) {
+			return 0, fmt.Errorf("%w: the commit contains the path %q", ErrUnsafe, name)
+		}
+	}
+	e := entry{mode: fields[0], id: fields[2]}
+	if fields[3] != "-" {
+		size, err := strconv.ParseInt(fields[3], 10, 64)
+		if err != nil || size < 0 {
+			return 0, fmt.Errorf("git ls-tree: unexpected line %q", line)
+		}
+		e.size = size
+	}
+	t[name] = e
+	return e.size, nil
+}
+
+// isDotGit reports whether a path element is .git on any system. Windows removes
+// trailing dots and spaces, and has short names.
+func isDotGit(element string) bool {
+	name := strings.ToLower(strings.TrimRight(element, ". "))
+	return name == ".git" || name == "git~1"
+}
+
+// File is a file of a commit.
+type File struct {
+	Path       string
+	Executable bool
+	Size       int64
+	// Open returns the content. Only one file of a commit can be open at a time.
+	Open func(ctx context.Context) (io.ReadCloser, error)
+}
+
+// files returns the files of the tree. A symbolic link that refers to a file of the
+// tree is returned as a copy of this file.
+func (t tree) files(b *blobs, o Options) ([]File, error) {
+	var files []File
+	var total int64
+	add := func(name string, e entry) {
+		total += e.size
+		files = append(files, File{Path: name, Executable: e.mode == modeExecutable, Size: e.size, Open: b.opener(name, e)})
+	}
+	for name, e := range t {
+		switch e.mode {
+		case modeTree:
+		case modeFile, modeGroupFile, modeExecutable:
+			if path.Base(name) == ".gitmodules" && !o.AllowSubmodules {
+				return nil, fmt.Errorf("%w: the commit contains %s, and submodules are not fetched", ErrUnsafe, name)
+			}
+			add(name, e)
+		case modeLink:
+			target, err := t.resolve(name, b)
+			if err != nil {
+				return nil, err
+			}
+			add(name, target)
+		case modeSubmodule:
+			if !o.AllowSubmodules {
+				return nil, fmt.Errorf("%w: %q is a submodule, and submodules are not fetched", ErrUnsafe, name)
+			}
+		default:
+			return nil, fmt.Errorf("%w: %q has the mode %s", ErrUnsafe, name, e.mode)
+		}
+	}
+	if total > o.MaxContents { // links can refer to the same file
+		return nil, o.tooMuch()
+	}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return files, nil
+}
+
+// resolve returns the file that a symbolic link refers to.
+func (t tree) resolve(link string, b *blobs) (entry, error) {
+	name, e := link, t[link]
+	for range maxLinks {
+		if e.mode != modeLink {
+			break
+		}
+		if e.size > maxTarget {
+			return entry{}, fmt.Errorf("%w: the target of the symbolic link %q exceeds %d bytes", ErrUnsafe, link, maxTarget)
+		}
+		target, err := b.read(e)
+		if err != nil {
+			return entry{}, err
+		}
+		if name = path.Join(path.Dir(name), string(target)); path.IsAbs(string(target)) {
+			name = string(target)
+		}
+		e = t[name] // an unknown path has no mode
+	}
+	switch e.mode {
+	case modeFile, modeGroupFile, modeExecutable:
+		return e, nil
+	}
+	return entry{}, fmt.Errorf("%w: the symbolic link %q doesn't refer to a file of the commit", ErrUnsafe, link)
+}
