@@ -69,9 +69,15 @@ func (p Pattern) Match(a Address) bool {
 		(p.typ == wildcard || p.typ == a.Type)
 }
 
-// Fixed reports which parts of the pattern are not wildcards.
-func (p Pattern) Fixed() (host, namespace, typ bool) {
-	return p.host != wildcard, p.namespace != wildcard, p.typ != wildcard
+// Specificity returns the number of parts that are not wildcards, from 0 to 3. These are the
+// first parts of the pattern.
+func (p Pattern) Specificity() (n int) {
+	for _, part := range []string{p.host, p.namespace, p.typ} {
+		if part != wildcard {
+			n++
+		}
+	}
+	return n
 }
 
 // String returns the three parts, with the host in Unicode.

@@ -13,17 +13,17 @@ func TestPattern(t *testing.T) {
 	all := []string{"hashicorp/aws", "hashicorp/null", "acme/aws", "registry.example.com/hashicorp/aws", "bücher.example:8443/a/b"}
 	for _, test := range []struct {
 		input, text string
-		fixed       [3]bool
+		specificity int
 		matches     []string
 	}{
-		{"*/*/*", "*/*/*", [3]bool{}, all},
-		{"*/*", "registry.opentofu.org/*/*", [3]bool{true}, all[:3]},
-		{"HashiCorp/*", "registry.opentofu.org/hashicorp/*", [3]bool{true, true}, all[:2]},
-		{"hashicorp/AWS", "registry.opentofu.org/hashicorp/aws", [3]bool{true, true, true}, all[:1]},
-		{"registry.example.com/*/*", "registry.example.com/*/*", [3]bool{true}, all[3:4]},
-		{"registry.example.com:443/hashicorp/*", "registry.example.com/hashicorp/*", [3]bool{true, true}, all[3:4]},
-		{"BÜCHER.example:8443/a/b", "bücher.example:8443/a/b", [3]bool{true, true, true}, all[4:]},
-		{"bücher.example/*/*", "bücher.example/*/*", [3]bool{true}, nil},
+		{"*/*/*", "*/*/*", 0, all},
+		{"*/*", "registry.opentofu.org/*/*", 1, all[:3]},
+		{"HashiCorp/*", "registry.opentofu.org/hashicorp/*", 2, all[:2]},
+		{"hashicorp/AWS", "registry.opentofu.org/hashicorp/aws", 3, all[:1]},
+		{"registry.example.com/*/*", "registry.example.com/*/*", 1, all[3:4]},
+		{"registry.example.com:443/hashicorp/*", "registry.example.com/hashicorp/*", 2, all[3:4]},
+		{"BÜCHER.example:8443/a/b", "bücher.example:8443/a/b", 3, all[4:]},
+		{"bücher.example/*/*", "bücher.example/*/*", 1, nil},
 	} {
 		t.Run(test.input, func(t *testing.T) {
 			t.Parallel()
@@ -37,10 +37,8 @@ func TestPattern(t *testing.T) {
 			if again, err := provider.ParsePattern(p.String()); err != nil || again != p {
 				t.Errorf("String does not round-trip: %v, %v", again, err)
 			}
-			var fixed [3]bool
-			fixed[0], fixed[1], fixed[2] = p.Fixed()
-			if fixed != test.fixed {
-				t.Errorf("Fixed: got %v, want %v", fixed, test.fixed)
+			if n := p.Specificity(); n != test.specificity {
+				t.Errorf("Specificity: got %d, want %d", n, test.specificity)
 			}
 			var matches []string
 			for i, a := range addresses(t, all...) {

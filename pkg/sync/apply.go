@@ -32,6 +32,9 @@ var errNotRemoved = provider.Errorf(provider.Refused, "nothing is removed, becau
 // in its repository. A later run continues where an interrupted run stopped. If ctx is
 // canceled, Apply doesn't start further releases and returns the context's error.
 func (p *Plan) Apply(ctx context.Context, o Options) error {
+	if p.opened == nil {
+		return errors.New("applying a plan: NewPlan did not make this plan")
+	}
 	if o.Publisher == nil {
 		o.Publisher = p.publisher
 	}
@@ -100,8 +103,8 @@ type applier struct {
 	Options
 	wanted map[provider.Address]Wanted
 
+	opened    map[string]repository.Repository // by name; read-only
 	mu        sync.Mutex
-	opened    map[string]repository.Repository
 	histories map[string]*trust.SignerHistory
 }
 
@@ -162,29 +165,26 @@ func (x *applier) shared(actions []Action) (src provider.Source, done func(), er
 // release performs an action for a release.
 func (x *applier) release(ctx context.Context, u unit, a Action, src provider.Source) Result {
 	r := Result{Action: a}
-	repo, err := x.repository(a, a.Target, a.Repository)
-	if err == nil {
-		switch a.Kind {
-		case Restore:
-			restore := func() error {
-				_, err := repository.Restore(ctx, repo, a.Version)
-				return err
-			}
-			if err = again(ctx, restore); errors.Is(err, repository.ErrNotFound) || errors.Is(err, provider.ErrVersionNotFound) {
-				if r.Published, err = x.publishTo(ctx, u, a, src, repo); err == nil && r.Published.Tag == artifact.Tag(a.Version) {
-					err = again(ctx, restore) // deletes the pruned tag
-				}
-			}
-			if errors.Is(err, repository.ErrTagNotDeleted) {
-				err = nil // the version is restored, and the remaining pruned tag is harmless
-			}
-		case Deny:
-			err = again(ctx, func() error { return x.deny(ctx, repo, a) })
-		default:
-			r.Published, err = x.publishTo(ctx, u, a, src, repo)
+	repo := x.opened[a.Repository]
+	switch a.Kind {
+	case Restore:
+		restore := func() error {
+			_, err := repository.Restore(ctx, repo, a.Version)
+			return err
 		}
+		if r.Err = again(ctx, restore); errors.Is(r.Err, repository.ErrNotFound) || errors.Is(r.Err, provider.ErrVersionNotFound) {
+			if r.Published, r.Err = x.publishTo(ctx, u, a, src, repo); r.Err == nil && r.Published.Tag == artifact.Tag(a.Version) {
+				r.Err = again(ctx, restore) // deletes the tag of the damaged release
+			}
+		}
+		if errors.Is(r.Err, repository.ErrTagNotDeleted) {
+			r.Err = nil // the version is restored; its pruned tag stays, which is harmless
+		}
+	case Deny:
+		r.Err = again(ctx, func() error { return x.deny(ctx, repo, a) })
+	default:
+		r.Published, r.Err = x.publishTo(ctx, u, a, src, repo)
 	}
-	r.Err = err
 	for _, pkg := range r.Published.Packages {
 		if pkg.Sent {
 			r.Bytes += max(pkg.Package.Size, 0)
@@ -211,12 +211,8 @@ func (x *applier) publishTo(ctx context.Context, u unit, a Action, src provider.
 	if failed {
 		return publish.Result{}, provider.Errorf(provider.Refused, "an action for the source %s failed", a.Source)
 	}
-	from, err := x.repository(a, x.fromOf(a.Target), a.Source)
-	if err != nil {
-		return publish.Result{}, err
-	}
 	options.Verify = policy.Verify
-	return x.publish(ctx, from, repo, a.Provider, a.Version, options)
+	return x.publish(ctx, x.opened[a.Source], repo, a.Provider, a.Version, options)
 }
 
 // history returns the earlier releases in a repository. Their keys are compared with
@@ -233,32 +229,7 @@ func (x *applier) history(a Action, s Settings, repo repository.Repository) *tru
 	return h
 }
 
-// fromOf returns the name of the target that a target copies from.
-func (x *applier) fromOf(target string) string {
-	for _, t := range x.Declaration.Targets {
-		if t.Name == target {
-			return t.From
-		}
-	}
-	return ""
-}
-
-// repository returns an action's repository in one of the targets.
-func (x *applier) repository(a Action, target, name string) (repository.Repository, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if repo := x.opened[name]; repo != nil {
-		return repo, nil
-	}
-	for _, t := range x.Declaration.Targets {
-		if t.Name == target {
-			return x.open(t, a.Provider)
-		}
-	}
-	return nil, fmt.Errorf("target %q is not declared", target)
-}
-
-// deny applies the deny block of the declaration, regardless of the plan.
+// deny applies the deny block of the declaration, whatever the plan contains.
 func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action) error {
 	for _, block := range x.Declaration.Denials {
 		if block.Denies(a.Provider, a.Version) {

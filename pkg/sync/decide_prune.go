@@ -22,7 +22,7 @@ func (d *decider) pruneTarget(i int, wanted map[provider.Version]selected) {
 		a := d.action(i, v)
 		switch {
 		case !unwanted[v] && marked:
-			d.add(a, Unmark, "no longer unwanted")
+			d.add(a, Unmark, "wanted again")
 		case !unwanted[v], d.prune == nil:
 		case !isPlausible(since, d.now):
 			d.removable(a, Mark, "not selected", "pruned", d.now)

@@ -36,31 +36,18 @@ func Newest(ctx context.Context, o Options) map[string]time.Time {
 // newest returns the publication date of a provider's newest version in its first
 // target. If the date is unknown, it returns the zero time.
 func (o Options) newest(ctx context.Context, w Wanted) (time.Time, error) {
-	for _, t := range o.Declaration.Targets {
-		if t.Name != w.Settings.Targets[0] {
-			continue
-		}
-		ref, err := t.Template.Repository(w.Address)
-		if err != nil {
-			return time.Time{}, err
-		}
-		repo, err := o.Open(ref)
-		if err != nil {
-			return time.Time{}, err
-		}
-		tags, err := repo.Tags(ctx)
-		if err != nil {
-			return time.Time{}, err
-		}
-		versions := artifact.Tags(tags).Released()
-		if len(versions) == 0 {
-			break
-		}
-		i, err := repository.Inspect(ctx, repo, artifact.Tag(versions[0]), repository.DepthIndex)
-		if err != nil {
-			return time.Time{}, err
-		}
-		return i.Index.Published(), nil
+	repo, err := o.open(o.Declaration.targetsOf(w.Settings)[0], w.Address)
+	if err != nil {
+		return time.Time{}, err
 	}
-	return time.Time{}, nil
+	tags, err := repo.Tags(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	versions := artifact.Tags(tags).Released()
+	if len(versions) == 0 {
+		return time.Time{}, nil
+	}
+	i, err := repository.Inspect(ctx, repo, artifact.Tag(versions[0]), repository.DepthIndex)
+	return i.Index.Published(), err
 }

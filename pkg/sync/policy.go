@@ -22,7 +22,7 @@ func (d *Declaration) Policy(env func(string) string) (p trust.Policy, of digest
 			p.Rules, err = trust.ParseRules(d.Trust, data)
 		}
 		if err != nil {
-			return p, "", fmt.Errorf("reading the trust file: %w", err)
+			return p, "", fmt.Errorf("reading the trust file: %w", d.withoutSecrets(d.Trust, err))
 		}
 		of = digest.FromBytes(data)
 	}

@@ -24,12 +24,9 @@ func (x *applier) remove(ctx context.Context, u unit) []Result {
 			continue
 		}
 		x.OnStart(a)
-		var repo repository.Repository
-		if repo, r.Err = x.repository(a, a.Target, a.Repository); r.Err != nil {
-			continue
-		}
-		err, done := changed[a.Repository]
-		if !done {
+		repo := x.opened[a.Repository]
+		err, known := changed[a.Repository]
+		if !known {
 			err = x.updateRecord(ctx, u, repo, a.Repository)
 			changed[a.Repository] = err
 		}

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"cmp"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -150,14 +151,20 @@ func (d *Declaration) relative(path string, at hcl.Range) (string, error) {
 	switch {
 	case path == "" || path == "-" || strings.ContainsRune(path, 0):
 		return "", stricthcl.Wrong(at, "invalid path %q", path)
-	case filepath.IsAbs(path):
+	case isRooted(path):
 		return path, nil
 	}
 	return filepath.Join(literal(filepath.Dir(d.Path), path), path), nil
 }
 
-// literal escapes a directory in front of a pattern. It uses character classes, because
-// Windows has no other escapes.
+// isRooted reports whether a path is absolute, or, on Windows, starts with a separator but has no
+// drive.
+func isRooted(path string) bool {
+	return filepath.IsAbs(path) || path != "" && os.IsPathSeparator(path[0])
+}
+
+// literal escapes a directory before a pattern. It uses classes, because Windows has no other
+// escapes.
 func literal(dir, pattern string) string {
 	if !strings.ContainsAny(pattern, "*?[{") {
 		return dir

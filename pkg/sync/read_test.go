@@ -139,7 +139,7 @@ func TestRead(t *testing.T) {
 		}
 		aws, acme := pattern(t, "hashicorp/aws"), pattern(t, "acme/*")
 		want := &sync.Declaration{
-			Trust: filepath.Join(dir, "trust.hcl"), Sources: []string{filepath.Join(dir, "providers.txt"), filepath.FromSlash("/etc/more.txt")},
+			Trust: filepath.Join(dir, "trust.hcl"), Sources: []string{filepath.Join(dir, "providers.txt"), "/etc/more.txt"},
 			LockFiles: []string{filepath.Join(dir, "live", "**", ".terraform.lock.hcl")},
 			Denials: []sync.Denial{
 				{Pattern: aws, Versions: constraint(t, "5.71.0"), Reason: "withdrawn by its publisher", By: "security@acme.example"},

@@ -222,7 +222,7 @@ func (d *Declaration) readSettings(f file) (err error) {
 			return err
 		}
 		read.pattern = pattern
-		switch fixed := fixedParts(pattern); fixed {
+		switch pattern.Specificity() {
 		case 0:
 			return stricthcl.Wrong(b.Range, "pattern %q matches every provider; use the defaults block instead", pattern)
 		case 3:
@@ -235,18 +235,8 @@ func (d *Declaration) readSettings(f file) (err error) {
 			d.patterns = append(d.patterns, read)
 		}
 	}
-	slices.SortStableFunc(d.patterns, func(a, b *block) int { return fixedParts(b.pattern) - fixedParts(a.pattern) })
+	slices.SortStableFunc(d.patterns, func(a, b *block) int { return b.pattern.Specificity() - a.pattern.Specificity() })
 	return nil
-}
-
-func fixedParts(p provider.Pattern) (n int) {
-	host, namespace, typ := p.Fixed()
-	for _, fixed := range []bool{host, namespace, typ} {
-		if fixed {
-			n++
-		}
-	}
-	return n
 }
 
 func (d *Declaration) readBlock(kind string, at hcl.Range, arguments hcl.Attributes) (*block, error) {

@@ -139,7 +139,7 @@ func (r *targets) template(a *hcl.Attribute) (template.Template, error) {
 	}
 	t, err := template.Parse(s)
 	prefix, path, _ := strings.Cut(s, ":")
-	if err == nil && t.IsLayout() && !filepath.IsAbs(path) && r.dir != "." {
+	if err == nil && t.IsLayout() && !isRooted(path) && r.dir != "." {
 		t, err = template.Parse(prefix + ":" + filepath.ToSlash(r.dir) + "/" + path)
 	}
 	if err != nil {

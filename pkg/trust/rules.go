@@ -49,22 +49,11 @@ type Rules []Rule
 func (rules Rules) For(a provider.Address) (rule Rule, found bool) {
 	most := -1
 	for _, r := range rules {
-		if n := fixedParts(r.Pattern); r.Pattern.Match(a) && n > most {
+		if n := r.Pattern.Specificity(); r.Pattern.Match(a) && n > most {
 			rule, found, most = r, true, n
 		}
 	}
 	return rule, found
-}
-
-func fixedParts(p provider.Pattern) int {
-	n := 0
-	host, namespace, typ := p.Fixed()
-	for _, fixed := range []bool{host, namespace, typ} {
-		if fixed {
-			n++
-		}
-	}
-	return n
 }
 
 // Bytes returns the rules in the format of a trust file, in the same order.

@@ -58,7 +58,7 @@ func New(o Options) (*Puller, error) {
 		return nil, errors.New("pull-through: Patterns, Source, and Open are required")
 	}
 	for _, p := range o.Patterns {
-		if host, _, _ := p.Fixed(); !host {
+		if p.Specificity() == 0 {
 			return nil, fmt.Errorf("invalid pull-through pattern %q: want a host, as in registry.opentofu.org/*/*, because clients could make the server contact any host", p)
 		}
 	}
