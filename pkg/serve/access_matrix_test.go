@@ -81,8 +81,8 @@ type matrixView struct {
 	name string
 	// host is the host of the request. requested is the host in the provider's address.
 	host, requested string
-	// shown is the host in the paths of the API and the pages. It is empty if they
-	// don't show the view.
+	// shown is the host in the paths of the API and the pages. It is empty if the API
+	// and the pages don't show the view.
 	shown string
 	// serves lists the hosts whose releases are in the view.
 	serves   []string
@@ -136,8 +136,8 @@ func (v matrixView) routes(document string) map[string]int {
 	return paths
 }
 
-// want returns the expected status of a request for a release that is stored under the
-// given host.
+// want returns the expected status of a request for a release whose stored address has
+// the given host.
 func (v matrixView) want(c matrixCaller, host string, allowed int) int {
 	switch {
 	case slices.Contains(v.serves, host) && c.may(host):
@@ -212,9 +212,9 @@ func (w *world) evidence(t *testing.T) string {
 	return version.Evidence[0].Digest
 }
 
-// TestAccessMatrix checks that access depends on the address that a release is stored
-// as, on every route and in every view. Without access, a response reveals neither this
-// address nor a version.
+// TestAccessMatrix checks that access depends on the address under which a release is
+// stored, on every route and in every view. Without access, a response reveals neither
+// this address nor a version.
 func TestAccessMatrix(t *testing.T) {
 	t.Parallel()
 	rows := 0

@@ -44,8 +44,8 @@ func (s *Server) describe(x *exchange, p provider.Package, state cacheState) {
 	h.Set("Content-Disposition", `attachment; filename="`+p.Filename+`"`)
 }
 
-// send responds with a zip from the store, the image layout, or the registry, whichever
-// is nearest.
+// send responds with a zip from the nearest location: the store, the image layout, or
+// the registry.
 func (s *Server) send(x *exchange, t storedPackage) error {
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
@@ -88,8 +88,8 @@ func (s *Server) sendContent(x *exchange, content *content) error {
 	return content.err
 }
 
-// redirectURL returns the URL of a zip in the storage behind the registry, or "" if
-// there is no such URL. The URL supports only GET.
+// redirectURL returns the URL of a zip in the storage behind the registry, or "" if no
+// such URL is available. The URL supports only GET.
 func (s *Server) redirectURL(x *exchange, t storedPackage) (string, error) {
 	redirect := t.repo.Traits().Redirect
 	if !s.options.Redirect || redirect == nil || x.r.Method != http.MethodGet || s.isInStore(x.r.Context(), t) {

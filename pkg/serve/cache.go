@@ -72,8 +72,8 @@ func (s cacheState) merge(t cacheState) cacheState {
 }
 
 // cache caches values from registries and origins. Concurrent callers share one
-// request, which continues even if they stop waiting. If a request fails, the cache
-// serves stale values for a limited time.
+// request, which continues even if all callers stop waiting. If a request fails, the
+// cache serves stale values for a limited time.
 type cache[K comparable, V any] struct {
 	freshness
 	onLookup  func(hit bool)
@@ -83,8 +83,8 @@ type cache[K comparable, V any] struct {
 
 // cacheEntry contains the last result and the failure that followed it, if any.
 type cacheEntry[V any] struct {
-	// hasResult reports that a result was fetched at fetchedAt. The field value contains
-	// it or, if the value doesn't exist, the field absent contains the error.
+	// hasResult reports that a result was fetched at fetchedAt. If the value exists,
+	// value contains it. Otherwise, absent contains the error.
 	hasResult bool
 	value     V
 	absent    error
@@ -143,7 +143,7 @@ func (c *cache[K, V]) getWithin(ctx context.Context, key K, maxAge time.Duration
 		return value, cacheState{}, err
 	case isUsable || c.retryPause > 0:
 		latest, _ := c.kept.Lookup(key)
-		c.kept.Put(key, latest.after(c.now(), value, err)) // otherwise, the next caller would wait as well
+		c.kept.Put(key, latest.after(c.now(), value, err)) // so that the next caller doesn't wait
 	}
 	if isUsable {
 		return entry.value, cacheState{now.Sub(entry.fetchedAt), err}, nil
@@ -171,7 +171,7 @@ func (l cacheEntry[V]) after(now time.Time, value V, err error) cacheEntry[V] {
 	return l
 }
 
-// refresh calls fetch, or waits until the call for a concurrent caller returns.
+// refresh calls fetch, or waits for the result of a concurrent caller.
 func (c *cache[K, V]) refresh(ctx context.Context, key K, maxAge, wait time.Duration, fetch func(context.Context) (V, error)) (none V, err error) {
 	waiting, cancel := context.WithTimeoutCause(ctx, wait, errTimeout)
 	defer cancel()
@@ -206,8 +206,8 @@ func (c *cache[K, V]) refresh(ctx context.Context, key K, maxAge, wait time.Dura
 	return l.value, l.absent
 }
 
-// recovering converts a panic into an error. The call runs in its own goroutine, in
-// which a panic would terminate the program.
+// recovering converts a panic into an error. fetch runs in a separate goroutine, where
+// a panic would terminate the program.
 func recovering[V any](ctx context.Context, fetch func(context.Context) (V, error)) (value V, err error) {
 	defer func() {
 		if recovered := recover(); recovered != nil {

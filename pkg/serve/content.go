@@ -27,10 +27,10 @@ const hashAge = time.Hour
 // complete the zip returns an error. A read of a stream from a different offset also
 // verifies the zip, because it reads the skipped bytes. A read of a file from a
 // different offset relies on the file's metadata, which shows that the file hasn't
-// changed since it was verified. The metadata doesn't show disk corruption, which the
-// next full response after hashAge detects.
+// changed since it was verified. The metadata doesn't reveal disk corruption. The next
+// full response after hashAge detects disk corruption.
 type content struct {
-	ctx  context.Context //nolint:containedctx // the context of the only request that reads
+	ctx  context.Context //nolint:containedctx // the context of the request; no other request reads
 	size int64
 	pos  int64
 	// isSeekable reports that reading can start at any offset without reading the bytes

@@ -158,8 +158,8 @@ func descriptorOf(d api.Document) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: d.MediaType, Digest: digest.Digest(d.Digest), Size: d.Size}
 }
 
-// documentTypes are the media types that are sent as Content-Type. Other media types are
-// untrusted text.
+// documentTypes lists the media types that are sent as Content-Type. Other media types
+// are untrusted text.
 var documentTypes = []string{
 	artifact.MediaTypeSums, artifact.MediaTypeSignature, artifact.MediaTypeKeys, artifact.MediaTypeSPDX,
 	artifact.MediaTypeCycloneDX, artifact.MediaTypeInToto, artifact.MediaTypeSigstore,
@@ -201,8 +201,8 @@ func (s *Server) apiDocument(x *exchange) error {
 	return err
 }
 
-// components contains the components in an SBOM, and the version and document that they
-// are from.
+// components contains the components in an SBOM. It also contains the SBOM's document
+// and the version that the SBOM describes.
 type components struct {
 	api.SBOM
 	version  api.Version

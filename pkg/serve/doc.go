@@ -8,8 +8,8 @@
 //
 // To handle a request, ServeHTTP finds the route and the requested provider, authorizes
 // the caller, and looks up the release in the repositories. It then checks whether the
-// caller is allowed to read the address that the release is stored as. Finally, the
-// method for the route writes the response.
+// caller can read the address under which the release is stored. Finally, the route's
+// method writes the response.
 //
 //	/mirror/HOST/NAMESPACE/TYPE/index.json, VERSION.json
 //	/.well-known/terraform.json
@@ -23,7 +23,7 @@
 //	/healthz, /readyz
 //
 // If PullThrough is set in [Options], missing releases are pulled from their origin
-// registries. Version lists and metadata come from the documents of the origin, and the
+// registries. Version lists and metadata come from the origin's documents, and the
 // first request for an archive mirrors the release. If an archive is unavailable, its
 // link contains the REASON, because clients print the link but not the response.
 //

@@ -47,7 +47,7 @@ type RequestEvent struct {
 	Repository string
 	// Age is the time since the repository's data was requested.
 	Age time.Duration
-	// Stale is the reason why stale data was served, or nil.
+	// Stale is the error that caused stale data to be served, or nil.
 	Stale error
 	// Err is the error of the request, or nil.
 	Err error

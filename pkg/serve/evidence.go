@@ -23,7 +23,7 @@ import (
 )
 
 // evidence contains the metadata with which clients of the registry protocol verify a
-// package. The signature is the publisher's or this server's.
+// package. The signature was made by the publisher or by this server.
 type evidence struct {
 	protocols []string
 	// filename is the file name of the zip in the checksums.
@@ -154,9 +154,9 @@ func (e evidence) signedByServer(by Signer, r provider.Release) (evidence, error
 	return e, nil
 }
 
-// listedName returns the file name of a zip in the checksums. If they list the
-// conventional name, it returns this name. Otherwise, it returns the name in the
-// artifact.
+// listedName returns the file name of a zip in the checksums. If the checksums list the
+// conventional name, listedName returns that name. Otherwise, it returns the name in
+// the artifact.
 func listedName(listed provider.Document, p provider.Package) string {
 	file, err := sums.Parse(listed.Bytes)
 	if err == nil && p.ListedAs != "" && file.Check(p.Filename, p.Digest) != nil {
@@ -208,8 +208,8 @@ func dearmor(signature []byte) []byte {
 	return raw
 }
 
-// checkLikeClient verifies a signature like OpenTofu and Terraform do. It tries each
-// key, and accepts expired keys and signatures. See
+// checkLikeClient verifies a signature as OpenTofu and Terraform do. It tries each key,
+// and accepts expired keys and signatures. See
 // https://github.com/opentofu/opentofu/blob/v1.12.6/internal/getproviders/package_authentication.go.
 func checkLikeClient(document, signature []byte, keys []signingKey) error {
 	for _, k := range keys {

@@ -24,8 +24,8 @@ const (
 	// upstreamMemory is the memory of the connection from which a response is read. It
 	// doesn't apply to responses that are read from a file.
 	upstreamMemory = 32 << 10
-	// fastBuffer is so large that reading a file costs little compared with encrypting
-	// it. It is used while less than fastMemory is in use. Otherwise, slowBuffer is
+	// With fastBuffer, reading a file costs little compared with encrypting the file.
+	// fastBuffer is used while less than fastMemory is in use. Otherwise, slowBuffer is
 	// used.
 	fastBuffer = 256 << 10
 	slowBuffer = 16 << 10

@@ -58,8 +58,8 @@ func TestNegativeCaching(t *testing.T) {
 	document[any](t, w.get(t, mirrored+"index.json"))
 }
 
-// TestStale checks that stale data is served while the registry is down. The data is
-// marked as stale, and expires.
+// TestStale checks that the server serves stale data while the registry is down. The
+// data is marked as stale and eventually expires.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, func(o *serve.Options) { o.StaleIfError = time.Hour })
@@ -77,7 +77,7 @@ func TestStale(t *testing.T) {
 			t.Errorf("%s: not marked as stale: %v", path, got.Header())
 		}
 	}
-	// If a registry is down, not every request is sent to it.
+	// While a registry is down, the server sends it only some of the requests.
 	before := w.registry.Requests()[registrytest.Tags]
 	document[any](t, w.get(t, mirrored+"index.json"))
 	if n := w.registry.Requests()[registrytest.Tags] - before; n != 0 {

@@ -42,7 +42,7 @@ func TestHang(t *testing.T) {
 		if got := w.get(t, mirrored+"index.json"); got.Code != http.StatusGatewayTimeout || time.Since(start) != 8*time.Second {
 			t.Errorf("got %d after %s", got.Code, time.Since(start))
 		}
-		time.Sleep(2 * time.Minute) // virtual time; until then, the request is canceled
+		time.Sleep(2 * time.Minute) // virtual time; the request is canceled by then
 		synctest.Wait()
 		hangs = false
 		document[any](t, w.get(t, mirrored+"index.json"))
@@ -55,7 +55,7 @@ func TestHang(t *testing.T) {
 				t.Errorf("got %v after %s", got.Header(), time.Since(start))
 			}
 		}
-		time.Sleep(2 * time.Minute) // virtual time; until then, all goroutines end
+		time.Sleep(2 * time.Minute) // virtual time; all goroutines end by then
 	})
 }
 

@@ -75,8 +75,8 @@ var hostileTexts = map[string]string{
 	"percent sign in a URL":          "%3Cscript%3E%00%2e%2e%2f",
 }
 
-// TestHostileText checks that pages escape all untrusted strings, which must not add
-// tags or attributes.
+// TestHostileText checks that pages escape all untrusted strings, so that the strings
+// can't add tags or attributes.
 func TestHostileText(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -170,7 +170,7 @@ func (w *world) pushHostile(t *testing.T, text string, by *key) digest.Digest {
 			"mediaType": mediaType, "digest": bom.Digest.String(), "size": bom.Size, "annotations": map[string]any{ocispec.AnnotationTitle: title},
 		}
 	}
-	// 2. Add the string to its manifests and its index.
+	// 2. Add the string to the release's manifests and index.
 	tagged, index := w.manifest(t, "1.0.0")
 	for _, m := range index["manifests"].([]any) {
 		child := m.(map[string]any)

@@ -49,8 +49,8 @@ type ListenOptions struct {
 	// InsecureHTTP allows plain HTTP on addresses that other machines can reach. The caller
 	// is then responsible for protecting the connection.
 	InsecureHTTP bool
-	// MaxConnections limits the open connections. Further connections wait. It also limits
-	// the concurrent requests.
+	// MaxConnections limits the open connections and the concurrent requests. Further
+	// connections wait.
 	MaxConnections int
 	// MaxPerAddress limits the open connections from one address, or from one IPv6 /64
 	// network. The server closes further connections. If zero, the limit is three
@@ -94,8 +94,8 @@ func (options ListenOptions) complete() ListenOptions {
 }
 
 // Run serves requests on a listener until ctx is canceled. It then waits at most Grace
-// for requests in progress. Run always closes the listener. After a shutdown by ctx, it
-// returns nil.
+// for requests in progress. Run always closes the listener. If the cancellation of ctx
+// stopped the server, Run returns nil.
 func (s *Server) Run(ctx context.Context, l net.Listener, options ListenOptions) error {
 	if options.TLS == nil && !options.InsecureHTTP && !isLoopback(l.Addr()) {
 		_ = l.Close()
@@ -139,7 +139,7 @@ func (s *Server) shutDown(ctx context.Context, server *http.Server, grace time.D
 	s.draining.Store(true)
 	shutdownCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	defer s.Close() // before that, downloads can follow a release that is being pulled
+	defer s.Close() // until then, downloads can read a release that is being pulled
 	err := server.Shutdown(shutdownCtx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = server.Close()

@@ -163,7 +163,7 @@ func TestCertificate(t *testing.T) {
 }
 
 // TestCertificateIsRenewed checks that a renewed certificate is used and that an
-// invalid one is not used.
+// invalid certificate is not used.
 func TestCertificateIsRenewed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// quota limits an amount that is in use at the same time. It limits the total and the
-// amount per client, so that no client uses the entire quota. It is safe for concurrent
-// use.
+// quota limits how much of a resource is in use at the same time. It limits the total
+// and the amount per client, so that no client uses the entire quota. It is safe for
+// concurrent use.
 type quota struct {
 	total, perClient int64
 
@@ -28,7 +28,7 @@ func newQuota(total int64, options ListenOptions) *quota {
 }
 
 // take reserves an amount for a client. Calling release returns the amount. ok is false
-// if the quota is exceeded. Only the total limits the zero client.
+// if the quota is exceeded. For the zero client, only the total is limited.
 func (q *quota) take(client netip.Prefix, amount int64) (release func(), ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -68,10 +68,10 @@ type mirrorArchives struct {
 // /mirror/HOST/NAMESPACE/TYPE/. path is the path below /archive.
 func mirrorLink(path string) string { return "../../../../archive" + path }
 
-// zipHash returns the zh: hash of a package from the annotation in the index or, if
-// there is no annotation, from the manifest. It omits the h1: annotation, because no
-// signature covers it and a client with trust_all_hashes writes every hash in the
-// response to its lock file.
+// zipHash returns the zh: hash of a package from the annotation in the index or, if the
+// index has no annotation, from the manifest. It omits the h1: annotation, because no
+// signature covers this annotation. A client with trust_all_hashes would write an h1:
+// hash to its lock file.
 func (s *Server) zipHash(x *exchange, i index, p provider.Platform) (string, error) {
 	t, _ := i.Index.Target(p)
 	if zip, stated := t.Digest(); stated {

@@ -31,12 +31,13 @@ type releaseList struct {
 	releases []listedRelease
 }
 
-// listedRelease is a version. If clients would not install it, it includes the reason.
+// listedRelease is a version. If clients would not install the version, listedRelease
+// includes the reason.
 type listedRelease struct {
 	version    offeredVersion
 	omitReason string
-	// stored is the address that the release is stored as, or zero if the address is
-	// unknown.
+	// stored is the address under which the release is stored, or zero if the address
+	// is unknown.
 	stored provider.Address
 }
 

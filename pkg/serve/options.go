@@ -24,8 +24,8 @@ const (
 	// DefaultMaxAge is the default of MaxAge. With this default, a new release appears
 	// within a minute, and each list of tags is requested at most once per minute.
 	DefaultMaxAge = time.Minute
-	// DefaultStaleIfError is the default of StaleIfError. It is long enough to bridge a
-	// registry outage overnight.
+	// DefaultStaleIfError is the default of StaleIfError. It is long enough to cover an
+	// overnight outage of a registry.
 	DefaultStaleIfError = 12 * time.Hour
 	// defaultMemory is the default of Memory in bytes. It is enough for the indexes of
 	// about 2,000 releases.
@@ -69,7 +69,8 @@ type Options struct {
 	// BaseURL is the URL of the server as seen by clients, including its path prefix.
 	// If nil, it is derived from each request.
 	BaseURL *url.URL
-	// TrustedProxies are the networks of proxies whose X-Forwarded headers are honored.
+	// TrustedProxies lists the networks of proxies whose X-Forwarded headers are
+	// honored.
 	TrustedProxies []netip.Prefix
 	// Rules returns the current access rules, which also define additional published hosts.
 	// It is called for every request. If Rules or its result is nil, everyone can read
@@ -77,7 +78,7 @@ type Options struct {
 	Rules func() *access.Rules
 	// Key signs the links to archives if there are access rules.
 	Key access.ArchiveKey
-	// Limiter limits the request rate of each client. If nil, there is no limit.
+	// Limiter limits the request rate of each client. If nil, the rate is not limited.
 	Limiter *access.Limiter
 	// Signer signs unsigned releases for the registry protocol. If nil, unsigned
 	// releases are omitted.

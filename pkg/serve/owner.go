@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// maxUnreadable limits the number of unreadable releases, starting with the newest,
-// that are read to determine the provider of a repository.
+// maxUnreadable limits the number of unreadable releases that are read, newest first,
+// to determine a repository's provider.
 const maxUnreadable = 4
 
 // unstated returns the address of releases without a provider annotation in a
@@ -35,9 +35,9 @@ func (v *view) unstated(t template.Template, ref template.Reference) provider.Ad
 	return a
 }
 
-// ownerOf returns the address that a release is stored as, or zero if the address is
-// unknown. It returns a *[repository.ProviderMismatchError] if the release must not be
-// served for the requested address.
+// ownerOf returns the address under which a release is stored, or zero if the address
+// is unknown. It returns a *[repository.ProviderMismatchError] if the release must not
+// be served for the requested address.
 func (p providerQuery) ownerOf(found repository.Inspection, unstated provider.Address) (provider.Address, error) {
 	stated := found.Index.Annotations[artifact.AnnotationProvider]
 	if stated == "" {
@@ -53,9 +53,9 @@ func (p providerQuery) ownerOf(found repository.Inspection, unstated provider.Ad
 	return provider.ParseAddress(stated)
 }
 
-// owner returns the address that the releases of a repository are stored as. The newest
-// readable release determines it. owner returns the errors of ownerOf and of the
-// repository.
+// owner returns the address under which the releases of a repository are stored. The
+// newest readable release determines this address. owner returns the errors of ownerOf
+// and of the repository.
 func (rc *repositoryCache) owner(ctx context.Context, q providerQuery, l listing) (provider.Address, error) {
 	if len(l.newest) == 0 {
 		return q.address, nil // an empty repository reveals nothing

@@ -94,7 +94,7 @@ func (s *Server) login(x *exchange) error {
 func (s *Server) frame(x *exchange) page.Frame {
 	base, err := s.base(x.r)
 	if err != nil {
-		base = &url.URL{} // the error page about that error needs no URL
+		base = &url.URL{} // the page that reports this error needs no URL
 	}
 	return page.Frame{Root: base.EscapedPath(), Caller: x.caller.Name, Login: !s.options.Rules().AllowAll()}
 }
@@ -114,7 +114,7 @@ func (s *Server) writePage(x *exchange, status int, text string) {
 	setPageHeaders(x.Header())
 	rendered, err := s.frame(x).Problem(status, text)
 	if err != nil {
-		rendered = []byte(http.StatusText(status)) // tests execute all templates
+		rendered = []byte(http.StatusText(status)) // not expected, because tests execute all templates
 	}
 	x.Header().Set("Cache-Control", "no-store")
 	x.writeBytes(status, page.MediaType, rendered)

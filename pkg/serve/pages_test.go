@@ -132,7 +132,7 @@ func TestUnknownPaths(t *testing.T) {
 }
 
 // TestPagesBelowBase checks that links work below a base path, whether or not a proxy
-// removes it.
+// removes the base path.
 func TestPagesBelowBase(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, func(o *serve.Options) {

@@ -33,8 +33,8 @@ type providerList struct {
 type listedProvider struct {
 	address   provider.Address
 	reference template.Reference
-	// stored is the address that the provider's releases are stored as, or zero if the
-	// address is unknown.
+	// stored is the address under which the provider's releases are stored, or zero if
+	// the address is unknown.
 	stored provider.Address
 }
 
@@ -46,7 +46,7 @@ type owner struct {
 }
 
 // providers lists the providers of a view. If several templates contain a provider, the
-// first template wins.
+// first template takes precedence.
 func (rc *repositoryCache) providers(ctx context.Context, v *view) (providerList, cacheState, error) {
 	return rc.lists.get(ctx, v, func(ctx context.Context) (providerList, error) {
 		o := catalog.Options{Names: rc.options.Catalog}

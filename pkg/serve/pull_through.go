@@ -33,8 +33,8 @@ const maxReason = 300
 func originLabel(a provider.Address) string { return "origin " + a.Host.ForDisplay() }
 
 // withOrigin returns the versions that only the origin has, except versions that are
-// pending, denied, or known to be too young. At the same time, it calls stored to get
-// the versions in the repositories, because clients don't wait long enough for two
+// pending, denied, or known to be too young. It concurrently calls stored to get the
+// versions in the repositories, because clients don't wait long enough for two
 // consecutive requests. If the origin doesn't respond, withOrigin returns no versions.
 func (s *Server) withOrigin(ctx context.Context, q providerQuery, stored func() ([]provider.Version, cacheState, error)) (upstream []provider.Version, state cacheState, err error) {
 	if !s.isPullThrough(q) {
@@ -66,8 +66,8 @@ func (s *Server) withOrigin(ctx context.Context, q providerQuery, stored func() 
 }
 
 // pullDestination returns the repository to which a release is pulled. It is the
-// repository that contains other versions of the provider or, if there is none, the
-// last repository.
+// repository that contains other versions of the provider. If no repository contains
+// the provider, it is the last repository.
 func (s *Server) pullDestination(ctx context.Context, q providerQuery) (template.Reference, error) {
 	candidates, err := s.repos.open(q)
 	if err != nil {
@@ -251,9 +251,9 @@ const (
 // filterByAge removes versions that are known to be too young, so that clients choose
 // an older version. It requests the dates of the versions that a client would choose.
 // These are the newest version of each minor version and, if that version is too young,
-// the next one. Other versions are checked when they are requested. If no version is
-// old enough and hasOthers is false, filterByAge returns all versions, so that clients
-// learn the reason.
+// the next older version. Other versions are checked when they are requested. If no
+// version is old enough and hasOthers is false, filterByAge returns all versions, so
+// that clients learn the reason.
 func (s *Server) filterByAge(ctx context.Context, a provider.Address, versions []provider.Version, hasOthers bool) []provider.Version {
 	if !s.origins.puller.HasMinAge() {
 		return versions

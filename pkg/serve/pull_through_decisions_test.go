@@ -90,8 +90,8 @@ func TestPullThroughNewDecision(t *testing.T) {
 	}
 }
 
-// TestPullThroughDecidedWhileMirroring checks that a decision applies until the tag is
-// written.
+// TestPullThroughDecidedWhileMirroring checks that a decision is effective if it is
+// made before the tag is written.
 func TestPullThroughDecidedWhileMirroring(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

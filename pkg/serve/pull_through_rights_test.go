@@ -34,7 +34,7 @@ func TestPullThroughRights(t *testing.T) {
 
 // TestPullThroughPastAnotherProvider checks that a provider is pulled to the last
 // repository if the first repository contains a provider of a different host. If the
-// last repository also contains such a provider, nothing is pulled.
+// last repository also contains a provider of a different host, nothing is pulled.
 func TestPullThroughPastAnotherProvider(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

@@ -30,8 +30,8 @@ import (
 
 var makers = map[string]func(testing.TB, ...func(*serve.Options)) *world{"layout": newLayout, "registry": newRegistry}
 
-// TestPullThrough checks that a release that only the origin has is listed, described,
-// and installed. Afterwards, the repository contains the complete release.
+// TestPullThrough checks that clients can list, describe, and install a release that
+// only the origin has. Afterwards, the repository contains the complete release.
 func TestPullThrough(t *testing.T) {
 	t.Parallel()
 	for name, over := range makers {
@@ -162,7 +162,7 @@ func TestPullThroughClientDisconnects(t *testing.T) {
 	}, -1)
 	ctx, leave := context.WithCancel(t.Context())
 	var group sync.WaitGroup
-	document[any](t, w.get(t, mirrored+"1.2.0.json")) // prevents a later delay of this request
+	document[any](t, w.get(t, mirrored+"1.2.0.json")) // requested now, so that it isn't delayed later
 	group.Go(func() {
 		w.server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, archiveOf("1.2.0", plan9), nil))
 	})
@@ -301,7 +301,8 @@ func TestPullThroughDown(t *testing.T) {
 	}
 }
 
-// TestPullThroughAbsent checks that a version that the origin doesn't have is not found.
+// TestPullThroughAbsent checks that a version that is missing at the origin is not
+// found.
 func TestPullThroughAbsent(t *testing.T) {
 	t.Parallel()
 	w := newPullThrough(t, newLayout)

@@ -42,7 +42,7 @@ func (silentOrigin) Open(ctx context.Context, _ provider.Package) (io.ReadCloser
 }
 
 // TestPullThroughHang checks an origin that hangs. The server responds before clients
-// time out, and the following requests aren't delayed for a few seconds.
+// time out. For a few seconds, further requests are not delayed.
 func TestPullThroughHang(t *testing.T) {
 	t.Parallel()
 	stored := newLayout(t)
@@ -72,7 +72,7 @@ func TestPullThroughHang(t *testing.T) {
 		if got.Code != http.StatusGatewayTimeout || !strings.Contains(got.Body.String(), "the origin registry registry.opentofu.org did not respond in time") || time.Since(start) != 8*time.Second {
 			t.Errorf("got %d %s after %s", got.Code, got.Body, time.Since(start))
 		}
-		time.Sleep(3 * time.Minute) // virtual time; until then, the requests are canceled
+		time.Sleep(3 * time.Minute) // virtual time; the requests are canceled by then
 		w.server.Close()
 	})
 }

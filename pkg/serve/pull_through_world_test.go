@@ -110,8 +110,8 @@ func (t *pullThroughWorld) end(tb testing.TB) pullthrough.Event {
 	}
 }
 
-// get sends a request like clients do. It retries if the server times out, which
-// happens on a busy machine.
+// get sends a request as clients do. It retries if the server times out, which happens
+// on a busy machine.
 func (t *pullThroughWorld) get(tb testing.TB, path string, headers ...string) *httptest.ResponseRecorder {
 	tb.Helper()
 	for {

@@ -110,8 +110,8 @@ func (s *Server) pkg(x *exchange) error {
 type signedPackage struct {
 	evidence
 	state cacheState
-	// stored is the address that the package is stored as, or zero if the address is
-	// unknown.
+	// stored is the address under which the package is stored, or zero if the address
+	// is unknown.
 	stored provider.Address
 	// reason describes why the archive is unavailable. It is empty if the archive is
 	// available.
@@ -134,7 +134,7 @@ func (s *Server) signedPackage(x *exchange) (found signedPackage, err error) {
 	return found, err
 }
 
-// Names of the documents that have their own URLs.
+// The names of the documents that have separate URLs.
 const (
 	documentSums      = "SHA256SUMS"
 	documentSignature = "SHA256SUMS.sig"

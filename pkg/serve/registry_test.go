@@ -55,7 +55,7 @@ type offered struct {
 	} `json:"signing_keys"`
 }
 
-// verify verifies a package document like clients do.
+// verify verifies a package document as clients do.
 func (w *world) verify(t *testing.T, got offered, zip []byte) {
 	t.Helper()
 	fetch := func(at string) []byte {

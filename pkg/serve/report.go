@@ -33,7 +33,7 @@ type report struct {
 	weight    int64
 }
 
-// report checks a release like `tofu-oci verify` does. It checks the index, manifests,
+// report checks a release as `tofu-oci verify` does. It checks the index, manifests,
 // evidence, and referrers, and whether all blobs exist.
 func (rc *repositoryCache) report(ctx context.Context, q providerQuery, i index) (report, error) {
 	r, _, err := rc.reports.getWithin(ctx, i.key(q, provider.Platform{}), max(reportAge, rc.options.MaxAge), func(ctx context.Context) (report, error) {
@@ -111,8 +111,8 @@ func findingsOf(found verify.Report, v provider.Version) (findings []finding.Fin
 // maxConcurrentStats limits the blobs of a release that are checked concurrently.
 const maxConcurrentStats = 8
 
-// checkedSummary returns a summary whose status considers missing blobs. Version lists
-// and version pages both use it, so they show the same status.
+// checkedSummary returns a summary whose status takes missing blobs into account.
+// Version lists and version pages both use it, so they show the same status.
 func (rc *repositoryCache) checkedSummary(ctx context.Context, q providerQuery, i index) (summary, error) {
 	s, err := rc.summary(ctx, q, i)
 	if err != nil || s.Status != api.StatusComplete {
@@ -141,9 +141,9 @@ func (rc *repositoryCache) checkedSummary(ctx context.Context, q providerQuery, 
 	return s, nil
 }
 
-// missing returns the digests of the zips and documents that don't exist in the
-// repository or whose size there differs. It requests each blob once and doesn't read
-// it.
+// missing returns the digests of the zips and documents that are missing from the
+// repository or have a different size there. It requests the size of each blob once and
+// doesn't read the blob.
 func (s *summary) missing(ctx context.Context) ([]string, error) {
 	sizes := map[string]int64{}
 	for _, d := range s.documentsOfAll() {

@@ -27,8 +27,8 @@ const listAge = time.Hour
 // index.
 type repositoryCache struct {
 	options Options
-	// opened contains the repositories that have responded. These repositories keep
-	// tokens and connections.
+	// opened contains the repositories that have responded. They are kept so that their
+	// tokens and connections can be used again.
 	opened    memo.Memo[key, []candidate]
 	listings  *cache[string, taggedVersions]
 	indexes   *cache[contentKey, index]
@@ -69,8 +69,8 @@ func (i index) key(q providerQuery, p provider.Platform) key {
 
 // taggedVersions contains the versions in the tags of a repository.
 type taggedVersions struct {
-	// newest contains the tags of the newest releases, including denied releases. They
-	// determine the provider of the repository.
+	// newest contains the tags of the newest releases, including denied releases. These
+	// releases determine the repository's provider.
 	newest   []string
 	versions []provider.Version
 	// pending contains the versions that await approval. They are not served to
@@ -84,8 +84,8 @@ type taggedVersions struct {
 type listing struct {
 	candidate
 	taggedVersions
-	// stored is the address that the releases are stored as, or zero if the address is
-	// unknown.
+	// stored is the address under which the releases are stored, or zero if the address
+	// is unknown.
 	stored provider.Address
 }
 
@@ -94,8 +94,8 @@ type index struct {
 	repository.Inspection
 	candidate
 	version provider.Version
-	// stored is the address that the release is stored as, or zero if the address is
-	// unknown.
+	// stored is the address under which the release is stored, or zero if the address
+	// is unknown.
 	stored provider.Address
 	weight int64
 }

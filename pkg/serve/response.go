@@ -23,8 +23,9 @@ type problem struct {
 func (p *problem) Error() string { return p.text }
 
 // statusOf returns the HTTP status of an error, and a message for the client. Clients
-// rely on the status. After 404, they try their next installation method. 401 and 403
-// always refer to the client's credentials, never to the server's credentials.
+// rely on the status. After a 404 response, they try their next installation method.
+// 401 and 403 always refer to the client's credentials, never to the server's
+// credentials.
 func statusOf(err error) (status int, text string) {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p.status, p.text

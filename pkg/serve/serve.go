@@ -71,7 +71,7 @@ func (s *Server) setLimits(options ListenOptions) {
 
 // ServeHTTP responds to a request and reports it to [Events]. If a client exceeds its
 // limit on concurrent requests, ServeHTTP responds with 503. The limit on connections
-// is not enough, because an HTTP/2 connection carries many requests.
+// is not sufficient, because an HTTP/2 connection can carry many requests.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := s.exchange(w, r)
 	release, ok := s.requests.take(x.client, 1)
@@ -83,7 +83,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer release()
 	s.respond(x) //nolint:contextcheck // the exchange contains the request and its context
 	if r.ProtoMajor > 1 {
-		_ = x.control.Flush() // otherwise, net/http would send the rest after the request is no longer counted
+		_ = x.control.Flush() // otherwise, net/http would send the rest when the request isn't counted anymore
 	}
 }
 

@@ -63,8 +63,7 @@ func TestRepositoriesOfOneName(t *testing.T) {
 	if got := w.get(t, "/mirror/"+terraform+"/index.json"); got.Code != http.StatusOK || w.last().Repository != second.repo.String() {
 		t.Errorf("after a denial: got %d from %q", got.Code, w.last().Repository)
 	}
-	// The first and the last repository belong to different hosts than the requested
-	// one.
+	// The hosts of the first and the last repository differ from the requested host.
 	var foreign *repository.ProviderMismatchError
 	if got := w.get(t, "/mirror/registry.example.com/acme/rocket/index.json"); got.Code != http.StatusNotFound || !errors.As(w.last().Err, &foreign) {
 		t.Errorf("got %d, told %v", got.Code, w.last().Err)

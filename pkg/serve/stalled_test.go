@@ -104,8 +104,8 @@ func TestStalledDocuments(t *testing.T) {
 	c.requests.Wait()
 }
 
-// TestStalledStreams checks that a request counts until its response is read,
-// regardless of the number of requests on a connection.
+// TestStalledStreams checks that a request counts toward the limit until its response
+// is read, regardless of the number of requests on a connection.
 func TestStalledStreams(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -26,8 +26,8 @@ type summary struct {
 	packages  []api.Package
 	evidence  []api.Document
 	repo      repository.Reader
-	// stored is the address that the release is stored as, or zero if the address is
-	// unknown.
+	// stored is the address under which the release is stored, or zero if the address
+	// is unknown.
 	stored provider.Address
 	weight int64
 }
@@ -157,8 +157,8 @@ func describe(d provider.Document) api.Document {
 	return api.Document{Name: d.Name, Kind: string(d.Kind), MediaType: short(d.MediaType), Digest: d.Digest.String(), Size: d.Size}
 }
 
-// dateOf returns the date on which the origin published a release, or nil if there is
-// no valid date.
+// dateOf returns the date on which the origin published a release, or nil if the index
+// contains no valid date.
 func dateOf(x artifact.Index) *time.Time {
 	t, err := time.Parse(time.RFC3339, x.Annotations[ocispec.AnnotationCreated])
 	if err != nil {

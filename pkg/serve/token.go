@@ -30,8 +30,8 @@ const linkRefused = "the link is invalid or has expired; request the provider ag
 
 // tokenPath returns the part of a package's path that follows /archive or
 // /v1/documents. The token in the path replaces credentials, which clients don't send
-// with these requests. The link is valid only for a release that is stored as the given
-// address.
+// with these requests. The link is valid only for a release that is stored under the
+// given address.
 func (s *Server) tokenPath(x *exchange, stored provider.Address, filename string) string {
 	token := anonymousToken
 	if !s.options.Rules().AllowAll() {

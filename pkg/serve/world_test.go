@@ -178,8 +178,8 @@ type rocket struct {
 	key *key
 	// noKeys omits the key. noSums omits the checksums.
 	noKeys, noSums bool
-	// badSignature signs different checksums. armored uses a form that clients can't
-	// read.
+	// badSignature signs different checksums. armored encodes the signature in a form
+	// that clients can't read.
 	badSignature, armored bool
 	// keys replaces the key.
 	keys []byte
