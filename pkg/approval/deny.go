@@ -21,7 +21,7 @@ import (
 type DenyOptions struct {
 	// Reason explains the denial.
 	Reason string
-	// By names the person who decided. It can be empty.
+	// By names the person who made the decision. It can be empty.
 	By string
 	// Aliases lists other providers whose releases the repository can contain.
 	Aliases provider.Aliases
@@ -30,15 +30,15 @@ type DenyOptions struct {
 }
 
 // Deny records that a version must not be used, and then deletes the tag of the version
-// and its pending tag. After the repository has the tag of the denial, the version is
-// denied regardless of its packages. The denial refers to the index. After no tag
-// points to the index, a registry can garbage-collect the index, but not the denial.
+// and its pending tag. When the repository has the tag of the denial, the version is
+// denied regardless of its packages. The denial refers to the index. When the index has
+// lost its last tag, a registry can garbage-collect the index, but not the denial.
 //
 // If the registry doesn't delete tags, the pending tag points to the denial (see
 // [Result] Stays), and the tag of the version stays unchanged (see [Result] Live). The
 // tag of a pruned version also stays, because OpenTofu ignores it. If a denied version
-// has no other tags, the result is [publish.Unchanged], and the version keeps its
-// reason. If a version is not pending, released, or pruned, Deny returns
+// has no other tags, the result is [publish.Unchanged], and the existing reason is
+// kept. If a version is not pending, released, or pruned, Deny returns
 // [provider.ErrVersionNotFound]. It also returns [ErrIncomplete],
 // *[repository.ConflictError], and errors from the repository.
 func Deny(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o DenyOptions) (Result, error) {
@@ -83,8 +83,8 @@ func (d denying) run(ctx context.Context) (Result, error) {
 		if err := d.record(ctx, packed, found.subject); err != nil {
 			return r, fmt.Errorf("recording the denial: %w", err)
 		}
-		// After this delay, every run that checked for a denial before the record
-		// existed has written its tag.
+		// After this delay, every run that checked for a denial before the denial was
+		// recorded has written its tag.
 		if err := bounded.Pause(ctx, d.repo.Traits().ConfirmDelay); err != nil {
 			return r, err
 		}
@@ -100,12 +100,12 @@ func (d denying) run(ctx context.Context) (Result, error) {
 
 // deniable describes the version to deny.
 type deniable struct {
-	// pending and version are the releases that the two tags point to. For a missing
-	// tag, they are the zero value.
+	// pending and version are the releases that the two tags point to. A missing tag
+	// results in the zero value.
 	pending, version repository.Inspection
 	// subject is the release that the denial refers to.
 	subject repository.Inspection
-	// existing is the existing denial if the denial is kept.
+	// existing is the existing denial if it is kept, otherwise nil.
 	existing *repository.DenialRecord
 }
 
@@ -152,8 +152,8 @@ func (d denying) inspect(ctx context.Context) (f deniable, err error) {
 	return f, nil
 }
 
-// inspectPruned inspects the pruned release. It returns the zero value if there is no
-// pruned release or its index is missing.
+// inspectPruned inspects the pruned release. If the pruned release or its index doesn't
+// exist, it returns the zero value.
 func (d denying) inspectPruned(ctx context.Context) (repository.Inspection, error) {
 	i, err := repository.Inspect(ctx, d.repo, artifact.PrunedTag(d.version), repository.DepthManifests)
 	if err != nil || !i.Exists() || i.Dangling {
@@ -226,6 +226,6 @@ func (d denying) unpublish(ctx context.Context, packed artifact.Referrer) (live,
 	if live, err = d.deleteTag(ctx, now, repository.Inspection{}); err != nil || live != nil || packed.Document.Digest == "" {
 		return live, err
 	}
-	// Some registries delete the referrers of a manifest with the manifest.
+	// Some registries delete a manifest's referrers together with the manifest.
 	return nil, d.push(ctx, packed)
 }

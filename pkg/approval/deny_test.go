@@ -46,7 +46,7 @@ func TestDeny(t *testing.T) {
 		if err != nil || record.Reason != because.Reason || record.By != "jane" || record.Index != index || len(record.Packages) != 2 {
 			t.Fatalf("got %+v, %v", record, err)
 		}
-		// A second denial with a different reason has no effect.
+		// A second denial with a different reason changes nothing.
 		again := w.deny(t, approval.DenyOptions{Reason: "another"})
 		if again.Status != publish.Unchanged || again.Digest != r.Digest || again.Record.Reason != because.Reason {
 			t.Errorf("again: %+v", again)

@@ -1,13 +1,13 @@
 // Package approval promotes and denies staged releases. Package publish stores staged
 // releases under a pending tag, which OpenTofu ignores. No server is required. Anyone
-// who can write the tags of the repository can make the decision.
+// who can write the repository's tags can make the decision.
 //
 //	stage   = source → Release → plan → OCI repository, under pending-VERSION          publish.Release
 //	promote = pending-VERSION → the same index under VERSION                           Promote
 //	deny    = VERSION or pending-VERSION → denied-VERSION, which refers to the index   Deny
 //
 // A pending release is complete. It has an index, manifests, and blobs, and its tag
-// protects them from the garbage collection of the registry.
+// protects them from the registry's garbage collection.
 package approval
 
 import (
@@ -28,11 +28,11 @@ type Result struct {
 	Address provider.Address
 	Version provider.Version
 	// Status is Promoted, Extended, Replaced, or Denied. If the same decision was made
-	// before, it is Unchanged. If the version has different content, the error is a
+	// before, Status is Unchanged. If the version has different content, the error is a
 	// *[repository.ConflictError].
 	Status publish.Status
 	// Tag and Digest identify the version's tag and index. For a denial, they identify
-	// its tag and manifest.
+	// the denial's tag and manifest.
 	Tag    string
 	Digest digest.Digest
 	// Packages contains the packages of the release.
@@ -45,12 +45,12 @@ type Result struct {
 	Approval *artifact.Approval
 	// From is the pending or pruned tag of a release that was promoted.
 	From string
-	// Stays describes why the pending or pruned tag still exists. It is nil if the tag
-	// doesn't exist. It wraps [repository.ErrTagNotDeleted] if the registry doesn't
+	// Stays describes why the pending or pruned tag still exists, or is nil if the tag
+	// doesn't exist. Stays wraps [repository.ErrTagNotDeleted] if the registry doesn't
 	// delete tags, and [repository.ErrTagMoved] if another run has staged more
 	// packages.
 	Stays error
-	// Live describes why the tag of a denied version could not be deleted. It is nil if
+	// Live describes why the tag of a denied version could not be deleted, or is nil if
 	// the tag was deleted. While the tag exists, OpenTofu can install the version. Live
 	// wraps the same errors as Stays.
 	Live error

@@ -9,11 +9,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// Find returns the newest pending version that meets a requirement or, if there is
-// none, the newest denied version. Use it to explain why a version is missing. If there
-// is no such version, Find returns the zero value. Find reads only the list of tags and
-// the reason for a denial, so the entry has no digest and no platforms. It returns the
-// errors of the repository.
+// Find returns the newest pending version that meets a requirement. If no pending
+// version meets the requirement, Find returns the newest denied version that meets it.
+// Otherwise, it returns the zero value. Use Find to explain why a version is missing.
+// Find reads only the list of tags and the reason for a denial, so the entry has no
+// digest and no platforms. It returns the errors of the repository.
 func Find(ctx context.Context, repo repository.Reader, wanted provider.Requirement) (Entry, error) {
 	tags, err := repo.Tags(ctx)
 	if err != nil {

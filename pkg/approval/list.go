@@ -31,7 +31,7 @@ type Entry struct {
 	// pending tag still exists.
 	State publish.Status
 	// Tag and Digest identify the pending or pruned tag and its index. For a denial,
-	// they identify its tag and manifest.
+	// they identify the denial's tag and manifest.
 	Tag       string
 	Digest    digest.Digest
 	Platforms []provider.Platform

@@ -29,8 +29,9 @@ type ManyOptions struct {
 	Open func(a provider.Address) (repository.Repository, error)
 	// Done is called with each decision, in order.
 	Done func(Decision)
-	// OnSkip, if not nil, is called with the pending pre-releases of a provider that were
-	// not selected because Latest is zero and no requirement specifies them exactly.
+	// OnSkip, if not nil, is called with a provider's pending pre-releases that were
+	// skipped. Pre-releases are skipped if Latest is zero and no requirement specifies
+	// them exactly.
 	OnSkip func(a provider.Address, preReleases []provider.Version)
 }
 
@@ -101,8 +102,8 @@ func pruned(ctx context.Context, repo repository.Repository, r provider.Requirem
 	return nil, err
 }
 
-// noneSelected returns the error if no pending version meets a requirement. It returns
-// nil if denied versions meet it.
+// noneSelected returns the error if no pending version meets a requirement. If denied
+// versions meet the requirement, it returns nil.
 func noneSelected(ctx context.Context, pending provider.Source, r provider.Requirement, repo repository.Repository, denied []provider.Version) error {
 	if len(denied) > 0 {
 		return nil

@@ -14,13 +14,13 @@ import (
 
 // PromoteOptions configures [Promote]. The zero value is valid and verifies no signatures.
 type PromoteOptions struct {
-	// Verify, if not nil, verifies the signature of the release from the stored
-	// documents before the tag is written. This is necessary because a key that was
-	// trusted when the release was staged might not be trusted now. If Verify returns
-	// an error, Promote fails with this error. trust.Policy has such a method.
+	// Verify, if not nil, verifies the release's signature from the stored documents
+	// before the tag is written. This is necessary because a key that was trusted when
+	// the release was staged might not be trusted now. If Verify returns an error,
+	// Promote fails with this error. You can use a method of trust.Policy.
 	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
-	// Approval records who decided and why. If it is not the zero value, it is attached to the
-	// index of the release, even if the version is already released.
+	// Approval records who made the decision and why. If it is not the zero value, it
+	// is attached to the index of the release, even if the version is already released.
 	Approval artifact.Approval
 	// Aliases lists other providers whose releases the repository can contain.
 	Aliases provider.Aliases
@@ -135,9 +135,9 @@ func (p promotion) record(ctx context.Context, r *Result, i repository.Inspectio
 	return nil
 }
 
-// inspectPending inspects the pending release. If there is neither a pending nor a
-// released version, it inspects the pruned release. It returns an error if the release
-// is incomplete.
+// inspectPending inspects the pending release. If neither a pending nor a released
+// version exists, it inspects the pruned release. It returns an error if the release is
+// incomplete.
 func (p promotion) inspectPending(ctx context.Context, version repository.Inspection) (repository.Inspection, error) {
 	i, err := p.inspectRelease(ctx, artifact.PendingTag(p.version))
 	if version.Exists() || !errors.Is(err, ErrNotPending) {

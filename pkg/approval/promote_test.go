@@ -115,7 +115,7 @@ func TestPromoteRecord(t *testing.T) {
 	})
 }
 
-// TestPromoteBeside checks promotion if the version already exists.
+// TestPromoteBeside checks the promotion of a version that is already released.
 func TestPromoteBeside(t *testing.T) {
 	t.Parallel()
 	sbom := map[provider.Platform]pkg{nouns.Plan9: {content: "plan9", documents: []string{"plan9.spdx.json"}}}
@@ -280,8 +280,9 @@ func (w *world) inspect(t *testing.T, tag string) repository.Inspection {
 	return i
 }
 
-// TestPromotePruned checks that a pruned version is restored if there is neither a
-// pending nor a released version. The version is not immediately pruned again.
+// TestPromotePruned checks that a pruned version is restored if neither a pending nor a
+// released version exists. It also checks that the version is not immediately pruned
+// again.
 func TestPromotePruned(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {

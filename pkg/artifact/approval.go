@@ -18,7 +18,7 @@ const TypeApproval = "application/vnd.io.github.tofu-oci.approval.v1+json"
 type Approval struct {
 	// Reason is free text. It can be empty.
 	Reason string `json:"reason,omitempty"`
-	// By names the person who decided. It can be empty.
+	// By names the person who made the decision. It can be empty.
 	By string `json:"by,omitempty"`
 }
 
@@ -47,7 +47,7 @@ func ParseApproval(data []byte) (a Approval, err error) {
 	return a, nil
 }
 
-// String returns the reason, followed by the person who decided.
+// String returns the reason, followed by the name of the person who made the decision.
 func (a Approval) String() string {
 	if a.Reason == "" {
 		return "by " + a.By

@@ -35,7 +35,7 @@ func DeniedTag(v provider.Version) string { return deniedPrefix + Tag(v) }
 type Denial struct {
 	// Reason is free text. It is required.
 	Reason string
-	// By names the person who decided. It can be empty.
+	// By names the person who made the decision. It can be empty.
 	By string
 	// Packages contains the zips that the version had when it was denied. It is only
 	// informational, because a denial applies to the version regardless of its zips.
@@ -125,7 +125,7 @@ func ParseDenial(data []byte) (Denial, error) {
 	return d, nil
 }
 
-// String returns the reason, followed by the person who decided.
+// String returns the reason, followed by the name of the person who made the decision.
 func (d Denial) String() string {
 	if d.By == "" {
 		return d.Reason

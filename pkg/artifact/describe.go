@@ -36,8 +36,8 @@ func describe(doc document) string {
 	return fmt.Sprintf("a document of media type %q", clip(doc.MediaType))
 }
 
-// artifactTypeOf returns the artifact type. If there is none, it returns the media type
-// of the config, as image-spec requires.
+// artifactTypeOf returns the artifact type. If the artifact type is missing, it returns
+// the media type of the config, as image-spec requires.
 func artifactTypeOf(doc document) string {
 	if doc.ArtifactType == "" && doc.Config != nil {
 		return clip(doc.Config.MediaType)

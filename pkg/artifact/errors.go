@@ -8,7 +8,7 @@ import (
 
 // FormatError reports that content is not a provider artifact that OpenTofu can read.
 type FormatError struct {
-	// Problem describes what is wrong.
+	// Problem describes the problem with the content.
 	Problem string
 }
 

@@ -24,8 +24,8 @@ type Options struct {
 	// annotation is omitted.
 	SourceURL string
 	// Provider is the ASCII address in the annotation of the index. If empty, it is the
-	// address of the release. If a release is stored under a different provider's
-	// address, it keeps the annotation with that address. See [provider.Alias].
+	// address of the release. A release that extends a different provider's release
+	// keeps that provider's annotation. See [provider.Alias].
 	Provider string
 	// Annotations contains additional annotations of the index. Annotations that the
 	// format defines are ignored, and the date of the release overrides the annotation
@@ -238,7 +238,7 @@ func ZipDescriptor(p provider.Package) ocispec.Descriptor {
 func title(p provider.Package) string { return cmp.Or(p.ListedAs, p.Filename) }
 
 // targetDescriptor returns the descriptor of a manifest in the index. It contains the
-// artifact type and the platform, because OpenTofu selects manifests by both.
+// artifact type and the platform, because OpenTofu uses both to select manifests.
 func targetDescriptor(p provider.Package, manifest ocispec.Descriptor) ocispec.Descriptor {
 	manifest.Platform = &ocispec.Platform{OS: p.Platform.OS, Architecture: p.Platform.Arch}
 	manifest.Annotations = map[string]string{annotationZH: "zh:" + p.Digest.Encoded()}

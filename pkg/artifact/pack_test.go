@@ -21,8 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden vectors")
 
-// vectors contains golden files, which implementations in other languages can use, too. See
-// docs/format.md.
+// vectors contains golden files, which implementations in other languages can also use.
+// See docs/format.md.
 const vectors = "../../testdata/artifact"
 
 const sourceURL = "https://example.com/acme/terraform-provider-rocket"
@@ -178,7 +178,7 @@ func TestPackRoundTrip(t *testing.T) {
 	}
 }
 
-// blob returns the content of a descriptor.
+// blob returns the content that a descriptor refers to.
 func blob(t *testing.T, packed artifact.Packed, d digest.Digest) []byte {
 	t.Helper()
 	for _, document := range packed.Documents {
@@ -224,7 +224,7 @@ func TestPackDeduplicatesDocuments(t *testing.T) {
 	if config := blob(t, packed, ocispec.DescriptorEmptyJSON.Digest); string(config) != "{}" {
 		t.Errorf("the config is %q", config)
 	}
-	// The config, three documents of the release, and three of a package.
+	// The config, three documents of the release, and three documents of a package.
 	if len(packed.Documents) != 7 {
 		t.Errorf("got %d documents, want 7", len(packed.Documents))
 	}

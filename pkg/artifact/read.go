@@ -218,8 +218,8 @@ type Manifest struct {
 	// Title is the title of the zip. It is empty if the title is not a valid file name.
 	// OpenTofu ignores the title, and other tools use paths as titles.
 	Title string
-	// Documents contains the other layers that have a name and an acceptable size. See
-	// [DocumentOf]. Layers that neither OpenTofu nor this package uses are omitted.
+	// Documents contains the remaining layers that have a name and an acceptable size.
+	// See [DocumentOf]. Layers that neither OpenTofu nor this package uses are omitted.
 	Documents []ocispec.Descriptor
 	// Blobs contains the descriptors of the config and all layers, except descriptors
 	// with invalid digests.

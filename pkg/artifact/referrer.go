@@ -36,8 +36,8 @@ func AddReferrer(list []ocispec.Descriptor, entries ...ocispec.Descriptor) (Blob
 	}, ocispec.MediaTypeImageIndex, "")
 }
 
-// ParseReferrer returns the descriptor of the document in the manifest of a referrer, which is its
-// first layer.
+// ParseReferrer returns the descriptor of a referrer's document. The document is the
+// first layer of the referrer's manifest.
 func ParseReferrer(data []byte) (ocispec.Descriptor, error) {
 	_, document, err := parseReferrer(data)
 	return document, err

@@ -26,11 +26,10 @@ const (
 )
 
 // SyncRecord contains the dates that pruning needs. A repository has at most one
-// record, under [SyncTag]. If the record is lost, the dates start again, so versions
-// are kept longer.
+// record, under [SyncTag]. If the record is lost, the waiting periods start again, so
+// versions are kept longer.
 type SyncRecord struct {
-	// Unwanted maps released versions to the dates since when they are no longer
-	// selected.
+	// Unwanted maps released versions to the dates when they became unwanted.
 	Unwanted map[provider.Version]time.Time
 	// Pruned maps versions to the dates when they were pruned. See [PrunedTag].
 	Pruned map[provider.Version]time.Time
@@ -59,8 +58,9 @@ func (r SyncRecord) Pack() (manifest Blob, config provider.Document, err error) 
 	return manifest, emptyConfig(), err
 }
 
-// ParseSyncRecord parses the manifest of a sync record. It ignores invalid versions and dates, and
-// annotations of other tools. Other content is a *[FormatError].
+// ParseSyncRecord parses the manifest of a sync record. It ignores invalid versions and
+// dates, and annotations of other tools. For other content, it returns a
+// *[FormatError].
 func ParseSyncRecord(data []byte) (SyncRecord, error) {
 	doc, err := parseDocument(data)
 	if err != nil {

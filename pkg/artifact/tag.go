@@ -74,8 +74,8 @@ func (t Tags) Undecided() []provider.Version { return t.withoutDenied(t.Pending(
 // Tagged returns the versions that OpenTofu finds, including denied versions.
 func (t Tags) Tagged() []provider.Version { return t.versions("") }
 
-// Denied returns the denied versions. The tag of a denial denies its version, regardless of what it
-// points to.
+// Denied returns the denied versions. The tag of a denial denies its version,
+// regardless of the content that the tag points to.
 func (t Tags) Denied() []provider.Version { return t.versions(deniedPrefix) }
 
 // Pending returns the versions that wait for approval.
@@ -85,9 +85,10 @@ func (t Tags) Pending() []provider.Version { return t.versions(pendingPrefix) }
 func (t Tags) Pruned() []provider.Version { return t.versions(prunedPrefix) }
 
 // Newest returns the versions whose releases show which provider a repository contains.
-// It also returns a function that returns the tags of these versions. Newest returns
-// the released versions, including denied versions. If there are none, it returns the
-// pending versions or, if there are none either, the pruned versions.
+// It also returns a function that returns the tags of these versions. If the repository
+// has released versions, Newest returns these versions, including denied versions.
+// Otherwise, it returns the pending versions. If the repository has no pending
+// versions, it returns the pruned versions.
 func (t Tags) Newest() (versions []provider.Version, tag func(provider.Version) string) {
 	if versions = t.Tagged(); len(versions) > 0 {
 		return versions, Tag

@@ -51,8 +51,8 @@ const (
 )
 
 const (
-	// MaxManifestSize is the maximum size of an index or a manifest in bytes, the same as
-	// OpenTofu's.
+	// MaxManifestSize is the maximum size of an index or a manifest in bytes. OpenTofu
+	// has the same limit.
 	MaxManifestSize = 4 << 20
 	// MaxZipSize is the maximum size of a zip in bytes. The largest providers are under 300 MiB.
 	MaxZipSize = 4 << 30

@@ -58,7 +58,7 @@ func New(severity Severity, code, message string, remedy Remedy) Finding {
 	return Finding{Severity: severity, Code: code, Message: message, Remedy: remedy}
 }
 
-// IsMissing reports whether the finding is about missing content and not about wrong
+// IsMissing reports whether the finding is about missing content, as opposed to wrong
 // content.
 func (f Finding) IsMissing() bool { return strings.HasSuffix(f.Code, "-missing") }
 

@@ -2,7 +2,7 @@ package trust
 
 import (
 	"bytes"
-	"crypto/dsa" //nolint:staticcheck // needed to check the size of old keys of this kind
+	"crypto/dsa" //nolint:staticcheck // needed to check the size of old DSA keys
 	"crypto/rsa"
 	"errors"
 	"fmt"
@@ -58,8 +58,9 @@ func check(document []byte, s signaturePacket, keys openpgp.EntityList) signatur
 	if best.validity != notTheirs {
 		return best
 	}
-	// A signature contains two bytes of the document's hash. Without the key, these
-	// bytes detect signatures of other documents, but prove nothing.
+	// A signature contains two bytes of the document's hash. Even if the key is
+	// unknown, these bytes can reveal that the signature was made for a different
+	// document.
 	if err := checkHashTag(document, s); err != nil {
 		return signatureCheck{validity: bad, issuer: best.issuer, problem: "the signature does not match the document"}
 	}
@@ -83,7 +84,7 @@ func checkWith(document []byte, s signaturePacket, key *openpgp.Entity) signatur
 	return c
 }
 
-// expiry returns the first moment at which a signature was no longer valid.
+// expiry returns the earliest time at which a signature or its key expires.
 func expiry(s signaturePacket, key *openpgp.Entity) time.Time {
 	var first time.Time
 	ends := func(from time.Time, seconds *uint32) {
@@ -107,8 +108,7 @@ func expiry(s signaturePacket, key *openpgp.Entity) time.Time {
 	return first
 }
 
-// checkHashTag compares the part of the hash that a signature contains with the hash of the
-// document.
+// checkHashTag compares the hash bytes in a signature with the document's hash.
 func checkHashTag(document []byte, s signaturePacket) error {
 	hash, err := s.parsed.PrepareVerify()
 	if err != nil {
@@ -130,8 +130,8 @@ func checkHashTag(document []byte, s signaturePacket) error {
 
 // fingerprints returns the fingerprints by which the key of a signature can be pinned:
 // the fingerprint of the primary key and, if a subkey signed, the fingerprint of the
-// subkey. Other subkeys are ignored, because a key can claim other keys' subkeys that
-// don't sign.
+// subkey. Other subkeys are ignored, because a key can claim non-signing subkeys of a
+// different key.
 func (c signatureCheck) fingerprints(s signaturePacket) []string {
 	all := []string{fingerprintOf(c.key.PrimaryKey.Fingerprint)}
 	for _, sub := range c.key.Subkeys {

@@ -15,8 +15,8 @@ const (
 	// uses about 100 bytes.
 	maxSums = 1 << 20
 	// maxReleaseKeys is the maximum size of a release's keys, in bytes.
-	// maxReleaseKeyCount is their maximum number. The number is limited because a
-	// signature is verified with each key.
+	// maxReleaseKeyCount is the maximum number of keys. It limits the time for
+	// verifying a signature with each key.
 	maxReleaseKeys, maxReleaseKeyCount = 2 << 20, 100
 )
 
@@ -25,10 +25,10 @@ type evidence struct {
 	sums       []byte
 	signatures []namedSignature
 	keys       openpgp.EntityList
-	// someKeys reports whether the release has keys, including unreadable ones.
+	// someKeys reports whether the release has keys, even if they are unreadable.
 	someKeys bool
 	// misnamed is the name of the package in the document if this name doesn't contain
-	// the version and the platform. Otherwise, it is empty.
+	// the version and the platform. Otherwise, misnamed is empty.
 	misnamed string
 }
 

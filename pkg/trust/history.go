@@ -44,8 +44,9 @@ func (e *SignerHistory) changed(ctx context.Context, r provider.Release, v provi
 
 // before returns the newest version that is older than v.
 func (e *SignerHistory) before(ctx context.Context, a provider.Address, v provider.Version) (provider.Version, bool) {
-	// If the source doesn't have the provider, remember that it has no versions.
-	// Otherwise, releases that are published by this run would be considered.
+	// If the source doesn't have the provider, remember that the provider has no
+	// versions. Otherwise, later lookups would find releases that this run has
+	// published.
 	versions, _ := e.versions.Get(ctx, a, func(ctx context.Context) ([]provider.Version, error) {
 		versions, err := e.Source.Versions(ctx, a)
 		if err != nil {

@@ -26,8 +26,9 @@ const (
 	maxKeyFiles = 1000
 )
 
-// Keyring is a set of trusted public keys. The zero value does not restrict which keys
-// are trusted, unlike an empty set. A Keyring is immutable and safe for concurrent use.
+// Keyring is a set of trusted public keys. The zero value differs from an empty set,
+// because it does not restrict which keys are trusted. A Keyring is immutable and safe
+// for concurrent use.
 type Keyring struct{ keys openpgp.EntityList }
 
 // IsZero reports whether the keyring is the zero value.
@@ -37,8 +38,9 @@ func (k Keyring) IsZero() bool { return len(k.keys) == 0 }
 var ErrNoPassphrase = provider.Errorf(provider.Malformed, "the key requires a passphrase")
 
 // ReadKeyring reads armored or binary public keys from a file, or from all files in a
-// directory except hidden files. A file without a readable key is [provider.Malformed],
-// as is an empty directory. ReadKeyring also returns errors of the file system.
+// directory except hidden files. If a file contains no readable key, or a directory is
+// empty, the error is of kind [provider.Malformed]. ReadKeyring also returns errors of
+// the file system.
 func ReadKeyring(path string) (Keyring, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -105,9 +105,9 @@ func TestUnreadableKeys(t *testing.T) {
 	}
 }
 
-// FuzzVerify checks that no keys and signatures cause a crash, or a verdict that a
-// pinned key signed the release. The seeds are gpg signatures of other documents, and
-// their keys are pinned.
+// FuzzVerify checks that arbitrary keys and signatures cause neither a crash nor a
+// verdict that a pinned key signed the release. The seeds are gpg signatures of other
+// documents, and their keys are pinned.
 func FuzzVerify(f *testing.F) {
 	seed := func(name string) []byte {
 		content, err := os.ReadFile(filepath.Join("testdata", "seeds", name))

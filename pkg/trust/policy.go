@@ -23,7 +23,8 @@ const (
 	ModeOff Mode = "off"
 )
 
-// ParseMode parses the name of a mode. It returns a *[provider.SyntaxError].
+// ParseMode parses the name of a mode. For an unknown name, it returns a
+// *[provider.SyntaxError].
 func ParseMode(s string) (Mode, error) {
 	switch m := Mode(s); m {
 	case ModeRequire, ModeWarn, ModeOff:
@@ -41,9 +42,9 @@ type Policy struct {
 	Keyring Keyring
 	// Rules contains the rules of a trust file.
 	Rules Rules
-	// History, if not nil, is used to warn about a release if it and the version before
-	// it are signed by different keys. It is ignored if the keyring or a rule specifies
-	// the trusted keys.
+	// History, if not nil, is used to compare the key that signed a release with the
+	// key that signed the previous version. If the keys differ, Verify adds a warning.
+	// History is ignored if the keyring or a rule specifies the trusted keys.
 	History *SignerHistory
 	// EnforceExpiration refuses expired keys and signatures, unless a rule accepts them.
 	EnforceExpiration bool
@@ -77,7 +78,7 @@ func (e *RefusedError) Error() string {
 // Kind returns [provider.Unverified].
 func (e *RefusedError) Kind() provider.ErrorKind { return provider.Unverified }
 
-// Within returns the message without the release, for messages that already contain it.
+// Within returns the message for a context that already names the release.
 func (e *RefusedError) Within(a provider.Address, v provider.Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()
@@ -93,8 +94,9 @@ func (p Policy) Verify(ctx context.Context, r provider.Release) (provider.Verdic
 	return p.evaluate(ctx, r, false)
 }
 
-// VerifyOffered is like Verify, for a release from an origin registry. If there is neither
-// a keyring nor a pinned key, it trusts the keys that the origin registry offers over TLS.
+// VerifyOffered is like Verify, for a release from an origin registry. If the policy
+// has neither a keyring nor a pinned key, it trusts the keys that the origin registry
+// offers over TLS.
 func (p Policy) VerifyOffered(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 	return p.evaluate(ctx, r, true)
 }

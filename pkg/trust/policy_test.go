@@ -191,8 +191,8 @@ func TestEvidenceOfEachPackage(t *testing.T) {
 	}
 }
 
-// TestSumsOfNoVersion checks signed checksums whose file names contain no version,
-// because the checksums could belong to an older release.
+// TestSumsOfNoVersion checks signed checksums whose file names contain no version. The
+// checksums could belong to an older release.
 func TestSumsOfNoVersion(t *testing.T) {
 	t.Parallel()
 	r := signed(t, world.signatures["rsa"], "rsa")

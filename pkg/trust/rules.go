@@ -45,7 +45,7 @@ type Rule struct {
 // Rules contains the rules of a trust file, one per pattern.
 type Rules []Rule
 
-// For returns the rule for an address: the one with the most specific matching pattern.
+// For returns the rule with the most specific pattern that matches an address.
 func (rules Rules) For(a provider.Address) (rule Rule, found bool) {
 	most := -1
 	for _, r := range rules {

@@ -21,10 +21,10 @@ type Signer struct {
 }
 
 // ReadSigner reads an armored or binary secret key, as exported by gpg
-// --export-secret-keys, and decrypts it with the passphrase. A key that is expired or
-// revoked, can't sign, or can't be decrypted is [provider.Malformed]. If the key
-// requires a passphrase and passphrase is empty, ReadSigner returns [ErrNoPassphrase].
-// It also returns errors of the file system.
+// --export-secret-keys, and decrypts it with the passphrase. If the key is expired or
+// revoked, can't sign, or can't be decrypted, the error is of kind
+// [provider.Malformed]. If the key requires a passphrase and passphrase is empty,
+// ReadSigner returns [ErrNoPassphrase]. It also returns errors of the file system.
 func ReadSigner(path string, passphrase []byte) (Signer, error) {
 	data, err := bounded.ReadFileOrPipe(path, maxKeys)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s Signer) Sign(document []byte) ([]byte, error) {
 }
 
 // Signed reports whether signature is a single valid signature of the document by this
-// key. If so, it can be replaced when the document changes.
+// key. If so, the signature can be replaced when the document changes.
 func (s Signer) Signed(document, signature []byte) bool {
 	packets, err := splitSignatures(signature)
 	if err != nil || len(packets) != 1 {

@@ -32,7 +32,7 @@ var then = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if fuzzing := flag.Lookup("test.fuzz").Value.String() != ""; !fuzzing { // each fuzzing worker would create its own keys
+	if fuzzing := flag.Lookup("test.fuzz").Value.String() != ""; !fuzzing { // each fuzzing worker would create separate keys
 		gpg, err := gpgtest.New()
 		if err == nil {
 			err = makeWorld(context.Background(), gpg)

@@ -94,7 +94,7 @@ func (r *Report) compareVersions(ctx context.Context, tags []string, wanted []pr
 	offered, err := o.Origin.Versions(ctx, wanted[0].Address)
 	switch {
 	case errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound):
-		return nil // each release reports this
+		return nil // each release reports this problem
 	case err != nil:
 		return fmt.Errorf("querying the origin registry: %w", err)
 	}
@@ -115,7 +115,7 @@ func missingVersions(tags []string, offered []provider.Version, wanted []provide
 	known := slices.Concat(all.Tagged(), all.Pending(), all.Denied(), all.Pruned())
 	var missing []provider.Version
 	for _, w := range wanted {
-		versions, _ := w.Select(offered, latest) // if no versions match, none are missing
+		versions, _ := w.Select(offered, latest) // if no versions match, none of them are missing
 		for _, v := range versions {
 			if !slices.Contains(known, v) {
 				missing = append(missing, v)

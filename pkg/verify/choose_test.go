@@ -39,9 +39,9 @@ func requirements(t *testing.T, constraints ...string) []provider.Requirement {
 	return all
 }
 
-// TestEachOnce checks a release that several requirements select. It is checked only
-// once, and findings about tags are reported only once. Pre-releases that are not
-// selected are skipped.
+// TestEachOnce checks that a release that several requirements select is checked only
+// once, and that findings about tags are reported only once. It also checks that
+// pre-releases that are not selected are skipped.
 func TestEachOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)

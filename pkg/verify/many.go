@@ -27,7 +27,7 @@ type ManyOptions struct {
 }
 
 // Many verifies the releases that requirements select, and returns one report for each
-// provider. It verifies one provider after another. If a provider fails, the other
+// provider. It verifies the providers sequentially. If a provider fails, the other
 // providers are still verified.
 func Many(ctx context.Context, wanted []provider.Requirement, o ManyOptions) []Report {
 	var reports []Report

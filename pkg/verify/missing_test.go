@@ -26,7 +26,8 @@ func (w *world) offerAs(t *testing.T, versions ...string) {
 	}
 }
 
-// missing returns the finding about missing versions, or nil. There is at most one.
+// missing returns the finding about missing versions, or nil. A report contains at most
+// one finding of this kind.
 func (w *world) missing(t *testing.T, wanted []provider.Requirement, o verify.Options) *finding.Finding {
 	t.Helper()
 	o.Template = w.template
@@ -112,7 +113,7 @@ func TestManyMissing(t *testing.T) {
 	} {
 		o := verify.Options{Latest: latest, Origin: w.source(), Template: w.template}
 		report, err := verify.Repository(t.Context(), w.repo, requirements(t, "", "< 1.0.0"), o)
-		if err != nil || len(report.Findings) != 1 || len(report.Failed) != 1 { // no version is older
+		if err != nil || len(report.Findings) != 1 || len(report.Failed) != 1 { // no version meets "< 1.0.0"
 			t.Fatal(report, err)
 		}
 		if command := report.Findings[0].Command; command != want {

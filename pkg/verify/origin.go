@@ -16,8 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// against compares a release with the release that its origin registry offers now.
-// verdict is about the stored release.
+// against compares a release with the release that its origin registry currently
+// offers. verdict is about the stored release.
 func (a *verification) against(ctx context.Context, found repository.Inspection, verdict provider.Verdict) error {
 	s := a.about(provider.Platform{})
 	offered, zips, err := a.offered(ctx)
@@ -68,8 +68,8 @@ func isContradictory(err error) bool {
 	return platform || provider.KindOf(err) == provider.Unverified
 }
 
-// compareZips adds findings about zips that are missing in the repository, are missing
-// in the origin registry, or differ.
+// compareZips adds findings about zips that are missing from the repository, are
+// missing from the origin registry, or differ.
 func (a *verification) compareZips(found repository.Inspection, offered map[provider.Platform]digest.Digest) {
 	platforms := provider.SortPlatforms(slices.Concat(found.Index.Platforms(), slices.Collect(maps.Keys(offered))))
 	for _, platform := range platforms {

@@ -37,14 +37,14 @@ type Options struct {
 	Latest int
 	// Deep reads every blob. It detects silent corruption and wrong h1 annotations.
 	Deep bool
-	// Verify verifies the signature of a release. The methods of trust.Policy are such
-	// functions. An error of Verify becomes an error of the release, and a warning in
-	// the verdict becomes a warning. If nil, signatures are not verified.
+	// Verify verifies the signature of a release. You can use a method of trust.Policy.
+	// If Verify returns an error, the release has an error. If the verdict contains a
+	// warning, the release has a warning. If nil, signatures are not verified.
 	Verify func(context.Context, provider.Release) (provider.Verdict, error)
 	// Launch starts the package for the current platform. If the package doesn't work,
 	// problem describes why, without a final period. Launch is called only for releases
-	// without errors. An error means that the release could not be checked. If nil,
-	// nothing is started.
+	// without errors. If Launch returns an error, the release could not be checked. If
+	// nil, nothing is started.
 	Launch func(ctx context.Context, p provider.Package) (problem string, err error)
 	// Origin is the source from which the releases were mirrored. If nil, releases are
 	// not compared with their origin.
@@ -59,9 +59,9 @@ type Options struct {
 type Failure struct {
 	// Wanted is the first requirement that selects the release.
 	Wanted provider.Requirement
-	// Version is zero if the failure is about the requirement. In this case, no version
-	// matches the requirement, which is a [provider.ErrVersionNotFound], or the
-	// versions of the origin registry are unknown.
+	// Version is zero if the failure is about the requirement. Either no version
+	// matches the requirement ([provider.ErrVersionNotFound]), or the versions of the
+	// origin registry are unknown.
 	Version provider.Version
 	Err     error
 }
@@ -132,7 +132,7 @@ func Repository(ctx context.Context, repo repository.Reader, wanted []provider.R
 		a.err = a.release(ctx)
 		return a, true
 	}, func(a *verification) { report.take(a, chosen) })
-	if unanswered != nil && !slices.ContainsFunc(report.Failed, Failure.isRelease) { // if a release failed, it usually has the same error
+	if unanswered != nil && !slices.ContainsFunc(report.Failed, Failure.isRelease) { // a failed release usually has the same error
 		report.Failed = append(report.Failed, Failure{Wanted: wanted[0], Err: unanswered})
 	}
 	for _, n := range report.Counts {

@@ -162,8 +162,8 @@ func defects() map[string]defect {
 	}
 }
 
-// TestDefects checks that each defect causes exactly the expected findings, and that the
-// remedy repairs it.
+// TestDefects checks that each defect causes exactly the expected findings, and that
+// the remedy repairs the defect.
 func TestDefects(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -271,8 +271,8 @@ func TestAgainstOrigin(t *testing.T) {
 	}
 }
 
-// TestWithdrawn checks releases whose version or provider the origin registry no longer
-// offers.
+// TestWithdrawn checks releases whose version or provider has been removed from the
+// origin registry.
 func TestWithdrawn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)

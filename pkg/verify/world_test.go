@@ -28,7 +28,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
-// These platforms differ from those of any test machine.
+// No machine that runs these tests uses one of these platforms.
 var haiku, plan9 = nouns.Haiku, nouns.Plan9
 
 const tag = "1.2.3"
