@@ -20,7 +20,7 @@ func describe(doc document) string {
 		doc.MediaType == "" && doc.Manifests != nil
 	isImage := doc.Config != nil && (doc.Config.MediaType == ocispec.MediaTypeImageConfig || doc.Config.MediaType == dockerConfig)
 	switch {
-	case doc.ArtifactType == typeModule:
+	case doc.ArtifactType == TypeModule:
 		return "a module package"
 	case doc.MediaType == dockerManifest, isImage && !isIndex:
 		return "a container image"

@@ -1,19 +1,22 @@
 package artifact
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// FormatError reports that content is not a provider artifact that OpenTofu can read.
+// FormatError reports that content is not an artifact that OpenTofu can read.
 type FormatError struct {
+	// Artifact is the expected artifact. If empty, it is a provider artifact.
+	Artifact string
 	// Problem describes the problem with the content.
 	Problem string
 }
 
 func (e *FormatError) Error() string {
-	return "not a provider artifact that OpenTofu can read: " + e.Problem
+	return "not a " + cmp.Or(e.Artifact, "provider artifact") + " that OpenTofu can read: " + e.Problem
 }
 
 // Kind returns [provider.Malformed].

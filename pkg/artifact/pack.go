@@ -96,9 +96,7 @@ func Pack(r provider.Release, o Options) (Packed, error) {
 		packed.Manifests = append(packed.Manifests, manifest)
 		index.Manifests = append(index.Manifests, targetDescriptor(p, manifest.Descriptor))
 	}
-	packed.Documents = append([]provider.Document{emptyConfig()}, slices.SortedFunc(maps.Values(documents), func(a, b provider.Document) int {
-		return strings.Compare(string(a.Digest), string(b.Digest))
-	})...)
+	packed.Documents = withConfig(documents)
 	maps.Copy(index.Annotations, o.Annotations)
 	maps.DeleteFunc(index.Annotations, func(key, _ string) bool { return isReserved(key) })
 	index.Annotations[ocispec.AnnotationVersion] = r.Version.String()
@@ -119,6 +117,13 @@ func Pack(r provider.Release, o Options) (Packed, error) {
 	return packed, nil
 }
 
+// withConfig returns the empty config, followed by the documents sorted by digest.
+func withConfig(documents map[digest.Digest]provider.Document) []provider.Document {
+	return append([]provider.Document{emptyConfig()}, slices.SortedFunc(maps.Values(documents), func(a, b provider.Document) int {
+		return strings.Compare(string(a.Digest), string(b.Digest))
+	})...)
+}
+
 // emptyConfig returns the empty config that image-spec defines for manifests that need
 // no config.
 func emptyConfig() provider.Document {
@@ -131,25 +136,32 @@ func packManifest(p provider.Package, shared []provider.Document, o Options, doc
 	if err != nil {
 		return Blob{}, err
 	}
+	var annotations map[string]string
+	if o.SourceURL != "" {
+		annotations = map[string]string{ocispec.AnnotationSource: o.SourceURL}
+	}
+	return packLayers(TypeTarget, zip, slices.Concat(sortedDocuments(p.Documents), sortedDocuments(shared)), annotations, documents)
+}
+
+// packLayers builds a manifest of a zip and documents, and adds the documents to all.
+func packLayers(artifactType string, zip ocispec.Descriptor, layers []provider.Document, annotations map[string]string, all map[digest.Digest]provider.Document) (Blob, error) {
 	manifest := ocispec.Manifest{
 		Versioned:    specs.Versioned{SchemaVersion: 2},
 		MediaType:    ocispec.MediaTypeImageManifest,
-		ArtifactType: TypeTarget,
+		ArtifactType: artifactType,
 		Config:       ocispec.DescriptorEmptyJSON,
 		Layers:       []ocispec.Descriptor{zip},
-	}
-	if o.SourceURL != "" {
-		manifest.Annotations = map[string]string{ocispec.AnnotationSource: o.SourceURL}
+		Annotations:  annotations,
 	}
 	sumsLayers := 0
-	for _, document := range slices.Concat(sortedDocuments(p.Documents), sortedDocuments(shared)) {
+	for _, document := range layers {
 		if document.Kind == provider.KindSums {
 			sumsLayers++
 		}
 		if err := checkDocument(document); err != nil {
 			return Blob{}, err
 		}
-		documents[document.Digest] = document
+		all[document.Digest] = document
 		manifest.Layers = append(manifest.Layers, ocispec.Descriptor{
 			MediaType: document.MediaType, Digest: document.Digest, Size: document.Size,
 			Annotations: map[string]string{ocispec.AnnotationTitle: document.Name},
@@ -158,7 +170,7 @@ func packManifest(p provider.Package, shared []provider.Document, o Options, doc
 	if sumsLayers > 1 {
 		return Blob{}, fmt.Errorf("%d documents of type %s; a manifest can have only one", sumsLayers, MediaTypeSums)
 	}
-	return marshal(manifest, ocispec.MediaTypeImageManifest, TypeTarget)
+	return marshal(manifest, ocispec.MediaTypeImageManifest, artifactType)
 }
 
 // layerOrder is the order of documents in a manifest. MediaTypeSignature appears only once, because

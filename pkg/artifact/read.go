@@ -211,7 +211,7 @@ func parseTarget(d ocispec.Descriptor) (t Target, usable bool, err error) {
 	return Target{Platform: p, Descriptor: d}, true, nil
 }
 
-// Manifest is the parsed manifest of a platform.
+// Manifest is the parsed manifest of a platform or a module package.
 type Manifest struct {
 	// Zip is the layer of the package.
 	Zip ocispec.Descriptor
@@ -228,13 +228,15 @@ type Manifest struct {
 }
 
 // ParseManifest parses the manifest of a platform. It returns errors of type *[FormatError].
-func ParseManifest(data []byte) (Manifest, error) {
+func ParseManifest(data []byte) (Manifest, error) { return parseManifest(data, TypeTarget) }
+
+func parseManifest(data []byte, artifactType string) (Manifest, error) {
 	doc, err := parseDocument(data)
 	if err != nil {
 		return Manifest{}, err
 	}
-	if doc.MediaType != ocispec.MediaTypeImageManifest || doc.ArtifactType != TypeTarget {
-		return Manifest{}, formatError("expected a manifest of artifact type %s, got %s", TypeTarget, describe(doc))
+	if doc.MediaType != ocispec.MediaTypeImageManifest || doc.ArtifactType != artifactType {
+		return Manifest{}, formatError("expected a manifest of artifact type %s, got %s", artifactType, describe(doc))
 	}
 	m := Manifest{Annotations: doc.Annotations}
 	zips, sumsLayers := 0, 0

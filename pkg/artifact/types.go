@@ -1,6 +1,8 @@
 // Package artifact defines how a provider release is stored as an OCI artifact, in the
 // layout that OpenTofu's oci_mirror reads. The layout consists of an image index per
 // version tag, one image manifest per platform, and the zip and its metadata as layers.
+// Package artifact also defines how a module is stored, for OpenTofu's oci:// module
+// sources: an image manifest per version tag, with the zip and its metadata as layers.
 // This is the only package that defines media types, tags, and annotations. It performs
 // no I/O.
 //
@@ -17,8 +19,8 @@ const (
 	// TypeTarget is the artifact type of the manifest of one platform's package, and of its
 	// descriptor in the index.
 	TypeTarget = "application/vnd.opentofu.provider-target"
-	// typeModule is the artifact type of a module package.
-	typeModule = "application/vnd.opentofu.modulepkg"
+	// TypeModule is the artifact type of the manifest of a module package.
+	TypeModule = "application/vnd.opentofu.modulepkg"
 )
 
 // Media types of layers.
@@ -48,6 +50,14 @@ const (
 	AnnotationProvider = annotationPrefix + "provider"
 	// annotationProtocols annotates the index with comma-separated plugin protocol versions.
 	annotationProtocols = annotationPrefix + "protocols"
+	// AnnotationModule annotates a mirrored module package with the module's address in
+	// its registry.
+	AnnotationModule = annotationPrefix + "module"
+	// AnnotationModuleOrigin is the location that the registry returned for the module,
+	// without credentials. AnnotationModuleSubdirectory is the directory of the module
+	// in the package.
+	AnnotationModuleOrigin       = AnnotationModule + ".origin"
+	AnnotationModuleSubdirectory = AnnotationModule + ".subdirectory"
 )
 
 const (

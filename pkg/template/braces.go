@@ -1,7 +1,6 @@
 package template
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,10 +12,11 @@ type part struct {
 }
 
 // parseBraces parses the {…} form. All text outside of braces is literal, including
-// backslashes, which are path separators on Windows.
-func parseBraces(body string) ([]part, uses, *fault) {
+// backslashes, which are path separators on Windows. If vars is nil, all variables are
+// valid.
+func parseBraces(body string, vars *variables) ([]part, uses, *fault) {
 	fail := func(at int, problem string) ([]part, uses, *fault) {
-		return nil, uses{}, &fault{at: at, problem: problem}
+		return nil, 0, &fault{at: at, problem: problem}
 	}
 	if !utf8.ValidString(body) {
 		return fail(0, "is not valid UTF-8")
@@ -39,9 +39,11 @@ func parseBraces(body string) ([]part, uses, *fault) {
 		if !found || strings.Contains(name, "{") {
 			return fail(at, "the brace is not closed")
 		}
-		if !used.add(name) {
-			return fail(at, fmt.Sprintf("unknown variable %q; %s", name, available))
+		use, known := vars.find(name)
+		if !known {
+			return fail(at, vars.unknown(name))
 		}
+		used |= use
 		parts = append(parts, part{name: name})
 		at += len(name) + len("{}")
 	}
@@ -49,23 +51,15 @@ func parseBraces(body string) ([]part, uses, *fault) {
 }
 
 // evalBraces replaces variables by values.
-func evalBraces(body string, values variables) (string, *fault) {
-	parts, _, f := parseBraces(body)
+func evalBraces(body string, values map[string]string) (string, *fault) {
+	parts, _, f := parseBraces(body, nil)
 	if f != nil {
 		return "", f
 	}
 	var b strings.Builder
 	for _, p := range parts {
-		switch p.name {
-		case "":
-			b.WriteString(p.literal)
-		case "hostname":
-			b.WriteString(values.hostname)
-		case "namespace":
-			b.WriteString(values.namespace)
-		case "type":
-			b.WriteString(values.typ)
-		}
+		b.WriteString(p.literal)
+		b.WriteString(values[p.name])
 	}
 	return b.String(), nil
 }

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/tofu-oci/tofu-oci/internal/text"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // maxNameLength is the maximum length of a repository name that clients and registries
@@ -35,8 +34,9 @@ var otherLayout = regexp.MustCompile(`(?i)^(?:ocidir|oci-dir|oci-archive|oci|dir
 
 // foreignForm returns a fault if body has the syntax that other programs use for
 // repositories and image layouts. body is the text after [layoutPrefix].
-func foreignForm(body string, isLayout bool) *fault {
-	const example = "as in " + layoutPrefix + "mirror/{type}, or " + layoutPrefix + "/srv/mirror/{type} from the root"
+func foreignForm(body string, isLayout bool, vars *variables) *fault {
+	variable := "{" + vars.names[2] + "}"
+	example := "as in " + layoutPrefix + "mirror/" + variable + ", or " + layoutPrefix + "/srv/mirror/" + variable + " from the root"
 	found := schemeRule.FindString(body)
 	switch isOther := otherLayout.MatchString(body) && !strings.EqualFold(found, "oci://"); {
 	case isLayout && strings.HasPrefix(body, "//"):
@@ -56,7 +56,7 @@ func foreignForm(body string, isLayout bool) *fault {
 // parseRepository parses "host/name" according to the OCI distribution specification.
 // As in OpenTofu, the first component is always the registry, even without a dot. The
 // address is used to explain invalid components unless it is the zero value.
-func parseRepository(s string, a provider.Address) (Reference, *fault) {
+func parseRepository(s string, a subject) (Reference, *fault) {
 	if scheme := schemeRule.FindString(s); scheme != "" {
 		return Reference{}, &fault{component: scheme, problem: "must not contain a scheme; remove " + scheme}
 	}
@@ -132,17 +132,18 @@ func checkHost(host string) (problem string) {
 
 // checkComponent checks a component of a repository name and returns the most specific
 // problem.
-func checkComponent(c string, a provider.Address) (problem string) {
-	hasPort := strings.Contains(string(a.Host), ":")
+func checkComponent(c string, a subject) (problem string) {
+	host := a.values["hostname"]
+	hasPort := strings.Contains(host, ":")
 	switch {
 	case c == "":
 		return "repository names must not contain empty components: there are two slashes in a row, or one at the end"
-	case hasPort && strings.Contains(c, string(a.Host)):
-		return fmt.Sprintf("the provider's hostname %s has a port, but repository names must not contain colons", a.Host)
+	case hasPort && strings.Contains(c, host):
+		return fmt.Sprintf("the %s's hostname %s has a port, but repository names must not contain colons", a.noun, host)
 	case strings.Contains(c, "@"):
 		return "repository names must not contain @; omit the digest"
 	case strings.Contains(c, ":"):
-		return "repository names must not contain colons; omit the tag, which is the provider's version"
+		return "repository names must not contain colons; omit the tag, which is the version"
 	case strings.ContainsFunc(c, isNonASCII):
 		return letterProblem(c, a)
 	case strings.ContainsFunc(c, unicode.IsUpper):
@@ -154,12 +155,12 @@ func checkComponent(c string, a provider.Address) (problem string) {
 }
 
 // letterProblem returns the problem with non-ASCII characters. They come from the
-// template or from the provider's address. If they come from the address, changing the
+// template or from the address. If they come from the address, changing the
 // template doesn't help.
-func letterProblem(c string, a provider.Address) string {
-	for _, part := range []struct{ word, value string }{{"namespace", a.Namespace}, {"type", a.Type}} {
-		if strings.ContainsFunc(part.value, isNonASCII) && strings.Contains(c, part.value) {
-			return fmt.Sprintf("the provider's %s %q contains non-ASCII characters, which are not allowed in repository names", part.word, part.value)
+func letterProblem(c string, a subject) string {
+	for _, name := range []string{"namespace", "type"} {
+		if value := a.values[name]; strings.ContainsFunc(value, isNonASCII) && strings.Contains(c, value) {
+			return fmt.Sprintf("the %s's %s %q contains non-ASCII characters, which are not allowed in repository names", a.noun, name, value)
 		}
 	}
 	return "repository names must not contain non-ASCII characters"

@@ -1,7 +1,6 @@
 package template
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"unicode"
@@ -18,10 +17,6 @@ func isHCL(body string) bool {
 	return strings.Contains(body, "${") || strings.Contains(body, "%{")
 }
 
-// otherForm matches variables in the {…} form. Variables that follow $ or % are HCL
-// sequences.
-var otherForm = regexp.MustCompile(`(?:^|[^$%])(\{(?:hostname|namespace|type)\})`)
-
 // HCL returns the template in the form of OpenTofu's oci_mirror block.
 func (t Template) HCL() string {
 	if isHCL(t.text) {
@@ -35,32 +30,41 @@ var lastOpen = regexp.MustCompile(`[$%]\{[^{}]*$`)
 
 // parseHCL parses the HCL form. Like OpenTofu, it evaluates the template once with
 // unknown values to find errors that don't depend on the address.
-func parseHCL(body string) (uses, *fault) {
-	if m := otherForm.FindStringSubmatchIndex(body); m != nil {
-		return uses{}, &fault{at: m[2], problem: "the forms {name} and ${name} cannot be mixed; use only one of them"}
+func parseHCL(body string, vars *variables) (uses, *fault) {
+	if m := vars.braces.FindStringSubmatchIndex(body); m != nil {
+		return 0, &fault{at: m[2], problem: "the forms {name} and ${name} cannot be mixed; use only one of them"}
 	}
 	expr, f := parseExpression(body)
 	if f != nil {
-		return uses{}, f
+		return 0, f
 	}
 	var used uses
 	for _, v := range expr.Variables() {
-		if name := v.RootName(); !used.add(name) {
-			return uses{}, &fault{at: v.SourceRange().Start.Byte, problem: fmt.Sprintf("unknown variable %q; %s", name, available)}
+		use, known := vars.find(v.RootName())
+		if !known {
+			return 0, &fault{at: v.SourceRange().Start.Byte, problem: vars.unknown(v.RootName())}
 		}
+		used |= use
 	}
-	unknown := cty.UnknownVal(cty.String)
-	_, f = evalExpression(expr, unknown, unknown, unknown)
+	unknown := map[string]cty.Value{}
+	for _, name := range vars.names {
+		unknown[name] = cty.UnknownVal(cty.String)
+	}
+	_, f = evalExpression(expr, unknown)
 	return used, f
 }
 
 // evalHCL returns the result of evaluating the template with the given values.
-func evalHCL(body string, values variables) (string, *fault) {
+func evalHCL(body string, values map[string]string) (string, *fault) {
 	expr, f := parseExpression(body)
 	if f != nil {
 		return "", f
 	}
-	v, f := evalExpression(expr, cty.StringVal(values.hostname), cty.StringVal(values.namespace), cty.StringVal(values.typ))
+	known := map[string]cty.Value{}
+	for name, value := range values {
+		known[name] = cty.StringVal(value)
+	}
+	v, f := evalExpression(expr, known)
 	if f != nil {
 		return "", f
 	}
@@ -71,7 +75,7 @@ func evalHCL(body string, values variables) (string, *fault) {
 }
 
 func parseExpression(body string) (hclsyntax.Expression, *fault) {
-	expr, diags := hclsyntax.ParseTemplate([]byte(body), what, hcl.InitialPos)
+	expr, diags := hclsyntax.ParseTemplate([]byte(body), "template", hcl.InitialPos)
 	if at := lastOpen.FindStringIndex(body); diags.HasErrors() && at != nil {
 		// HCL reports the start of the preceding text.
 		return nil, &fault{at: at[0], problem: "the brace is not closed"}
@@ -83,10 +87,8 @@ func parseExpression(body string) (hclsyntax.Expression, *fault) {
 }
 
 // evalExpression evaluates an expression to a string, which can be null or unknown.
-func evalExpression(expr hclsyntax.Expression, hostname, namespace, typ cty.Value) (cty.Value, *fault) {
-	v, diags := expr.Value(&hcl.EvalContext{Variables: map[string]cty.Value{
-		"hostname": hostname, "namespace": namespace, "type": typ,
-	}})
+func evalExpression(expr hclsyntax.Expression, variables map[string]cty.Value) (cty.Value, *fault) {
+	v, diags := expr.Value(&hcl.EvalContext{Variables: variables})
 	if diags.HasErrors() {
 		return cty.NilVal, diagnosed(diags)
 	}

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,15 +28,48 @@ const maxSplits = 1 << 16
 //
 // If the template contains HCL other than variables, fits is false.
 func (t Template) Match(ref Reference) (addresses []provider.Address, fits bool) {
+	fits = t.split(ref, func(values map[string]string) bool {
+		if values["namespace"] == "" || values["type"] == "" {
+			return true
+		}
+		a, err := provider.ParseAddress(values["hostname"] + "/" + values["namespace"] + "/" + values["type"])
+		if err != nil {
+			return false
+		}
+		// Skip normalized values and invalid references.
+		again, err := t.Repository(a)
+		if err != nil || again != ref {
+			return false
+		}
+		if !slices.Contains(addresses, a) {
+			addresses = append(addresses, a)
+		}
+		return true
+	})
+	slices.SortFunc(addresses, provider.Address.Compare)
+	return addresses, fits
+}
+
+// split calls take with each set of values for which the template can produce the
+// reference, and reports whether take accepted any of them. If the template doesn't use
+// hostname, its value is the default host.
+func (t Template) split(ref Reference, take func(values map[string]string) bool) (fits bool) {
 	text, isLayout := strings.CutPrefix(t.text, layoutPrefix)
 	parts, ok := partsOf(text)
 	if !ok || isLayout != ref.IsLayout() {
-		return nil, false
+		return false
 	}
-	m := &matcher{template: t, ref: ref}
+	m := &matcher{take: func(values map[string]string) bool {
+		accepted := false
+		for _, host := range hostsOf(values["hostname"], isLayout) {
+			values := maps.Clone(values)
+			values["hostname"] = host
+			accepted = take(values) || accepted
+		}
+		return accepted
+	}}
 	m.match(parts, strings.TrimPrefix(ref.String(), layoutPrefix), map[string]string{})
-	slices.SortFunc(m.found, provider.Address.Compare)
-	return m.found, m.fits
+	return m.found > 0
 }
 
 // Invertible reports whether [Template.Match] supports the template.
@@ -66,7 +100,7 @@ func (t Template) Literal() string {
 // anything other than text and variables.
 func partsOf(body string) ([]part, bool) {
 	if !isHCL(body) {
-		parts, _, f := parseBraces(body)
+		parts, _, f := parseBraces(body, nil)
 		return parts, f == nil
 	}
 	expr, f := parseExpression(body)
@@ -108,21 +142,20 @@ func partOf(e hclsyntax.Expression) (part, bool) {
 
 // matcher finds values of variables for which a template produces the given text.
 type matcher struct {
-	template Template
-	ref      Reference
-	fits     bool
-	found    []provider.Address
-	splits   int
+	// take reports whether it accepts the values.
+	take   func(values map[string]string) bool
+	found  int
+	splits int
 }
 
 // match tries each value of the first variable, and then matches the remaining text.
 func (m *matcher) match(parts []part, text string, values map[string]string) {
-	if m.splits++; m.splits > maxSplits || len(m.found) == maxMatches {
+	if m.splits++; m.splits > maxSplits || m.found == maxMatches {
 		return
 	}
 	if len(parts) == 0 {
-		if text == "" {
-			m.take(values)
+		if text == "" && m.take(values) {
+			m.found++
 		}
 		return
 	}
@@ -143,26 +176,6 @@ func (m *matcher) match(parts []part, text string, values map[string]string) {
 
 // isSeparator reports whether a character can't be part of a value.
 func isSeparator(c byte) bool { return c == '/' || c == '\\' }
-
-// take adds the address with the given values if the template produces the reference
-// for this address.
-func (m *matcher) take(values map[string]string) {
-	if values["namespace"] == "" || values["type"] == "" {
-		m.fits = true
-		return
-	}
-	for _, host := range hostsOf(values["hostname"], m.ref.IsLayout()) {
-		a, err := provider.ParseAddress(host + "/" + values["namespace"] + "/" + values["type"])
-		if err != nil {
-			continue
-		}
-		// Skip normalized values and invalid references.
-		if again, err := m.template.Repository(a); err != nil || again != m.ref || slices.Contains(m.found, a) {
-			continue
-		}
-		m.fits, m.found = true, append(m.found, a)
-	}
-}
 
 // hostsOf returns the hosts that a part of a reference can represent. In the path of a
 // layout, an underscore can represent the colon before a port.

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // Reference refers to an OCI repository in a registry or to an image layout directory.
@@ -31,7 +29,7 @@ func ParseReference(s string) (Reference, error) {
 	if isLayout {
 		ref, f = parseLayout(path)
 	} else {
-		ref, f = parseRepository(s, provider.Address{})
+		ref, f = parseRepository(s, subject{})
 	}
 	if f != nil {
 		return Reference{}, f.syntax("repository", s, len(s)-len(path))

@@ -1,0 +1,53 @@
+package artifact
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Module is a module package to be stored.
+type Module struct {
+	// Zip is the package. Its ListedAs or Filename is the title of the layer. Its
+	// Digest, Size, Version, and Documents are required.
+	Zip provider.Package
+	// Annotations contains the annotations of the manifest. The annotation of the
+	// version and the title are added.
+	Annotations map[string]string
+}
+
+// PackModule builds the artifact of a module package, without its zip. The manifest is
+// the Index of the result, and the result has no Manifests. Equal input results in
+// equal bytes.
+func PackModule(m Module) (Packed, error) {
+	zip, err := zipDescriptor(m.Zip)
+	if err != nil {
+		return Packed{}, fmt.Errorf("packing module %s: %w", m.Zip.Filename, err)
+	}
+	annotations := maps.Clone(m.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[ocispec.AnnotationVersion] = m.Zip.Version.String()
+	documents := map[digest.Digest]provider.Document{}
+	manifest, err := packLayers(TypeModule, zip, sortedDocuments(m.Zip.Documents), annotations, documents)
+	if err != nil {
+		return Packed{}, fmt.Errorf("packing module %s: %w", m.Zip.Filename, err)
+	}
+	return Packed{Documents: withConfig(documents), Index: manifest}, nil
+}
+
+// ParseModule parses the manifest of a module package. It returns errors of type
+// *[FormatError].
+func ParseModule(data []byte) (Manifest, error) {
+	m, err := parseManifest(data, TypeModule)
+	if format, ok := errors.AsType[*FormatError](err); ok {
+		format.Artifact = "module package"
+	}
+	return m, err
+}

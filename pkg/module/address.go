@@ -1,0 +1,98 @@
+// Package module stores OpenTofu modules in OCI repositories, in the format of
+// OpenTofu's oci:// module sources.
+//
+//	push = directory → zip → plan → OCI repository
+//
+// Use this package to push the module in a directory with [Push].
+package module
+
+import (
+	"fmt"
+	"strings"
+
+	tfaddr "github.com/hashicorp/terraform-registry-address"
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// Address identifies a module in a module registry. Addresses are comparable using ==.
+// Like in OpenTofu, the case of the names is significant. The zero value is not a valid
+// address.
+type Address struct {
+	// Hostname is the normalized host name of the module registry, like the host of a
+	// [provider.Address].
+	Hostname                svchost.Hostname
+	Namespace, Name, System string
+}
+
+// ParseAddress parses "[HOST/]NAMESPACE/NAME/SYSTEM". The default host is
+// [provider.DefaultHost]. Errors are of type *[provider.SyntaxError].
+func ParseAddress(s string) (Address, error) {
+	parsed, err := tfaddr.ParseModuleSource(s)
+	switch {
+	case err != nil:
+		return Address{}, syntaxError(s, err.Error())
+	case parsed.Subdir != "":
+		return Address{}, syntaxError(s, "omit the subdirectory; the package always contains all directories")
+	}
+	a := Address{Hostname: parsed.Package.Host, Namespace: parsed.Package.Namespace, Name: parsed.Package.Name, System: parsed.Package.TargetSystem}
+	if strings.Count(s, "/") == 2 {
+		a.Hostname = provider.DefaultHost // the library might have a different default
+	}
+	return a, nil
+}
+
+func syntaxError(input, problem string) error {
+	return &provider.SyntaxError{What: "module address", Input: input, Problem: problem}
+}
+
+// String returns "host/namespace/name/system" with the host in Unicode. It returns ""
+// for the zero value.
+func (a Address) String() string {
+	if a == (Address{}) {
+		return ""
+	}
+	return strings.Join([]string{a.Hostname.ForDisplay(), a.Namespace, a.Name, a.System}, "/")
+}
+
+// MarshalText returns the same text as String.
+func (a Address) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// Repository returns the repository of the module according to a template. Errors are
+// of type *[template.ReferenceError].
+func (a Address) Repository(t template.ModuleTemplate) (template.Reference, error) {
+	return t.Repository(template.Module{Hostname: string(a.Hostname), Namespace: a.Namespace, Name: a.Name, System: a.System})
+}
+
+// Requirement is a module with a version constraint.
+type Requirement struct {
+	Address    Address
+	Constraint provider.Constraint
+}
+
+// ParseRequirement parses "[HOST/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT]". "@latest" means
+// no constraint. Errors are of type *[provider.SyntaxError].
+func ParseRequirement(s string) (Requirement, error) {
+	address, constraint, constrained := strings.Cut(s, "@")
+	a, err := ParseAddress(address)
+	if err != nil {
+		return Requirement{}, err
+	}
+	r := Requirement{Address: a}
+	if constrained && !strings.EqualFold(strings.TrimSpace(constraint), "latest") {
+		if r.Constraint, err = provider.ParseConstraint(constraint); err != nil {
+			return Requirement{}, fmt.Errorf("%s: %w", s, err)
+		}
+	}
+	return r, nil
+}
+
+// String returns the form that [ParseRequirement] parses.
+func (r Requirement) String() string {
+	if r.Constraint.IsZero() {
+		return r.Address.String()
+	}
+	return r.Address.String() + "@" + r.Constraint.String()
+}

@@ -1,0 +1,151 @@
+package module
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// facts contains everything that a plan depends on.
+type facts struct {
+	// denial is the denial of the version, or nil.
+	denial *repository.DenialRecord
+	// released, pending, and latest are the contents of the version's tags. pending is
+	// read only with Stage, and latest only with Latest.
+	released, pending, latest stored
+}
+
+// stored is the content of a tag.
+type stored struct {
+	repository.Inspection
+	// manifest is the zero value if the tag has no module package.
+	manifest artifact.Manifest
+	// format is a *[artifact.FormatError] if the tag has no module package.
+	format error
+	// missing contains the blobs of the manifest that don't exist.
+	missing []digest.Digest
+}
+
+// at returns the content of a tag.
+func (f facts) at(tag string) stored {
+	if tag == f.pending.Tag {
+		return f.pending
+	}
+	return f.released
+}
+
+// gather reads the facts from the repository.
+func (j *push) gather(ctx context.Context) (f facts, err error) {
+	v := j.pkg.Version
+	err = repository.CheckDenied(ctx, j.repo, v)
+	if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
+		f.denial = &denied.Record
+	} else if err != nil && !isMissing(err) {
+		return f, err
+	}
+	if f.released, err = j.read(ctx, artifact.Tag(v)); err == nil && j.options.Stage {
+		f.pending, err = j.read(ctx, artifact.PendingTag(v))
+	}
+	if err == nil && j.options.Latest && !j.options.Stage {
+		f.latest, err = j.read(ctx, LatestTag)
+	}
+	return f, err
+}
+
+// read reads a tag, and checks that the blobs of its manifest exist.
+func (j *push) read(ctx context.Context, tag string) (s stored, err error) {
+	s.Inspection, err = repository.Inspect(ctx, j.repo, tag, repository.DepthIndex)
+	if err != nil || !s.Exists() || s.Dangling {
+		return s, err
+	}
+	if s.manifest, s.format = artifact.ParseModule(s.Bytes); s.format != nil || tag == LatestTag {
+		return s, nil
+	}
+	for _, d := range s.manifest.Blobs {
+		size, err := j.repo.Stat(ctx, d.Digest)
+		if err != nil && !isMissing(err) {
+			return s, err
+		}
+		if err != nil || size != d.Size {
+			s.missing = append(s.missing, d.Digest)
+		}
+	}
+	return s, nil
+}
+
+// Plan describes what must be done so that a tag contains a package.
+type Plan struct {
+	Status publish.Status `json:"status"`
+	// Tag is the tag to write, or the tag that already has the package.
+	Tag string `json:"tag"`
+	// From is the digest that the tag points to before the plan is executed. It is
+	// empty if the tag does not exist.
+	From digest.Digest `json:"from,omitempty"`
+	// Latest reports that the tag [LatestTag] is written.
+	Latest bool `json:"latest,omitempty"`
+}
+
+// decide computes the plan without I/O.
+func decide(f facts, zip provider.Package, o PushOptions) (Plan, error) {
+	if f.denial != nil && !o.Force {
+		return Plan{Status: publish.Denied, Tag: f.released.Tag, From: f.released.Digest}, &repository.DeniedError{Record: *f.denial}
+	}
+	p, err := compare(f.released, zip, o.Force)
+	if o.Stage && err == nil && p.Status != publish.Unchanged {
+		p, err = compare(f.pending, zip, o.Force)
+	}
+	p.Latest = o.Latest && !o.Stage && err == nil && (p.Status != publish.Unchanged || f.latest.Digest != p.From)
+	return p, err
+}
+
+// compare computes the plan for one tag.
+func compare(target stored, zip provider.Package, force bool) (Plan, error) {
+	p := Plan{Tag: target.Tag, From: target.Digest}
+	reason := ""
+	switch {
+	case !target.Exists():
+		p.Status = publish.Created
+	case target.Dangling:
+		p.Status = publish.Repaired
+	case target.format != nil:
+		reason = fmt.Sprintf("tag %s does not contain a module: %v", target.Tag, target.format)
+	case target.manifest.Zip.Digest != zip.Digest:
+		reason = fmt.Sprintf("tag %s contains the zip %s, not %s", target.Tag, target.manifest.Zip.Digest, zip.Digest)
+	case len(target.missing) > 0:
+		p.Status = publish.Repaired
+	case len(newDocuments(target.manifest, zip)) > 0:
+		p.Status = publish.Extended
+	default:
+		p.Status = publish.Unchanged
+	}
+	if reason != "" && !force {
+		return p, &repository.ConflictError{Release: zip.Filename, Reasons: []string{reason}}
+	}
+	if reason != "" {
+		p.Status = publish.Replaced
+	}
+	return p, nil
+}
+
+// newDocuments returns the names of the documents that a manifest doesn't have.
+func newDocuments(stored artifact.Manifest, zip provider.Package) []string {
+	var names []string
+	for _, d := range zip.Documents {
+		has := func(layer ocispec.Descriptor) bool {
+			return layer.Annotations[ocispec.AnnotationTitle] == d.Name && layer.MediaType == d.MediaType && layer.Digest == d.Digest
+		}
+		if !slices.ContainsFunc(stored.Documents, has) {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}

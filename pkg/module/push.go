@@ -1,0 +1,233 @@
+package module
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/packagezip"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// maxMoves is the maximum number of retries after another run has moved the tag.
+const maxMoves = 20
+
+// Package is a version of a module to be pushed.
+type Package struct {
+	// Name is the name of the module. The file name of the zip is NAME_VERSION.zip.
+	Name    string
+	Version provider.Version
+	Files   []File
+	// Documents contains documents about the zip, such as SBOMs and provenance.
+	Documents []provider.Document
+	// Annotations contains additional annotations of the manifest.
+	Annotations map[string]string
+}
+
+// PushOptions configures [Push]. The zero value pushes the package under the tag of its
+// version.
+type PushOptions struct {
+	// Latest also writes the tag [LatestTag]. It has no effect with Stage.
+	Latest bool
+	// Stage writes the pending tag of the version, until the version is promoted.
+	Stage bool
+	// Force replaces conflicting content instead of returning an error, and overrides a
+	// denial.
+	Force bool
+	// DryRun computes the result and sends nothing.
+	DryRun bool
+	// Sign, if not nil, returns additional documents about the zip, such as signatures.
+	// It is called only if the zip is not in the repository yet.
+	Sign func(zip provider.Package) ([]provider.Document, error)
+	// TempDir is the directory for the zip. If empty, the system's directory for
+	// temporary files is used.
+	TempDir string
+	// Progress receives the progress of transfers.
+	Progress provider.Progress
+}
+
+// Result is the outcome of pushing a module.
+type Result struct {
+	// Plan is the executed plan.
+	Plan
+	// Digest is the digest of the manifest. It is empty in a dry run that would send
+	// something.
+	Digest digest.Digest
+	// Zip describes the zip. Its Documents are the documents of the manifest.
+	Zip provider.Package
+	// Files is the number of files in the zip.
+	Files int
+}
+
+// Push pushes a package to a repository: the zip, then the manifest, then the tags.
+// Pushing the package again has no effect. After a failure, pushing it again completes
+// it.
+//
+// If the tag of the version has a different zip, Push returns a
+// *[repository.ConflictError], and for a denied version a *[repository.DeniedError].
+// Force overrides both.
+func Push(ctx context.Context, repo repository.Repository, p Package, o PushOptions) (Result, error) {
+	// 1. The zip.
+	zip, err := packZip(ctx, p, o.TempDir)
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { _ = zip.file.Close() }()
+	j := push{repo: repo, pkg: p, zip: zip, options: o}
+	for moves := 0; ; moves++ {
+		done := Result{Zip: zip.pkg, Files: len(p.Files)}
+		// 2. Gather facts, and decide.
+		f, err := j.gather(ctx)
+		if err != nil {
+			return done, err
+		}
+		done.Plan, err = decide(f, zip.pkg, o)
+		done.Digest = done.From
+		if err != nil {
+			return done, err
+		}
+		if o.DryRun {
+			if done.Status != publish.Unchanged {
+				done.Digest = ""
+			}
+			return done, nil
+		}
+		// 3. Apply the plan.
+		err = j.apply(ctx, f, &done)
+		if !errors.Is(err, repository.ErrTagMoved) || moves == maxMoves {
+			return done, err
+		}
+	}
+}
+
+// push is one call of [Push].
+type push struct {
+	repo    repository.Repository
+	pkg     Package
+	zip     packedZip
+	options PushOptions
+}
+
+// packedZip is the zip of a package in a temporary file.
+type packedZip struct {
+	file *atomicfile.ScratchFile
+	pkg  provider.Package
+}
+
+// packZip packs the files and checks that the result can be unpacked.
+func packZip(ctx context.Context, p Package, dir string) (z packedZip, err error) {
+	z.pkg = provider.Package{Version: p.Version, Filename: fmt.Sprintf("%s_%s.zip", p.Name, p.Version), Documents: p.Documents}
+	if z.file, err = atomicfile.NewScratchFile(dir, -1); err != nil {
+		return z, err
+	}
+	defer func() {
+		if err != nil {
+			_ = z.file.Close()
+		}
+	}()
+	hash := sha256.New()
+	if err = Pack(ctx, p.Files, io.MultiWriter(z.file, hash)); err != nil {
+		return z, err
+	}
+	z.pkg.Digest = digest.NewDigest(digest.SHA256, hash)
+	if z.pkg.Size, err = z.file.Seek(0, io.SeekCurrent); err != nil {
+		return z, err
+	}
+	if _, err = packagezip.Open(z.file, z.pkg.Size); err != nil {
+		err = fmt.Errorf("packing %s: %w", z.pkg.Filename, err)
+	}
+	return z, err
+}
+
+// apply sends the zip, then the manifest, then the tags.
+func (j *push) apply(ctx context.Context, f facts, done *Result) error {
+	target := f.at(done.Tag)
+	packed := artifact.Blob{Descriptor: target.Descriptor, Bytes: target.Bytes}
+	if done.Status != publish.Unchanged {
+		if err := j.send(ctx, target.missing); err != nil {
+			return err
+		}
+		if f.denial == nil { // Force overrides only a denial that existed at the start
+			if err := repository.CheckDeniedNow(ctx, j.repo, j.pkg.Version); err != nil {
+				return err
+			}
+		}
+		module, err := artifact.PackModule(j.module(target, done))
+		if err != nil {
+			return err
+		}
+		packed, done.Digest = module.Index, module.Index.Descriptor.Digest
+		now, _, err := repository.Push(ctx, j.repo, module, target.Inspection, repository.PushOptions{Progress: j.options.Progress})
+		if err == nil && now.Digest != done.Digest {
+			err = repository.ErrTagMoved
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if done.Latest {
+		if err := j.repo.PushTag(ctx, packed, LatestTag, f.latest.Digest); err != nil {
+			return fmt.Errorf("writing the tag %s: %w", LatestTag, err)
+		}
+	}
+	if f.denial == nil || j.options.Stage {
+		return nil
+	}
+	return f.denial.Remove(ctx, j.repo)
+}
+
+// module returns the module package that the tag will contain. If the tag has the same
+// zip, its annotations and other documents are kept.
+func (j *push) module(target stored, done *Result) artifact.Module {
+	m := artifact.Module{Annotations: map[string]string{ocispec.AnnotationTitle: j.pkg.Name}}
+	maps.Copy(m.Annotations, j.pkg.Annotations)
+	if target.manifest.Zip.Digest == done.Zip.Digest {
+		maps.Copy(m.Annotations, target.manifest.Annotations)
+		for _, layer := range target.manifest.Documents {
+			kept := repository.DocumentAt(j.repo, layer, "")
+			replaced := func(d provider.Document) bool { return d.Name == kept.Name && d.MediaType == kept.MediaType }
+			if !slices.Contains(target.missing, layer.Digest) && !slices.ContainsFunc(done.Zip.Documents, replaced) {
+				done.Zip.Documents = append(slices.Clip(done.Zip.Documents), kept)
+			}
+		}
+	}
+	m.Zip = done.Zip
+	return m
+}
+
+// send sends the zip if the repository doesn't have it. missing contains the digests
+// that were found missing or damaged.
+func (j *push) send(ctx context.Context, missing []digest.Digest) error {
+	pkg := j.zip.pkg
+	if !slices.Contains(missing, pkg.Digest) {
+		size, err := j.repo.Stat(ctx, pkg.Digest)
+		if err == nil && size == pkg.Size {
+			return nil
+		}
+		if err != nil && !isMissing(err) {
+			return err
+		}
+	}
+	retrier := transfer.Retrier{Backoff: j.repo.Traits().Backoff, Progress: j.options.Progress}
+	return retrier.Do(ctx, "sending "+pkg.Filename, func() error {
+		content := transfer.Start(j.options.Progress, pkg, pkg.Size, j.zip.file.Reader())
+		return content.End(transfer.MarkExpired(j.repo.PushBlob(ctx, artifact.ZipDescriptor(pkg), content)))
+	})
+}
+
+// isMissing reports whether content or the repository doesn't exist.
+func isMissing(err error) bool {
+	return errors.Is(err, repository.ErrNotFound) || errors.Is(err, repository.ErrNoRepository)
+}

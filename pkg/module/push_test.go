@@ -1,0 +1,153 @@
+package module_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+func file(path, content string) module.File {
+	return module.File{Path: path, Size: int64(len(content)), Open: func(context.Context) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(content)), nil
+	}}
+}
+
+func version(t *testing.T, s string) provider.Version {
+	t.Helper()
+	v, err := provider.ParseVersion(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func vpc(t *testing.T, content string) module.Package {
+	t.Helper()
+	run := file("scripts/run.sh", "#!/bin/sh\n")
+	run.Executable = true
+	return module.Package{
+		Name: "vpc", Version: version(t, "1.2.0"),
+		Files:       []module.File{run, file("main.tf", content), file("modules/größe/main.tf", "")},
+		Annotations: map[string]string{"org.opencontainers.image.source": "https://example.com/vpc"},
+	}
+}
+
+// goldenDigest is the digest of the zip of vpc("one"). It must never change, because
+// then pushing unchanged modules would be a conflict.
+const goldenDigest = "sha256:02fb17f6bb0d2bf59a5ec93f3b4ad889bef8221f16c4e37d0fa71a76657f225a"
+
+func push(t *testing.T, repo repository.Repository, p module.Package, o module.PushOptions) module.Result {
+	t.Helper()
+	r, err := module.Push(t.Context(), repo, p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestPush(t *testing.T) {
+	t.Parallel()
+	repo := repository.NewLayout(filepath.Join(t.TempDir(), "vpc"))
+	one := vpc(t, "one")
+	if r := push(t, repo, one, module.PushOptions{DryRun: true}); r.Status != publish.Created || r.Digest != "" {
+		t.Errorf("dry run: %+v", r)
+	}
+	created := push(t, repo, one, module.PushOptions{})
+	if created.Status != publish.Created || created.Zip.Digest != goldenDigest || created.Tag != "1.2.0" {
+		t.Errorf("first push: %s of %s, want %s", created.Status, created.Zip.Digest, goldenDigest)
+	}
+	_, data, err := repo.Manifest(t.Context(), "1.2.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := artifact.ParseModule(data)
+	if err != nil || m.Title != "vpc_1.2.0.zip" || m.Annotations["org.opencontainers.image.source"] == "" {
+		t.Errorf("manifest: %+v, %v", m, err)
+	}
+	if r := push(t, repo, one, module.PushOptions{Latest: true}); r.Status != publish.Unchanged || !r.Latest || r.Digest != created.Digest {
+		t.Errorf("push with Latest: %+v", r)
+	}
+	if r := push(t, repo, one, module.PushOptions{Latest: true}); r.Status != publish.Unchanged || r.Latest {
+		t.Errorf("second push with Latest: %+v", r)
+	}
+	// Another zip is a conflict.
+	two := vpc(t, "two")
+	_, err = module.Push(t.Context(), repo, two, module.PushOptions{})
+	if conflict, ok := errors.AsType[*repository.ConflictError](err); !ok || provider.KindOf(conflict) != provider.Conflict {
+		t.Errorf("push of another zip: %v", err)
+	}
+	if r := push(t, repo, two, module.PushOptions{Force: true, Latest: true}); r.Status != publish.Replaced || !r.Latest {
+		t.Errorf("push with Force: %+v", r)
+	}
+	if _, data, err := repo.Manifest(t.Context(), module.LatestTag); err != nil || len(data) == 0 {
+		t.Errorf("latest: %v", err)
+	}
+}
+
+func TestPushDocuments(t *testing.T) {
+	t.Parallel()
+	repo := repository.NewLayout(filepath.Join(t.TempDir(), "vpc"))
+	p := vpc(t, "one")
+	push(t, repo, p, module.PushOptions{})
+	p.Documents = []provider.Document{artifact.NewDocument("vpc.spdx.json", artifact.MediaTypeSPDX, []byte("{}"))}
+	p.Annotations = map[string]string{"org.opencontainers.image.source": "https://example.com/other"}
+	if r := push(t, repo, p, module.PushOptions{}); r.Status != publish.Extended {
+		t.Errorf("push with an SBOM: %s", r.Status)
+	}
+	p.Documents = []provider.Document{artifact.NewDocument("vpc.intoto.json", artifact.MediaTypeInToto, []byte("{}"))}
+	if r := push(t, repo, p, module.PushOptions{}); r.Status != publish.Extended || len(r.Zip.Documents) != 2 {
+		t.Errorf("push with provenance: %s, %d documents", r.Status, len(r.Zip.Documents))
+	}
+	_, data, _ := repo.Manifest(t.Context(), "1.2.0")
+	if m, err := artifact.ParseModule(data); err != nil || m.Annotations["org.opencontainers.image.source"] != "https://example.com/vpc" {
+		t.Errorf("annotations: %v, %v", m.Annotations, err)
+	}
+	p.Documents = nil
+	if r := push(t, repo, p, module.PushOptions{}); r.Status != publish.Unchanged {
+		t.Errorf("push without documents: %s", r.Status)
+	}
+}
+
+func TestPushStaged(t *testing.T) {
+	t.Parallel()
+	repo := repository.NewLayout(filepath.Join(t.TempDir(), "vpc"))
+	one := vpc(t, "one")
+	if r := push(t, repo, one, module.PushOptions{Stage: true, Latest: true}); r.Tag != "pending-1.2.0" || r.Status != publish.Created || r.Latest {
+		t.Errorf("staged push: %+v", r)
+	}
+	push(t, repo, one, module.PushOptions{})
+	if r := push(t, repo, one, module.PushOptions{Stage: true}); r.Tag != "1.2.0" || r.Status != publish.Unchanged {
+		t.Errorf("staged push of a released version: %+v", r)
+	}
+	if _, err := module.Push(t.Context(), repo, vpc(t, "two"), module.PushOptions{Stage: true}); provider.KindOf(err) != provider.Conflict {
+		t.Errorf("staged push of another zip: %v", err)
+	}
+}
+
+func TestPushRejects(t *testing.T) {
+	t.Parallel()
+	repo := repository.NewLayout(filepath.Join(t.TempDir(), "vpc"))
+	wrong := file("main.tf", "one")
+	wrong.Size++
+	for name, files := range map[string][]module.File{
+		"file changed":   {wrong},
+		"same name":      {file("a.tf", ""), file("A.tf", "")},
+		"windows device": {file("aux.tf", "")},
+		"path":           {file("../a.tf", "")},
+	} {
+		p := vpc(t, "one")
+		p.Files = files
+		if r, err := module.Push(t.Context(), repo, p, module.PushOptions{}); err == nil {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}

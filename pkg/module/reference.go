@@ -1,0 +1,131 @@
+package module
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+const (
+	scheme       = "oci://"
+	layoutPrefix = "oci-layout:"
+	// LatestTag is the tag that OpenTofu requests if an oci:// source has neither a tag
+	// nor a digest.
+	LatestTag = "latest"
+)
+
+// tagRule matches tags. See
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests.
+var tagRule = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`)
+
+// Reference identifies a module package in a repository. At most one of Version, Tag,
+// and Digest is set. Create references with [ParseReference].
+type Reference struct {
+	Repository template.Reference
+	// Version is nil if the reference contains no version.
+	Version *provider.Version
+	Tag     string
+	Digest  digest.Digest
+}
+
+// IsReference reports whether an argument is a [Reference] and not an address. Addresses
+// of providers and modules never have these prefixes.
+func IsReference(s string) bool {
+	return strings.HasPrefix(s, scheme) || strings.HasPrefix(s, layoutPrefix)
+}
+
+// ParseReference parses one of these forms:
+//
+//	oci://HOST/NAME[@VERSION]
+//	oci://HOST/NAME?tag=TAG
+//	oci://HOST/NAME?digest=DIGEST
+//	oci-layout:DIRECTORY[@VERSION]
+//
+// The forms with a query are the same as in OpenTofu's module sources. Errors are of
+// type *[provider.SyntaxError].
+func ParseReference(s string) (Reference, error) {
+	fail := func(problem string) (Reference, error) {
+		return Reference{}, &provider.SyntaxError{What: "module reference", Input: s, Problem: problem}
+	}
+	var r Reference
+	rest, isRegistry := strings.CutPrefix(s, scheme)
+	if isRegistry {
+		if strings.Contains(rest, "//") {
+			return fail("omit the subdirectory; the package always contains all directories")
+		}
+		var query string
+		if rest, query, _ = strings.Cut(rest, "?"); query != "" {
+			if problem := r.parseQuery(query); problem != "" {
+				return fail(problem)
+			}
+		}
+	}
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		v, err := provider.ParseVersion(rest[at+1:])
+		switch {
+		case err == nil && (r.Tag != "" || r.Digest != ""):
+			return fail("specify only one of @VERSION, tag, and digest")
+		case err == nil:
+			r.Version, rest = &v, rest[:at]
+		case isRegistry:
+			return fail("the version after @ is invalid: " + err.Error())
+		}
+	}
+	var err error
+	if r.Repository, err = template.ParseReference(rest); err != nil {
+		return Reference{}, err
+	}
+	return r, nil
+}
+
+// parseQuery parses the query of an oci:// reference. If the query is valid, problem is
+// empty.
+func (r *Reference) parseQuery(query string) (problem string) {
+	values, err := url.ParseQuery(query)
+	if err != nil || len(values) != 1 {
+		return "the query must be ?tag=TAG or ?digest=DIGEST"
+	}
+	r.Tag, r.Digest = values.Get("tag"), digest.Digest(values.Get("digest"))
+	switch {
+	case r.Digest != "" && r.Digest.Validate() != nil:
+		return "the digest is invalid: want sha256: and 64 hexadecimal digits"
+	case r.Digest == "" && !tagRule.MatchString(r.Tag):
+		return "the query must be ?tag=TAG or ?digest=DIGEST"
+	}
+	return ""
+}
+
+// Target returns the tag or digest to request: the digest, the tag, or the tag of the
+// version. If the reference has none of them, it returns "".
+func (r Reference) Target() string {
+	switch {
+	case r.Digest != "":
+		return r.Digest.String()
+	case r.Version != nil:
+		return artifact.Tag(*r.Version)
+	}
+	return r.Tag
+}
+
+// String returns the form that [ParseReference] parses.
+func (r Reference) String() string {
+	text := r.Repository.String()
+	if !r.Repository.IsLayout() {
+		text = scheme + text
+	}
+	switch {
+	case r.Digest != "":
+		return text + "?digest=" + r.Digest.String()
+	case r.Tag != "":
+		return text + "?tag=" + r.Tag
+	case r.Version != nil:
+		return text + "@" + r.Version.String()
+	}
+	return text
+}

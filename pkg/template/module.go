@@ -1,0 +1,87 @@
+package template
+
+import (
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// moduleVariables contains the variables of [ModuleTemplate].
+var moduleVariables = newVariables("module repository template", "module", "hostname", "namespace", "name", "system")
+
+// ModuleTemplate is a parsed template for the repositories of modules. It has the same
+// forms as [Template], with the variables hostname, namespace, name, and system.
+// Templates with the same text are equal by ==. The zero value is not a valid template.
+type ModuleTemplate struct{ template Template }
+
+// Module contains the values of the variables for a module in a registry.
+type Module struct {
+	// Hostname is in Punycode, followed by ":port" if the address has a port.
+	Hostname                string
+	Namespace, Name, System string
+}
+
+// ParseModule parses a template for modules, like [Parse].
+func ParseModule(text string) (ModuleTemplate, error) {
+	t, err := parse(text, moduleVariables)
+	return ModuleTemplate{t}, err
+}
+
+// String returns the text of the template.
+func (t ModuleTemplate) String() string { return t.template.String() }
+
+// Redacted returns the text of the template for messages. It hides passwords.
+func (t ModuleTemplate) Redacted() string { return t.template.Redacted() }
+
+// IsLayout reports whether the template refers to image layouts.
+func (t ModuleTemplate) IsLayout() bool { return t.template.IsLayout() }
+
+// Literal returns the text before the first variable, like [Template.Literal].
+func (t ModuleTemplate) Literal() string { return t.template.Literal() }
+
+// Invertible reports whether [ModuleTemplate.Match] supports the template.
+func (t ModuleTemplate) Invertible() bool { return t.template.Invertible() }
+
+// Repository evaluates the template for a module and validates the resulting reference.
+// The values are converted to lower case, because repository names can't contain
+// upper-case letters. Errors are of type *[ReferenceError].
+func (t ModuleTemplate) Repository(m Module) (Reference, error) {
+	ref, result, f := t.template.evaluate(subject{moduleVariables, map[string]string{
+		"hostname": strings.ToLower(m.Hostname), "namespace": strings.ToLower(m.Namespace),
+		"name": strings.ToLower(m.Name), "system": strings.ToLower(m.System),
+	}})
+	if f != nil {
+		address := strings.Join([]string{m.Hostname, m.Namespace, m.Name, m.System}, "/")
+		return Reference{}, &ReferenceError{Template: t.String(), Module: address, Result: result, Component: f.component, Problem: f.problem}
+	}
+	return ref, nil
+}
+
+// Match returns the modules, in lower case, for which the template produces a
+// reference. fits reports whether the reference has the form of the template. If the
+// template doesn't use namespace, name, or system, there are no modules, because only
+// the repository itself identifies the module. If the template doesn't use hostname,
+// the host is assumed to be [provider.DefaultHost].
+//
+// The caller must check the values, because they can contain any character except
+// separators.
+func (t ModuleTemplate) Match(ref Reference) (modules []Module, fits bool) {
+	fits = t.template.split(ref, func(values map[string]string) bool {
+		m := Module{Hostname: values["hostname"], Namespace: values["namespace"], Name: values["name"], System: values["system"]}
+		if m.Namespace == "" || m.Name == "" || m.System == "" {
+			return true
+		}
+		host, err := provider.ParseHost(m.Hostname)
+		if err != nil {
+			return false
+		}
+		m.Hostname = string(host)
+		again, err := t.Repository(m)
+		if err != nil || again != ref {
+			return false
+		}
+		modules = append(modules, m)
+		return true
+	})
+	return modules, fits
+}
