@@ -13,9 +13,9 @@ import (
 // handled lists the signals to forward.
 var handled = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 
-// forward sends a signal to the child. If a key causes the signal, the terminal sends
-// it to the child itself. forward doesn't send it again, because a second Ctrl-C could
-// have a different effect.
+// forward sends a signal to the child. If a key press causes the signal, the terminal
+// also sends the signal to the child. In this case, forward sends nothing, because a
+// second Ctrl-C could have a different effect.
 func forward(p *os.Process, s os.Signal) {
 	fromKeys := slices.Contains([]os.Signal{syscall.SIGINT, syscall.SIGQUIT}, s)
 	if !fromKeys || !inForeground() {
@@ -23,8 +23,8 @@ func forward(p *os.Process, s os.Signal) {
 	}
 }
 
-// inForeground reports whether the terminal sends the signals of keys to this process
-// and its child.
+// inForeground reports whether the terminal sends signals from key presses to this
+// process and its child.
 func inForeground() bool {
 	terminal, err := os.Open("/dev/tty")
 	if err != nil {
@@ -35,8 +35,8 @@ func inForeground() bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// exitCode returns the exit code of the child or, if a signal terminated it, 128 plus the
-// signal number, like shells do.
+// exitCode returns the exit code of the child. If a signal terminated the child, it
+// returns 128 plus the signal number, as shells do.
 func exitCode(state *os.ProcessState) int {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())

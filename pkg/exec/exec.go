@@ -31,8 +31,8 @@ type Options struct {
 	// working directory is used. See [WorkDir].
 	LockFiles []string
 	// Lock, if not nil, configures the lock file that Run creates if the directory has
-	// none. Run sets Verify, Configuration, Loaded, and Skip. If the directory has no
-	// configuration either, tofu and terraform run without a lock file, because
+	// no lock file. Run sets Verify, Configuration, Loaded, and Skip. If the directory
+	// also has no configuration, tofu and terraform run without a lock file, because
 	// commands such as version don't need it. For all other programs, the error for a
 	// missing lock file wraps [lock.ErrNoFile].
 	Lock *lock.FileOptions
@@ -52,8 +52,9 @@ type Options struct {
 	// Reading returns the options for reading the configuration, which is compared with
 	// the lock files. If nil, only the data directory and the program's rules are set.
 	Reading func(terraform bool) configuration.Options
-	// OnlyLocked makes Run fail if the command could install a required provider that no
-	// lock file selects. Set it if Verify requires more than the command checks.
+	// OnlyLocked makes Run fail if the command could install a required provider that
+	// no lock file selects. Set OnlyLocked if Verify is stricter than the command's own
+	// checks.
 	OnlyLocked bool
 	// Approves, if not nil, reports whether the repository of the user's oci_mirror has
 	// pending or denied releases of a provider. OpenTofu ignores approvals, so a
@@ -93,8 +94,8 @@ type Options struct {
 // Run starts a command that finds the selected packages in the store, waits until the
 // command exits, and returns its exit code. If a signal terminated the command, the
 // code is 128 plus the signal number. While the command runs, signals are forwarded to
-// it, and ctx has no effect. An error means that the command did not run. It is a
-// *[StartError] if the command could not be started.
+// it, and ctx has no effect. If Run returns an error, the command did not run. If the
+// command could not be started, the error is a *[StartError].
 func Run(ctx context.Context, o Options) (code int, err error) {
 	o = o.complete()
 	if len(o.Command) == 0 {

@@ -51,10 +51,10 @@ func (m mirrored) unlink(c userConfig, s *store.Store) error {
 	return nil
 }
 
-// pluginCacheDir returns the plugin cache directory for the command, or "" if it should
-// not use one. If the lock file contains the h1: hash of a package, OpenTofu hashes the
-// package once in a plugin cache, but twice in a mirror. For Terraform, the opposite is
-// true.
+// pluginCacheDir returns the plugin cache directory for the command, or "" if the
+// command should not use a plugin cache. If the lock file contains the h1: hash of a
+// package, OpenTofu hashes the package once in a plugin cache, but twice in a mirror.
+// For Terraform, the opposite is true.
 func (m mirrored) pluginCacheDir(t tool) string {
 	if t != toolOpenTofu || !m.hashed || len(m.providers) == 0 {
 		return ""

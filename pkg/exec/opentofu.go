@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// modulePath is OpenTofu's module path. ociModule is a dependency of OpenTofu since
-	// version 1.10, which is the first version that reads oci_mirror blocks.
+	// modulePath is OpenTofu's module path. OpenTofu has depended on ociModule since
+	// version 1.10, the first version that reads oci_mirror blocks.
 	modulePath, ociModule = "github.com/opentofu/opentofu", "oras.land/oras-go/v2"
 	// versionTimeout limits the run time of a version manager, which might download
 	// OpenTofu first.

@@ -13,9 +13,9 @@ import (
 )
 
 // keepsOCI reports whether the command uses the user's oci_mirror blocks to install
-// providers that no lock file selects. If the configuration requires such a provider,
-// and the command can't find it or must not install it, the error wraps
-// [lock.ErrNotLocked].
+// providers that no lock file selects. If the configuration requires an unlocked
+// provider, and the command can't find the provider or must not install it, the error
+// wraps [lock.ErrNotLocked].
 func (o Options) keepsOCI(ctx context.Context, c userConfig, program string, wanted []selection) (bool, error) {
 	if !o.installs() {
 		return false, nil
@@ -86,9 +86,10 @@ func (o Options) unlocked(ctx context.Context, c userConfig, wanted []selection)
 }
 
 // ignores reports whether a missing package is ignored because the configuration
-// doesn't require its provider. A lock file can contain providers that are no longer
-// required. The state can still require the provider, so the package isn't ignored if
-// the command could install it without the required checks.
+// doesn't require its provider. A lock file can contain providers that the
+// configuration doesn't require anymore. The state can still require the provider, so
+// the package isn't ignored if the command could install it without the required
+// checks.
 func (o Options) ignores(c userConfig, a provider.Address, err error) bool {
 	_, noPlatform := errors.AsType[*provider.PlatformError](err)
 	missing := noPlatform || errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)

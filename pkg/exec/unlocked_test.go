@@ -83,7 +83,7 @@ func TestUnlocked(t *testing.T) {
 }
 
 // TestUnlockedInState checks that the oci_mirror is kept even if the configuration
-// requires no other provider, because the state could require one.
+// requires no other provider, because the state could require a provider.
 func TestUnlockedInState(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

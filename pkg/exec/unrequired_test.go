@@ -12,9 +12,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestUnrequired checks that a provider that is locked, missing, and not required is
-// ignored, unless another lock file, an unread part of the configuration, or the state
-// could require it.
+// TestUnrequired checks a locked provider that is missing and not required. The
+// provider is ignored, unless another lock file, an unread part of the configuration,
+// or the state could require it.
 func TestUnrequired(t *testing.T) {
 	t.Parallel()
 	const required = "terraform {\n required_providers {\n one = { source = \"acme/one\" }\n}\n}\n"

@@ -43,8 +43,8 @@ type world struct {
 	hashes  map[string]hashes
 }
 
-// hashes contains the hashes of a zip. The zip has a directory entry, so there are two
-// h1: hashes.
+// hashes contains the hashes of a zip. The zip has a directory entry, so it has two h1:
+// hashes.
 type hashes struct{ zh, h1, unpacked string }
 
 func newWorld(t *testing.T) *world {
@@ -147,7 +147,7 @@ type ran struct {
 	zips, requests int
 }
 
-// run runs this test binary as a child under another name.
+// run runs this test binary as a child under a different name.
 func (w *world) run(t *testing.T, name, do string, change ...func(*exec.Options)) ran {
 	t.Helper()
 	var out bytes.Buffer

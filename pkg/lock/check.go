@@ -39,7 +39,7 @@ type Checked struct {
 	Selection lockfile.Selection
 	Findings  []finding.Finding
 	// Unknown is the number of locked hashes that the source doesn't have, such as
-	// hashes of packages for other platforms. They are not errors.
+	// hashes of packages for other platforms. Unknown hashes are not errors.
 	Unknown int
 	// Unchecked is the number of packages whose source can't check that their zips exist,
 	// such as an origin registry.
@@ -225,8 +225,8 @@ func (c *Checked) mirrorRemedy(flags string) finding.Remedy {
 	}
 }
 
-// mirrorPlatformRemedy returns the remedy for a missing package. SHA256SUMS lists every package
-// of the release, so a package that it doesn't list can't be mirrored.
+// mirrorPlatformRemedy returns the remedy for a missing package. SHA256SUMS lists every
+// package of the release, so unlisted packages can't be mirrored.
 func (c *Checked) mirrorPlatformRemedy(r provider.Release, platform provider.Platform) finding.Remedy {
 	document, ok := r.Document(provider.KindSums)
 	listed, err := sums.Parse(document.Bytes)

@@ -23,10 +23,10 @@ type FileOptions struct {
 	Configuration configuration.Options
 	// Loaded, if not nil, returns the configuration, which is then not read from files.
 	Loaded func() (configuration.Configuration, error)
-	// Named lists the providers to lock. If the configuration requires one of them, its
-	// constraints must be met, too. If Named is empty, all required providers are
-	// locked. In this case, other providers are removed from the lock file if the
-	// requirements of all modules are known.
+	// Named lists the providers to lock. If the configuration requires a named
+	// provider, the configuration's constraints must be met, too. If Named is empty,
+	// all required providers are locked. Other providers are then removed from the lock
+	// file if the requirements of all modules are known.
 	Named []provider.Requirement
 	// Skip, if not nil, reports whether to skip a required provider.
 	Skip func(provider.Address) bool
@@ -86,7 +86,8 @@ const maxRounds = 5
 // Directory locks providers in the lock file of a directory. It creates the file if
 // necessary, and writes it only if every provider could be locked. It returns errors of
 // reading the configuration and the lock file, and [lockfile.ErrChanged] if other
-// processes keep changing the file. The Change contains the errors of single providers.
+// processes keep changing the file. The Change contains the errors of individual
+// providers.
 func Directory(ctx context.Context, src provider.Source, dir string, o FileOptions) (Change, error) {
 	c := Change{Path: filepath.Join(dir, Filename)}
 	// 1. Read the configuration.
@@ -133,8 +134,8 @@ func Directory(ctx context.Context, src provider.Source, dir string, o FileOptio
 	}
 }
 
-// require returns the providers to lock: the providers in o.Named or, if it is empty,
-// the required providers.
+// require returns the providers to lock: the providers in o.Named or, if o.Named is
+// empty, the required providers.
 func (c *Change) require(found configuration.Configuration, o FileOptions) (wanted []Locked) {
 	exact := len(o.Named) > 0
 	for _, named := range o.Named {
@@ -265,8 +266,8 @@ func (l *Locked) version(ctx context.Context, src provider.Source, required prov
 }
 
 // agree checks that locked hashes and the hashes of the release belong to the same
-// packages. They do if at least one hash is equal. The locked hash can be the h1: hash
-// of a platform that is not selected.
+// packages. At least one hash must be equal. The locked hash can be the h1: hash of a
+// platform that is not selected.
 func agree(ctx context.Context, src provider.Source, locked lockfile.Selection, hashes []lockfile.Hash, o Options) error {
 	common := func() bool {
 		return slices.ContainsFunc(locked.Hashes, func(h lockfile.Hash) bool { return slices.Contains(hashes, h) })

@@ -88,9 +88,9 @@ func (o Options) bounded() Options {
 }
 
 // Hashes returns the hashes of a version for a lock file, sorted and without
-// duplicates. They are the zh: hash of each line of SHA256SUMS, as OpenTofu locks
-// signed releases, and the h1: hash of each platform. Hashes compares SHA256SUMS with
-// the digests of the packages.
+// duplicates. The result contains the zh: hash of each line of SHA256SUMS, as in
+// OpenTofu's lock files for signed releases. It also contains the h1: hash of each
+// platform. Hashes compares SHA256SUMS with the digests of the packages.
 func Hashes(ctx context.Context, src provider.Source, a provider.Address, v provider.Version, o Options) ([]lockfile.Hash, error) {
 	o = o.bounded()
 	cache := o.cache

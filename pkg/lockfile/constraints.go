@@ -29,12 +29,12 @@ var operatorOrder = []constraints.SelectionOp{
 }
 
 // FormatConstraints returns the normal form of a constraint, which is the only form
-// that OpenTofu accepts in a lock file: it has no duplicates, it contains 0 for missing
-// numbers, and it is sorted by version and operator. FormatConstraints returns "" for the zero
-// value.
+// that OpenTofu accepts in a lock file. The normal form has no duplicates, contains 0
+// for missing numbers, and is sorted by version and operator. For the zero value,
+// FormatConstraints returns "".
 func FormatConstraints(c provider.Constraint) string {
 	parts, err := constraints.ParseRubyStyleMulti(c.String())
-	if err != nil { // can't happen, because the same library parsed the constraint
+	if err != nil { // impossible, because the same library parsed the constraint
 		return c.String()
 	}
 	for i := range parts {

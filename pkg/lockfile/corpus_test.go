@@ -88,7 +88,7 @@ func (g *generator) maybe(text string, times ...int) {
 }
 
 // comment adds a comment with a probability of 1/times. If whole is set, the comment
-// takes the complete line.
+// occupies the complete line.
 func (g *generator) comment(times int, whole bool) {
 	if g.r.IntN(times) != 0 {
 		return

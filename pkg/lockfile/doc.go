@@ -1,4 +1,4 @@
-// Package lockfile reads and writes dependency lock files, .terraform.lock.hcl, like
+// Package lockfile reads and writes dependency lock files, .terraform.lock.hcl, as
 // OpenTofu does. It does not use the network.
 //
 // It accepts the same files as OpenTofu and reports errors with line and column. When

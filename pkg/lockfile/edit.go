@@ -17,11 +17,11 @@ func (f *File) header() string {
 		`# Manual edits may be lost in future updates.` + f.lineEnd()
 }
 
-// Set adds or changes the block of a provider. If the block is already equal, it is
-// left unchanged. A changed block is formatted as in OpenTofu and keeps its comments,
-// except comments on lines of removed hashes. New blocks are inserted in the order of
-// addresses. The address must come from [provider.ParseAddress], and the hashes from
-// [ParseHash].
+// Set adds or changes the block of a provider. If the block already matches s, Set
+// leaves the block unchanged. A changed block is formatted as in OpenTofu and keeps its
+// comments, except comments on lines of removed hashes. New blocks are inserted in the
+// order of addresses. The address must come from [provider.ParseAddress], and the
+// hashes from [ParseHash].
 func (f *File) Set(s Selection) {
 	s = s.normal()
 	i := f.find(s.Address)

@@ -51,8 +51,8 @@ func notesOf(block string) notes {
 }
 
 // add assigns a comment to the place that contains the comment. If no place contains
-// it, add assigns it to the preceding place on the same line or, if there is none, to
-// the next place.
+// the comment, add assigns it to the preceding place on the same line. If the line has
+// no preceding place, add assigns it to the next place.
 func (all notes) add(block string, spans []span, comment hclsyntax.Token) {
 	at := comment.Range.Start.Byte
 	text := strings.TrimRight(string(comment.Bytes), "\r\n")

@@ -16,7 +16,7 @@ import (
 // address is the start of each input in the table.
 const address = `provider "registry.opentofu.org/corp/thing" `
 
-// TestParseRejects checks an input for each error of OpenTofu.
+// TestParseRejects checks one input for each error that OpenTofu reports.
 func TestParseRejects(t *testing.T) {
 	t.Parallel()
 	ok := `version = "1.0.0"`

@@ -22,10 +22,10 @@ import (
 const mode = 0o644
 
 // Update calls change with the lock file at path, or with an empty file if the file
-// doesn't exist. It writes the result if it differs. No other process can call Update
-// for the file at the same time. If path is a link, Update replaces the target. It
-// replaces the file atomically, so the file is unchanged after an error. If another
-// process writes the file without Update, the error wraps [ErrChanged].
+// doesn't exist. If change modifies the file, Update writes the result. Other processes
+// that call Update for the same file wait. If path is a link, Update replaces the
+// target. It replaces the file atomically, so the file is unchanged after an error. If
+// another process writes the file without Update, the error wraps [ErrChanged].
 func Update(ctx context.Context, path string, change func(*File) error) (changed bool, err error) {
 	// 1. Lock the file.
 	target, err := atomicfile.Resolve(path)
@@ -77,10 +77,10 @@ const (
 	lockPoll = 20 * time.Millisecond
 )
 
-// lock locks a lock file for this process. It locks the directory, because the file is
-// replaced, and because an additional file would remain in a directory that users
-// commit. On systems that can't lock directories, such as Windows or NFS, it locks a
-// temporary file. name is used in error messages. path must not contain symbolic links.
+// lock locks a lock file for this process. It locks the directory, because Update
+// replaces the file. A separate lock would remain in a directory that users commit. On
+// systems that can't lock directories, such as Windows or NFS, lock locks a temporary
+// file. name is used in error messages. path must not contain symbolic links.
 func lock(ctx context.Context, name, path string) (release func() error, err error) {
 	l := flock.New(filepath.Dir(path), flock.SetFlag(os.O_RDONLY))
 	if _, err := l.TryLock(); err != nil && !errors.Is(err, fs.ErrNotExist) {

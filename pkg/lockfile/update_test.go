@@ -79,7 +79,7 @@ func TestUpdateMakesFile(t *testing.T) {
 	}
 	header := "# This file is maintained automatically by \"tofu init\".\n# Manual edits may be lost in future updates.\n"
 	checkText(t, path, strings.Replace(locked, "# mine\n", header, 1))
-	other, err := os.Stat(write(t, "")) // this file has the same umask
+	other, err := os.Stat(write(t, "")) // a file that was created with the same umask
 	if err != nil {
 		t.Fatal(err)
 	}

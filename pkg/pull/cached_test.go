@@ -41,7 +41,7 @@ func newCachedWorld(t *testing.T) *cachedWorld {
 }
 
 // pull pulls to a new directory with a separate store, like a separate process. It
-// returns the files and the number of fetched zips.
+// returns the directory and the number of fetched zips.
 func (w *cachedWorld) pull(t *testing.T, layout pull.Layout) (dir string, fetched int) {
 	t.Helper()
 	cache, err := store.Open(w.dir, store.Options{
@@ -207,8 +207,8 @@ func TestCachedPullWithoutSpace(t *testing.T) {
 	}
 }
 
-// TestCachedPullOfWrongH1 checks that h1: hashes in metadata are compared with the
-// cache, as they are with an unpacked zip.
+// TestCachedPullOfWrongH1 checks that a wrong h1: hash in metadata is detected for
+// packages from the cache and for unpacked zips.
 func TestCachedPullOfWrongH1(t *testing.T) {
 	t.Parallel()
 	cache, err := store.Open(t.TempDir(), store.Options{})

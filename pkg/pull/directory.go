@@ -73,7 +73,7 @@ func (s *unpackedSink) PutDirectory(ctx context.Context, p provider.Package, fro
 	if got != p.H1 {
 		return path, false, &sums.MismatchError{Name: from, Got: got, Want: p.H1}
 	}
-	// 3. Rename the directory, unless another process was faster.
+	// 3. Rename the directory, unless another process has created it first.
 	kept, err = s.commit(tmp, path, p.H1)
 	return path, kept, err
 }

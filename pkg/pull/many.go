@@ -22,8 +22,8 @@ type ManyOptions struct {
 	OnStart  func(provider.Requirement, provider.Version)
 	OnFinish func(Pulled)
 	// OnResult, if not nil, is called for each requirement after this requirement and
-	// all preceding ones have finished. Calls are sequential and in the order of the
-	// requirements.
+	// all preceding requirements have finished. Calls are sequential and in the order
+	// of the requirements.
 	OnResult func(Pulled)
 }
 

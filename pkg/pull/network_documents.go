@@ -72,8 +72,8 @@ func (l archivesList) with(p provider.Package, h1 string) (archivesList, error) 
 	return archivesList{archives}, nil
 }
 
-// contradicted returns the known hash that has the same scheme but a different value,
-// if such a hash exists. A zip has only one hash per scheme.
+// contradicted returns the known hash with the same scheme but a different value, and
+// reports whether it exists. A zip has only one hash per scheme.
 func contradicted(hash string, known []string) (want string, differs bool) {
 	scheme, _, _ := strings.Cut(hash, ":")
 	for _, want := range known {

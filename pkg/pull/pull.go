@@ -34,8 +34,8 @@ type Options struct {
 	// the zip in bytes, or -1 if it is unknown. Acquire blocks until the transfer can
 	// start. The returned function is called when the transfer has finished. It is also
 	// called before the last attempt, which calls Acquire again. Use Acquire to share a
-	// limit between releases, as [Many] does. It applies in addition to Concurrency.
-	// With or without Acquire, the last attempt runs exclusively.
+	// limit between releases, as [Many] does. The shared limit applies in addition to
+	// Concurrency. With or without Acquire, the last attempt runs exclusively.
 	Acquire func(ctx context.Context, size int64) (release func(), err error)
 	// Verify, if not nil, verifies the signature of the release before anything is
 	// written. If it returns an error, Release fails. Verify is typically a method of

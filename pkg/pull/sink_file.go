@@ -88,7 +88,7 @@ func (s fileSink) Put(ctx context.Context, p provider.Package, open Opener) (pat
 		return path, false, err
 	}
 	defer zip.Discard()
-	// 2. Rename the file, unless another process was faster.
+	// 2. Rename the file, unless another process has created it first.
 	kept, err = s.commit(ctx, p, zip)
 	return path, kept, err
 }
@@ -138,8 +138,8 @@ func (s fileSink) commit(ctx context.Context, p provider.Package, zip tempZip) (
 }
 
 // stored copies a zip from the store to a temporary file. ok is false if the store
-// doesn't have the zip or if copying fails. In this case, the source is used. It
-// reports the error if the error persists.
+// doesn't have the zip or if copying fails. The caller then copies the zip from the
+// source. If the error persists, this copy returns it.
 func (s fileSink) stored(ctx context.Context, p provider.Package, path string) (zip tempZip, ok bool) {
 	blob, ok := s.store.Blob(ctx, p.Digest)
 	if !ok {

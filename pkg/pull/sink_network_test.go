@@ -166,7 +166,8 @@ func TestNetworkSinkRefusesLists(t *testing.T) {
 }
 
 // TestNetworkSinkVerifiesH1 checks that the listed h1: hash is computed from the zip.
-// If the package has a different hash, it is rejected before the file is renamed.
+// If the package has a different hash, the package is rejected before the file is
+// renamed.
 func TestNetworkSinkVerifiesH1(t *testing.T) {
 	t.Parallel()
 	c, dir := sinkCases(t)["network"], t.TempDir()

@@ -106,8 +106,8 @@ func TestSinkRefusesOtherContent(t *testing.T) {
 	})
 }
 
-// checkObstacle checks that Put rejects different content at the path of the package,
-// and that it keeps this content.
+// checkObstacle checks that Put rejects different content at the package's path, and
+// that Put keeps this content.
 func checkObstacle(t *testing.T, c sinkCase, dir string, put func(path string) error) {
 	t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(c.place))
@@ -207,7 +207,7 @@ func TestConcurrentSinks(t *testing.T) {
 		const runs = 8
 		kept, errs := make([]bool, runs), make([]error, runs)
 		// Readers return their first byte only after all runs have found that the path
-		// doesn't exist. This makes the runs race.
+		// doesn't exist, so that the runs race.
 		var started, group sync.WaitGroup
 		started.Add(runs)
 		for i := range runs {

@@ -31,8 +31,8 @@ func newUnpackedSink(dir string, s *store.Store) *unpackedSink {
 }
 
 // Has reports whether the existing directory has the contents of the zip. It relies on
-// the record that this program wrote when it unpacked a zip with this digest. The h1:
-// hash in metadata proves nothing. See [Sink].
+// the record that this program wrote when it unpacked a zip with this digest. It
+// ignores the h1: hash in metadata, because this hash is not signed. See [Sink].
 func (s *unpackedSink) Has(_ context.Context, p provider.Package) (path string, ok bool, err error) {
 	if path, err = s.path(p); err != nil {
 		return "", false, err
@@ -81,7 +81,7 @@ func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener)
 	if err != nil {
 		return path, false, err
 	}
-	// 3. Rename the directory, unless another process was faster.
+	// 3. Rename the directory, unless another process has created it first.
 	kept, err = s.commit(tmp, path, h1)
 	if err == nil && !kept {
 		s.unpacked.add(p.Digest, h1)

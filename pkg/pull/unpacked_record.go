@@ -18,8 +18,8 @@ const (
 	// recordName is the name of the file that records the zips from which the packages
 	// in the directory were unpacked. It contains the digest of each zip and the h1:
 	// hash of its unpacked directory. The file is as trustworthy as the packages,
-	// because anyone who can write one of them can write both. OpenTofu ignores files
-	// in this directory.
+	// because anyone who can write the packages can also write the file. OpenTofu
+	// ignores files in this directory.
 	recordName = ".tofu-oci.unpacked"
 	// maxRecord is the maximum size of the record in bytes. It is sufficient for about
 	// 100,000 packages.
