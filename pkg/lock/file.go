@@ -149,7 +149,8 @@ func (c *Change) require(found configuration.Configuration, o FileOptions) (want
 	}
 	for _, call := range found.Unread {
 		c.Unread = append(c.Unread, call.String())
-		// If a module is only not installed, versions can still be selected.
+		// If the module's source is known, versions can be selected even though the module
+		// is not installed.
 		c.Incomplete = c.Incomplete || call.Source == "" && !exact
 	}
 	if len(o.Named) > 0 {

@@ -59,7 +59,8 @@ type Options struct {
 	// DryRun computes the result and sends nothing.
 	DryRun bool
 	// NoReferrers omits documents about all platforms, which refer to the index. Use it
-	// for registries that can't store these documents. See [repository.ErrSubject].
+	// for registries that can't store these documents. See
+	// [repository.ErrNoReferrersList].
 	NoReferrers bool
 }
 
