@@ -17,7 +17,7 @@ type chooser struct {
 
 // choice contains the releases that a requirement matches.
 type choice struct {
-	// items are sorted, newest first.
+	// items contains the releases, newest first.
 	items []Item
 	// skipped contains the pre-releases that are skipped if all versions are requested.
 	// To be mirrored, they must be specified exactly.

@@ -22,11 +22,11 @@ type Cooldown struct {
 type TooYoungError struct {
 	Address provider.Address
 	Version provider.Version
-	// Published is the publication date that the origin states, or the zero time if it
-	// states none.
+	// Published is the publication date that the origin states, or the zero time if the
+	// origin states no date.
 	Published time.Time
 	// Eligible is the time from which the version is old enough. If Published is the
-	// zero time, Eligible is, too.
+	// zero time, Eligible is also the zero time.
 	Eligible time.Time
 }
 
@@ -68,7 +68,7 @@ func (c Cooldown) check(a provider.Address, v provider.Version, published time.T
 }
 
 // DateOf returns the publication date of a version, or the zero time if the source has
-// none. If the source supports it, DateOf requests only the date.
+// no date. If the source can return dates separately, DateOf requests only the date.
 func (Cooldown) DateOf(ctx context.Context, src provider.Source, a provider.Address, v provider.Version) (time.Time, error) {
 	if date := provider.CapabilitiesOf(src).Date; date != nil {
 		return date(ctx, a, v)

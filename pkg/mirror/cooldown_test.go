@@ -187,8 +187,8 @@ func TestRunHoldsNothingThatIsThere(t *testing.T) {
 	}
 }
 
-// TestPinnedVersionIsNotHeldBack checks a release that one of two requirements pins.
-// The other requirement doesn't hold it back, regardless of their order.
+// TestPinnedVersionIsNotHeldBack checks that a release that one requirement pins is not
+// held back by another requirement, regardless of the order of the requirements.
 func TestPinnedVersionIsNotHeldBack(t *testing.T) {
 	t.Parallel()
 	for _, reversed := range []bool{false, true} {

@@ -13,7 +13,7 @@ import (
 
 // Copy is like [Run], but copies releases byte for byte from the repositories that from
 // returns. It copies each release like [publish.Publisher.Copy], and considers the
-// versions that have tags. It calls from once per provider.
+// versions that have tags. It calls from only once for each provider.
 func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, error), wanted []provider.Requirement, o Options) error {
 	if from == nil || o.Target == nil {
 		return errors.New("copying: a source and Options.Target are required")

@@ -44,8 +44,8 @@ func (w *world) copyAll(t *testing.T, o mirror.Options, wanted ...provider.Requi
 	return results
 }
 
-// TestCopy checks that all versions have equal digests at both ends and that a second
-// run does nothing.
+// TestCopy checks that all versions have equal digests in both repositories, and that a
+// second run changes nothing.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 3, 1000)
@@ -112,8 +112,8 @@ func TestCopyChooses(t *testing.T) {
 	}
 }
 
-// TestCopyWrongBytes checks a release with corrupted content. It fails and gets no tag,
-// and the other releases are copied.
+// TestCopyWrongBytes checks that copying a release with corrupted content fails and
+// creates no tag, and that the other releases are copied.
 func TestCopyWrongBytes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 2, 1000)

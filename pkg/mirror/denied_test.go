@@ -29,8 +29,9 @@ func (w *world) deny(t *testing.T, versions ...string) {
 	}
 }
 
-// TestRunDenied checks that a denied version is skipped and reported, even with Force.
-// The next older version replaces it. If a denied version is pinned, it fails.
+// TestRunDenied checks that a denied version is skipped and reported, even with Force,
+// and that the next older version is mirrored instead. It also checks that a pinned
+// version fails if it is denied.
 func TestRunDenied(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

@@ -1,6 +1,6 @@
 // Package mirror copies many releases from a source into OCI repositories. It plans all
-// releases before it processes them. Package publish does the same with single
-// releases.
+// releases before it processes them. To mirror or copy a single release, use package
+// publish.
 //
 //	mirror = many (origin registry → Release → plan → OCI repository)
 //	copy   = many (OCI repository → the same bytes in another OCI repository)
@@ -20,8 +20,9 @@ import (
 
 // Options configures [Run] and [Copy]. Target is required.
 type Options struct {
-	// Latest is the maximum number of matching versions per requirement, newest first. If zero, all
-	// matching versions are mirrored. It is ignored for requirements that specify an exact version.
+	// Latest is the maximum number of matching versions per requirement, newest first.
+	// If zero, all matching versions are mirrored. Latest is ignored for requirements
+	// that specify an exact version.
 	Latest int
 	// MinAge is the minimum age of a version, based on the origin's publication date.
 	// See [Cooldown]. Younger versions are held back and reported as items. Versions
@@ -44,7 +45,7 @@ type Options struct {
 	OnPlan func(items []Item)
 	// OnSkip, if not nil, is called before the first item starts. It receives the
 	// pre-releases that are skipped because Latest is zero and no requirement specifies
-	// them. It is not called if no pre-releases are skipped.
+	// them. OnSkip is not called if no pre-releases are skipped.
 	OnSkip func([]Skipped)
 	// OnStart and OnFinish, if not nil, are called when an item starts and finishes. They can be
 	// called concurrently and in any order. For items that fail during planning, only OnFinish is
@@ -64,13 +65,13 @@ type Result struct {
 	// Published is the result of publishing, which can be incomplete. It is empty for
 	// an item that is held back.
 	Published publish.Result
-	// Err is the reason why the item failed, including failures during planning.
+	// Err is the error of a failed item, including failures during planning.
 	Err error
 }
 
 // Run mirrors the releases that match the requirements. If an item fails, Run still
 // processes the other items unless FailFast is set. If ctx is canceled, Run starts no
-// more items and returns the context's error.
+// further items and returns the context's error.
 func Run(ctx context.Context, src provider.Source, wanted []provider.Requirement, o Options) error {
 	if o.Target == nil {
 		return errors.New("mirroring: Options.Target is required")
@@ -150,7 +151,7 @@ func (o Options) withDefaults() Options {
 }
 
 // reportFailed reports the items that failed during planning. failed reports whether
-// there were any.
+// any item failed.
 func reportFailed(items []Item, targets map[provider.Address]target, o Options) (failed bool) {
 	for _, item := range items {
 		if err := cmp.Or(item.Err, targets[item.Requirement.Address].err); err != nil {

@@ -23,8 +23,8 @@ type Rules struct {
 	// PerMinor is the maximum number of versions per minor version, such as 5.10, newest first. It
 	// is applied before Latest. If zero, it is unlimited.
 	PerMinor int
-	// PreReleases selects pre-releases like the releases that follow them. If false, a
-	// requirement must specify pre-releases exactly.
+	// PreReleases selects pre-releases by the same rules as the releases that follow
+	// them. If false, a requirement must specify pre-releases exactly.
 	PreReleases bool
 	// Cooldown holds back young versions, which don't count toward Latest and PerMinor.
 	Cooldown Cooldown
@@ -45,8 +45,8 @@ type Candidates struct {
 // Dates maps versions to publication dates.
 type Dates map[provider.Version]Date
 
-// Date is the publication date of a version, or the zero time if the source has none.
-// If the date is not known, Err describes why.
+// Date is the publication date of a version, or the zero time if the source has no
+// date. If the date is not known, Err describes why.
 type Date struct {
 	Published time.Time
 	Err       error
@@ -65,8 +65,8 @@ func FetchDates(ctx context.Context, src provider.Source, a provider.Address, ve
 }
 
 // Select selects the versions that meet a requirement, without I/O. The items are
-// sorted, newest first. They include versions that are held back, and versions that are
-// only omitted because they are denied. If the result depends on unknown dates, undated
+// sorted, newest first. They include versions that are held back, and denied versions
+// that would otherwise be selected. If the result depends on unknown dates, undated
 // contains the versions whose dates must be fetched before Select is called again. If a
 // requirement specifies an exact version, Select selects this version even if it is not
 // a candidate.

@@ -31,7 +31,8 @@ func (s withheld) Release(ctx context.Context, a provider.Address, v provider.Ve
 var errWithheld = errors.New("withheld")
 
 // TestRunFailFast checks FailFast. After a failure, Run finishes the releases in
-// progress and starts no more. Without FailFast, Run processes all releases.
+// progress and starts no further releases. Without FailFast, Run processes all
+// releases.
 func TestRunFailFast(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -95,7 +96,7 @@ func TestRunFailFastPlan(t *testing.T) {
 	}
 }
 
-// TestRunInterrupted checks that a canceled Run starts no more releases, and that it
+// TestRunInterrupted checks that a canceled Run starts no further releases, and that it
 // reports the results of started releases.
 func TestRunInterrupted(t *testing.T) {
 	t.Parallel()

@@ -47,7 +47,7 @@ func newTargets(wanted []provider.Requirement, o Options) (map[provider.Address]
 }
 
 // denied returns the versions that the target denies. If the tags can't be listed, it
-// returns none.
+// returns no versions.
 func (t target) denied(ctx context.Context) ([]provider.Version, error) {
 	if t.tags == nil {
 		return nil, nil

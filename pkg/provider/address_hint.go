@@ -48,7 +48,7 @@ var (
 	word = regexp.MustCompile(`^[<>=!~ ]*[A-Za-z]`)
 )
 
-// constraintProblem describes what is wrong with a constraint that the library rejects.
+// constraintProblem describes the problem with a constraint that the library rejects.
 // For unknown mistakes, it returns the text of err.
 func constraintProblem(text string, err error) string {
 	if found := wildcards.FindStringSubmatch(text); found != nil {

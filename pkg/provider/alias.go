@@ -4,11 +4,11 @@ import "strings"
 
 // Alias allows releases that are stored under one provider's address to be used for a
 // different provider. The registries of OpenTofu and HashiCorp offer different
-// packages, signed with different keys, under equal names. Therefore, using one in
-// place of the other requires an explicit declaration.
+// packages, signed with different keys, under equal names. Therefore, substituting one
+// registry's packages for the other's requires an explicit declaration.
 type Alias struct {
-	// Requested matches the requested address. Stored matches the address that the
-	// release is stored as.
+	// Requested matches the requested address. Stored matches the address under which
+	// the release is stored.
 	Requested, Stored Pattern
 }
 
@@ -50,8 +50,8 @@ func (x Alias) allows(requested, stored Address) bool {
 type Aliases []Alias
 
 // Allow reports whether a release that is stored under one provider's address can be
-// used for a different provider. It can if the addresses are equal, or if they have the
-// same type and an alias covers both.
+// used for a different provider. The addresses must be equal, or they must have the
+// same type and be covered by an alias.
 func (as Aliases) Allow(requested, stored Address) bool {
 	if requested == stored {
 		return true

@@ -3,9 +3,9 @@ package provider
 import "time"
 
 // CleanDate returns the date of a version in the form of [Release], which is in UTC and
-// truncated to seconds. It returns the zero time for implausible dates. These are dates
-// before 2014, when the first provider was written, and after the year 9999, which RFC
-// 3339 can't represent.
+// truncated to seconds. It returns the zero time for implausible dates. A date is
+// implausible if it is before 2014, when the first provider was written, or after the
+// year 9999, which RFC 3339 can't represent.
 func CleanDate(t time.Time) time.Time {
 	t = t.UTC().Truncate(time.Second)
 	if year := t.Year(); year < 2014 || year > 9999 {

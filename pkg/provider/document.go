@@ -60,7 +60,7 @@ type Document struct {
 	// Content opens the document if Bytes is nil. Like the reader of [Source] Open, the
 	// returned reader verifies the content.
 	Content func(ctx context.Context) (io.ReadCloser, error)
-	// Generated reports that the source generated the document. It can then generate
+	// Generated reports that the source generated the document. The source can generate
 	// the document again after packages are added.
 	Generated bool
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // ErrorKind classifies errors by how callers must react. The exit code and the hint of
-// the command line depend on it. Its values appear in JSON.
+// the command line depend on it. The values appear in JSON output.
 type ErrorKind string
 
 // The kinds of errors, in order of precedence. If an error wraps errors of different
@@ -46,7 +46,7 @@ func (k ErrorKind) of(err error) bool {
 	if kinded, ok := err.(interface{ Kind() ErrorKind }); ok && kinded.Kind() == k {
 		return true
 	}
-	switch wrapper := err.(type) { //nolint:errorlint // this walks the tree of errors itself
+	switch wrapper := err.(type) { //nolint:errorlint // this function walks the error tree itself
 	case interface{ Unwrap() error }:
 		return k.of(wrapper.Unwrap())
 	case interface{ Unwrap() []error }:

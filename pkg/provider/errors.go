@@ -67,7 +67,7 @@ func (e *PlatformError) problem(verb string) string {
 	return fmt.Sprintf("%sno package for %s, only for %s%s", verb, e.Wanted, join(e.Have), listed)
 }
 
-// SyntaxError reports that a string is invalid, and where.
+// SyntaxError reports that a string is invalid, and the position of the problem.
 type SyntaxError struct {
 	// What is the kind of value, such as "provider address" or "platform".
 	What string

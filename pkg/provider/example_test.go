@@ -46,7 +46,7 @@ func ExampleRequirement_Select() {
 	// registry.opentofu.org/hashicorp/aws [5.9.0] <nil>
 }
 
-// Versions are parsed and ordered like in OpenTofu.
+// Versions are parsed and ordered as in OpenTofu.
 func ExampleNewestFirst() {
 	var versions []provider.Version
 	for _, text := range []string{"1.2", "1.10.0", "2.0.0-rc1", "1.10.0"} {

@@ -73,8 +73,8 @@ type ProxyError struct {
 	// Status is the HTTP status of the proxy's response, or 0 if it did not respond.
 	Status int
 	// HasLogin reports whether the URL contains credentials. Username is the user name
-	// in these credentials. It is empty for credentials without a password, because the
-	// user name could be a secret.
+	// in these credentials. If the credentials have no password, Username is empty,
+	// because the user name could be a secret.
 	HasLogin bool
 	Username string
 	Err      error

@@ -9,9 +9,9 @@ import (
 // wildcard matches any value of a part and of all following parts.
 const wildcard = "*"
 
-// Pattern matches addresses like the include and exclude lists of OpenTofu's
-// provider_installation blocks. It is an address in which trailing parts can be "*".
-// Patterns are comparable using ==. The zero value matches nothing.
+// Pattern matches addresses in the same way as the include and exclude lists of
+// OpenTofu's provider_installation blocks. It is an address in which trailing parts can
+// be "*". Patterns are comparable using ==. The zero value matches nothing.
 type Pattern struct {
 	host, namespace, typ string
 }

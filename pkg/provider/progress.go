@@ -7,7 +7,7 @@ type Progress struct {
 	// bytes, or -1 if unknown. After a failure, the transfer of the same package can
 	// start again.
 	Begin func(p Package, total int64)
-	// Advance is called after n more bytes were transferred.
+	// Advance is called after n more bytes have been transferred.
 	Advance func(p Package, n int)
 	// End is called when the transfer of a package ends. err is nil if it succeeded.
 	End func(p Package, err error)

@@ -44,8 +44,8 @@ type Release struct {
 	// origin registry. It is empty if unknown.
 	Protocols []string
 	// Published is the publication date that the origin registry states, in UTC and
-	// truncated to seconds. It is zero if unknown. It is not verified: an origin registry
-	// can state any date.
+	// truncated to seconds. It is zero if unknown. The date is not verified, and an
+	// origin registry can state any date.
 	Published time.Time
 	// Documents lists the documents about the release: SHA256SUMS, signatures, and keys.
 	Documents []Document
@@ -77,8 +77,8 @@ func (r Release) Document(kind DocumentKind) (Document, bool) {
 	return Document{}, false
 }
 
-// Package returns the package for a platform. If there is none, the error is a
-// *[PlatformError].
+// Package returns the package for a platform. If the release has no package for the
+// platform, the error is a *[PlatformError].
 func (r Release) Package(p Platform) (Package, error) {
 	i := slices.IndexFunc(r.Packages, func(pkg Package) bool { return pkg.Platform == p })
 	if i < 0 {

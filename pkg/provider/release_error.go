@@ -3,8 +3,8 @@ package provider
 import "strings"
 
 // Error adds an operation, a provider, and optionally a version and a platform to an
-// error. If such errors are nested, for example because a source and a repository each
-// add one, the text mentions the release only once.
+// error. If errors of this type are nested, for example an error of a repository in an
+// error of a source, the text mentions the release only once.
 type Error struct {
 	// Op is the operation that failed, such as "reading".
 	Op      string

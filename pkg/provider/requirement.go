@@ -52,7 +52,7 @@ func (r Requirement) String() string {
 }
 
 // Select returns the newest n versions that meet the requirement, newest first. If n is
-// 0, it returns all versions that meet it. If no version meets it, the error is a
+// 0, it returns all matching versions. If no version matches, the error is a
 // *[VersionError].
 func (r Requirement) Select(versions []Version, n int) ([]Version, error) {
 	var met []Version
@@ -67,9 +67,9 @@ func (r Requirement) Select(versions []Version, n int) ([]Version, error) {
 	return met, nil
 }
 
-// PreReleases returns pre-releases that do not meet the requirement but whose releases
-// would, newest first. An example is 4.0.0-beta1 for ">= 3.0.0". It returns nil if the
-// constraint is an exact version.
+// PreReleases returns the pre-releases that do not meet the requirement although their
+// releases would, newest first. For example, 4.0.0-beta1 does not meet ">= 3.0.0". If
+// the constraint is an exact version, PreReleases returns nil.
 func (r Requirement) PreReleases(versions []Version) []Version {
 	var left []Version
 	if _, exact := r.Constraint.Exact(); exact {

@@ -38,8 +38,8 @@ type Capabilities struct {
 	// Release.
 	Platforms func(ctx context.Context, a Address, v Version) ([]Platform, error)
 	// Digests returns the digests of all zips of a version. It is cheaper than Release.
-	// The digests are not signed. They show whether something has changed, but prove
-	// nothing. A nil map means that the source doesn't know the digests.
+	// The digests are not signed, so use them only to detect changes. A nil map means
+	// that the source doesn't know the digests.
 	Digests func(ctx context.Context, a Address, v Version) (map[Platform]digest.Digest, error)
 	// Date returns the publication date of a version as in its release, or zero if the
 	// date is unknown. It is cheaper than Release and returns the same errors.

@@ -18,7 +18,7 @@ type Version struct {
 	v versions.Version
 }
 
-// ParseVersion parses a version, such as "1.2.3" or "1.2.3-beta1+meta", like OpenTofu
+// ParseVersion parses a version, such as "1.2.3" or "1.2.3-beta1+meta", as OpenTofu
 // does. Missing numbers are zero, and a leading "v" is an error. Errors are of type
 // *[SyntaxError].
 func ParseVersion(s string) (Version, error) {
@@ -41,9 +41,9 @@ func ParseVersion(s string) (Version, error) {
 	return Version{v}, nil
 }
 
-// hugeNumber returns the offset of a number that doesn't fit into 64 bits, or -1 if
-// there is none. The versions library panics on such numbers. It treats everything
-// after "-" or "+" as text of any length.
+// hugeNumber returns the offset of a number that doesn't fit into 64 bits, or -1 if all
+// numbers fit. The versions library panics on huge numbers. It treats everything after
+// "-" or "+" as text of any length.
 func hugeNumber(s string) int {
 	first := max(strings.IndexAny(s, "0123456789"), 0)
 	digits := 0
@@ -98,7 +98,8 @@ func NewestFirst(vs []Version) []Version {
 }
 
 // Constraint is a version constraint in OpenTofu's notation, such as "~> 5.0, !=
-// 5.10.0". All releases except 0.0.0 meet the zero value, and no pre-releases do.
+// 5.10.0". All releases except 0.0.0 meet the zero value. Pre-releases don't meet the
+// zero value.
 type Constraint struct {
 	text string
 	set  versions.Set
@@ -141,8 +142,8 @@ func (c Constraint) IsZero() bool { return c.text == "" }
 // String returns the constraints, separated by ", ".
 func (c Constraint) String() string { return c.text }
 
-// And returns a constraint that a version meets if it meets both c and d. It returns
-// the errors of [ParseConstraint].
+// And returns the constraint that a version meets only if it meets both c and d. It
+// returns the errors of [ParseConstraint].
 func (c Constraint) And(d Constraint) (Constraint, error) {
 	switch {
 	case c.IsZero():
@@ -154,8 +155,8 @@ func (c Constraint) And(d Constraint) (Constraint, error) {
 }
 
 // Allows reports whether v meets the constraint. Build tools write version 0.0.0 if
-// they don't know the version, so it meets only a constraint that specifies it exactly.
-// OpenTofu does not treat 0.0.0 as a version.
+// they don't know the version, so 0.0.0 meets only a constraint that specifies it
+// exactly. OpenTofu does not treat 0.0.0 as a version.
 func (c Constraint) Allows(v Version) bool {
 	if v == (Version{}) {
 		exact, ok := c.Exact()

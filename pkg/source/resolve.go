@@ -9,9 +9,9 @@ import (
 
 // Resolve returns the newest n versions of a source that match a requirement, newest
 // first. If n is zero, it returns all matching versions. If the requirement specifies
-// an exact version, Resolve returns this version without a request. The version might
-// not exist, which only reading its release reveals. Resolve returns the errors of
-// Versions, and [provider.ErrVersionNotFound].
+// an exact version, Resolve returns this version without a request. Only reading the
+// release reveals whether this version exists. Resolve returns the errors of Versions,
+// and [provider.ErrVersionNotFound].
 func Resolve(ctx context.Context, src provider.Source, r provider.Requirement, n int) ([]provider.Version, error) {
 	if v, exact := r.Constraint.Exact(); exact {
 		return []provider.Version{v}, nil

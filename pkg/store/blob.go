@@ -108,8 +108,8 @@ func (b *Blob) Unchanged() error {
 	if err != nil || atomicfile.StampOf(now) == atomicfile.StampOf(b.opened) {
 		return err
 	}
-	// If another process removed or replaced the file's name, the change time of the
-	// file differs. Its content is the same.
+	// If another process removed or replaced the file's name, the file has a different
+	// change time but the same content.
 	path, _ := b.store.entryPath(nameBlobs, b.digest)
 	there, err := os.Lstat(path)
 	named := err == nil && os.SameFile(there, now)

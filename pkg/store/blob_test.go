@@ -153,8 +153,8 @@ func TestChangedWhileCopied(t *testing.T) {
 }
 
 // TestGoneWhileCopied checks that Unchanged succeeds if another process removes or
-// replaces the file. This updates the change time of the open file, but its content
-// stays the same.
+// replaces the file. The removal updates the open file's change time, but not its
+// content.
 func TestGoneWhileCopied(t *testing.T) {
 	t.Parallel()
 	const content = "the content of a zip"

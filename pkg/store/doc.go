@@ -1,6 +1,6 @@
 // Package store is the local cache. It stores verified zips by their digests, and the
 // files that they unpack to. Any number of processes can use the same directory
-// concurrently, and any of them can be killed at any time.
+// concurrently, and each process can be killed at any time.
 //
 //	DIR/CACHEDIR.TAG                  identifies the directory as a cache of tofu-oci
 //	DIR/blobs/sha256/HEX              a zip, as in an OCI image layout
@@ -19,12 +19,12 @@
 // receives its final name only after it is complete.
 //
 // Files are copied to and from the store, and the copies share blocks if the file
-// system supports this. Changes to the output therefore don't affect the store. The
-// exception is [Store.Mirror], which creates links, because its clients create links to
-// the mirror. For this reason, the files of unpacked packages are read-only.
+// system supports this. Therefore, changes to the output don't affect the store. In
+// contrast, [Store.Mirror] creates links, because its clients create links to the
+// mirror. For this reason, the files of unpacked packages are read-only.
 //
 // Package source uses the store through [source.NewCached], which reads zips from the
-// store and stores missing zips. Package pull uses it through pull.NewCachedSink.
+// store and stores missing zips. Package pull uses the store through pull.NewSink.
 //
 // [source.NewCached]:
 // https://pkg.go.dev/github.com/tofu-oci/tofu-oci/pkg/source#NewCached

@@ -61,8 +61,8 @@ type storingReader struct {
 	committed chan struct{}
 }
 
-// Read writes data to the file before returning it. If the store and the caller fill a
-// disk together, the store fails first.
+// Read writes data to the file before returning it. If the store and the caller write
+// to the same disk and fill it, the store fails first.
 func (k *storingReader) Read(p []byte) (int, error) {
 	n, err := k.ReadCloser.Read(p)
 	if k.file == nil {

@@ -225,9 +225,10 @@ func (m *Mirror) createDir(ctx context.Context, record []byte, packages []Mirror
 		return err
 	}
 	defer atomicfile.DiscardDir(tmp) // cleans up after a failure
-	// If locks are supported, only one process at a time creates a mirror, so no
-	// process creates a directory in vain and has to remove it. On Windows, a file
-	// can't be opened under one name while another of its names is being removed.
+	// If locks are supported, only one process at a time creates a mirror. Otherwise, a
+	// process would have to remove its directory if another process creates the mirror
+	// first. On Windows, a file can't be opened under one name while another of its
+	// names is being removed.
 	lock := m.store.zipsLock()
 	defer lock.Close()
 	if _, _ = lock.TryLockContext(ctx, lockPause); exists(m.dir) {

@@ -69,7 +69,7 @@ func (m *Mirror) link(path, target string) error {
 		}
 		return nil
 	}
-	// 1. Keep the link of another process that created it first.
+	// 1. Keep the link if another process has created it first.
 	if there, err := os.Readlink(path); err == nil && there == relative {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (m *Mirror) hardLinkTree(ctx context.Context, dir, target string, t *Tree) 
 		err = atomicfile.CommitDir(tmp, dir)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return nil // another process was faster
+		return nil // another process has created the directory first
 	}
 	return err
 }
@@ -150,8 +150,8 @@ func same(path, target string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// hardLink creates a hard link to a file of the store. If that fails, the error
-// includes problem, which describes why no symbolic link could be created.
+// hardLink creates a hard link to a file of the store. If creating the link fails, the
+// error includes problem, which describes why no symbolic link could be created.
 func hardLink(path, target string, problem error) error {
 	if err := os.MkdirAll(filepath.Dir(path), modeDirectory); err != nil {
 		return err

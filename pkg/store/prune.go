@@ -19,9 +19,11 @@ import (
 
 // PruneOptions configures [Store.Prune]. With the zero value, nothing is removed.
 type PruneOptions struct {
-	// MaxSize is the maximum total size of the entries in bytes. If nil, there is no limit.
+	// MaxSize is the maximum total size of the entries in bytes. If nil, the size is
+	// not limited.
 	MaxSize *int64
-	// MaxAge is the maximum time since an entry was last used. If nil, there is no limit.
+	// MaxAge is the maximum time since an entry was last used. If nil, the time is not
+	// limited.
 	MaxAge *time.Duration
 	// DryRun removes nothing.
 	DryRun bool
@@ -34,14 +36,14 @@ type Pruned struct {
 	Removed []Entry
 	// InUse lists the entries that were kept only because a process uses them.
 	InUse []Entry
-	// Kept lists the other entries.
+	// Kept lists the remaining entries.
 	Kept []Entry
 }
 
 // Prune removes entries that were not used for MaxAge. It then removes the least
 // recently used entries until the total size does not exceed MaxSize. Prune keeps
-// entries that another process is using. A mirror that is not in use can lose single
-// packages, which are restored when the mirror is used again.
+// entries that another process is using. A mirror that is not in use can lose
+// individual packages, which are restored when the mirror is used again.
 func (s *Store) Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	var p Pruned
 	all, err := s.Entries(ctx)
@@ -100,7 +102,7 @@ func (s *Store) prune(e Entry, dryRun bool) error {
 	if e.Kind == kindZip {
 		lock := s.zipsLock()
 		defer lock.Close()
-		// Locking fails if there are no mirrors or the file system doesn't support
+		// Locking fails if the store has no mirrors or the file system doesn't support
 		// locks.
 		_ = lock.Lock()
 		if s.mirrored(e.Digest) {

@@ -53,8 +53,9 @@ type Options struct {
 	// OnDamaged, if not nil, is called when a damaged entry is removed. path is the
 	// location of the damage.
 	OnDamaged func(path string, why error)
-	// OnFailed, if not nil, is called once if the store can no longer store anything,
-	// for example because the disk is full. Existing entries can still be used.
+	// OnFailed, if not nil, is called once if the store becomes unable to store
+	// content, for example because the disk is full. Existing entries can still be
+	// used.
 	OnFailed func(err error)
 }
 
@@ -78,8 +79,8 @@ type file interface {
 	Discard()
 }
 
-// ErrNotCache is returned for a directory that is not a store and can't become one.
-// Such a directory contains files that the store would treat as its own and remove.
+// ErrNotCache is returned for a directory that is not a store and can't become a store,
+// because it contains files that the store would treat as its own and remove.
 var ErrNotCache = provider.Errorf(provider.Misuse, "not a cache")
 
 // Open returns access to the store in a directory. The directory need not exist,
@@ -133,7 +134,7 @@ func (s *Store) initialize() error {
 	return s.write(filepath.Join(s.dir, nameMarker), []byte(marker+": see tofu-oci cache --help\n"))
 }
 
-// isWritable reports whether the store can still store anything.
+// isWritable reports whether the store can still store content.
 func (s *Store) isWritable() bool { return s != nil && !s.broken.Load() }
 
 // fail stops storing content. It ignores errors of canceled contexts.

@@ -22,7 +22,7 @@ const byteOrderMark = "\xef\xbb\xbf"
 // Parse parses a SHA256SUMS document with OpenTofu's rules. Each line is split at white
 // space. The first word is the checksum, and the second word is the file name. A single
 // space or a tab is a valid separator, and digits can be upper case. Comments are
-// ignored, and so are malformed lines unless they are about the file. Names are
+// ignored. Malformed lines are ignored unless they are about the file. Names are
 // compared exactly, so "*name" and "./name" differ from "name".
 //
 // OpenTofu uses the first line about a file. [File.Find] is stricter. All lines about a
@@ -110,7 +110,7 @@ type flaw struct {
 	problem problem
 }
 
-// problem describes what is wrong, without a final period.
+// problem describes why a line is invalid, without a final period.
 type problem string
 
 const (

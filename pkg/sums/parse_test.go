@@ -136,8 +136,8 @@ func TestFindAsOpenTofu(t *testing.T) {
 	}
 }
 
-// openTofus returns the checksum that OpenTofu finds for a file, or nil if there is
-// none. It is the first word of the first line whose second word is the name.
+// openTofus returns the checksum that OpenTofu finds for a file, or nil if OpenTofu
+// finds none. It is the first word of the first line whose second word is the name.
 func openTofus(document []byte, name string) []byte {
 	for line := range bytes.SplitSeq(document, []byte("\n")) {
 		words := bytes.FieldsFunc(line, unicode.IsSpace)

@@ -22,8 +22,8 @@ type ReferenceError struct {
 	Result string
 	// Component is the invalid part of Result.
 	Component string
-	// Problem describes what is wrong with Component or, if Component is empty, with
-	// the template. It has no period.
+	// Problem describes the problem with Component or, if Component is empty, with the
+	// template. It has no final period.
 	Problem string
 }
 

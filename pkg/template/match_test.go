@@ -71,7 +71,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestMatchIsBounded matches the longest name with a template without separators.
+// TestMatchIsBounded matches the longest name with a template that has no separators.
 func TestMatchIsBounded(t *testing.T) {
 	t.Parallel()
 	parsed, err := template.Parse("ghcr.io/{hostname}{namespace}{type}")

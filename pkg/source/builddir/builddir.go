@@ -45,8 +45,9 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 	return provider.NewestFirst(versions), nil
 }
 
-// Release returns the packages and documents of a version. It checks each zip against SHA256SUMS,
-// or generates SHA256SUMS if there is no such file. It computes no h1 hashes.
+// Release returns the packages and documents of a version. It checks each zip against
+// SHA256SUMS. If the release has no SHA256SUMS, Release generates this file. It
+// computes no h1 hashes.
 func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	found, err := s.release(ctx, a, v)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 type PackageError struct {
 	// Path is the path of the zip.
 	Path string
-	// Problems contains at least one sentence, without full stops.
+	// Problems contains at least one sentence, without final periods.
 	Problems []string
 }
 
@@ -62,8 +62,8 @@ func (s *Source) Check(ctx context.Context, a provider.Address, v provider.Versi
 }
 
 // CheckAll checks the releases that requirements specify exactly. See [Source.Check].
-// It calls started before it checks a release, and the function that started returns
-// afterward.
+// It calls started before it checks a release, and calls the returned function after
+// the check.
 func (s *Source) CheckAll(ctx context.Context, wanted []provider.Requirement, started func(provider.Requirement) (done func()), only ...provider.Platform) (warnings []string, err error) {
 	var problems []error
 	for _, r := range wanted {

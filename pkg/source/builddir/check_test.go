@@ -67,7 +67,7 @@ func TestDirCheck(t *testing.T) {
 }
 
 // TestDirCheckVersionOfExecutable checks that an executable whose name contains a
-// different version is reported. Such an executable is often left over from an earlier
+// different version is reported. The cause is often an executable from an earlier
 // build.
 func TestDirCheckVersionOfExecutable(t *testing.T) {
 	t.Parallel()

@@ -67,8 +67,8 @@ func (r *dirRelease) add(a provider.Address, v provider.Version, f dirFile) bool
 	return false
 }
 
-// sharedDocuments returns SHA256SUMS and its signatures. If there is no SHA256SUMS
-// file, sharedDocuments generates one.
+// sharedDocuments returns SHA256SUMS and its signatures. If the SHA256SUMS file is
+// missing, sharedDocuments generates it.
 func (r *dirRelease) sharedDocuments(of provider.Release) ([]provider.Document, error) {
 	if len(r.sums) == 0 {
 		if len(r.signatures) > 0 {

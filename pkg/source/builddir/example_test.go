@@ -10,7 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 )
 
-// would keep OpenTofu from installing a package.
+// This example reads a locally built release. Check finds problems that would keep
+// OpenTofu from installing a package.
 func ExampleNew() {
 	dir, remove := exampletest.Dir()
 	defer remove()

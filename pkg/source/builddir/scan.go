@@ -20,8 +20,8 @@ type dirFile struct {
 // dirRelease contains the files of one version.
 type dirRelease struct {
 	packages map[provider.Platform]dirPackage
-	// manifest is the manifest of the release. Its path is empty if there is no
-	// manifest.
+	// manifest is the manifest of the release. If the manifest is missing, its path is
+	// empty.
 	manifest dirFile
 	// sums, signatures, and referrers can come from several directories.
 	sums, signatures, referrers []dirFile

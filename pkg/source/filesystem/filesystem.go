@@ -20,7 +20,7 @@ import (
 // Source provides the releases in a directory that OpenTofu reads as a
 // filesystem_mirror. Packages can be packed as HOST/NAMESPACE/TYPE/*.zip, or unpacked
 // in HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/. The directory contains no checksums, so
-// Release computes the digest or h1 of each package. Later reads must match it.
+// Release computes the digest or h1 of each package. Later reads must match the result.
 //
 // An unpacked package has no zip. Its Digest is empty, its Size is -1, and its H1 is
 // the hash of the directory. For an unpacked package, Open returns [ErrUnpacked], and

@@ -161,7 +161,7 @@ func packedName(a provider.Address, name string) (v provider.Version, platform p
 	return v, platform, err == nil
 }
 
-// isRegular reports whether path is a regular file or a link to one.
+// isRegular reports whether path is a regular file or a link to a regular file.
 func isRegular(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()

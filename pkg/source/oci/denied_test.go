@@ -65,7 +65,7 @@ func TestDenied(t *testing.T) {
 }
 
 // TestDeniedUnlisted checks that the tag itself is requested if the credentials do not
-// allow listing tags or if the registry does not support it.
+// allow listing tags, or if the registry does not support listing tags.
 func TestDeniedUnlisted(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, false)

@@ -23,7 +23,7 @@ import (
 const maxDocuments = 8
 
 // Source is the source of releases in OCI repositories, one repository per provider. It
-// reads every artifact that OpenTofu reads, but is stricter: If SHA256SUMS does not
+// reads every artifact that OpenTofu reads, but is stricter. If SHA256SUMS does not
 // list a zip, Release returns an error.
 type Source struct {
 	open    func(provider.Address) (repository.Reader, error)
@@ -41,17 +41,18 @@ type Source struct {
 var _ provider.Capable = (*Source)(nil)
 
 // New returns a source of the repositories that open returns for addresses. If a
-// release is annotated with a different address, and no alias allows it, the error is a
-// *[repository.ProviderMismatchError]. Denied versions are not listed. If the release
-// of a denied version is requested, the error is a *[repository.DeniedError]. The tags
-// of each repository are listed only once, so use a source for a single run.
+// release is annotated with a different address, and no alias allows this address, the
+// error is a *[repository.ProviderMismatchError]. Denied versions are not listed. If
+// the release of a denied version is requested, the error is a
+// *[repository.DeniedError]. The tags of each repository are listed only once, so use a
+// source for a single run.
 func New(open func(provider.Address) (repository.Reader, error), aliases ...provider.Alias) *Source {
 	return &Source{open: open, aliases: slices.Clone(aliases), tags: released, repos: map[provider.Address]repository.Reader{}}
 }
 
-// NewPending returns a source of the pending releases in these repositories. Their tags
-// are ignored by OpenTofu. Use the source to inspect pending releases, but never to
-// install them.
+// NewPending returns a source of the pending releases in these repositories. OpenTofu
+// ignores the tags of pending releases. Use the source to inspect pending releases, but
+// never to install them.
 func NewPending(open func(provider.Address) (repository.Reader, error), aliases ...provider.Alias) *Source {
 	s := New(open, aliases...)
 	s.tags = pending
@@ -106,9 +107,8 @@ func (s *Source) repository(a provider.Address) (repository.Reader, error) {
 
 // Versions returns the versions that have a tag and are not denied. If the repository
 // is missing, and OpenTofu would interpret this as a missing provider (see
-// [repository.ResponseError] NoProvider), Versions returns
-// [provider.ErrProviderNotFound]. For all other failures, it returns the error of the
-// repository.
+// [repository.IsUnknownProvider]), Versions returns [provider.ErrProviderNotFound]. For
+// all other failures, it returns the error of the repository.
 func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	return s.list(ctx, a, s.tags.versions)
 }
@@ -135,7 +135,7 @@ func (s *Source) list(ctx context.Context, a provider.Address, versions func(art
 
 // Release reads the index of a version, the manifests of the platforms, and their
 // documents. If the index has several entries for a requested platform, the error is an
-// *[artifact.FormatError]. If such a platform is not requested, it is omitted.
+// *[artifact.FormatError]. Other platforms with several entries are omitted.
 func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	r, err := s.release(ctx, a, v, only)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Platforms that no machine that runs these tests has, and parsed values.
+// Platforms that no machine that runs these tests uses, and parsed values.
 var (
 	haiku, plan9            = nouns.Haiku, nouns.Plan9
 	address, version, zipOf = nouns.Address, nouns.Version, nouns.Zip
@@ -168,7 +168,7 @@ func (a *artifactOf) put(t *testing.T) {
 	}
 }
 
-// lose deletes a blob, like cleanup jobs do.
+// lose deletes a blob, as cleanup jobs do.
 func lose(t *testing.T, repo repository.Repository, registry *registrytest.Registry, d digest.Digest) {
 	t.Helper()
 	if registry != nil {

@@ -23,9 +23,9 @@ type dates struct {
 	PublishedAt  date `json:"published_at"`
 }
 
-// date is a Unix time, or 0 if there is no date. It is an integer, because a list can
-// contain many dates. Invalid dates are ignored, so that they don't make the document
-// invalid.
+// date is a Unix time, or 0 if the date is unknown. It is an integer, because a list
+// can contain many dates. Invalid dates are ignored, so that they don't make the
+// document invalid.
 type date int64
 
 func (d *date) UnmarshalJSON(data []byte) error {

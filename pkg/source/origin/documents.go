@@ -86,8 +86,7 @@ func (s *Source) fetchDocuments(ctx context.Context, a provider.Address, v provi
 }
 
 // common requests the documents at all non-nil URLs. It returns the document with one
-// of the URLs, or nil if there are no URLs. It returns an error if the documents
-// differ.
+// of the URLs, or nil if all URLs are nil. It returns an error if the documents differ.
 func (s *Source) common(ctx context.Context, urls []*url.URL, limit int64) (file, *url.URL, error) {
 	var distinct []*url.URL
 	seen := map[string]bool{}
@@ -148,8 +147,8 @@ func (r *ring) add(keys []unique.Handle[string]) error {
 	return nil
 }
 
-// joinKeys concatenates the armored keys, without duplicates and in a fixed order. It
-// returns nil if there are no keys.
+// joinKeys concatenates the armored keys, without duplicates and in a fixed order. If
+// keys is empty, it returns nil.
 func joinKeys(keys map[unique.Handle[string]]bool) []byte {
 	var clean []string
 	for key := range keys {

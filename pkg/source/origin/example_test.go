@@ -10,7 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// a release has, and their checksums, is known before any zip is downloaded.
+// This example reads the metadata of a release. The platforms and the checksums of a
+// release are known before any zip is downloaded.
 func ExampleNew() {
 	server := exampletest.NewOrigin("1.0.0")
 	defer server.Close()

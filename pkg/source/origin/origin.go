@@ -40,8 +40,8 @@ type Options struct {
 	// discovery. For example, host blocks of the CLI configuration specify such URLs.
 	// Relative URLs are resolved against the URL of the discovery document.
 	Services map[svchost.Hostname]string
-	// Token, if not nil, returns the bearer token for a host, or the zero value if
-	// there is no token. The token is sent only to this host and its provider registry,
+	// Token, if not nil, returns the bearer token for a host, or the zero value if the
+	// host has no token. The token is sent only to this host and its provider registry,
 	// not to the hosts of zips and checksums.
 	Token func(ctx context.Context, host svchost.Hostname) (Token, error)
 	// Lifetime is the time for which responses are cached. If zero, responses are

@@ -113,8 +113,8 @@ func (q query) more(ctx context.Context, found described, others []provider.Plat
 	return found.with(more), err
 }
 
-// any requests the document of one platform. It tries the listed platforms or, if there
-// are none, the common platforms.
+// any requests the document of one platform. It tries the listed platforms. If the list
+// contains no platforms, it tries the common platforms.
 func (q query) any(ctx context.Context) (described, error) {
 	platforms := q.listed.platforms
 	if len(platforms) == 0 {

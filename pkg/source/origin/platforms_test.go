@@ -133,7 +133,7 @@ func TestRegistryManyPlatforms(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	r := w.release()
-	r.Edit = func(p provider.Platform, doc map[string]any) { // each document lists other platforms
+	r.Edit = func(p provider.Platform, doc map[string]any) { // each document lists different platforms
 		for n := range 150 {
 			doc["packages"].(map[string]any)[fmt.Sprintf("%s%d_arch", p.OS, n)] = map[string]any{}
 		}

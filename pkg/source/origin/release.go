@@ -48,7 +48,7 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 }
 
 // packageOf returns the package of a description. The package document, its packages
-// block, and SHA256SUMS must agree. listed is nil if there is no SHA256SUMS.
+// block, and SHA256SUMS must agree. listed is nil if the release has no SHA256SUMS.
 func packageOf(key packageKey, d description, listed *sums.File) (provider.Package, error) {
 	about, isStated := d.stated[key.platform]
 	if !isStated {

@@ -7,8 +7,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ErrToken is wrapped by errors of requests whose token the registry rejected. They also wrap a
-// [provider.ErrDenied].
+// ErrToken is wrapped by errors of requests whose token the registry rejected. These
+// errors also wrap [provider.ErrDenied].
 var ErrToken = provider.Errorf(provider.Denied, "the registry rejected the token")
 
 // refused adds the rejected token to an error.

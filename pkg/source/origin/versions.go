@@ -36,8 +36,8 @@ type listing map[provider.Version]listed
 
 // listed is the entry of a version in a listing.
 type listed struct {
-	// text is the version as the registry writes it. Like OpenTofu, requests use its
-	// canonical form.
+	// text is the version as the registry writes it. As in OpenTofu, requests use the
+	// version's canonical form.
 	text      string
 	protocols []string
 	published time.Time // zero if unknown
