@@ -43,8 +43,8 @@ type description struct {
 	filename  string // in SHA256SUMS
 	zip       *url.URL
 	digest    digest.Digest // empty if unknown
-	sums      *url.URL // nil if not stated
-	signature *url.URL // nil if not stated
+	sums      *url.URL      // nil if not stated
+	signature *url.URL      // nil if not stated
 	// keys contains ASCII-armored keys. All documents of a provider contain the same
 	// keys, so the keys are interned.
 	keys      []unique.Handle[string]
