@@ -36,8 +36,8 @@ type Item struct {
 	// Platforms lists the platforms that a release has in the target.
 	Platforms []string `json:"platforms,omitempty"`
 	// Bytes is the size of the zips that were sent.
-	Bytes int64    `json:"bytes,omitempty"`
-	Error *Problem `json:"error,omitempty"`
+	Bytes int64      `json:"bytes,omitempty"`
+	Error *ErrorItem `json:"error,omitempty"`
 }
 
 // Statuses of items, in addition to those of package publish.
@@ -86,7 +86,7 @@ func Actions() (names []string) {
 func Planned(a sync.Action) Item {
 	i := Item{
 		Action: string(a.Kind), Provider: a.Provider.String(), Target: a.Target, Repository: a.Repository, Tag: a.Tag,
-		From: a.From.String(), Source: a.Source, Reason: a.Reason, Locked: a.Locked, Error: ProblemOf(a.Err),
+		From: a.From.String(), Source: a.Source, Reason: a.Reason, Locked: a.Locked, Error: DescribeError(a.Err),
 	}
 	if a.Version != (provider.Version{}) {
 		i.Version = a.Version.String()
@@ -105,7 +105,7 @@ func Planned(a sync.Action) Item {
 // Done returns the item of a result.
 func Done(r sync.Result) Item {
 	i := Planned(r.Action)
-	i.Bytes, i.Error = r.Bytes, ProblemOf(r.Err)
+	i.Bytes, i.Error = r.Bytes, DescribeError(r.Err)
 	if i.Error != nil {
 		i.Status = StatusFailed
 		return i
@@ -127,20 +127,20 @@ func Done(r sync.Result) Item {
 	return i
 }
 
-// ProblemOf describes an error. It returns nil if err is nil.
-func ProblemOf(err error) *Problem {
+// DescribeError describes an error. It returns nil if err is nil.
+func DescribeError(err error) *ErrorItem {
 	if err == nil {
 		return nil
 	}
-	return &Problem{Message: err.Error(), Hint: explain.Hint(err), Class: provider.KindOf(err), ExitCode: explain.ItemCode(err)}
+	return &ErrorItem{Message: err.Error(), Hint: explain.Hint(err), Class: provider.KindOf(err), ExitCode: explain.ItemCode(err)}
 }
 
-// Err returns the error that the problem describes, or nil.
-func (p *Problem) Err() error {
-	if p == nil {
+// Err returns the error that the item describes, or nil.
+func (e *ErrorItem) Err() error {
+	if e == nil {
 		return nil
 	}
-	return provider.Errorf(p.Class, "%s", p.Message)
+	return provider.Errorf(e.Class, "%s", e.Message)
 }
 
 // Release returns the provider and the version.

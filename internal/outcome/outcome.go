@@ -1,4 +1,4 @@
-// Package outcome describes plans and results of sync. It merges the results of shards, and
+// Package outcome describes errors, and plans and results of sync. It merges the results of shards, and
 // sends them to webhooks.
 package outcome
 
@@ -46,11 +46,11 @@ type Summary struct {
 	// Newest maps providers to the publication date of their newest version in a target.
 	Newest map[string]time.Time `json:"newest_versions,omitempty"`
 	// Problems are errors that are not about an action, such as unreadable files.
-	Problems []Problem `json:"problems,omitempty"`
+	Problems []ErrorItem `json:"problems,omitempty"`
 }
 
-// Problem is an error, like in all documents.
-type Problem struct {
+// ErrorItem is an error, like in all documents.
+type ErrorItem struct {
 	Message  string             `json:"message"`
 	Hint     string             `json:"hint,omitempty"`
 	Class    provider.ErrorKind `json:"class"`
@@ -80,7 +80,7 @@ func New(p *sync.Plan) *Document {
 func (d *Document) Finish(problems []error) {
 	s := &d.Summary
 	for _, problem := range problems {
-		s.Problems = append(s.Problems, *ProblemOf(problem))
+		s.Problems = append(s.Problems, *DescribeError(problem))
 	}
 	s.Actions, s.Statuses, s.Bytes = map[string]int{}, map[string]int{}, 0
 	for _, i := range d.Items {

@@ -42,14 +42,11 @@ func (o *Report) Decided(d approval.Decision) {
 	}
 	i := Item{
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
-		Repository: repo, Tag: r.Tag, Digest: r.Digest.String(), Signature: describeVerdict(r.Verdict), Denial: describeDenial(r.Record), Approval: r.Approval,
+		Repository: repo, Tag: r.Tag, Digest: r.Digest.String(), Signature: describeVerdict(r.Verdict), Denial: describeDenial(r.Record), Approval: r.Approval, Packages: describePackages(r.Packages),
 	}
 	status := i.Status
 	if o.DryRun && r.Status != publish.Unchanged {
 		status = "would be " + status
-	}
-	for _, p := range r.Packages {
-		i.Packages = append(i.Packages, describePackage(p, ""))
 	}
 	text := fmt.Sprintf("%s %s %s %s:%s@%s\n%s", r.Address, r.Version, status, repo, r.Tag, r.Digest, o.verdict(r.Address, i.Version, r.Verdict))
 	if r.Status != publish.Denied && (r.Status != publish.Unchanged || o.Verbose) {
@@ -122,8 +119,7 @@ func (o *Report) ListPending(items []PendingItem, unknown []string, all bool) er
 func (o *Report) ListAllPending(lists []approval.Listed, wanted []provider.Requirement, unknown []string) error {
 	var items []PendingItem
 	for _, l := range lists {
-		matching := slices.DeleteFunc(slices.Clone(wanted), func(r provider.Requirement) bool { return r.Address != l.Address })
-		items = append(items, PendingOf(l.Address, l.Entries, matching...)...)
+		items = append(items, PendingOf(l.Address, l.Entries, wanted...)...)
 		if l.Missing != nil {
 			o.Warn("%s: %v", l.Address, l.Missing)
 		}
@@ -131,12 +127,13 @@ func (o *Report) ListAllPending(lists []approval.Listed, wanted []provider.Requi
 	return o.ListPending(items, unknown, true)
 }
 
-// PendingOf returns a provider's items that match one of the requirements.
+// PendingOf returns a provider's items that match one of the requirements, which can also be
+// about other providers.
 func PendingOf(a provider.Address, entries []approval.Entry, wanted ...provider.Requirement) []PendingItem {
 	var items []PendingItem
 	for _, e := range entries {
 		if slices.ContainsFunc(wanted, func(r provider.Requirement) bool {
-			return r.Constraint.IsZero() || r.Constraint.Allows(e.Version)
+			return r.Address == a && (r.Constraint.IsZero() || r.Constraint.Allows(e.Version))
 		}) {
 			items = append(items, pendingItem(a, e))
 		}
@@ -147,10 +144,7 @@ func PendingOf(a provider.Address, entries []approval.Entry, wanted ...provider.
 func pendingItem(a provider.Address, e approval.Entry) PendingItem {
 	i := PendingItem{
 		Provider: a.String(), Version: e.Version.String(), Status: string(e.State), Tag: e.Tag, Digest: e.Digest.String(),
-		Platforms: []string{}, Denial: describeDenial(e.Record),
-	}
-	for _, p := range e.Platforms {
-		i.Platforms = append(i.Platforms, p.String())
+		Platforms: append([]string{}, texts(e.Platforms)...), Denial: describeDenial(e.Record),
 	}
 	remark := ""
 	switch {

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
@@ -52,9 +51,6 @@ type cachedItem struct {
 	InUse  bool   `json:"in_use,omitempty"`
 }
 
-// instant formats a time in UTC, to the second.
-func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
 // CacheInfo prints the contents of a cache. entries are sorted by last use.
 func (o *Report) CacheInfo(dir string, entries []store.Entry) error {
 	of := func(kind string) amount {
@@ -66,7 +62,7 @@ func (o *Report) CacheInfo(dir string, entries []store.Entry) error {
 		cells("mirrors", d.Mirrors.String()), cells("total", d.amount.String()),
 	}
 	if len(entries) > 0 {
-		d.OldestUse, d.NewestUse = instant(entries[0].Used), instant(entries[len(entries)-1].Used)
+		d.OldestUse, d.NewestUse = dateText(entries[0].Used), dateText(entries[len(entries)-1].Used)
 		rows = append(rows, cells("oldest use", d.OldestUse), cells("newest use", d.NewestUse))
 	}
 	return printItems(o, "cache", []cacheDescription{d}, none{}, table(rows))
@@ -79,8 +75,8 @@ func (o *Report) CachePruned(dir string, p store.Pruned) error {
 	var rows []string
 	add := func(entries []store.Entry, action string, inUse bool) {
 		for _, e := range entries {
-			items = append(items, cachedItem{e.Kind, e.Digest.String(), e.Size, instant(e.Used), inUse})
-			rows = append(rows, cells(action, e.Kind, Size(e.Size), e.Digest.String(), "used "+instant(e.Used)))
+			items = append(items, cachedItem{e.Kind, e.Digest.String(), e.Size, dateText(e.Used), inUse})
+			rows = append(rows, cells(action, e.Kind, Size(e.Size), e.Digest.String(), "used "+dateText(e.Used)))
 		}
 	}
 	action := "removed"

@@ -1,9 +1,12 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
 )
 
 // schemas is the URL of the directory that contains the JSON Schemas. Its last part is
@@ -48,4 +51,12 @@ func encoded(v any, indent string) (string, error) {
 	encoder.SetEscapeHTML(false)
 	err := encoder.Encode(v)
 	return printableJSON(text.String()), err
+}
+
+// UnifiedDiff returns a file's changes as a unified diff. It is empty if nothing
+// changed.
+func UnifiedDiff(name string, before, after []byte) string {
+	// The first line is a diff command, which is not part of the format.
+	_, unified, _ := bytes.Cut(diff.Diff(name, before, name, after), []byte("\n"))
+	return string(unified)
 }

@@ -19,14 +19,9 @@ type found struct {
 	rules    []finding.Rule
 	findings []finding.Finding
 	// more is the number of omitted findings.
-	more   int
-	failed []failure
-}
-
-// failure contains the subject and the message of a failed check.
-type failure struct {
-	finding.Subject
-	message string
+	more int
+	// failed contains the subjects and messages of failed checks.
+	failed []finding.Finding
 }
 
 // printFindings prints findings in the report's format. JSON also contains items and
@@ -165,7 +160,7 @@ func (f found) sarif(version string) object {
 		notifications = append(notifications, object{"level": "warning", "message": object{"text": fmt.Sprintf("%d more findings are omitted", f.more)}})
 	}
 	for _, one := range f.failed {
-		text := joinWords(one.File, one.Provider, one.Version) + ": " + one.message
+		text := joinWords(one.File, one.Provider, one.Version) + ": " + one.Message
 		notifications = append(notifications, object{"level": "error", "message": object{"text": text}})
 	}
 	invocation := object{"executionSuccessful": len(f.failed) == 0}
@@ -192,7 +187,7 @@ func (f found) annotations() string {
 		if about != "" {
 			about += ": "
 		}
-		fmt.Fprintf(&b, "::error file=%s::%s\n", forGitHub(filepath.ToSlash(one.File), true), forGitHub(about+one.message, false))
+		fmt.Fprintf(&b, "::error file=%s::%s\n", forGitHub(filepath.ToSlash(one.File), true), forGitHub(about+one.Message, false))
 	}
 	return b.String()
 }

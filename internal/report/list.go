@@ -7,6 +7,8 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/outcome"
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -29,7 +31,7 @@ type versionItem struct {
 	Problem  string            `json:"problem,omitempty"`
 	Findings []finding.Finding `json:"findings,omitempty"`
 	// Error explains why the status is unknown.
-	Error *ErrorItem `json:"error,omitempty"`
+	Error *outcome.ErrorItem `json:"error,omitempty"`
 	// Published, Platforms, Size, and Signed are set only with --server.
 	Published string   `json:"published,omitempty"`
 	Platforms []string `json:"platforms,omitempty"`
@@ -46,12 +48,10 @@ type listSummary struct {
 // ListVersions prints versions, newest first.
 func (o *Report) ListVersions(a provider.Address, versions []provider.Version) error {
 	var items []versionItem
-	var lines []string
 	for _, v := range versions {
 		items = append(items, versionItem{Provider: a.String(), Version: v.String()})
-		lines = append(lines, v.String())
 	}
-	return printItems(o, "list-versions", items, listSummary{}, joinLines(lines))
+	return printItems(o, "list-versions", items, listSummary{}, joinLines(texts(versions)))
 }
 
 // ListStatuses prints the status of each version, with its findings.
@@ -61,9 +61,8 @@ func (o *Report) ListStatuses(a provider.Address, found []verify.ReleaseStatus) 
 	var text strings.Builder
 	var failed []error
 	for _, s := range found {
-		v := versionItem{Provider: a.String(), Version: s.Version.String(), Tag: artifact.Tag(s.Version), Status: s.Status, Findings: s.Findings}
+		v := versionItem{Provider: a.String(), Version: s.Version.String(), Tag: artifact.Tag(s.Version), Status: s.Status, Findings: s.Findings, Error: outcome.DescribeError(s.Err)}
 		if s.Err != nil {
-			v.Error = describeError(s.Err)
 			failed = append(failed, s.Err)
 		}
 		items = append(items, v)
@@ -130,10 +129,7 @@ func (o *Report) ListRelease(r provider.Release, referrers []provider.Document, 
 	i := releaseItem{
 		Provider: r.Address.String(), Version: r.Version.String(), Repository: r.Stored.Repository, Tag: cmp.Or(r.Stored.Tag, artifact.Tag(r.Version)), Digest: r.Stored.Digest.String(),
 		Published: dateText(r.Published), Protocols: r.Protocols, Evidence: evidence(r.Documents, r.Packages), Signature: describeVerdict(v),
-		Approvals: approvals, verdict: v.String(),
-	}
-	for _, p := range r.Packages {
-		i.Packages = append(i.Packages, describePackage(p, ""))
+		Approvals: approvals, verdict: v.String(), Packages: describePackages(r.Packages),
 	}
 	for _, document := range referrers {
 		e := evidenceItem(document)
@@ -223,10 +219,7 @@ func (o *Report) PrintProviders(items []ProviderItem, unknown []string) error {
 // Unknown prints a note about the repositories whose provider is unknown, and returns
 // these repositories.
 func (o *Report) Unknown(l catalog.Listing) []string {
-	var unknown []string
-	for _, ref := range l.Unknown {
-		unknown = append(unknown, ref.String())
-	}
+	unknown := texts(l.Unknown)
 	if len(unknown) > 0 {
 		some := strings.Join(unknown[:min(len(unknown), maxNamed)], ", ")
 		if more := len(unknown) - maxNamed; more > 0 {
@@ -235,4 +228,65 @@ func (o *Report) Unknown(l catalog.Listing) []string {
 		o.Note("not listed, because their provider is unknown: %s", some)
 	}
 	return unknown
+}
+
+// ListServedProviders prints a server's providers.
+func (o *Report) ListServedProviders(found api.Providers) error {
+	for _, warning := range found.Warnings {
+		o.Note("%s", OneLine(warning))
+	}
+	var items []ProviderItem
+	for _, p := range found.Providers {
+		items = append(items, ProviderItem{Provider: p.Address, Repository: p.Repository, Latest: p.Latest})
+	}
+	return o.PrintProviders(items, nil)
+}
+
+// ListServedVersions prints a server's versions of a provider, newest first.
+func (o *Report) ListServedVersions(a provider.Address, versions []api.VersionRef) error {
+	var items []versionItem
+	var lines []string
+	for _, v := range versions {
+		i := versionItem{
+			Provider: a.String(), Version: v.Version, Tag: v.Tag, Status: v.Status, Problem: v.Problem,
+			Platforms: v.Platforms, Size: v.Size, Signed: v.Signed,
+		}
+		if v.Published != nil {
+			i.Published = dateText(*v.Published)
+		}
+		items = append(items, i)
+		line := v.Version
+		if v.Status != api.StatusComplete {
+			line += "  " + v.Status + ": " + v.Problem
+		}
+		lines = append(lines, line)
+	}
+	return printItems(o, "list-versions", items, listSummary{}, joinLines(lines))
+}
+
+// ListServed prints a release as described by a server.
+func (o *Report) ListServed(r api.Version) error {
+	i := releaseItem{
+		Provider: r.Provider.Address, Version: r.Version, Repository: r.Provider.Repository, Tag: r.Tag, Digest: r.Digest, Protocols: r.Protocols,
+		Evidence: []EvidenceItem{}, Status: r.Status, Problem: r.Problem, Findings: r.Findings, Lock: r.Lock, verdict: "not verified: " + r.Unverified,
+	}
+	if r.Published != nil {
+		i.Published = dateText(*r.Published)
+	}
+	if v := r.Verdict; v != nil {
+		i.verdict = v.Text
+		i.Signature = &SignatureItem{Verdict: v.State, Fingerprint: cmp.Or(v.Keys...), Warning: cmp.Or(v.Warnings...), Refused: v.Refused}
+	}
+	documents := func(referrer bool, all []api.Document) {
+		for _, d := range all {
+			i.Evidence = append(i.Evidence, EvidenceItem{Name: d.Name, Kind: d.Kind, MediaType: d.MediaType, Size: d.Size, Platform: d.Platform, Referrer: referrer})
+		}
+	}
+	documents(false, r.Evidence)
+	for _, p := range r.Packages {
+		i.Packages = append(i.Packages, PackageItem{Platform: p.Platform, Filename: p.Filename, Digest: p.Digest, Size: p.Size, H1: p.H1, Problem: p.Problem})
+		documents(false, p.Documents)
+	}
+	documents(true, r.Referrers)
+	return o.printRelease(i)
 }

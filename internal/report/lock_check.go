@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -35,7 +36,7 @@ type lockCheckItem struct {
 	UncheckedZips int               `json:"unchecked_zips,omitempty"`
 	Findings      []finding.Finding `json:"findings,omitempty"`
 	// Error explains why the lock file or the provider could not be checked.
-	Error *ErrorItem `json:"error,omitempty"`
+	Error *outcome.ErrorItem `json:"error,omitempty"`
 }
 
 // lockCheckSummary is the summary of lock --check.
@@ -57,7 +58,7 @@ func (o *Report) CheckedLock(path string, checked []lock.Checked, err error) {
 	r := &o.lockCheck
 	r.summary.Files++
 	fail := func(i lockCheckItem, err error) {
-		i.Error = describeError(err)
+		i.Error = outcome.DescribeError(err)
 		r.items, o.errors = append(r.items, i), append(o.errors, err)
 		r.summary.Failed++
 		o.printError(inFile(i.File, err))
@@ -90,9 +91,7 @@ func (o *Report) CheckedLock(path string, checked []lock.Checked, err error) {
 func (o *Report) LockChecked(platforms []provider.Platform) error {
 	r := &o.lockCheck
 	r.done = true
-	for _, p := range platforms {
-		r.summary.Platforms = append(r.summary.Platforms, p.String())
-	}
+	r.summary.Platforms = texts(platforms)
 	found, code := found{rules: lock.Rules()}, 0
 	for _, i := range r.items {
 		for _, f := range i.Findings {
@@ -105,7 +104,7 @@ func (o *Report) LockChecked(platforms []provider.Platform) error {
 			}
 		}
 		if i.Error != nil {
-			found.failed = append(found.failed, failure{finding.Subject{File: i.File, Provider: i.Provider, Version: i.Version}, i.Error.Message})
+			found.failed = append(found.failed, finding.Finding{Subject: finding.Subject{File: i.File, Provider: i.Provider, Version: i.Version}, Message: i.Error.Message})
 		}
 	}
 	if err := printFindings(o, "lock-check", r.items, r.summary, found, r.text()); err != nil {
@@ -146,18 +145,12 @@ func (r *lockCheck) line() string {
 
 // markdown returns the summary for a job.
 func (r *lockCheck) markdown(heading string) markdown {
-	m := markdown{
-		heading: heading,
-		columns: "| lock file | provider | version | platform | finding |\n|---|---|---|---|---|\n",
-	}
+	m := markdown{heading: heading, columns: []string{"lock file", "provider", "version", "platform", "finding"}}
 	for _, i := range r.items {
 		file := filepath.ToSlash(i.File)
-		if i.Error != nil {
-			m.failures = append(m.failures, fmt.Sprintf("- %s: %s\n", asCode(file+" "+i.Provider+" "+i.Version), asCode(i.Error.Message)))
-		}
+		m.fail(file+" "+i.Provider+" "+i.Version, i.Error)
 		for _, f := range i.Findings {
-			m.rows = append(m.rows, fmt.Sprintf("| %s | %s | %s | %s | %s |\n",
-				asCode(fmt.Sprintf("%s:%d", file, f.Line)), asCode(f.Provider), asCode(f.Version), asCode(f.Platform), asCode(f.Code)))
+			m.row(asCode(fmt.Sprintf("%s:%d", file, f.Line)), asCode(f.Provider), asCode(f.Version), asCode(f.Platform), asCode(f.Code))
 		}
 	}
 	return m

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -30,8 +31,8 @@ type lockedFile struct {
 	// Unresolved contains the modules whose requirements are unknown.
 	Unresolved []string `json:"unresolved_modules,omitempty"`
 	// Diff contains the changes as a unified diff.
-	Diff  string     `json:"diff,omitempty"`
-	Error *ErrorItem `json:"error,omitempty"`
+	Diff  string             `json:"diff,omitempty"`
+	Error *outcome.ErrorItem `json:"error,omitempty"`
 
 	errors []error
 }
@@ -40,10 +41,10 @@ type lockedProvider struct {
 	Provider string `json:"provider"`
 	Version  string `json:"version,omitempty"`
 	// Previous is the previously locked version.
-	Previous    string          `json:"previous_version,omitempty"`
-	Constraints string          `json:"constraints,omitempty"`
-	Hashes      []lockfile.Hash `json:"hashes,omitempty"`
-	Error       *ErrorItem      `json:"error,omitempty"`
+	Previous    string             `json:"previous_version,omitempty"`
+	Constraints string             `json:"constraints,omitempty"`
+	Hashes      []lockfile.Hash    `json:"hashes,omitempty"`
+	Error       *outcome.ErrorItem `json:"error,omitempty"`
 }
 
 // Locked prints the result for a lock file. If failure is not nil, the file was not
@@ -56,8 +57,7 @@ func (o *Report) Locked(c lock.Change, failure error) error {
 		if p.Previous != nil {
 			one.Previous = p.Previous.Version.String()
 		}
-		if p.Err != nil {
-			one.Error = describeError(p.Err)
+		if one.Error = outcome.DescribeError(p.Err); p.Err != nil {
 			f.errors = append(f.errors, p.Err)
 		} else {
 			one.Version = p.Selection.Version.String()
@@ -105,8 +105,7 @@ func (o *Report) lockedStatus(f *lockedFile, c lock.Change, err error) {
 	if c.Incomplete && !failed {
 		err = fmt.Errorf("locked versions were kept and no others were selected: %w", lock.ErrIncomplete)
 	}
-	if err != nil {
-		f.Error = describeError(err)
+	if f.Error = outcome.DescribeError(err); err != nil {
 		f.errors = append(f.errors, err)
 	}
 }

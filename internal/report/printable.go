@@ -75,6 +75,14 @@ func printableJSON(document string) string {
 	return b.String()
 }
 
+// texts returns the texts of values.
+func texts[T fmt.Stringer](values []T) (all []string) {
+	for _, value := range values {
+		all = append(all, value.String())
+	}
+	return all
+}
+
 // joinLines joins the texts, each on a separate line.
 func joinLines(texts []string) string {
 	var b strings.Builder

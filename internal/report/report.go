@@ -170,8 +170,8 @@ type Item struct {
 	// init can still install the version.
 	VersionTagError string `json:"version_tag_error,omitempty"`
 	// Signature is nil if the signature was not verified.
-	Signature *SignatureItem `json:"signature,omitempty"`
-	Error     *ErrorItem     `json:"error,omitempty"`
+	Signature *SignatureItem     `json:"signature,omitempty"`
+	Error     *outcome.ErrorItem `json:"error,omitempty"`
 }
 
 // PackageItem is a package of a release.
@@ -196,18 +196,6 @@ type PackageItem struct {
 	Skipped []string `json:"skipped,omitempty"`
 	// Checksum reports whether a SHA256SUMS document lists the zip.
 	Checksum *bool `json:"checksum_verified,omitempty"`
-}
-
-// ErrorItem is an error.
-type ErrorItem struct {
-	Message  string             `json:"message"`
-	Hint     string             `json:"hint,omitempty"`
-	Class    provider.ErrorKind `json:"class"`
-	ExitCode int                `json:"exit_code"`
-}
-
-func describeError(err error) *ErrorItem {
-	return &ErrorItem{Message: err.Error(), Hint: explain.Hint(err), Class: provider.KindOf(err), ExitCode: explain.ItemCode(err)}
 }
 
 // Failed reports that a requirement or version failed. repository is empty if the
@@ -238,7 +226,7 @@ func (o *Report) printError(err error) {
 		h = ""
 	}
 	o.printedHints[h] = true
-	_, _ = io.WriteString(o.stderr, Printable(explain.Text(err, h)))
+	fmt.Fprint(o.stderr, Printable(explain.Text(err, h)))
 }
 
 // done reports an item that succeeded. In text format, it prints text.
@@ -274,7 +262,7 @@ func (o *Report) Finish() error {
 	} else if o.plan != nil {
 		_, _ = fmt.Fprintln(o.stdout, o.plan)
 	}
-	return explain.Items(len(o.results)-len(o.errors)-counts(o.results)[statusHeld], o.errors)
+	return explain.Items(len(o.results)-len(o.errors)-counts(o.results)[outcome.StatusHeld], o.errors)
 }
 
 // writeDigests writes the file for --digest-file if there is a digest.
@@ -295,17 +283,13 @@ func (o *Report) writeDigests() error {
 
 // Warn prints a warning, even if --quiet is set.
 func (o *Report) Warn(format string, args ...any) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	_, _ = io.WriteString(o.stderr, Printable(Continued(fmt.Sprintf("warning: "+format, args...)))+"\n")
+	fmt.Fprintln(progressWriter{o}, Printable(Continued(fmt.Sprintf("warning: "+format, args...))))
 }
 
 // Note prints a line unless --quiet is set.
 func (o *Report) Note(format string, args ...any) {
 	if !o.Quiet {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		_, _ = io.WriteString(o.stderr, Printable(Continued(fmt.Sprintf(format, args...)))+"\n")
+		fmt.Fprintln(progressWriter{o}, Printable(Continued(fmt.Sprintf(format, args...))))
 	}
 }
 

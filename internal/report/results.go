@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -58,7 +59,7 @@ func (o *Report) releasedItem(r mirror.Result) Item {
 	}
 	if held := r.Item.Held; held != nil {
 		return Item{
-			Provider: held.Address.String(), Version: held.Version.String(), Status: statusHeld, DryRun: o.DryRun,
+			Provider: held.Address.String(), Version: held.Version.String(), Status: outcome.StatusHeld, DryRun: o.DryRun,
 			Repository: r.Repository, Tag: artifact.Tag(held.Version), Published: dateText(held.Published), Eligible: dateText(held.Eligible),
 		}
 	}
@@ -68,7 +69,7 @@ func (o *Report) releasedItem(r mirror.Result) Item {
 // failedItem returns the item for a requirement or version that failed. repository is
 // empty if the repository is unknown.
 func failedItem(r provider.Requirement, v provider.Version, repository string, err error) Item {
-	i := Item{Provider: r.Address.String(), Version: r.Constraint.String(), Status: statusFailed, Repository: repository, Error: describeError(err)}
+	i := Item{Provider: r.Address.String(), Version: r.Constraint.String(), Status: outcome.StatusFailed, Repository: repository, Error: outcome.DescribeError(err)}
 	if v != (provider.Version{}) {
 		i.Version = v.String()
 		if repository != "" {
@@ -86,7 +87,7 @@ func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 	i := Item{
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
 		Repository: repository, Tag: r.Tag, Digest: r.Digest.String(), SourceDigest: r.Source.String(), Unchecked: o.Unchecked,
-		Slow: r.Slow, Added: r.Added, Attached: r.Attached, AnnotationsKept: r.AnnotationsKept,
+		Slow: r.Slow, Added: r.Added, Attached: r.Attached, AnnotationsKept: r.AnnotationsKept, Dropped: texts(r.Dropped),
 		Signature: describeVerdict(r.Verdict), Denial: describeDenial(r.Denial),
 	}
 	if _, waits := artifact.ParsePending(r.Tag); waits && r.Denial == nil {
@@ -111,9 +112,6 @@ func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 	}
 	if r.Status != publish.Unchanged {
 		i.Evidence = evidence(r.Documents, packages)
-	}
-	for _, platform := range r.Dropped {
-		i.Dropped = append(i.Dropped, platform.String())
 	}
 	return i
 }
@@ -274,6 +272,13 @@ func (o *Report) pulled(p pull.Pulled) {
 		signed = o.verdict(p.Requirement.Address, i.Version, p.Packages[0].Verdict)
 	}
 	o.done(i, fmt.Sprintf("%s %s\n%s%s", i.Provider, i.Version, signed, table(rows)))
+}
+
+func describePackages(packages []provider.Package) (items []PackageItem) {
+	for _, p := range packages {
+		items = append(items, describePackage(p, ""))
+	}
+	return items
 }
 
 func describePackage(p provider.Package, action string) PackageItem {

@@ -3,122 +3,206 @@ package report
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
+	"slices"
 	"strings"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/outcome"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
+// errorSummary is the summary of a failed command's document without items.
+type errorSummary struct {
+	Error *outcome.ErrorItem `json:"error"`
+}
+
+// End prints the run's summary, writes the last event, and adds the summary to the job.
+// code is the exit code. err is not nil if the command failed.
+func (o *Report) End(err error, code int) {
+	if o.plan == nil && o.Sync == nil && len(o.results) > 1 && code != explain.ExitInterrupted {
+		o.Note("%s", o.line())
+	}
+	o.noteSkipped()
+	var whole *outcome.ErrorItem
+	if _, reported := errors.AsType[*explain.ExitError](err); err != nil && !reported && code != explain.ExitInterrupted {
+		whole = outcome.DescribeError(err)
+	}
+	o.run.notify(&runFinished{
+		event: event{Event: "run_finished"}, Statuses: counts(o.results), Bytes: o.run.moved, Seconds: seconds(time.Since(o.run.started)), ExitCode: code, Error: whole,
+	})
+	if o.Summary != "" {
+		text := newMarkdown(o.heading(code), o.results, whole)
+		if o.lockCheck.done {
+			text = o.lockCheck.markdown(o.heading(code))
+		}
+		if o.Sync != nil {
+			text = o.syncMarkdown(o.heading(code), whole)
+		}
+		if err := text.appendTo(o.Summary); err != nil {
+			o.Warn("writing the job summary to $GITHUB_STEP_SUMMARY: %v", err)
+		}
+	}
+}
+
+// line returns the run's summary in one line.
+func (o *Report) line() string { return line(o.results, o.run.moved, time.Since(o.run.started)) }
+
+// heading returns the job summary's heading.
+func (o *Report) heading(code int) string {
+	text := "tofu-oci " + o.Command
+	switch {
+	case o.lockCheck.done:
+		text += " --check: " + o.lockCheck.line()
+	case o.Sync != nil:
+		text += ": " + o.syncLine()
+	case len(o.results) > 0:
+		text += ": " + o.line()
+	}
+	if code != explain.ExitDone {
+		text += fmt.Sprintf(" · exit code %d", code)
+	}
+	return text
+}
+
+// PrintError prints the JSON document for a command that failed without results.
+func (o *Report) PrintError(err error) error {
+	return printItems(o, "error", []none{}, errorSummary{outcome.DescribeError(err)}, "")
+}
+
+// These statuses supplement the statuses of package publish.
 const (
-	// maxSummary is GitHub's limit for the size of a step's summary, in bytes. See
-	// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#step-isolation-and-limits.
-	maxSummary = 1 << 20
-	// maxMessage limits the length of an error message in a summary, in characters.
-	maxMessage = 1000
-	// truncationReserve is the number of bytes that are reserved for lines about
-	// omitted rows.
-	truncationReserve = 200
+	statusPulled  = "pulled"
+	statusChecked = "checked" // used by trust, which transfers nothing
 )
 
-// markdown is a job summary. failures and rows contain lines, and columns is the
-// table's header.
-type markdown struct {
-	heading, columns string
-	failures, rows   []string
+// statuses lists all statuses of releases, in the order of the summary line.
+var statuses = []string{
+	string(publish.Created), string(publish.Extended), string(publish.Repaired), string(publish.Replaced), string(publish.Promoted), statusPulled,
+	"restored", "pruned", "deleted", "marked", "unmarked", string(publish.Denied), string(publish.Unchanged), string(publish.Pending), outcome.StatusHeld, outcome.StatusFailed,
 }
 
-// newMarkdown returns the summary of a run with the given results.
-func newMarkdown(heading string, results []Item, whole *ErrorItem) markdown {
-	m := markdown{heading: heading, columns: "| provider | version | status | platforms | moved |\n|---|---|---|---|---|\n"}
-	if whole != nil {
-		m.failures = append(m.failures, fmt.Sprintf("- %s\n", asCode(whole.Message)))
+// counts maps each status to the number of results.
+func counts(results []Item) map[string]int {
+	of := map[string]int{}
+	for _, r := range results {
+		of[r.Status]++
 	}
-	for _, i := range results {
-		if i.Error != nil {
-			m.failures = append(m.failures, fmt.Sprintf("- %s: %s\n", asCode(i.Provider+" "+i.Version), asCode(i.Error.Message)))
-		}
-		m.rows = append(m.rows, i.row())
-	}
-	return m
+	return of
 }
 
-// appendTo appends the summary to the file for a step's summary.
-func (m markdown) appendTo(path string) error {
-	left := maxSummary
-	if info, err := os.Stat(path); err == nil {
-		left -= int(min(info.Size(), maxSummary))
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
+// line returns a run's summary, for example "5 created, 12 unchanged, 1 failed · 212.0 MB sent ·
+// 41 s".
+func line(results []Item, moved int64, took time.Duration) string {
+	of, parts := counts(results), []string{}
+	for _, status := range append(slices.Clone(statuses), statusChecked) {
+		if of[status] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", of[status], status))
+		}
 	}
-	text, err := m.text(left)
-	if err != nil {
-		return err
+	text := strings.Join(parts, ", ")
+	if slices.ContainsFunc(results, func(i Item) bool { return i.DryRun }) {
+		text = "dry run: " + text
 	}
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
+	if moved > 0 {
+		verb := "sent"
+		if of[statusPulled] > 0 {
+			verb = "fetched"
+		}
+		text += fmt.Sprintf(" · %s %s", Size(moved), verb)
 	}
-	_, err = file.WriteString(text)
-	return errors.Join(err, file.Close())
+	return text + " · " + formatDuration(took)
 }
 
-// text returns the summary in at most limit bytes. Failures come first, so that they
-// are omitted last. It adds only complete texts, and nothing after the first omitted
-// text.
-func (m markdown) text(limit int) (string, error) {
-	var b strings.Builder
-	left := limit - truncationReserve
-	add := func(text string) bool { // adds complete texts, and none after one that doesn't fit
-		if left -= len(text); left >= 0 {
-			b.WriteString(text)
-		}
-		return left >= 0
+// formatDuration formats a duration.
+func formatDuration(d time.Duration) string {
+	s := int(d.Round(time.Second).Seconds())
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case s < 60:
+		return fmt.Sprintf("%d s", s)
+	case s < 60*60:
+		return fmt.Sprintf("%d min %d s", s/60, s%60)
 	}
-	all := func(head string, lines []string, more string) {
-		if len(lines) > 0 {
-			add(head)
-		}
-		for n, line := range lines {
-			if !add(line) {
-				fmt.Fprintf(&b, more, len(lines)-n)
-				return
-			}
-		}
-	}
-	if !add("### " + m.heading + "\n") {
-		return "", errors.New("job summary exceeds 1 MiB")
-	}
-	all("\n", m.failures, "- and %d more failures\n")
-	all("\n"+m.columns, m.rows, "\n%d more rows are omitted.\n")
-	return b.String() + "\n", nil
+	return fmt.Sprintf("%d h %d min", s/60/60, s/60%60)
 }
 
-// row returns an item's table row.
-func (i Item) row() string {
-	var platforms []string
-	var moved int64
-	for _, p := range i.Packages {
-		platforms = append(platforms, asCode(p.Platform))
-		if p.Action == "pushed" || p.Action == "pulled" {
-			moved += max(p.Size, 0)
-		}
-	}
-	status := i.Status
-	if i.DryRun {
-		status = "would be " + status
-	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", asCode(i.Provider), asCode(i.Version), status, strings.Join(platforms, " "), Size(moved))
+// skippedItem contains a provider's pre-releases that --all skipped.
+type skippedItem struct {
+	Provider string `json:"provider"`
+	// Versions are sorted from newest to oldest.
+	Versions []string `json:"versions"`
 }
 
-// asCode formats untrusted text as a code span, in which Markdown, HTML, and links have
-// no effect. It replaces characters that would end the span or the table cell.
-func asCode(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if runes := []rune(s); len(runes) > maxMessage {
-		s = string(runes[:maxMessage]) + "…"
+// SkippedPreReleases records the pre-releases that --all skipped, newest first.
+func (o *Report) SkippedPreReleases(a provider.Address, preReleases []provider.Version) {
+	if len(preReleases) == 0 {
+		return
 	}
-	s = strings.NewReplacer("`", "\uFFFD", "|", "\uFFFD").Replace(OneLine(s))
-	if s == "" {
-		return ""
+	o.skipped = append(o.skipped, skippedItem{a.String(), texts(preReleases)})
+}
+
+// noteSkipped prints how many pre-releases were skipped, and explains how to select a
+// pre-release.
+func (o *Report) noteSkipped() {
+	count := 0
+	for _, i := range o.skipped {
+		count += len(i.Versions)
 	}
-	return "`" + s + "`"
+	if count > 0 {
+		first := o.skipped[0]
+		o.Note("%s skipped: to select one, give its exact version, such as %s@%s", Counted(count, "pre-release"), first.Provider, first.Versions[0])
+	}
+}
+
+// dryRunPlan is the amount of work that a dry run determined. A real run sends less if
+// the repository already contains some of the zips. A dry run doesn't check for
+// existing zips.
+type dryRunPlan struct {
+	// Releases is the number of releases, and ToSend is the number of releases to send.
+	Releases int `json:"releases"`
+	ToSend   int `json:"to_send"`
+	// Packages is the number of packages to send, and Size is their total size in
+	// bytes. SizeUnknown is the number of packages that Size doesn't include.
+	Packages    int   `json:"packages"`
+	Size        int64 `json:"size"`
+	SizeUnknown int   `json:"size_unknown,omitempty"`
+}
+
+// add adds a release to the plan.
+func (t *dryRunPlan) add(r publish.Result) {
+	t.Releases++
+	if r.Status == publish.Unchanged {
+		return
+	}
+	t.ToSend++
+	for _, p := range r.Packages {
+		if t.Packages++; p.Package.Size < 0 {
+			t.SizeUnknown++
+			continue
+		}
+		t.Size += p.Package.Size
+	}
+}
+
+// String returns one line of text.
+func (t *dryRunPlan) String() string {
+	text := fmt.Sprintf("plan: %s, %d to send", Counted(t.Releases, "release"), t.ToSend)
+	if t.ToSend > 0 {
+		text += fmt.Sprintf(" with at most %s, %s", Counted(t.Packages, "package"), Size(t.Size))
+	}
+	if t.SizeUnknown > 0 {
+		text += fmt.Sprintf(" and %d of unknown size", t.SizeUnknown)
+	}
+	return text
+}
+
+// Counted returns a number and a noun, such as "1 release" or "2 releases".
+func Counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }

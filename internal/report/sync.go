@@ -56,7 +56,7 @@ func (o *Report) MergeSync(all *outcome.Document, problems []error) error {
 
 // eventOf returns an item with the fields of events.
 func eventOf(i outcome.Item) Item {
-	return Item{Provider: i.Provider, Version: i.Version, Status: i.Status, Repository: i.Repository, Tag: i.Tag, Digest: i.Digest, Eligible: i.Eligible, Error: (*ErrorItem)(i.Error)}
+	return Item{Provider: i.Provider, Version: i.Version, Status: i.Status, Repository: i.Repository, Tag: i.Tag, Digest: i.Digest, Eligible: i.Eligible, Error: i.Error}
 }
 
 // addSync records an item and prints the result of an action. about describes the published
@@ -101,7 +101,7 @@ func (o *Report) FinishSync(problems []error, err error) error {
 	if len(o.Sync.Summary.Problems) > 0 {
 		return errors.Join(&explain.ExitError{Code: explain.ExitPartly}, err)
 	}
-	done := o.Sync.Summary.Unchanged + len(o.results) - len(o.errors) - o.Sync.Summary.Statuses[statusHeld]
+	done := o.Sync.Summary.Unchanged + len(o.results) - len(o.errors) - o.Sync.Summary.Statuses[outcome.StatusHeld]
 	return errors.Join(explain.Items(done, o.errors), err)
 }
 
@@ -115,20 +115,15 @@ func (o *Report) syncLine() string {
 
 // syncMarkdown returns a plan or its results for pull requests and job summaries. whole is the
 // error of the whole run, or nil.
-func (o *Report) syncMarkdown(heading string, whole *ErrorItem) markdown {
-	m := markdown{heading: heading, columns: "| action | provider | version | target | status | reason |\n|---|---|---|---|---|---|\n"}
-	if whole != nil {
-		m.failures = append(m.failures, fmt.Sprintf("- %s\n", asCode(whole.Message)))
-	}
+func (o *Report) syncMarkdown(heading string, whole *outcome.ErrorItem) markdown {
+	m := markdown{heading: heading, columns: []string{"action", "provider", "version", "target", "status", "reason"}}
+	m.fail("", whole)
 	for _, problem := range o.Sync.Summary.Problems {
-		m.failures = append(m.failures, fmt.Sprintf("- %s\n", asCode(problem.Message)))
+		m.fail("", &problem)
 	}
 	for _, i := range o.Sync.Items {
-		if i.Error != nil {
-			m.failures = append(m.failures, fmt.Sprintf("- %s: %s\n", asCode(i.Release()), asCode(i.Error.Message)))
-		}
-		m.rows = append(m.rows, fmt.Sprintf("| %s | %s | %s | %s | %s | %s |\n",
-			i.Action, asCode(i.Provider), asCode(i.Version), asCode(i.Target), i.Status, asCode(i.Details())))
+		m.fail(i.Release(), i.Error)
+		m.row(i.Action, asCode(i.Provider), asCode(i.Version), asCode(i.Target), i.Status, asCode(i.Details()))
 	}
 	return m
 }
@@ -164,8 +159,8 @@ type settingItem struct {
 
 // declaredSummary is the summary of sync validate.
 type declaredSummary struct {
-	Declaration sync.PlannedFile `json:"declaration"`
-	Problems    []ErrorItem      `json:"problems,omitempty"`
+	Declaration sync.PlannedFile    `json:"declaration"`
+	Problems    []outcome.ErrorItem `json:"problems,omitempty"`
 }
 
 // Declared prints the providers of a declaration or, if explained is not empty, the settings
@@ -174,7 +169,7 @@ func (o *Report) Declared(d *sync.Declaration, wanted []sync.Wanted, explained [
 	summary := declaredSummary{Declaration: sync.PlannedFile{Path: d.Path, Digest: d.Digest}}
 	for _, problem := range problems {
 		o.printError(problem)
-		summary.Problems = append(summary.Problems, *describeError(problem))
+		summary.Problems = append(summary.Problems, *outcome.DescribeError(problem))
 	}
 	items := make([]declaredItem, len(wanted))
 	text := fmt.Sprintf("%s: %s, %s\n", d.Path, Counted(len(wanted), "provider"), Counted(len(d.Targets), "target"))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
@@ -22,7 +23,7 @@ type verifiedItem struct {
 	findingCounts
 	Findings []finding.Finding `json:"findings,omitempty"`
 	// Error explains why the release could not be checked.
-	Error *ErrorItem `json:"error,omitempty"`
+	Error *outcome.ErrorItem `json:"error,omitempty"`
 }
 
 // verifySummary is the summary of verify.
@@ -110,7 +111,7 @@ func (o *Report) Verified(reports []verify.Report, unknown []string) error {
 	found.more = summary.Omitted
 	items := verifyItems(reports)
 	for _, i := range o.results {
-		found.failed = append(found.failed, failure{finding.Subject{Provider: i.Provider, Version: i.Version}, i.Error.Message})
+		found.failed = append(found.failed, finding.Finding{Subject: finding.Subject{Provider: i.Provider, Version: i.Version}, Message: i.Error.Message})
 		item := verifiedItem{Provider: i.Provider, Version: i.Version, Repository: i.Repository, Tag: i.Tag, Error: i.Error}
 		if i.Tag != "" { // otherwise the version is a constraint
 			item.Findings = findingsAbout(i.Provider, i.Version, found.findings)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/outcome"
 )
 
 // hostile contains a link, HTML, and characters that end a cell or a row.
@@ -15,10 +17,10 @@ const hostile = "a `b` |c| [d](https://example.com) <script>e</script> \\| @f\n|
 func TestSummaryOfHostileText(t *testing.T) {
 	t.Parallel()
 	results := []Item{{
-		Provider: hostile, Version: hostile, Status: statusFailed, Packages: []PackageItem{{Platform: hostile, Size: -1}},
-		Error: &ErrorItem{Message: hostile},
+		Provider: hostile, Version: hostile, Status: outcome.StatusFailed, Packages: []PackageItem{{Platform: hostile, Size: -1}},
+		Error: &outcome.ErrorItem{Message: hostile},
 	}}
-	text, err := newMarkdown("tofu-oci mirror", results, &ErrorItem{Message: hostile}).text(maxSummary)
+	text, err := newMarkdown("tofu-oci mirror", results, &outcome.ErrorItem{Message: hostile}).text(maxSummary)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +41,7 @@ func TestSummaryIsBounded(t *testing.T) {
 	for i := range 20_000 {
 		r := Item{Provider: "registry.opentofu.org/acme/rocket", Version: fmt.Sprintf("1.%d.0", i), Status: "created"}
 		if i%100 == 0 {
-			r.Status, r.Error = statusFailed, &ErrorItem{Message: strings.Repeat("no ", 1000)}
+			r.Status, r.Error = outcome.StatusFailed, &outcome.ErrorItem{Message: strings.Repeat("no ", 1000)}
 		}
 		results = append(results, r)
 	}
