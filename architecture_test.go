@@ -28,7 +28,7 @@ type listed struct {
 // tests. Each package must have a row. Dependencies point down.
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
-		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source", "pkg/source/builddir", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sync", "pkg/template", "pkg/trust", "pkg/verify",
+		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/module", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source", "pkg/source/builddir", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sync", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/commandline", "internal/doctor", "internal/explain", "internal/httpclient", "internal/launch", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/outcome", "internal/report", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/stricthcl", "internal/text", "internal/transfer",
 	},
 	"internal/explain": {
@@ -36,7 +36,7 @@ var rows = map[string][]string{
 		"internal/catalog", "internal/httpclient", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/packagezip", "internal/serve/api", "internal/stricthcl",
 	},
 	"internal/report": {
-		"pkg/approval", "pkg/artifact", "pkg/finding", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/store", "pkg/sync", "pkg/template", "pkg/trust", "pkg/verify",
+		"pkg/approval", "pkg/artifact", "pkg/finding", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/module", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/store", "pkg/sync", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/atomicfile", "internal/catalog", "internal/doctor", "internal/explain", "internal/extprog", "internal/httpclient", "internal/credentials", "internal/metrics", "internal/opentofu/cliconfig", "internal/outcome", "internal/serve/api", "internal/serve/pullthrough", "internal/text",
 	},
 	"internal/doctor": {
@@ -56,7 +56,7 @@ var rows = map[string][]string{
 		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/schedule", "internal/stricthcl", "internal/text",
 	},
 	"pkg/mirror":   {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/template", "internal/schedule"},
-	"pkg/module":   {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/template", "internal/atomicfile", "internal/bounded", "internal/packagezip", "internal/transfer"},
+	"pkg/module":   {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/source/oci", "pkg/template", "internal/atomicfile", "internal/bounded", "internal/packagezip", "internal/transfer"},
 	"pkg/approval": {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "internal/bounded"},
 	"pkg/publish": {
 		"pkg/approval", "pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/sums", "pkg/template",

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -103,7 +104,7 @@ func (r *run) step(name string) (done func()) {
 }
 
 func (r *run) itemStarted(a provider.Address, v provider.Version) {
-	r.begin(packageKey{address: a, version: v}, "working on "+a.Namespace+"/"+a.Type+" "+v.String())
+	r.begin(packageKey{address: a, version: v}, "working on "+strings.TrimPrefix(a.Namespace+"/"+a.Type, "/")+" "+v.String())
 	r.notify(&itemStarted{event: event{Event: "item_started"}, Provider: a.String(), Version: v.String()})
 }
 

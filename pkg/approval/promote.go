@@ -194,7 +194,7 @@ func (p promotion) decide(ctx context.Context, pending, version repository.Inspe
 	if status == publish.Unchanged || p.options.Force {
 		return status, nil
 	}
-	if version.Exists() && version.Format == nil {
+	if version.Exists() && version.CheckFormat(p.address) == nil {
 		if err := p.checkProvider(version, p.options.Aliases); err != nil {
 			return status, err
 		}
@@ -249,7 +249,7 @@ func compare(pending, version repository.Inspection) (publish.Status, []string) 
 		return publish.Promoted, nil
 	case version.Digest == pending.Digest:
 		return publish.Unchanged, nil
-	case version.Format != nil:
+	case version.Format != nil && (!version.Module || !pending.Module):
 		return publish.Replaced, []string{(&repository.ProviderMismatchError{Tag: version.Tag, Format: version.Format}).Error()}
 	}
 	d := repository.Compare(pending, version)

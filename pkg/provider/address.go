@@ -16,7 +16,8 @@ const DefaultHost = svchost.Hostname("registry.opentofu.org")
 
 // Address identifies a provider by host, namespace, and type. All parts are normalized,
 // so addresses of the same provider are equal by ==. Create addresses with
-// [ParseAddress]. The zero value is not a valid address.
+// [ParseAddress]. The zero value is not a valid address. In flows that also support
+// modules, an address can be a [ModuleAddress].
 type Address struct {
 	// Host is the normalized host name of the origin registry: Punycode in lower case,
 	// followed by ":port" if the address has a port.
@@ -109,11 +110,21 @@ func parsePart(s string) (part, problem string) {
 	return part, ""
 }
 
+// ModuleAddress returns the address of the module in a repository, for flows that
+// process the module like a provider. The repository is a reference such as
+// oci://ghcr.io/acme/modules/vpc. The release of a module has one package, whose
+// platform is the zero value.
+func ModuleAddress(repository string) Address { return Address{Type: repository} }
+
+// IsModule reports whether the address is a [ModuleAddress].
+func (a Address) IsModule() bool { return a.Host == "" && a.Type != "" }
+
 // String returns "host/namespace/type" with the host in Unicode, the form that lock files
-// and filesystem mirrors use. It returns "" for the zero value.
+// and filesystem mirrors use. For a module, it returns the reference of the
+// repository, and for the zero value "".
 func (a Address) String() string {
-	if a == (Address{}) {
-		return ""
+	if a.Host == "" {
+		return a.Type
 	}
 	return a.Host.ForDisplay() + "/" + a.Namespace + "/" + a.Type
 }

@@ -16,8 +16,12 @@ const (
 )
 
 // Filename returns the conventional file name of a package:
-// terraform-provider-TYPE_VERSION_OS_ARCH.zip.
+// terraform-provider-TYPE_VERSION_OS_ARCH.zip. For a module, it returns
+// NAME_VERSION.zip, where NAME is the last part of the repository.
 func Filename(a Address, v Version, p Platform) string {
+	if a.IsModule() {
+		return fmt.Sprintf("%s_%s.zip", a.Type[strings.LastIndexAny(a.Type, "/:")+1:], v)
+	}
 	return fmt.Sprintf("terraform-provider-%s_%s_%s.zip", a.Type, v, p)
 }
 

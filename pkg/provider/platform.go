@@ -38,8 +38,14 @@ func ParsePlatform(s string) (Platform, error) {
 	return Platform{OS: os, Arch: arch}, nil
 }
 
-// String returns "os_arch".
-func (p Platform) String() string { return p.OS + "_" + p.Arch }
+// String returns "os_arch". For the zero value, which is the platform of a module, it
+// returns "module".
+func (p Platform) String() string {
+	if p == (Platform{}) {
+		return "module"
+	}
+	return p.OS + "_" + p.Arch
+}
 
 // MarshalText returns the same text as String.
 func (p Platform) MarshalText() ([]byte, error) { return []byte(p.String()), nil }

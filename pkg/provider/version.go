@@ -136,6 +136,11 @@ func ParseConstraint(s string) (Constraint, error) {
 	return Constraint{text: text, set: set}, nil
 }
 
+// ExactConstraint returns the constraint that only v meets.
+func ExactConstraint(v Version) Constraint {
+	return Constraint{text: v.String(), set: versions.Only(v.v)}
+}
+
 // IsZero reports whether the constraint is the zero value.
 func (c Constraint) IsZero() bool { return c.text == "" }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 
@@ -24,10 +25,23 @@ type unpackedSink struct {
 	unpacked *unpackedRecord
 	// store, if not nil, contains packages that need not be unpacked.
 	store *store.Store
+	// module, if not empty, is the directory of the only package.
+	module string
 }
 
 func newUnpackedSink(dir string, s *store.Store) *unpackedSink {
 	return &unpackedSink{dir: dir, unpacked: newUnpackedRecord(dir), store: s}
+}
+
+// NewModuleSink returns a sink that unpacks the package of one module to dir, without
+// further directories. dir must be missing, empty, or already contain the package. Its
+// parent directory contains temporary files until the package is complete.
+func NewModuleSink(dir string) (Sink, error) {
+	if err := checkDirectory(dir); err != nil {
+		return nil, err
+	}
+	dir = filepath.Clean(dir)
+	return &unpackedSink{dir: filepath.Dir(dir), module: dir, unpacked: &unpackedRecord{}}, nil
 }
 
 // Has reports whether the existing directory has the contents of the zip. It relies on
@@ -59,6 +73,9 @@ func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener)
 		return path, kept, err
 	}
 	// 1. If the directory exists, read the zip only to compare it.
+	if info, missing := os.Lstat(s.module); s.module != "" && missing == nil && info.IsDir() {
+		_ = os.Remove(s.module) // fails if the directory is not empty
+	}
 	existing, err := hashDirectory(path)
 	if err != nil {
 		return path, false, err
@@ -147,6 +164,9 @@ func (s *unpackedSink) compare(ctx context.Context, p provider.Package, path, ex
 }
 
 func (s *unpackedSink) path(p provider.Package) (string, error) {
+	if s.module != "" {
+		return s.module, nil
+	}
 	return mirrorPath(s.dir, p.Address, path.Join(p.Version.String(), p.Platform.String()))
 }
 

@@ -22,8 +22,12 @@ func (c *copier) checkSource(i Inspection) error {
 		return fmt.Errorf("index of the tag is missing: %w", ErrNotFound)
 	case !i.Exists():
 		return i.Absent
-	case i.Format != nil:
-		return i.Format
+	}
+	if c.options.Provider == (provider.Address{}) && i.Module {
+		c.options.Provider = provider.ModuleAddress(c.from.String())
+	}
+	if err := i.CheckFormat(c.options.Provider); err != nil {
+		return err
 	}
 	c.result.Source, c.result.Digest = i.Digest, i.Digest
 	if c.options.Provider != (provider.Address{}) {
@@ -96,8 +100,8 @@ func (c *copier) checkTarget(ctx context.Context, release Inspection) (existing 
 
 // compareTarget checks the provider of the target and compares its release with the source.
 func (c *copier) compareTarget(ctx context.Context, release, existing Inspection) (Difference, error) {
-	if existing.Format != nil {
-		return Difference{}, &ProviderMismatchError{Tag: existing.Tag, Wanted: c.options.Provider, Format: existing.Format}
+	if err := existing.CheckFormat(c.options.Provider); err != nil {
+		return Difference{}, &ProviderMismatchError{Tag: existing.Tag, Wanted: c.options.Provider, Format: err}
 	}
 	// A release without a provider annotation is accepted.
 	owner := c.options.Provider

@@ -39,9 +39,14 @@ type Inspection struct {
 	// Dangling reports that the tag exists, but its index is missing or damaged.
 	Dangling bool
 	// Format is a *[artifact.FormatError] if the content isn't a provider, otherwise nil.
+	// See [Inspection.CheckFormat].
 	Format error
-	// Index is the index of the provider. It is the zero value if the index is missing,
-	// damaged, or not a provider's index.
+	// Module reports that the content is a module. Format is set, too, so that flows
+	// that don't support modules reject them.
+	Module bool
+	// Index is the index of the provider. For a module, it contains the annotations of
+	// the manifest, and the manifest as the only entry, whose platform is the zero
+	// value. For all other content, it is the zero value.
 	Index artifact.Index
 	// Bytes is the content of the index.
 	Bytes []byte
@@ -140,13 +145,36 @@ func Inspect(ctx context.Context, repo Reader, tag string, depth Depth, platform
 	i.Digest, i.Descriptor, i.Bytes = d.Digest, d, data
 	i.Index, err = artifact.ParseIndex(data)
 	if _, ok := errors.AsType[*artifact.FormatError](err); ok {
-		i.Format = err
-		return i, nil
+		i.Format, err = err, nil
+		if module, notModule := artifact.ParseModule(data); notModule == nil {
+			i.addModule(module)
+		}
 	}
 	if err != nil {
 		return i, err
 	}
 	return i.InspectMore(ctx, repo, depth, platforms...)
+}
+
+// addModule adds the manifest of a module. No other content has to be read until blobs
+// are checked.
+func (i *Inspection) addModule(m artifact.Manifest) {
+	t := artifact.Target{Descriptor: i.Descriptor}
+	i.Module, i.Index = true, artifact.Index{Targets: []artifact.Target{t}, Annotations: m.Annotations}
+	i.Platforms[t.Platform] = InspectedPackage{Target: t, Manifest: m, Bytes: i.Bytes, depth: DepthManifests}
+}
+
+// CheckFormat returns a *[artifact.FormatError] if the content isn't a provider or, for
+// the address of a module, isn't a module.
+func (i Inspection) CheckFormat(a provider.Address) error {
+	switch {
+	case !a.IsModule():
+		return i.Format
+	case i.Module || !i.Exists() || i.Dangling:
+		return nil
+	}
+	_, err := artifact.ParseModule(i.Bytes)
+	return err
 }
 
 // InspectMore returns a copy of the inspection with a greater depth or more platforms.

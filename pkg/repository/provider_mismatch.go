@@ -10,7 +10,7 @@ import (
 )
 
 // ProviderMismatchError reports that a tag contains a different provider than expected, or no
-// provider.
+// provider. If a module is expected, it reports that the tag contains no module.
 type ProviderMismatchError struct {
 	Tag string
 	// Wanted is the expected provider.
@@ -20,12 +20,14 @@ type ProviderMismatchError struct {
 	// Title is the name of a package of a different type. It is set if the artifact has no
 	// annotation.
 	Title string
-	// Format describes the tag's content if it isn't a provider.
+	// Format describes the tag's content if it isn't a provider or a module, as expected.
 	Format error
 }
 
 func (e *ProviderMismatchError) Error() string {
 	switch {
+	case e.Format != nil && e.Wanted.IsModule():
+		return fmt.Sprintf("tag %s does not contain a module: %v", e.Tag, e.Format)
 	case e.Format != nil:
 		return fmt.Sprintf("tag %s does not contain a provider: %v", e.Tag, e.Format)
 	case e.Title != "":
@@ -58,10 +60,14 @@ func (e *ProviderMismatchError) Alias() (alias provider.Alias, ok bool) {
 // CheckProvider returns a *[ProviderMismatchError] if the tag contains neither the
 // given provider nor a provider that an alias allows instead. It accepts tags that are
 // missing, dangling, or have no provider annotation. OpenTofu ignores the annotation
-// and uses only the name of the repository.
+// and uses only the name of the repository. For the address of a module, CheckProvider
+// accepts any module.
 func (i Inspection) CheckProvider(a provider.Address, aliases ...provider.Alias) error {
-	if i.Format != nil {
-		return &ProviderMismatchError{Tag: i.Tag, Wanted: a, Format: i.Format}
+	if err := i.CheckFormat(a); err != nil {
+		return &ProviderMismatchError{Tag: i.Tag, Wanted: a, Format: err}
+	}
+	if a.IsModule() {
+		return nil
 	}
 	stated := i.Index.Annotations[artifact.AnnotationProvider]
 	if stated == "" {
@@ -94,6 +100,9 @@ func CheckOwner(ctx context.Context, repo Reader, a provider.Address, aliases ..
 		return nil
 	}
 	i, err := Inspect(ctx, repo, tag(versions[0]), DepthIndex)
+	if a.IsModule() && err == nil {
+		return i.CheckProvider(a)
+	}
 	if err != nil || i.Format != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func moveTag(ctx context.Context, repo Repository, from, to string, was digest.D
 		return "", &DanglingTagError{Tag: to, Index: ocispec.Descriptor{Digest: target.Digest}, Err: ErrNotFound}
 	case !index.Exists():
 		return target.Digest, nil
-	case index.Format != nil:
+	case index.Format != nil && !index.Module:
 		return "", index.Format
 	case was != "" && index.Digest != was:
 		return "", fmt.Errorf("tag %s: %w", from, ErrTagMoved)

@@ -120,7 +120,7 @@ func (a *verification) contradiction(s reporter, err error) bool {
 
 // checkListed adds a finding for each package without a SHA256SUMS document.
 func (a *verification) checkListed(r provider.Release) {
-	if _, shared := r.Document(provider.KindSums); shared {
+	if _, shared := r.Document(provider.KindSums); shared || r.Address.IsModule() {
 		return
 	}
 	for _, p := range r.Packages {

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -151,12 +152,10 @@ func (a *verification) release(ctx context.Context) error {
 // index adds findings about the index, and reports whether it can be used.
 func (a *verification) index(found repository.Inspection, err error) (usable bool, failure error) {
 	s, tag := a.about(provider.Platform{}), artifact.Tag(a.version)
-	if err != nil && found.Format == nil {
-		found.Format = formatOf(err)
-	}
+	format := cmp.Or(found.CheckFormat(a.address), formatOf(err))
 	switch {
-	case found.Format != nil:
-		s.addError("index-format", fmt.Sprintf("The tag %s does not point to a release that OpenTofu can install: %v.", tag, found.Format), a.mirror(" --force"))
+	case format != nil:
+		s.addError("index-format", fmt.Sprintf("The tag %s does not point to a release that OpenTofu can install: %v.", tag, format), a.mirror(" --force"))
 		return false, nil //nolint:nilerr // the error was added as a finding
 	case err != nil && !isDamage(err):
 		return false, err

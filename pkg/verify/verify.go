@@ -120,7 +120,9 @@ func Repository(ctx context.Context, repo repository.Reader, wanted []provider.R
 		return report, err
 	}
 	chosen := report.choose(tags, wanted, o.Latest)
-	report.tags(tags, wanted, o.Template)
+	if !slices.ContainsFunc(wanted, func(r provider.Requirement) bool { return r.Address.IsModule() }) { // OpenTofu accepts all tags of modules
+		report.tags(tags, wanted, o.Template)
+	}
 	var unanswered error
 	if o.Origin != nil {
 		unanswered = report.compareVersions(ctx, tags, wanted, o)

@@ -59,6 +59,16 @@ func NewPending(open func(provider.Address) (repository.Reader, error), aliases 
 	return s
 }
 
+// NewAt returns a source with the only release v, which is read from a tag or digest
+// instead of the tag of the version. If v is denied, the error is the same as for
+// [New].
+func NewAt(open func(provider.Address) (repository.Reader, error), reference string, v provider.Version) *Source {
+	s := New(open)
+	s.tags.of = func(provider.Version) string { return reference }
+	s.tags.versions = func(artifact.Tags) []provider.Version { return []provider.Version{v} }
+	return s
+}
+
 // tags contains functions that return a version's tag, return the versions in a list of
 // tags, and check whether a version can be read.
 type tags struct {
@@ -229,5 +239,5 @@ func (s *Source) checkUsable(ctx context.Context, repo repository.Reader, a prov
 	case !found.Exists():
 		return s.missingVersion(ctx, repo, a, v, found.Absent)
 	}
-	return found.Format
+	return found.CheckFormat(a)
 }
