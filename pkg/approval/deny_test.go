@@ -28,7 +28,8 @@ func (w *world) deny(t *testing.T, o approval.DenyOptions) approval.Result {
 	return r
 }
 
-// TestDeny checks that a denied version is no longer pending, and that the reason can be read.
+// TestDeny checks that denying a pending version removes its pending tag, and that the
+// reason can be read.
 func TestDeny(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {

@@ -66,8 +66,9 @@ func List(ctx context.Context, repo repository.Reader) ([]Entry, error) {
 	return slices.DeleteFunc(entries, func(e Entry) bool { return e.Tag == "" }), err
 }
 
-// entry returns the entry of a version, or the zero value if the version no longer exists. released
-// and denied report whether the tags of the version and of a denial exist.
+// entry returns the entry of a version. If the version has been deleted in the
+// meantime, it returns the zero value. released and denied report whether the tags of
+// the version and of a denial exist.
 func entry(ctx context.Context, repo repository.Reader, v provider.Version, released, denied bool) (e Entry, err error) {
 	if denied {
 		record, _, err := repository.ReadDenial(ctx, repo, v)
@@ -91,8 +92,8 @@ func entry(ctx context.Context, repo repository.Reader, v provider.Version, rele
 	return e, nil
 }
 
-// prunedEntry returns the entry of a pruned version, or the zero value if the version
-// no longer exists.
+// prunedEntry returns the entry of a pruned version. If the version has been deleted in
+// the meantime, it returns the zero value.
 func prunedEntry(ctx context.Context, repo repository.Reader, v provider.Version) (Entry, error) {
 	i, err := repository.Inspect(ctx, repo, artifact.PrunedTag(v), repository.DepthIndex)
 	if err != nil || !i.Exists() {

@@ -9,7 +9,8 @@ import (
 
 // FormatError reports that content is not an artifact that OpenTofu can read.
 type FormatError struct {
-	// Artifact is the expected artifact. If empty, it is a provider artifact.
+	// Artifact is the kind of artifact that was expected. If empty, a provider artifact
+	// was expected.
 	Artifact string
 	// Problem describes the problem with the content.
 	Problem string

@@ -28,8 +28,8 @@ type Target struct {
 	Platform   provider.Platform
 	Descriptor ocispec.Descriptor
 	// Duplicate reports that the index has several entries for the platform and that
-	// this entry is the first. OpenTofu rejects such a platform, but accepts the other
-	// platforms.
+	// this entry is the first. OpenTofu rejects a platform with several entries, but
+	// accepts the other platforms.
 	Duplicate bool
 }
 
@@ -203,7 +203,7 @@ func parseTarget(d ocispec.Descriptor) (t Target, usable bool, err error) {
 	}
 	p, err := provider.ParsePlatform(d.Platform.OS + "_" + d.Platform.Architecture)
 	if err != nil || d.Platform.OSVersion != "" {
-		return Target{}, false, nil //nolint:nilerr // OpenTofu ignores such a platform
+		return Target{}, false, nil //nolint:nilerr // OpenTofu ignores invalid platforms
 	}
 	if err := checkDescriptor(d, MaxManifestSize); err != nil {
 		return Target{}, false, formatError("invalid descriptor of the manifest for %s: %v", p, err)

@@ -25,7 +25,7 @@ const (
 
 // readsOCI reports whether a program is an OpenTofu that reads oci_mirror blocks. For
 // OpenTofu's executable, it reads the build information, which takes about a
-// millisecond. It runs other programs, such as version managers, to print their
+// millisecond. It runs all other programs, such as version managers, to determine their
 // version.
 func (o Options) readsOCI(ctx context.Context, program string) bool {
 	if info, err := buildinfo.ReadFile(program); err == nil && info.Main.Path == modulePath {
@@ -40,7 +40,7 @@ func (o Options) readsOCI(ctx context.Context, program string) bool {
 }
 
 // isOpenTofuWithOCI reports whether the output of "tofu version" contains a line such
-// as "OpenTofu v1.10.0" with this version or a later version.
+// as "OpenTofu v1.10.0". The version must be at least 1.10.0.
 func isOpenTofuWithOCI(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if version, found := strings.CutPrefix(strings.TrimSpace(string(line)), "OpenTofu v"); found {

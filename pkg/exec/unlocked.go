@@ -87,9 +87,8 @@ func (o Options) unlocked(ctx context.Context, c userConfig, wanted []selection)
 
 // ignores reports whether a missing package is ignored because the configuration
 // doesn't require its provider. A lock file can contain providers that the
-// configuration doesn't require anymore. The state can still require the provider, so
-// the package isn't ignored if the command could install it without the required
-// checks.
+// configuration has stopped requiring. The state can still require the provider, so the
+// package isn't ignored if the command could install it without the required checks.
 func (o Options) ignores(c userConfig, a provider.Address, err error) bool {
 	_, noPlatform := errors.AsType[*provider.PlatformError](err)
 	missing := noPlatform || errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)

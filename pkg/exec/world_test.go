@@ -234,7 +234,7 @@ func asChild(do string) (code int) {
 	switch do {
 	case "fail":
 		return 3
-	case "show": // prints what it finds
+	case "show": // prints the configuration that it finds
 		text, err := os.ReadFile(os.Getenv("TF_CLI_CONFIG_FILE"))
 		fmt.Println(string(text), err)
 		for _, name := range []string{"TF_PLUGIN_CACHE_DIR", "TERRAFORM_CONFIG"} {

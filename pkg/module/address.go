@@ -18,10 +18,9 @@ import (
 )
 
 // Address identifies a module in a module registry. Addresses are comparable using ==.
-// Like in OpenTofu, the case of the names is significant. The zero value is not a valid
-// address.
+// As in OpenTofu, names are case-sensitive. The zero value is not a valid address.
 type Address struct {
-	// Hostname is the normalized host name of the module registry, like the host of a
+	// Hostname is the module registry's host name, normalized like the host of a
 	// [provider.Address].
 	Hostname                svchost.Hostname
 	Namespace, Name, System string

@@ -34,9 +34,9 @@ type File struct {
 }
 
 // Pack writes a zip with the files, sorted by path. Equal files result in equal bytes
-// on all systems: the zip contains no times, and the files are not compressed, because
-// the output of compressors changes between versions. Pack returns an error if the size
-// of a file doesn't match.
+// on all systems. The zip contains no times. The files are not compressed, because the
+// output of compressors changes between versions. Pack returns an error if the size of
+// a file doesn't match.
 func Pack(ctx context.Context, files []File, w io.Writer) error {
 	files = slices.SortedFunc(slices.Values(files), func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 	archive := zip.NewWriter(w)

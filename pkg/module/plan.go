@@ -82,7 +82,7 @@ func (j *push) read(ctx context.Context, tag string) (s stored, err error) {
 	return s, nil
 }
 
-// Plan describes what must be done so that a tag contains a package.
+// Plan describes the changes that are required so that a tag contains a package.
 type Plan struct {
 	Status publish.Status `json:"status"`
 	// Tag is the tag to write, or the tag that already has the package.
@@ -136,7 +136,7 @@ func compare(target stored, zip provider.Package, force bool) (Plan, error) {
 	return p, nil
 }
 
-// newDocuments returns the names of the documents that a manifest doesn't have.
+// newDocuments returns the names of the zip's documents that a manifest lacks.
 func newDocuments(stored artifact.Manifest, zip provider.Package) []string {
 	var names []string
 	for _, d := range zip.Documents {

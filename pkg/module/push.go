@@ -41,7 +41,7 @@ type Package struct {
 type PushOptions struct {
 	// Latest also writes the tag [LatestTag]. It has no effect with Stage.
 	Latest bool
-	// Stage writes the pending tag of the version, until the version is promoted.
+	// Stage writes the pending tag of the version instead of the version's tag.
 	Stage bool
 	// Force replaces conflicting content instead of returning an error, and overrides a
 	// denial.
@@ -71,13 +71,13 @@ type Result struct {
 	Files int
 }
 
-// Push pushes a package to a repository: the zip, then the manifest, then the tags.
-// Pushing the package again has no effect. After a failure, pushing it again completes
-// it.
+// Push pushes a package to a repository. It sends the zip, then the manifest, then the
+// tags. Pushing the package again has no effect. After a failure, pushing it again
+// completes it.
 //
 // If the tag of the version has a different zip, Push returns a
-// *[repository.ConflictError], and for a denied version a *[repository.DeniedError].
-// Force overrides both.
+// *[repository.ConflictError]. For a denied version, it returns a
+// *[repository.DeniedError]. Force overrides both errors.
 func Push(ctx context.Context, repo repository.Repository, p Package, o PushOptions) (Result, error) {
 	// 1. The zip.
 	zip, err := packZip(ctx, p, o.TempDir)

@@ -41,8 +41,8 @@ func vpc(t *testing.T, content string) module.Package {
 	}
 }
 
-// goldenDigest is the digest of the zip of vpc("one"). It must never change, because
-// then pushing unchanged modules would be a conflict.
+// goldenDigest is the digest of the zip of vpc("one"). It must never change. Otherwise,
+// pushing an unchanged module again would be a conflict.
 const goldenDigest = "sha256:02fb17f6bb0d2bf59a5ec93f3b4ad889bef8221f16c4e37d0fa71a76657f225a"
 
 func push(t *testing.T, repo repository.Repository, p module.Package, o module.PushOptions) module.Result {
@@ -79,7 +79,7 @@ func TestPush(t *testing.T) {
 	if r := push(t, repo, one, module.PushOptions{Latest: true}); r.Status != publish.Unchanged || r.Latest {
 		t.Errorf("second push with Latest: %+v", r)
 	}
-	// Another zip is a conflict.
+	// A different zip is a conflict.
 	two := vpc(t, "two")
 	_, err = module.Push(t.Context(), repo, two, module.PushOptions{})
 	if conflict, ok := errors.AsType[*repository.ConflictError](err); !ok || provider.KindOf(conflict) != provider.Conflict {

@@ -34,8 +34,8 @@ type Reference struct {
 	Digest  digest.Digest
 }
 
-// IsReference reports whether an argument is a [Reference] and not an address. Addresses
-// of providers and modules never have these prefixes.
+// IsReference reports whether an argument is a [Reference], as opposed to an address.
+// Addresses of providers and modules never start with the prefix of a reference.
 func IsReference(s string) bool {
 	return strings.HasPrefix(s, scheme) || strings.HasPrefix(s, layoutPrefix)
 }
@@ -101,8 +101,8 @@ func (r *Reference) parseQuery(query string) (problem string) {
 	return ""
 }
 
-// Target returns the tag or digest to request: the digest, the tag, or the tag of the
-// version. If the reference has none of them, it returns "".
+// Target returns the digest, the tag, or the tag of the version, whichever the
+// reference contains. If the reference contains none of them, it returns "".
 func (r Reference) Target() string {
 	switch {
 	case r.Digest != "":

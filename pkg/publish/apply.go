@@ -28,7 +28,7 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 	if r.release, err = j.sendZips(ctx, f, r.Plan); err != nil {
 		return r, err
 	}
-	// 3. Everything else, and finally the tag.
+	// 3. The remaining content, and finally the tag.
 	packed, err := artifact.Pack(r.release, r.index)
 	if err != nil {
 		return r, err

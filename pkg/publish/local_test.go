@@ -306,7 +306,7 @@ func TestLocalEvidenceIsKept(t *testing.T) {
 }
 
 // TestLocalRepairsAll checks that a run for one platform also restores the lost zip of
-// another platform, so that the checksums cover both platforms.
+// a different platform, so that the checksums cover both platforms.
 func TestLocalRepairsAll(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {

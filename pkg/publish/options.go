@@ -26,8 +26,8 @@ type Options struct {
 	// that have an SBOM in the source or the repository. [SBOMProgram] returns such a
 	// function for a command line.
 	SBOM func(ctx context.Context, p provider.Package, zip string) (provider.Document, error)
-	// Aliases lists other providers whose releases the repository can contain. If
-	// platforms are added to such a release, it keeps its provider.
+	// Aliases lists other providers whose releases the repository can contain. A
+	// release to which platforms are added keeps its provider.
 	Aliases provider.Aliases
 	// NoH1 omits h1 hashes that the source does not state.
 	NoH1 bool

@@ -25,8 +25,8 @@ type Plan struct { //nolint:recvcheck // merge modifies the plan
 	// From is the digest that the tag points to before the plan is executed. It is
 	// empty if the tag does not exist.
 	From digest.Digest `json:"from,omitempty"`
-	// Released reports that a release to be staged is already released, whether or not
-	// it was approved.
+	// Released reports that a release to be staged is already released, regardless of
+	// whether it was approved.
 	Released bool `json:"released,omitempty"`
 	// Send contains the platforms whose zips are read from the source. The repository
 	// already has the other zips.
@@ -41,7 +41,7 @@ type Plan struct { //nolint:recvcheck // merge modifies the plan
 	// Denial is the denial of the version, or nil. If set, the plan does nothing.
 	Denial *repository.DenialRecord `json:"denial,omitempty"`
 	// AnnotationsKept reports that the annotations of the tag differ from the requested
-	// ones. This difference alone does not cause an update.
+	// annotations. This difference alone does not cause an update.
 	AnnotationsKept bool `json:"annotations_kept,omitempty"`
 
 	// needs is the part of the facts that the plan still needs.

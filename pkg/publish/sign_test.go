@@ -118,7 +118,8 @@ func TestSignedMatrix(t *testing.T) {
 			w.wantSigned(t, to, signers[0], done...)
 		}
 	})
-	// Without the key, or with a different key, the signature would no longer match.
+	// Without the key, or with a different key, the signature would not match the new
+	// checksums.
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 		was := to.digest(t)

@@ -287,8 +287,8 @@ func (t *zipTransfer) push(ctx context.Context, content io.Reader) (h1 string, e
 }
 
 // readH1 computes the h1 of the zip from a local file of the source or the repository.
-// If there is no local file, it reads the repository's blob as a stream. It uses a
-// temporary file only if necessary.
+// Without a local file, it reads the repository's blob as a stream. It uses a temporary
+// file only if necessary.
 func (t *zipTransfer) readH1(ctx context.Context) (h1 string, err error) {
 	path := t.path
 	if blobPath := t.repo.Traits().BlobPath; blobPath != nil && path == "" {

@@ -137,7 +137,7 @@ func hashZip(ctx context.Context, zip io.ReaderAt, size int64) (packagezip.Conte
 	return archive.Contents(ctx)
 }
 
-// passingHash hashes the contents of a zip while it is read, if possible.
+// passingHash hashes the contents of a zip while the zip is read, if this is possible.
 type passingHash struct {
 	writer *packagezip.HashWriter
 }

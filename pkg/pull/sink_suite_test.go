@@ -211,7 +211,7 @@ func TestConcurrentSinks(t *testing.T) {
 		var started, group sync.WaitGroup
 		started.Add(runs)
 		for i := range runs {
-			s := sinkAt(t, c, dir) // a separate sink, like in a separate process
+			s := sinkAt(t, c, dir) // a separate sink, as in a separate process
 			group.Go(func() {
 				body := bytes.NewReader(c.zip)
 				arrive := sync.OnceFunc(started.Done)

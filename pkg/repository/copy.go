@@ -29,12 +29,13 @@ type CopyOptions struct {
 	// DryRun compares and verifies without writing anything. The result describes what would be
 	// done.
 	DryRun bool
-	// Reread reads the blobs of the target's tag and replaces corrupt ones. Otherwise, Copy
-	// only checks that the blobs exist.
+	// Reread reads the blobs of the target's tag and replaces corrupt blobs. Otherwise,
+	// Copy only checks that the blobs exist.
 	Reread bool
 	// Verify, if not nil, verifies the signature of the release before anything is
 	// sent. If it returns an error, Copy fails. Verify isn't called if the target
-	// already has the release under the tag. oci.VerifyCopy returns such a function.
+	// already has the release under the tag. Use oci.VerifyCopy to create this
+	// function.
 	Verify func(ctx context.Context, from Reader, release Inspection) (provider.Verdict, error)
 	// BeforeTag, if not nil, is called before the tag is written. If it returns an error, Copy
 	// fails.

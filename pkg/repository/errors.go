@@ -66,15 +66,16 @@ func (e *DanglingTagError) Unwrap() error { return e.Err }
 // ResponseError is an error response of a registry.
 type ResponseError struct {
 	Method string
-	// URL is the request's URL without the query, which may contain the state of an
-	// upload.
+	// URL is the request's URL without the query, because the query can contain the
+	// state of an upload.
 	URL    string
 	Status int
 	// Code is the registry's error code, such as NAME_UNKNOWN, or empty if the response
 	// contains no code.
 	Code string
-	// Codes lists the codes of all errors in the response, including empty ones. Code is the
-	// first one that isn't empty. Codes is nil if the response contains no errors.
+	// Codes lists the codes of all errors in the response, including empty codes. Code
+	// is the first code that isn't empty. Codes is nil if the response contains no
+	// errors.
 	Codes []string
 	// Message is the registry's error message on one line. It includes the detail field, which
 	// some registries use for the reason.

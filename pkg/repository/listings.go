@@ -15,8 +15,8 @@ type Listings struct {
 	lists memo.Memo[string, listing]
 }
 
-// isUnlisted reports whether err means that there is no list of tags, because the repository is
-// missing or the credentials don't permit listing its tags.
+// isUnlisted reports whether the tags can't be listed because the repository is missing
+// or the credentials don't permit listing them.
 func isUnlisted(err error) bool {
 	return errors.Is(err, provider.ErrDenied) || errors.Is(err, ErrNoRepository) || errors.Is(err, ErrNotFound)
 }

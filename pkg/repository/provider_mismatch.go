@@ -15,7 +15,7 @@ type ProviderMismatchError struct {
 	Tag string
 	// Wanted is the expected provider.
 	Wanted provider.Address
-	// Provider is the address in the annotation of the artifact. It may be invalid.
+	// Provider is the address in the annotation of the artifact. It can be invalid.
 	Provider string
 	// Title is the name of a package of a different type. It is set if the artifact has no
 	// annotation.

@@ -177,10 +177,10 @@ func deleteTag(ctx context.Context, repo Repository, tag string, was digest.Dige
 // other tag needs. In registries, the garbage collection deletes this content.
 // DeletePruned never deletes denials, lists of referrers, or content with another tag.
 //
-// If was is not empty, the pruned tag must point to it. If there is no pruned tag,
-// DeletePruned does nothing. It returns [ErrInUse] if another tag points to the index,
-// and [ErrTagNotDeleted] if the registry doesn't delete manifests. It also returns
-// [ErrTagMoved] and errors from the repository.
+// If was is not empty, the pruned tag must point to it. If the pruned tag doesn't
+// exist, DeletePruned does nothing. It returns [ErrInUse] if another tag points to the
+// index, and [ErrTagNotDeleted] if the registry doesn't delete manifests. It also
+// returns [ErrTagMoved] and errors from the repository.
 func DeletePruned(ctx context.Context, repo Repository, v provider.Version, was digest.Digest) error {
 	if err := deletePruned(ctx, repo, v, was); err != nil {
 		return fmt.Errorf("deleting the pruned version %s in %s: %w", v, repo, err)

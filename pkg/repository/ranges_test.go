@@ -148,7 +148,7 @@ func TestLargeBlob(t *testing.T) {
 				t.Errorf("%d requests, at most %d", requests, test.requests)
 			}
 			_, _ = readLarge(t.Context(), repo)
-			// A canceled request of the first read may arrive late.
+			// A canceled request of the first read can arrive late.
 			if both := s.Requests()[registrytest.BlobGet]; both > test.requests+test.again {
 				t.Errorf("%d requests in both times, at most %d", both, test.requests+test.again)
 			}

@@ -66,7 +66,7 @@ type Credential struct {
 	Username, Password string
 	// RefreshToken is an OAuth 2.0 identity token. AccessToken is a bearer token.
 	RefreshToken, AccessToken string
-	// From is the source of the credentials, for messages. It may be empty.
+	// From is the source of the credentials, for messages. It can be empty.
 	From string
 }
 

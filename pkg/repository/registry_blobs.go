@@ -54,8 +54,8 @@ func (r *remoteRepository) Blob(ctx context.Context, d ocispec.Descriptor) (io.R
 	}, r.buffers)
 }
 
-// maxRangeRefusals is the number of responses of a busy registry after which blobs are read
-// over one connection. A single response may be due to a temporary overload.
+// After maxRangeRefusals responses of a busy registry, blobs are read over one
+// connection. A single response could be caused by a temporary overload.
 const maxRangeRefusals = 3
 
 // rangesRefused records why a blob could not be read in ranges. Reasons other than a busy

@@ -147,7 +147,7 @@ func refuseWith(status int, body string) origintest.Fault {
 }
 
 // TestUploadNeverLeavesTLS checks that a client sends nothing to an http upload URL. A
-// registry behind a TLS-terminating proxy might return such a URL.
+// registry behind a TLS-terminating proxy might return an http URL.
 func TestUploadNeverLeavesTLS(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})

@@ -161,7 +161,7 @@ func checkPage(req *http.Request, resp *http.Response) error {
 	return nil
 }
 
-// broken is a reader that returns an error, or io.EOF if there is none.
+// broken is a reader that returns err or, if err is nil, io.EOF.
 type broken struct{ err error }
 
 func (b *broken) Read([]byte) (int, error) {

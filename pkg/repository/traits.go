@@ -42,8 +42,8 @@ type Traits struct {
 	// only this manifest needs, and returns [ErrInUse] if another tag points to the
 	// manifest.
 	DeleteManifest func(ctx context.Context, d digest.Digest, tag string) error
-	// BlobPath returns the path of a blob's file, whether or not the file exists. It is set if
-	// blobs are local files.
+	// BlobPath returns the path of a blob's file, even if the file doesn't exist. It is
+	// set if blobs are local files.
 	BlobPath func(d digest.Digest) (string, error)
 	// Referrers lists the referrers of a manifest with the referrers API. If the registry
 	// doesn't have this API, supported is false.
@@ -57,9 +57,9 @@ type Traits struct {
 	// anyone who has it can read the blob until it expires. If the registry sends the
 	// blob itself, the URL is empty.
 	Redirect func(ctx context.Context, d ocispec.Descriptor) (url string, err error)
-	// Writable returns an error if the credentials don't permit pushing. The error is
-	// the same as for a push. Writable stores nothing, but some registries create the
-	// repository when an upload starts.
+	// Writable returns an error if the credentials don't permit pushing. This error is
+	// the same as the error of a push. Writable stores nothing, but some registries
+	// create the repository when an upload starts.
 	Writable func(ctx context.Context) error
 }
 

@@ -36,7 +36,8 @@ const (
 type upload struct {
 	// location is the URL of the upload at the registry.
 	location *url.URL
-	// sent is the number of bytes that were sent. The registry may have received fewer.
+	// sent is the number of bytes that were sent. The registry might have received
+	// fewer bytes.
 	sent int64
 }
 

@@ -119,7 +119,7 @@ func (w *partWriter) Write(p []byte) (int, error) {
 }
 
 // isOpenEnded reports whether a Range header requests a single range that extends to
-// the end. Clients send such a header to resume a download. A range of this kind can be
+// the end. Clients send this header to resume a download. A range of this kind can be
 // verified even in a stream, because the entire stream is read.
 func isOpenEnded(header string) bool {
 	first, found := strings.CutPrefix(strings.TrimSpace(header), "bytes=")

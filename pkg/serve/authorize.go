@@ -204,7 +204,8 @@ func (x *exchange) challenge() {
 }
 
 // client returns the client's address. It is the last address in X-Forwarded-For that
-// is not a trusted proxy. Without such an address, client returns the peer address.
+// is not a trusted proxy. If all addresses are trusted proxies, client returns the peer
+// address.
 func (s *Server) client(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

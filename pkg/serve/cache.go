@@ -16,13 +16,13 @@ const (
 	// negativeAge is the maximum age of a not-found result. It is short, so that a
 	// newly pushed release appears soon.
 	negativeAge = 10 * time.Second
-	// retryAfter is the pause after a failed request if stale data can be served.
+	// retryAfter is the pause after a failed request if stale data is available.
 	retryAfter = 5 * time.Second
-	// failureAge is the pause after a failed request if there is no stale data.
+	// failureAge is the pause after a failed request if no stale data is available.
 	failureAge = time.Second
-	// staleWait is how long a caller waits for new data if there is stale data.
+	// staleWait is how long a caller waits for new data if stale data is available.
 	staleWait = 2 * time.Second
-	// maxWait is how long a caller waits for new data if there is no stale data.
+	// maxWait is how long a caller waits for new data if no stale data is available.
 	// Clients time out after ten seconds and then don't report a reason.
 	maxWait = 8 * time.Second
 	// maxRequestTime limits the duration of a request if all callers have stopped
@@ -49,8 +49,8 @@ type freshness struct {
 	maxAge time.Duration
 	// staleIfError is the maximum age of a value that is served if a new request fails.
 	staleIfError time.Duration
-	// retryPause is the pause after a failed request if there is no stale data. It is
-	// ignored if it is shorter than failureAge.
+	// retryPause is the pause after a failed request if no stale data is available. It
+	// is ignored if it is shorter than failureAge.
 	retryPause time.Duration
 	now        func() time.Time
 	// requests is a semaphore for the requests in progress.

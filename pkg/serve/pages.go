@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/page"
 )
 
-// isPagePath reports whether a path is the path of a page. Errors for such a path are
+// isPagePath reports whether a path is the path of a page. Errors for page paths are
 // pages, too.
 func isPagePath(elements []string) bool {
 	return len(elements) > 0 && slices.Contains([]string{"", "providers", "login"}, elements[0])

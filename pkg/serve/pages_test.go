@@ -131,8 +131,8 @@ func TestUnknownPaths(t *testing.T) {
 	}
 }
 
-// TestPagesBelowBase checks that links work below a base path, whether or not a proxy
-// removes the base path.
+// TestPagesBelowBase checks that links work below a base path, regardless of whether a
+// proxy removes the base path.
 func TestPagesBelowBase(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, func(o *serve.Options) {

@@ -83,7 +83,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer release()
 	s.respond(x) //nolint:contextcheck // the exchange contains the request and its context
 	if r.ProtoMajor > 1 {
-		_ = x.control.Flush() // otherwise, net/http would send the rest when the request isn't counted anymore
+		_ = x.control.Flush() // otherwise, net/http would send the rest after the request stops counting toward the limit
 	}
 }
 

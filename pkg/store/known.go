@@ -46,7 +46,7 @@ func (s *Store) Known(name string) []Known {
 }
 
 // Remember records that a verified zip belongs to the package that the caller
-// identifies by name. The caller then doesn't have to request this information from a
+// identifies by name. The caller then doesn't need to request this information from a
 // source again. Errors are ignored.
 func (s *Store) Remember(name string, k Known) {
 	if !s.isWritable() || s.initialize() != nil {

@@ -73,7 +73,8 @@ func (m *Mirror) link(path, target string) error {
 	if there, err := os.Readlink(path); err == nil && there == relative {
 		return nil
 	}
-	// 2. Replace anything else, because only the store creates files in this directory.
+	// 2. Replace any other file, because only the store creates files in this
+	// directory.
 	if err := os.RemoveAll(path); err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	return p, nil
 }
 
-// pruneRecords removes the records of zips that no longer exist. A zip receives its
+// pruneRecords removes the records of zips that have been removed. A zip receives its
 // name before its record is written, so a new record always has a zip.
 func (s *Store) pruneRecords() {
 	names, _ := os.ReadDir(s.folder(nameRecords))

@@ -115,7 +115,7 @@ func (s *Store) addTree(final string, fill func(dir string) (Hashes, error)) err
 
 // protect makes the files read-only and lists them. Other directories contain links to
 // the files. If the files were writable, a client such as Terraform could unpack a
-// different zip into the store through such a link.
+// different zip into the store through a link.
 func protect(dir string) ([]atomicfile.Entry, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// These are the digests of two short texts.
+// The digests of two short strings.
 var (
 	sumA = digest.FromString("a")
 	sumB = digest.FromString("b")

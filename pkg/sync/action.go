@@ -96,7 +96,7 @@ type Result struct {
 	Action Action
 	// Published is the result of publishing, for actions that publish.
 	Published publish.Result
-	// Err is the error if the action failed, or nil.
+	// Err is the error of a failed action, or nil if the action succeeded.
 	Err error
 	// Bytes is the size of the zips that were sent.
 	Bytes int64

@@ -249,7 +249,7 @@ func (d *decider) selectVersions(i int) map[provider.Version]selected {
 			exactly[v] = true
 		}
 	}
-	isStored := func(v provider.Version) bool { // or will be stored, regardless of its age
+	isStored := func(v provider.Version) bool { // includes versions that will be stored, regardless of their age
 		source := d.targets[i].from
 		return exactly[v] || d.states[i].tagged[v] || source >= 0 && d.states[source].arrives(v)
 	}

@@ -32,7 +32,7 @@ func (d *decider) decideRelease(i int, v selected) {
 	case s.pruned[v.Version]:
 		a.Tag = artifact.PrunedTag(v.Version)
 		if t.from >= 0 {
-			a.Source = d.targets[t.from].repository // used if content is lost
+			a.Source = d.targets[t.from].repository // source for restoring lost content
 		}
 		d.change(i, a, Restore, reason)
 	case s.tagged[v.Version] && d.check == repository.DepthTags:

@@ -10,8 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
 
-// This example reads a declaration, and prints the selected providers and the settings of
-// one of them.
+// This example reads a declaration, and prints the selected providers and one
+// provider's settings.
 func ExampleRead() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

@@ -88,8 +88,8 @@ func changedTag(tags artifact.Tags, a Action) string {
 	return ""
 }
 
-// edit adds the dates of actions to a record, and deletes the dates of versions that no longer
-// exist. Dates that another run has added are kept.
+// edit adds the dates of actions to a record, and deletes the dates of versions that
+// have been deleted. Dates that another run has added are kept.
 func (x *applier) edit(r *artifact.SyncRecord, tags artifact.Tags, actions []Action) {
 	now := x.Now().UTC()
 	tagged, pruned := set(tags.Tagged()), set(tags.Pruned())

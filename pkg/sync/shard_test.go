@@ -66,7 +66,7 @@ func TestParseShardErrors(t *testing.T) {
 	}
 }
 
-// environment returns a function like os.Getenv for variables such as "A=1 B=2".
+// environment returns a function like os.Getenv. variables has the form "A=1 B=2".
 func environment(variables string) func(string) string {
 	return func(name string) string {
 		for variable := range strings.FieldsSeq(variables) {

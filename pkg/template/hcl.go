@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// isHCL reports whether a template has sequences of the HCL form, including escaped ones.
+// isHCL reports whether a template contains HCL sequences, including escaped sequences.
 func isHCL(body string) bool {
 	return strings.Contains(body, "${") || strings.Contains(body, "%{")
 }

@@ -59,9 +59,9 @@ func (t ModuleTemplate) Repository(m Module) (Reference, error) {
 
 // Match returns the modules, in lower case, for which the template produces a
 // reference. fits reports whether the reference has the form of the template. If the
-// template doesn't use namespace, name, or system, there are no modules, because only
-// the repository itself identifies the module. If the template doesn't use hostname,
-// the host is assumed to be [provider.DefaultHost].
+// template doesn't use namespace, name, or system, Match returns no modules, because
+// only the repository itself identifies the module. If the template doesn't use
+// hostname, the host is assumed to be [provider.DefaultHost].
 //
 // The caller must check the values, because they can contain any character except
 // separators.

@@ -68,7 +68,7 @@ func readable(found repository.Inspection) []provider.Platform {
 }
 
 // weigh waits if the documents of a release are unusually large, so that only a few
-// such releases are in memory at the same time.
+// large releases are in memory at the same time.
 func weigh(ctx context.Context, found repository.Inspection, platforms []provider.Platform) error {
 	var total int64
 	seen := map[digest.Digest]bool{}

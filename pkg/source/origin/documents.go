@@ -85,8 +85,8 @@ func (s *Source) fetchDocuments(ctx context.Context, a provider.Address, v provi
 	return e, nil
 }
 
-// common requests the documents at all non-nil URLs. It returns the document with one
-// of the URLs, or nil if all URLs are nil. It returns an error if the documents differ.
+// common requests the documents at all non-nil URLs. It returns the document and one of
+// its URLs, or nil if all URLs are nil. It returns an error if the documents differ.
 func (s *Source) common(ctx context.Context, urls []*url.URL, limit int64) (file, *url.URL, error) {
 	var distinct []*url.URL
 	seen := map[string]bool{}

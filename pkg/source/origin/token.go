@@ -8,7 +8,7 @@ import (
 
 const tokenPrefix = "TF_TOKEN_"
 
-// Token is a bearer token. The zero value means that there is no token.
+// Token is a bearer token. The zero value represents a missing token.
 type Token struct {
 	Value string
 	// From is the source of the token. It is used in error messages if a registry
