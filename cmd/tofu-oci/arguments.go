@@ -3,7 +3,6 @@ package main
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -47,10 +46,6 @@ func aliasFlag() cli.Flag {
 	return &cli.StringSliceFlag{Name: "alias", Category: commandline.GroupSelection, Usage: "`REQUESTED=STORED`: accept releases of STORED as REQUESTED (repeatable)"}
 }
 
-func minAgeFlag() cli.Flag {
-	return &cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"}
-}
-
 func dryRunFlag(usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "dry-run", Category: commandline.GroupOperation, Usage: usage}
 }
@@ -86,7 +81,7 @@ func providers(c *cli.Context, args []string, out *report.Report) ([]provider.Re
 	for _, arg := range args {
 		r, err := provider.ParseRequirement(arg)
 		if err != nil {
-			return nil, usagef("%w", err)
+			return nil, misuse(err)
 		}
 		wanted = append(wanted, r)
 		places[r.String()] = "on the command line"
@@ -98,7 +93,7 @@ func providers(c *cli.Context, args []string, out *report.Report) ([]provider.Re
 	for _, file := range files {
 		listed, err := catalog.ReadSources(file, c.App.Reader)
 		if err != nil {
-			return nil, usagef("--sources: %w", err)
+			return nil, flagError("sources", err)
 		}
 		for _, s := range listed {
 			if place, duplicate := places[s.Requirement.String()]; duplicate {
@@ -121,16 +116,12 @@ func addresses(wanted []provider.Requirement) []provider.Address {
 }
 
 // repositoryTemplate parses --to or --from.
-func repositoryTemplate(c *cli.Context, flag string) (template.Template, error) {
-	text := c.String(flag)
-	if text == "" {
-		return template.Template{}, missingTemplate(flag)
+func repositoryTemplate(c *cli.Context, flag string) (t template.Template, err error) {
+	if c.String(flag) == "" {
+		return t, missingTemplate(flag)
 	}
-	t, err := template.Parse(text)
-	if err != nil {
-		return t, usagef("--%s: %w", flag, err)
-	}
-	return t, nil
+	err = parse(c, flag, &t, template.Parse)
+	return t, err
 }
 
 func missingTemplate(flag string) error {
@@ -158,10 +149,7 @@ func parsePlatform(s string) (provider.Platform, error) {
 	if system, arch, ok := text.Platform(s); ok && (err != nil || system != p.OS || strings.Contains(p.Arch, "_")) {
 		return p, usagef("invalid --platform %q: want OS_ARCH; did you mean %s_%s?", s, system, arch)
 	}
-	if err != nil {
-		return p, usagef("--platform: %w", err)
-	}
-	return p, nil
+	return p, flagError("platform", err)
 }
 
 // latest returns the number of versions that --all or --latest selects per PROVIDER, or
@@ -178,27 +166,44 @@ func latest(c *cli.Context, otherwise int) (int, error) {
 	return c.Int("latest"), nil
 }
 
-// aliases parses --alias.
-func aliases(c *cli.Context) (provider.Aliases, error) {
-	var all provider.Aliases
-	for _, text := range c.StringSlice("alias") {
-		alias, err := provider.ParseAlias(text)
-		if err != nil {
-			return nil, usagef("--alias: %w", err)
-		}
-		all = append(all, alias)
-	}
-	return all, nil
+// parse parses the value of a flag.
+func parse[T any](c *cli.Context, flag string, to *T, parser func(string) (T, error)) (err error) {
+	*to, err = parser(c.String(flag))
+	return flagError(flag, err)
 }
 
-// age parses a flag for an age. The default is zero.
-func age(c *cli.Context, flag string) (time.Duration, error) {
+// parseSet is like parse, but does nothing if the value is empty.
+func parseSet[T any](c *cli.Context, flag string, to *T, parser func(string) (T, error)) error {
 	if c.String(flag) == "" {
-		return 0, nil
+		return nil
 	}
-	d, err := text.ParseAge(c.String(flag))
-	if err != nil {
-		return 0, usagef("--%s: %w", flag, err)
+	return parse(c, flag, to, parser)
+}
+
+// parseAll is like parse, for a repeatable flag.
+func parseAll[S ~[]T, T any](c *cli.Context, flag string, to *S, parser func(string) (T, error)) error {
+	for _, text := range c.StringSlice(flag) {
+		value, err := parser(text)
+		if err != nil {
+			return flagError(flag, err)
+		}
+		*to = append(*to, value)
 	}
-	return d, nil
+	return nil
+}
+
+// flagError returns an error about the value of a flag, or nil if err is nil.
+func flagError(flag string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return usagef("--%s: %w", flag, err)
+}
+
+// misuse returns an error about the command line or the configuration, or nil if err is nil.
+func misuse(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usagef("%w", err)
 }

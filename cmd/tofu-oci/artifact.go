@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"strings"
 
@@ -41,21 +42,16 @@ func checkLevelFlag(levels string) cli.Flag {
 // failed run does not leave the digests of an earlier run.
 func checkOption(c *cli.Context, o *publish.Options) error {
 	if file := c.String("digest-file"); file != "" {
-		info, err := os.Stat(file)
-		if err == nil && info.IsDir() {
+		switch info, err := os.Stat(file); {
+		case err == nil && info.IsDir():
 			return usagef("--digest-file: %s is a directory", file)
-		}
-		if err == nil && info.Mode().IsRegular() {
+		case err == nil && info.Mode().IsRegular():
 			if err := os.Remove(file); err != nil {
-				return usagef("--digest-file: %w", err)
+				return flagError("digest-file", err)
 			}
 		}
 	}
-	var err error
-	if o.Check, err = repository.ParseDepth(c.String("check-level")); err != nil {
-		return usagef("--check-level: %w", err)
-	}
-	return nil
+	return parse(c, "check-level", &o.Check, repository.ParseDepth)
 }
 
 // artifactOptions parses --check-level and the flags of [artifactFlags] except programs.
@@ -63,10 +59,7 @@ func artifactOptions(c *cli.Context, o *publish.Options) error {
 	if err := checkOption(c, o); err != nil {
 		return err
 	}
-	o.Index.SourceURL = c.String("source-url")
-	if o.Index.SourceURL == "" {
-		o.Index.SourceURL = sourceURLFromCI(os.Getenv)
-	}
+	o.Index.SourceURL = cmp.Or(c.String("source-url"), sourceURLFromCI(os.Getenv))
 	for _, text := range c.StringSlice("annotation") {
 		key, value, found := strings.Cut(text, "=")
 		if !found || key == "" {
@@ -76,7 +69,7 @@ func artifactOptions(c *cli.Context, o *publish.Options) error {
 			return usagef("--annotation %s: use --source-url, which also annotates the manifests", key)
 		}
 		if err := o.Index.Annotate(key, value); err != nil {
-			return usagef("--annotation: %w", err)
+			return flagError("annotation", err)
 		}
 	}
 	return nil
@@ -88,15 +81,13 @@ func (cmd *command) openTarget(o publish.Options, ref template.Reference) (repos
 	if err != nil {
 		return nil, o, err
 	}
-	if text := cmd.c.String("sbom-program"); text != "" {
-		if o.SBOM, err = publish.SBOMProgram(text); err != nil {
-			return nil, o, usagef("--sbom-program: %w", err)
-		}
+	if err := parseSet(cmd.c, "sbom-program", &o.SBOM, publish.SBOMProgram); err != nil {
+		return nil, o, err
 	}
 	if text := cmd.c.String("on-missing-repository"); text != "" && !ref.IsLayout() {
 		create, err := publish.RepositoryProgram(text, ref.Registry, ref.Name)
 		if err != nil {
-			return nil, o, usagef("--on-missing-repository: %w", err)
+			return nil, o, flagError("on-missing-repository", err)
 		}
 		repo = publish.CreateMissing(repo, create)
 	}

@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/report"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
@@ -26,17 +28,15 @@ func verifyCacheFlag() cli.Flag {
 // openCache opens the cache of a run. It returns nil without --cache, except for exec, which
 // always uses a cache.
 func openCache(c *cli.Context, out *report.Report) (*store.Store, error) {
-	dir := c.String("cache")
-	if c.Command.Name == commandline.Exec {
-		var err error
-		if dir, err = cacheDir(c); err != nil {
-			return nil, err
-		}
-	}
-	if dir == "" {
+	if c.String("cache") == "" && c.Command.Name != commandline.Exec {
 		return nil, nil
 	}
-	return openStore(dir, storeOptions(out, c.Bool("verify-cache")))
+	dir, err := cacheDir(c)
+	if err != nil {
+		return nil, err
+	}
+	s, err := store.Open(dir, storeOptions(out, c.Bool("verify-cache")))
+	return s, flagError("cache", err)
 }
 
 // cacheDir returns the directory of --cache or, without the flag, the user's cache.
@@ -65,14 +65,6 @@ func storeOptions(out *report.Report, verify bool) store.Options {
 			out.Warn("caching is disabled for the rest of this run: %v%s", err, remedy)
 		},
 	}
-}
-
-func openStore(dir string, o store.Options) (*store.Store, error) {
-	s, err := store.Open(dir, o)
-	if err != nil {
-		return nil, usagef("--cache: %w", err)
-	}
-	return s, nil
 }
 
 func cacheCommand() *cli.Command {
@@ -145,7 +137,8 @@ func openNamedCache(c *cli.Context) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openStore(dir, store.Options{})
+	s, err := store.Open(dir, store.Options{})
+	return s, flagError("cache", err)
 }
 
 func cacheInfo(c *cli.Context, out *report.Report) error {
@@ -170,18 +163,16 @@ func cachePrune(c *cli.Context, out *report.Report) error {
 		return usagef("missing limit: specify --max-size SIZE, --max-age DURATION, or both")
 	}
 	if c.IsSet("max-size") {
-		limit, err := commandline.ParseSize(c.String("max-size"))
-		if err != nil {
-			return usagef("--max-size: %w", err)
-		}
-		o.MaxSize = &limit
-	}
-	if c.IsSet("max-age") {
-		limit, err := age(c, "max-age")
-		if err != nil {
+		o.MaxSize = new(int64)
+		if err := parse(c, "max-size", o.MaxSize, commandline.ParseSize); err != nil {
 			return err
 		}
-		o.MaxAge = &limit
+	}
+	if c.IsSet("max-age") {
+		o.MaxAge = new(time.Duration)
+		if err := parseSet(c, "max-age", o.MaxAge, text.ParseAge); err != nil {
+			return err
+		}
 	}
 	pruned, err := s.Prune(c.Context, o)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -16,6 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
 	"github.com/tofu-oci/tofu-oci/internal/report"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -45,7 +47,10 @@ func networkFlags() []cli.Flag {
 
 // transferFlags returns the flags of commands that transfer zips.
 func transferFlags() []cli.Flag {
-	return []cli.Flag{concurrencyFlag(publish.DefaultConcurrency), eventsFlag()}
+	return []cli.Flag{
+		concurrencyFlag(publish.DefaultConcurrency),
+		&cli.StringFlag{Name: "events", Category: commandline.GroupOutput, Usage: "write events to `FILE` as JSON lines"},
+	}
 }
 
 func concurrencyFlag(value int) cli.Flag {
@@ -78,53 +83,46 @@ type command struct {
 
 // newCommand parses the flags that commands have in common and prepares connections.
 func newCommand(c *cli.Context, out *report.Report) (*command, error) {
-	cmd := &command{}
-	var err error
-	if cmd.platforms, err = platforms(c); err != nil {
-		return nil, err
+	all, platformErr := platforms(c)
+	n, latestErr := latest(c, 1)
+	cmd := &command{c: c, out: out, platforms: all, latest: n, concurrency: c.Int("concurrency")}
+	err := cmp.Or(platformErr, latestErr)
+	if err == nil && cmd.concurrency < 1 && commandline.FlagNamed(c.Command, "concurrency") != nil {
+		err = usagef("invalid --concurrency %d: want at least 1", cmd.concurrency)
 	}
-	if cmd.latest, err = latest(c, 1); err != nil {
-		return nil, err
+	if err == nil {
+		err = parseSet(c, "min-age", &cmd.minAge, text.ParseAge)
 	}
-	if commandline.FlagNamed(c.Command, "concurrency") != nil {
-		if cmd.concurrency = c.Int("concurrency"); cmd.concurrency < 1 {
-			return nil, usagef("invalid --concurrency %d: want at least 1", cmd.concurrency)
-		}
+	if err == nil && commandline.FlagNamed(c.Command, "signatures") != nil {
+		cmd.policy, err = signaturePolicy(c)
 	}
-	if cmd.minAge, err = age(c, "min-age"); err != nil {
-		return nil, err
+	if err == nil {
+		cmd.cache, err = openCache(c, out)
 	}
-	if commandline.FlagNamed(c.Command, "signatures") != nil {
-		if cmd.policy, err = signaturePolicy(c); err != nil {
-			return nil, err
-		}
+	if err == nil {
+		err = cmd.connect()
 	}
-	if cmd.cache, err = openCache(c, out); err != nil {
-		return nil, err
-	}
-	err = cmd.connect(c, out)
 	return cmd, err
 }
 
 // connect returns a command that has no signature policy, no cache, and no selected
 // versions.
 func connect(c *cli.Context, out *report.Report) (*command, error) {
-	cmd := &command{}
-	err := cmd.connect(c, out)
-	return cmd, err
+	cmd := &command{c: c, out: out}
+	return cmd, cmd.connect()
 }
 
-func (cmd *command) connect(c *cli.Context, out *report.Report) error {
-	config, err := cliConfiguration(c, out)
-	if err != nil {
+func (cmd *command) connect() (err error) {
+	if cmd.config, err = cliConfiguration(cmd.c, cmd.out); err != nil {
 		return err
 	}
-	return cmd.connectWith(c, out, config)
+	return cmd.connectWith(cmd.config)
 }
 
 // connectWith prepares connections with a CLI configuration that was already read.
-func (cmd *command) connectWith(c *cli.Context, out *report.Report, config cliconfig.Config) error {
-	cmd.c, cmd.out, cmd.config = c, out, config
+func (cmd *command) connectWith(config cliconfig.Config) error {
+	c, out := cmd.c, cmd.out
+	cmd.config = config
 	token := installation.Tokens(config, cliconfig.SystemEnvironment(), func(note string) { out.Note("%s", note) })
 	cmd.token = func(ctx context.Context, host svchost.Hostname) (origin.Token, error) {
 		found, err := token(out.Debug.Programs(ctx), host)
@@ -135,10 +133,7 @@ func (cmd *command) connectWith(c *cli.Context, out *report.Report, config clico
 		return usagef("invalid --timeout %s: want at least 1s", d)
 	}
 	realms, err := tokenRealms(c)
-	if err != nil {
-		return err
-	}
-	if cmd.aliases, err = aliases(c); err != nil {
+	if err = cmp.Or(err, parseAll(c, "alias", &cmd.aliases, provider.ParseAlias)); err != nil {
 		return err
 	}
 	if _, single := commandline.FlagNamed(c.Command, "from").(*cli.StringFlag); single && c.IsSet("from") {
@@ -149,14 +144,11 @@ func (cmd *command) connectWith(c *cli.Context, out *report.Report, config clico
 	cmd.http, err = httpclient.New(httpclient.Options{
 		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + thisBuild().Version, OnRetry: out.Retried, Trace: out.Debug.Trace(),
 	})
-	if err != nil {
-		return usagef("--ca-file: %w", err)
-	}
 	cmd.repos = repository.Options{
 		HTTP: cmd.http, PlainHTTP: c.StringSlice("plain-http"), TokenRealms: realms, Credential: repositoryCredentials(config, out.Debug), Progress: out.Progress(),
 		Buffers: &transfer.BufferPool{}, // all repositories share the buffers
 	}
-	return nil
+	return flagError("ca-file", err)
 }
 
 // tokenRealms parses --token-realm. An invalid host would have no effect, so it is rejected.
@@ -191,10 +183,7 @@ func (cmd *command) installation() (*installation.Installation, error) {
 		Config: cmd.config, PluginDirs: cliconfig.SystemEnvironment().PluginDirs(), Direct: cmd.origin(),
 		OCI: func(t template.Template) provider.Source { return cmd.ociSource(t) },
 	})
-	if err != nil {
-		return nil, usagef("%w", err)
-	}
-	return i, nil
+	return i, misuse(err)
 }
 
 // ociSource returns the source of releases in the repositories of a template.
@@ -229,13 +218,7 @@ func (cmd *command) source() (provider.Source, error) {
 // Without the flag, the name is empty, because the CLI configuration can describe
 // several methods.
 func (cmd *command) sourceRepository(a provider.Address) string {
-	if !cmd.c.IsSet("from") {
-		return ""
-	}
-	ref, err := cmd.from.Repository(a)
-	if err != nil {
-		return ""
-	}
+	ref, _ := cmd.from.Repository(a)
 	return ref.String()
 }
 
@@ -247,16 +230,22 @@ func (cmd *command) openFrom(a provider.Address) (repository.Reader, template.Te
 		repo, err := cmd.repository(cmd.from, a)
 		return repo, cmd.from, err
 	}
-	i, err := cmd.installation()
-	if err != nil {
-		return nil, template.Template{}, err
-	}
-	ref, method, err := i.Target(a)
+	ref, method, err := cmd.mirrorOf(a)
 	if err != nil {
 		return nil, template.Template{}, err
 	}
 	repo, err := repository.Open(ref, cmd.repos)
 	return repo, method.Template, err
+}
+
+// mirrorOf returns a provider's repository according to the first matching oci_mirror in the CLI
+// configuration.
+func (cmd *command) mirrorOf(a provider.Address) (template.Reference, cliconfig.Method, error) {
+	i, err := cmd.installation()
+	if err != nil {
+		return template.Reference{}, cliconfig.Method{}, err
+	}
+	return i.Target(a)
 }
 
 // openSource is like openFrom, but returns only the repository.
@@ -274,11 +263,7 @@ func (cmd *command) openReader(refs map[provider.Address]template.Reference) fun
 // the flag, of the first matching oci_mirror in the CLI configuration.
 func (cmd *command) targets(wanted []provider.Requirement) (map[provider.Address]template.Reference, error) {
 	find := func(a provider.Address) (template.Reference, error) {
-		i, err := cmd.installation()
-		if err != nil {
-			return template.Reference{}, err
-		}
-		ref, method, err := i.Target(a)
+		ref, method, err := cmd.mirrorOf(a)
 		if err == nil {
 			cmd.out.Note("the target repository of %s is %s, from %s", a, ref, method)
 		}
@@ -305,13 +290,10 @@ func (cmd *command) targets(wanted []provider.Requirement) (map[provider.Address
 	if err == nil {
 		err = template.CheckDistinct(repositories)
 	}
-	if err != nil && cmd.c.IsSet("to") {
-		return nil, usagef("--to: %w", err)
+	if cmd.c.IsSet("to") {
+		return refs, flagError("to", err)
 	}
-	if err != nil {
-		return nil, usagef("%w", err)
-	}
-	return refs, nil
+	return refs, misuse(err)
 }
 
 // remedies returns hints for releases that are missing in the source.
@@ -321,9 +303,6 @@ func (cmd *command) remedies() doctor.Remedies {
 
 // withRemedy adds a hint to an error about a release in a repository, unless the error is nil.
 func (cmd *command) withRemedy(err error) error {
-	if err == nil {
-		return nil
-	}
 	return withHint(err, cmd.remedies().Find(cmd.c.Context, err))
 }
 

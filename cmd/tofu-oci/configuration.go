@@ -28,9 +28,9 @@ func cliConfiguration(c *cli.Context, out *report.Report) (cliconfig.Config, err
 // configError adds --config to an error in the configuration, if the flag is set.
 func configError(c *cli.Context, err error) error {
 	if !c.IsSet("config") {
-		return usagef("%w", err)
+		return misuse(err)
 	}
-	return usagef("--config: %w", err)
+	return flagError("config", err)
 }
 
 // readConfiguration reads a configuration file or, if path is empty, the files that OpenTofu
@@ -39,13 +39,10 @@ func readConfiguration(path string) (cliconfig.Files, cliconfig.Config, error) {
 	env := cliconfig.SystemEnvironment()
 	files, err := cliconfig.Locate(env, path)
 	if err != nil {
-		return files, cliconfig.Config{}, usagef("%w", err)
+		return files, cliconfig.Config{}, misuse(err)
 	}
 	config, err := cliconfig.Read(env, files)
-	if err != nil {
-		return files, config, usagef("%w", err)
-	}
-	return files, config, nil
+	return files, config, misuse(err)
 }
 
 // repositoryCredentials returns a function that finds the credentials for a repository in the CLI

@@ -86,7 +86,7 @@ func doctorAction(c *cli.Context, out *report.Report) error {
 	if file := c.String("lock-file"); file != "" {
 		locks, err := lockfile.Read(file)
 		if err != nil {
-			return usagef("--lock-file: %w", err)
+			return flagError("lock-file", err)
 		}
 		if locked, ok := locks.Selection(o.Wanted.Address); ok {
 			o.Lock = &locked
@@ -141,8 +141,8 @@ func doctorTemplate(c *cli.Context, o *doctor.Options) error {
 
 // doctorConnections sets the functions that connect to registries.
 func doctorConnections(c *cli.Context, out *report.Report, o *doctor.Options) error {
-	cmd := &command{}
-	err := cmd.connectWith(c, out, o.Config)
+	cmd := &command{c: c, out: out}
+	err := cmd.connectWith(o.Config)
 	if err != nil {
 		return err
 	}

@@ -118,13 +118,13 @@ func execOptions(c *cli.Context, out *report.Report) (o exec.Options, cmd *comma
 	}
 	if o.Dir != "" {
 		if info, err := os.Stat(o.Dir); err != nil {
-			return o, nil, usagef("--chdir: %w", err)
+			return o, nil, flagError("chdir", err)
 		} else if !info.IsDir() {
 			return o, nil, usagef("--chdir: %s is not a directory", o.Dir)
 		}
 	}
 	if o.LockFiles, err = lock.Find(c.Context, c.StringSlice("lock-file")...); err != nil {
-		return o, nil, usagef("--lock-file: %w", err)
+		return o, nil, flagError("lock-file", err)
 	}
 	if cmd, err = newCommand(c, out); err != nil {
 		return o, cmd, err
@@ -154,11 +154,7 @@ func isStricter(p trust.Policy) bool {
 // hasApprovals reports whether a provider has pending or denied releases. It checks the
 // repository of the first oci_mirror that matches the provider.
 func (cmd *command) hasApprovals(ctx context.Context, a provider.Address) (bool, error) {
-	i, err := cmd.installation()
-	if err != nil {
-		return false, err
-	}
-	ref, _, err := i.Target(a)
+	ref, _, err := cmd.mirrorOf(a)
 	if err != nil {
 		return false, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -12,11 +13,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/report"
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
@@ -180,16 +184,9 @@ func providersFlag() cli.Flag {
 }
 
 // readProviders reads the file of --providers. It returns nil without the flag.
-func readProviders(c *cli.Context) ([]provider.Address, error) {
-	path := c.String("providers")
-	if path == "" {
-		return nil, nil
-	}
-	known, err := catalog.ReadFile(path)
-	if err != nil {
-		return nil, usagef("--providers: %w", err)
-	}
-	return known, nil
+func readProviders(c *cli.Context) (known []provider.Address, err error) {
+	err = parseSet(c, "providers", &known, catalog.ReadFile)
+	return known, err
 }
 
 // listProviders prints the providers in the repositories of --from.
@@ -229,4 +226,125 @@ func (cmd *command) owner(ctx context.Context, ref template.Reference) (provider
 		return provider.Address{}, false, err
 	}
 	return catalog.Owner(ctx, repo)
+}
+
+// listAllPending prints the pending releases of the specified PROVIDERs. If no
+// PROVIDERs are specified, it prints the pending releases of all providers in the
+// repositories of --from.
+func listAllPending(c *cli.Context, out *report.Report) error {
+	wanted, err := providers(c, c.Args().Slice(), out)
+	if err != nil {
+		return err
+	}
+	cmd, err := connect(c, out)
+	if err != nil {
+		return err
+	}
+	var unknown []string
+	if !hasProviders(c) {
+		l, err := cmd.catalogListing()
+		if err != nil {
+			return err
+		}
+		wanted = l.Requirements()
+		unknown = out.Unknown(l)
+	}
+	lists, err := approval.ListMany(c.Context, wanted, cmd.openSource)
+	if err != nil {
+		return err
+	}
+	return out.ListAllPending(lists, wanted, unknown)
+}
+
+// listPending prints the pending releases of a provider, or the contents of one exact version.
+func listPending(c *cli.Context, out *report.Report, cmd *command, r provider.Requirement) error {
+	repo, _, err := cmd.openFrom(r.Address)
+	if err != nil {
+		return err
+	}
+	entries, err := approval.List(c.Context, repo)
+	if err != nil {
+		return err
+	}
+	v, exact := r.Constraint.Exact()
+	decided := slices.ContainsFunc(entries, func(e approval.Entry) bool {
+		return e.Version == v && (e.State == publish.Denied || e.State == approval.Pruned)
+	})
+	if !exact || decided {
+		return out.ListPending(report.PendingOf(r.Address, entries, r), nil, false)
+	}
+	for _, e := range entries {
+		if e.Version == v && e.Record != nil {
+			out.Warn("%s %s was denied before: %s", r.Address, v, e.Record)
+		}
+	}
+	src := oci.NewPending(func(provider.Address) (repository.Reader, error) { return repo, nil }, cmd.aliases...)
+	return listVersion(c.Context, out, src, cmd.policy, r.Address, v)
+}
+
+// serverClient returns a client for the server of --server. If a token for the server's
+// host exists, the client uses it.
+func serverClient(c *cli.Context, out *report.Report) (*api.Client, error) {
+	u, err := url.Parse(c.String("server"))
+	if err != nil {
+		return nil, usagef("invalid --server: want a URL, such as https://tofu.example.com")
+	}
+	cmd, err := connect(c, out)
+	if err != nil {
+		return nil, err
+	}
+	o := api.ClientOptions{HTTP: cmd.http, URL: u, PlainHTTP: c.StringSlice("plain-http")}
+	client, err := api.NewClient(o)
+	if err != nil {
+		return nil, flagError("server", err)
+	}
+	host, err := provider.ParseHost(client.Host())
+	if err != nil {
+		return client, nil //nolint:nilerr // an address such as [::1] cannot have a token
+	}
+	token, err := cmd.token(c.Context, host)
+	if err != nil {
+		return nil, err
+	}
+	o.Token = token.Value
+	return api.NewClient(o)
+}
+
+// listServer prints the providers of a server, the versions of a provider, or the contents of
+// a version.
+func listServer(c *cli.Context, out *report.Report) error {
+	if c.NArg() > 1 {
+		return usagef("got %d arguments: want one PROVIDER", c.NArg())
+	}
+	client, err := serverClient(c, out)
+	if err != nil {
+		return err
+	}
+	if !c.Args().Present() {
+		found, err := client.Providers(c.Context, "")
+		if err != nil {
+			return err
+		}
+		return out.ListServedProviders(found)
+	}
+	wanted, err := requiredProviders(c, out)
+	if err != nil {
+		return err
+	}
+	if v, exact := wanted[0].Constraint.Exact(); exact {
+		release, err := client.Version(c.Context, wanted[0].Address, v)
+		if err != nil {
+			return err
+		}
+		return out.ListServed(release)
+	}
+	found, err := client.Provider(c.Context, wanted[0].Address)
+	if err != nil {
+		return err
+	}
+	versions, err := found.Select(wanted[0])
+	if err != nil {
+		return err
+	}
+	return out.ListServedVersions(wanted[0].Address, versions)
 }

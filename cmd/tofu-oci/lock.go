@@ -143,7 +143,7 @@ func (l locker) directories() ([]string, error) {
 	for i, dir := range dirs {
 		info, err := os.Stat(dir)
 		if err != nil {
-			return nil, usagef("--module-dir: %w", err)
+			return nil, flagError("module-dir", err)
 		}
 		if !info.IsDir() {
 			return nil, usagef("--module-dir: %s is not a directory", dir)
@@ -223,10 +223,7 @@ func (l locker) lockFiles() ([]string, error) {
 		}
 	}
 	files, err := lock.Find(l.c.Context, names...)
-	if err != nil {
-		return nil, usagef("--%s: %w", flag, err)
-	}
-	return files, nil
+	return files, flagError(flag, err)
 }
 
 // configurationOptions returns the options to read configurations like OpenTofu or Terraform

@@ -105,10 +105,7 @@ func loginAction(c *cli.Context, out *report.Report) error {
 // credentialStore returns the store of credentials that a CLI configuration describes.
 func credentialStore(config cliconfig.Config) (*credentials.Store, error) {
 	store, err := credentials.NewStore(config, credentials.SystemEnvironment())
-	if err != nil {
-		return nil, usagef("%w", err)
-	}
-	return store, nil
+	return store, misuse(err)
 }
 
 // loginTarget parses REGISTRY.
@@ -121,10 +118,7 @@ func loginTarget(c *cli.Context) (credentials.Prefix, error) {
 		return credentials.Prefix{}, usagef("got %d arguments: want one REGISTRY; see tofu-oci %s --help", c.Args().Len(), c.Command.Name)
 	}
 	target, err := credentials.ParsePrefix(c.Args().First())
-	if err != nil {
-		return target, usagef("%w", err)
-	}
-	return target, nil
+	return target, misuse(err)
 }
 
 // checkLogin checks credentials against a registry. It returns false if the registry does not

@@ -49,7 +49,7 @@ func mirrorCommand() *cli.Command {
 		}, versionFlags("matching versions"), []cli.Flag{
 			sourcesFlag(),
 			lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable)"),
-			minAgeFlag(),
+			&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"},
 			aliasFlag(),
 			dryRunFlag("compare only, and print what would be sent"),
 			&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide releases from OpenTofu until they are promoted"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -28,11 +29,6 @@ func outputFlag(usage string) cli.Flag {
 
 func quietFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "quiet", Category: commandline.GroupOutput, Aliases: []string{"q"}, Usage: "suppress progress and notes on stderr"}
-}
-
-// eventsFlag returns the flag of commands that transfer zips.
-func eventsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "events", Category: commandline.GroupOutput, Usage: "write events to `FILE` as JSON lines"}
 }
 
 // withReport returns an action that creates a report, runs do, and completes the report. With
@@ -86,4 +82,21 @@ func checkFormat(c *cli.Context, format string) error {
 	}
 	last := len(formats) - 1
 	return usagef("invalid --output %q: want %s or %s", format, strings.Join(formats[:last], ", "), formats[last])
+}
+
+// startDebug starts the debug log and logs the build, the command, and the environment
+// variables that set flags.
+func startDebug(c *cli.Context) error {
+	if !c.Bool("debug") {
+		return nil
+	}
+	b := thisBuild()
+	d := report.NewDebug(c.App.ErrWriter, c.String("output") == report.JSON)
+	run := stateOf(c.App)
+	run.debug = d
+	d.Log("started", "command", strings.TrimPrefix(c.Command.HelpName, "tofu-oci "), "version", b.Version, "commit", b.Commit, "go", b.Go, "platform", b.Platform)
+	for _, flag := range slices.Sorted(maps.Keys(run.variables)) {
+		d.Log("variable", "name", run.variables[flag], "flag", "--"+flag)
+	}
+	return nil
 }

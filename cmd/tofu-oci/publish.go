@@ -66,8 +66,11 @@ func publishAction(c *cli.Context, out *report.Report) error {
 	if !c.Args().Present() {
 		return usagef("specify a PATH, such as dist; see tofu-oci publish --help")
 	}
-	a, err := providerAddress(c)
-	if err != nil {
+	if c.String("provider") == "" {
+		return usagef("missing --provider: specify the provider's address, such as --provider example.com/acme/widget")
+	}
+	var a provider.Address
+	if err := parse(c, "provider", &a, provider.ParseAddress); err != nil {
 		return err
 	}
 	options := publish.Options{Force: c.Bool("force"), DryRun: c.Bool("dry-run")}
@@ -89,7 +92,7 @@ func publishAction(c *cli.Context, out *report.Report) error {
 	}
 	src, err := builddir.New(a, c.Args().Slice()...)
 	if err != nil {
-		return usagef("%w", err)
+		return misuse(err)
 	}
 	refs, err := cmd.targets([]provider.Requirement{{Address: a}})
 	if err != nil {
@@ -102,18 +105,6 @@ func publishAction(c *cli.Context, out *report.Report) error {
 	options.Aliases, options.Platforms = cmd.aliases, cmd.platforms
 	p := publisher{cmd: cmd, src: src, address: a, repo: repo, options: options}
 	return p.publish(c.Context)
-}
-
-func providerAddress(c *cli.Context) (provider.Address, error) {
-	text := c.String("provider")
-	if text == "" {
-		return provider.Address{}, usagef("missing --provider: specify the provider's address, such as --provider example.com/acme/widget")
-	}
-	a, err := provider.ParseAddress(text)
-	if err != nil {
-		return a, usagef("--provider: %w", err)
-	}
-	return a, nil
 }
 
 // publisher publishes the releases in a build directory.
@@ -130,8 +121,7 @@ func (p *publisher) publish(ctx context.Context) error {
 	out := p.cmd.out
 	for _, path := range p.src.Ignored() {
 		if name, ok := p.src.SuggestName(path); ok {
-			out.Note("ignored %s; a package must be named %s", path, name)
-			continue
+			path += "; a package must be named " + name
 		}
 		out.Note("ignored %s", path)
 	}

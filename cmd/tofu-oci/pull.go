@@ -67,9 +67,9 @@ func pullAction(c *cli.Context, out *report.Report) error {
 	if c.String("dir") == "" {
 		return usagef("missing --dir: specify the directory to write to, such as --dir .")
 	}
-	layout, err := pull.ParseLayout(c.String("layout"))
-	if err != nil {
-		return usagef("--layout: %w", err)
+	var layout pull.Layout
+	if err := parse(c, "layout", &layout, pull.ParseLayout); err != nil {
+		return err
 	}
 	cmd, err := newCommand(c, out)
 	if err != nil {
@@ -77,7 +77,7 @@ func pullAction(c *cli.Context, out *report.Report) error {
 	}
 	sink, err := pull.NewSink(layout, c.String("dir"), cmd.cache)
 	if err != nil {
-		return usagef("--dir: %w", err)
+		return flagError("dir", err)
 	}
 	src, err := cmd.source()
 	if err != nil {

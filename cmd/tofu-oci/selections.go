@@ -45,25 +45,21 @@ func selectProviders(c *cli.Context, out *report.Report) (s selection, err error
 		return s, err
 	}
 	if len(only) > 0 {
-		if s.locked, err = s.locked.Of(addresses(only)...); err != nil {
-			return s, err
-		}
+		s.locked, err = s.locked.Of(addresses(only)...)
 	}
 	s.requirements = s.locked.Requirements()
-	return s, nil
+	return s, err
 }
 
 // readLockFiles returns the selections of lock files.
 func readLockFiles(c *cli.Context, names []string) (lock.Selections, error) {
 	paths, err := lock.Find(c.Context, names...)
-	if err != nil {
-		return nil, usagef("--lock-file: %w", err)
-	}
 	files := make([]*lockfile.File, len(paths))
-	for i, path := range paths {
-		if files[i], err = lockfile.Read(path); err != nil {
-			return nil, usagef("--lock-file: %w", err)
-		}
+	for i := 0; i < len(paths) && err == nil; i++ {
+		files[i], err = lockfile.Read(paths[i])
+	}
+	if err != nil {
+		return nil, flagError("lock-file", err)
 	}
 	all := lock.Union(files...)
 	if len(all) == 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 
-	svchost "github.com/hashicorp/terraform-svchost"
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
@@ -84,7 +84,7 @@ func listenFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "trusted-proxy", Category: commandline.GroupServer, Usage: "trust X-Forwarded headers from `NETWORK` (repeatable)"},
 		&cli.IntFlag{Name: "max-connections", Category: commandline.GroupServer, Value: serve.DefaultMaxConnections, Usage: "`N`: maximum number of connections"},
 		&cli.IntFlag{Name: "max-connections-per-address", Category: commandline.GroupServer, Usage: "`N`: limit per client (default: 3/4 of the maximum)"},
-		metricsFlag(),
+		&cli.StringFlag{Name: "metrics-listen", Category: commandline.GroupServer, Usage: "serve /metrics, /healthz, and /readyz at `ADDRESS`"},
 		&cli.DurationFlag{Name: "grace", Category: commandline.GroupServer, Value: serve.DefaultGrace, Usage: "`DURATION`: wait for downloads on exit"},
 	}
 }
@@ -104,7 +104,7 @@ func serveAction(c *cli.Context, out *report.Report) error {
 	}
 	server, err := serve.New(options)
 	if err != nil {
-		return usagef("%w", err)
+		return misuse(err)
 	}
 	l, err := listen(c.Context, c.String("listen"))
 	if err != nil {
@@ -136,8 +136,11 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 
 // serveOptions parses the flags about what the server provides.
 func serveOptions(c *cli.Context, out *report.Report, log *report.ServerLog) (o serve.Options, err error) {
-	if o.From, err = templates(c); err != nil {
+	if err := parseAll(c, "from", &o.From, template.Parse); err != nil {
 		return o, err
+	}
+	if len(o.From) == 0 {
+		return o, missingTemplate("from")
 	}
 	cmd, err := newCommand(c, out)
 	if err != nil {
@@ -149,21 +152,18 @@ func serveOptions(c *cli.Context, out *report.Report, log *report.ServerLog) (o 
 		return o, err
 	}
 	o.Ready = func(ctx context.Context) error { return catalog.Reachable(ctx, o.From, cmd.repos) }
-	if o.Unannotated, err = unannotated(c); err != nil {
-		return o, err
-	}
 	o.Store, o.Aliases, o.Events, o.Redirect = cmd.cache, cmd.aliases, log.Events(), c.Bool("redirect")
 	o.MaxAge, o.StaleIfError = c.Duration("tags-ttl"), c.Duration("stale-if-error")
-	if o.Memory, err = commandline.ParseSize(c.String("memory")); err != nil {
-		return o, usagef("--memory: %w", err)
+	err = cmp.Or(
+		parseSet(c, "unannotated", &o.Unannotated, provider.ParseHost),
+		parse(c, "memory", &o.Memory, commandline.ParseSize),
+		parseSet(c, "base-url", &o.BaseURL, url.Parse),
+	)
+	if err != nil {
+		return o, err
 	}
 	if o.MaxAge <= 0 || o.StaleIfError <= 0 || o.Memory <= 0 {
 		return o, usagef("invalid --tags-ttl, --stale-if-error, or --memory: want a positive value")
-	}
-	if text := c.String("base-url"); text != "" {
-		if o.BaseURL, err = url.Parse(text); err != nil {
-			return o, usagef("--base-url: %w", err)
-		}
 	}
 	for _, text := range c.StringSlice("trusted-proxy") {
 		network, err := netip.ParsePrefix(text)
@@ -184,19 +184,6 @@ func serveOptions(c *cli.Context, out *report.Report, log *report.ServerLog) (o 
 	return o, err
 }
 
-// unannotated parses --unannotated.
-func unannotated(c *cli.Context) (svchost.Hostname, error) {
-	text := c.String("unannotated")
-	if text == "" {
-		return "", nil
-	}
-	host, err := provider.ParseHost(text)
-	if err != nil {
-		return "", usagef("--unannotated: %w", err)
-	}
-	return host, nil
-}
-
 // servedProviders returns a function that reads the file of --providers. Without the
 // flag, it returns nil. It reads the file once to report errors.
 func servedProviders(c *cli.Context) (func() ([]provider.Address, error), error) {
@@ -211,15 +198,13 @@ func accessOptions(c *cli.Context, cmd *command, log *report.ServerLog, o *serve
 	if path := c.String("serve-config"); c.IsSet("serve-config") { // an empty name must not disable access control
 		file, err := access.Open(path, access.Options{HTTP: cmd.http, Reloaded: log.Reloaded})
 		if err != nil {
-			return usagef("--serve-config: %w", err)
+			return flagError("serve-config", err)
 		}
 		o.Rules = file.Get
 	}
 	o.Key = access.NewArchiveKey()
-	if path := c.String("archive-key"); path != "" {
-		if o.Key, err = access.ReadArchiveKey(path); err != nil {
-			return usagef("--archive-key: %w", err)
-		}
+	if err := parseSet(c, "archive-key", &o.Key, access.ReadArchiveKey); err != nil {
+		return err
 	}
 	const burst = 10 // in seconds, because init requests dozens of documents at once
 	o.Limiter = access.NewLimiter(c.Float64("rate"), int(c.Float64("rate")*burst))
@@ -238,25 +223,7 @@ func listenOptions(c *cli.Context, log *report.ServerLog) (o serve.ListenOptions
 		return o, usagef("--tls-cert and --tls-key must be used together")
 	}
 	if certFile != "" {
-		if o.TLS, err = serve.TLSConfig(certFile, keyFile, log.Certificate); err != nil {
-			return o, usagef("--tls-cert: %w", err)
-		}
+		o.TLS, err = serve.TLSConfig(certFile, keyFile, log.Certificate)
 	}
-	return o, nil
-}
-
-// templates parses --from.
-func templates(c *cli.Context) ([]template.Template, error) {
-	var all []template.Template
-	for _, text := range c.StringSlice("from") {
-		t, err := template.Parse(text)
-		if err != nil {
-			return nil, usagef("--from: %w", err)
-		}
-		all = append(all, t)
-	}
-	if len(all) == 0 {
-		return nil, missingTemplate("from")
-	}
-	return all, nil
+	return o, flagError("tls-cert", err)
 }

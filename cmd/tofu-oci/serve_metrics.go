@@ -11,7 +11,6 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/net/netutil"
 
-	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
@@ -23,10 +22,6 @@ const (
 	// requests.
 	maxMetricsConnections = 16
 )
-
-func metricsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "metrics-listen", Category: commandline.GroupServer, Usage: "serve /metrics, /healthz, and /readyz at `ADDRESS`"}
-}
 
 // startMetrics serves the metrics and probes if --metrics-listen is set. Probes use this
 // address, because they must work regardless of the number of connections to the main address.

@@ -37,17 +37,11 @@ func pullThrough(c *cli.Context, cmd *command, served serve.Options) (*pullthrou
 		Cooldown: mirror.Cooldown{MinAge: cmd.minAge},
 		Publish:  publish.Options{Aliases: cmd.aliases, Verify: verifyOffered(cmd, served.From)},
 	}
-	for _, text := range c.StringSlice("pull-through") {
-		pattern, err := provider.ParsePattern(text)
-		if err != nil {
-			return nil, usagef("--pull-through: %w", err)
-		}
-		o.Patterns = append(o.Patterns, pattern)
+	if err := parseAll(c, "pull-through", &o.Patterns, provider.ParsePattern); err != nil {
+		return nil, err
 	}
-	if _, err := pullthrough.New(*o); err != nil {
-		return nil, usagef("%w", err)
-	}
-	return o, nil
+	_, err := pullthrough.New(*o)
+	return o, misuse(err)
 }
 
 // verifyOffered returns a function that verifies releases from origin registries. It

@@ -50,7 +50,7 @@ func readSigner(c *cli.Context) (signer trust.Signer, found bool, err error) {
 	if file != "" {
 		text, err := bounded.ReadFileOrPipe(file, maxPassphrase)
 		if err != nil {
-			return signer, false, usagef("--sign-passphrase-file: %w", err)
+			return signer, false, flagError("sign-passphrase-file", err)
 		}
 		passphrase = bytes.TrimRight(text, "\r\n")
 	}
@@ -58,8 +58,5 @@ func readSigner(c *cli.Context) (signer trust.Signer, found bool, err error) {
 	if errors.Is(err, trust.ErrNoPassphrase) {
 		return signer, false, usagef("--sign-key: %s requires a passphrase; set %s or use --sign-passphrase-file FILE", path, passphraseVariable)
 	}
-	if err != nil {
-		return signer, false, usagef("--sign-key: %w", err)
-	}
-	return signer, true, nil
+	return signer, true, flagError("sign-key", err)
 }

@@ -113,13 +113,13 @@ func readDeclaration(c *cli.Context) (*sync.Declaration, error) {
 
 func readDeclarationFrom(path string) (*sync.Declaration, error) {
 	d, err := sync.Read(path, os.LookupEnv)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil, explain.WithHint(usagef("reading the declaration: %w", err), "create a declaration with tofu-oci sync init")
-	case err != nil:
-		return nil, usagef("reading the declaration: %w", err)
+	if err == nil {
+		return d, nil
 	}
-	return d, nil
+	if err = usagef("reading the declaration: %w", err); errors.Is(err, os.ErrNotExist) {
+		err = explain.WithHint(err, "create a declaration with tofu-oci sync init")
+	}
+	return nil, err
 }
 
 // syncOptions returns the options of sync plan and sync apply.
@@ -128,13 +128,13 @@ func syncOptions(c *cli.Context, out *report.Report) (o sync.Options, err error)
 		return o, err
 	}
 	if o.Policy, o.Trust, err = o.Declaration.Policy(os.Getenv); err != nil {
-		return o, usagef("%w", err)
+		return o, misuse(err)
 	}
 	if o.Shard, err = sync.ParseShard(c.String("shard"), os.Getenv); err != nil {
-		return o, usagef("--shard: %w", err)
+		return o, flagError("shard", err)
 	}
-	if o.Check, err = repository.ParseDepth(c.String("check-level")); err != nil {
-		return o, usagef("--check-level: %w", err)
+	if err := parse(c, "check-level", &o.Check, repository.ParseDepth); err != nil {
+		return o, err
 	}
 	cmd, err := newCommand(c, out)
 	if err != nil {
@@ -171,7 +171,7 @@ func syncPlan(c *cli.Context, out *report.Report) error {
 	}
 	if file := c.String("out"); file != "" {
 		if err := plan.Write(file); err != nil {
-			return usagef("--out: %w", err)
+			return flagError("out", err)
 		}
 	}
 	err = out.SyncPlanned(plan, o.Problems)
@@ -202,7 +202,7 @@ func applyPlan(c *cli.Context, out *report.Report, o sync.Options) error {
 	if file := c.String("plan"); file != "" && err == nil {
 		var approved *sync.Plan
 		if approved, err = sync.ReadPlan(file); err != nil {
-			return usagef("--plan: %w", err)
+			return flagError("plan", err)
 		}
 		err = plan.Restrict(approved)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/internal/report"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
@@ -45,7 +47,7 @@ func syncValidate(c *cli.Context, out *report.Report) error {
 		return err
 	}
 	if _, _, err := d.Policy(os.Getenv); err != nil {
-		return usagef("%w", err)
+		return misuse(err)
 	}
 	wanted, problems := wantedBy(c, out, d)
 	if err := d.CheckRepositories(wanted); err != nil {
@@ -54,9 +56,9 @@ func syncValidate(c *cli.Context, out *report.Report) error {
 	if !c.IsSet("explain") {
 		return out.Declared(d, wanted, nil, problems)
 	}
-	a, err := provider.ParseAddress(c.String("explain"))
-	if err != nil {
-		return usagef("--explain: %w", err)
+	var a provider.Address
+	if err := parse(c, "explain", &a, provider.ParseAddress); err != nil {
+		return err
 	}
 	if wanted = slices.DeleteFunc(wanted, func(w sync.Wanted) bool { return w.Address != a }); len(wanted) == 0 {
 		wanted = []sync.Wanted{{Address: a}} // nothing selects it
@@ -90,7 +92,7 @@ func syncInit(c *cli.Context, out *report.Report) error {
 	path := cmp.Or(c.Args().First(), defaultDeclaration)
 	file, err := atomicfile.Create(path, 0o644)
 	if err != nil {
-		return usagef("%w", err)
+		return misuse(err)
 	}
 	defer file.Discard()
 	text, err := newDeclaration(c, out, path)
@@ -115,7 +117,7 @@ func newDeclaration(c *cli.Context, out *report.Report, path string) ([]byte, er
 	lockFiles := c.StringSlice("lock-file")
 	if len(lockFiles) > 0 {
 		if _, err := lock.Find(c.Context, lockFiles...); err != nil {
-			return nil, usagef("--lock-file: %w", err)
+			return nil, flagError("lock-file", err)
 		}
 	}
 	for i, name := range lockFiles { // names in a declaration are relative to it
@@ -124,12 +126,12 @@ func newDeclaration(c *cli.Context, out *report.Report, path string) ([]byte, er
 		}
 		lockFiles[i] = filepath.ToSlash(name)
 	}
-	if !c.IsSet("from") {
-		var example []provider.Requirement
-		if len(lockFiles) == 0 {
-			example = []provider.Requirement{{Address: provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "null"}}}
-		}
-		return sync.Template(example, "", lockFiles...), nil
+	switch {
+	case c.IsSet("from"):
+	case len(lockFiles) > 0:
+		return sync.Template(nil, "", lockFiles...), nil
+	default:
+		return sync.Template([]provider.Requirement{{Address: provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "null"}}}, ""), nil
 	}
 	cmd, err := connect(c, out)
 	if err != nil {
@@ -167,8 +169,8 @@ func syncReport(c *cli.Context, out *report.Report) error {
 	if !c.Args().Present() {
 		return usagef("missing FILE: specify the results of sync apply --out")
 	}
-	limit, err := age(c, "max-age")
-	if err != nil {
+	var limit time.Duration
+	if err := parseSet(c, "max-age", &limit, text.ParseAge); err != nil {
 		return err
 	}
 	all, problems, err := outcome.Merge(c.Args().Slice(), limit)

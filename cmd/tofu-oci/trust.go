@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -208,23 +209,21 @@ func signaturePolicy(c *cli.Context) (p trust.Policy, err error) {
 	if p, err = keyringPolicy(c); err != nil {
 		return p, err
 	}
-	if p.Mode, err = trust.ParseMode(c.String("signatures")); err != nil {
-		return p, usagef("--signatures: %w", err)
+	if err := parse(c, "signatures", &p.Mode, trust.ParseMode); err != nil {
+		return p, err
 	}
-	if path := c.String("trust"); path != "" {
-		if p.Rules, err = trust.ReadRules(path); err != nil {
-			return p, usagef("--trust: reading the trust file: %w", err)
+	err = parseSet(c, "trust", &p.Rules, func(path string) (trust.Rules, error) {
+		rules, err := trust.ReadRules(path)
+		if err != nil {
+			err = fmt.Errorf("reading the trust file: %w", err)
 		}
-	}
-	return p.WithEnvironment(os.Getenv), nil
+		return rules, err
+	})
+	return p.WithEnvironment(os.Getenv), err
 }
 
 // keyringPolicy returns a policy with the keys of --keyring and no requirements.
 func keyringPolicy(c *cli.Context) (p trust.Policy, err error) {
-	if path := c.String("keyring"); path != "" {
-		if p.Keyring, err = trust.ReadKeyring(path); err != nil {
-			return p, usagef("--keyring: %w", err)
-		}
-	}
-	return p, nil
+	err = parseSet(c, "keyring", &p.Keyring, trust.ReadKeyring)
+	return p, err
 }
