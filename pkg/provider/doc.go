@@ -20,8 +20,8 @@
 //   - package: the zip archive of one version for one platform ([Package])
 //   - release: all packages of a version, with their documents ([Release])
 //   - document: a file that accompanies a release or a package ([Document])
-//   - verification metadata: the documents that packages are verified with, which are
-//     checksums, signatures, and keys
+//   - verification metadata: the checksums, signatures, and keys with which packages are
+//     verified
 //   - checksums: the SHA256SUMS file of a release
 //   - attestation: an SBOM or a provenance document
 //   - verdict: the result of verifying the signature of a release ([Verdict])
