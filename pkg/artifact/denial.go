@@ -19,7 +19,8 @@ import (
 const TypeDenial = "application/vnd.io.github.tofu-oci.denial.v1+json"
 
 const (
-	// maxDenialSize is the maximum size of the document of a denial or an approval in bytes.
+	// maxDenialSize is the maximum size in bytes of a denial's or an approval's
+	// document.
 	maxDenialSize = 64 << 10
 	// maxReason is the maximum size of a reason or a name in bytes.
 	maxReason = 4 << 10
@@ -27,7 +28,8 @@ const (
 	deniedPrefix = "denied-"
 )
 
-// DeniedTag returns the tag of the denial of a version: "denied-" and the [Tag] of the version.
+// DeniedTag returns the tag of a version's denial: "denied-" and the [Tag] of the
+// version.
 func DeniedTag(v provider.Version) string { return deniedPrefix + Tag(v) }
 
 // Denial records that a version must not be used. It contains no time, so equal denials have equal

@@ -15,7 +15,7 @@ import (
 const (
 	// SyncTag is the tag of the sync record of a repository. OpenTofu ignores it.
 	SyncTag = "tofu-oci-sync"
-	// TypeSync is the artifact type of the manifest of a sync record.
+	// TypeSync is the artifact type of a sync record's manifest.
 	TypeSync = "application/vnd.io.github.tofu-oci.sync.v1+json"
 
 	annotationUnwanted = annotationPrefix + "unwanted."

@@ -65,7 +65,7 @@ func TestTagsReleased(t *testing.T) {
 	}
 }
 
-// TestTagsLists checks that the tag of a denial hides only its own version.
+// TestTagsLists checks that a denial's tag hides only the denied version.
 func TestTagsLists(t *testing.T) {
 	t.Parallel()
 	tags := []string{"1.0.0", "1.1.0", "1.1.0_meta", "denied-1.1.0", "denied-2.0.0", "denied-latest", "pending-1.2.0"}

@@ -14,12 +14,12 @@ package artifact
 
 // Artifact types, from OpenTofu's OCI registries documentation.
 const (
-	// TypeProvider is the artifact type of the index of a provider release.
+	// TypeProvider is the artifact type of a provider release's index.
 	TypeProvider = "application/vnd.opentofu.provider"
 	// TypeTarget is the artifact type of the manifest of one platform's package, and of its
 	// descriptor in the index.
 	TypeTarget = "application/vnd.opentofu.provider-target"
-	// TypeModule is the artifact type of the manifest of a module package.
+	// TypeModule is the artifact type of a module package's manifest.
 	TypeModule = "application/vnd.opentofu.modulepkg"
 )
 

@@ -88,8 +88,8 @@ func (s *sink) Put(ctx context.Context, p provider.Package, open pull.Opener) (p
 			return path, false, err
 		}
 	}
-	// 3. Read the zip again if the other form is needed. This happens if the metadata
-	// has no h1: hash or if the zip has directory entries.
+	// 3. Read the zip again if the other form is needed. The prediction can be wrong if
+	// the metadata has no h1: hash or if the zip has directory entries.
 	if now := s.selection.packed(s.Hashes); now != packed {
 		err = s.read(ctx, p, open, now)
 	}

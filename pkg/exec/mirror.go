@@ -161,7 +161,7 @@ func (o Options) checkDenied(ctx context.Context, kept []selection, contacted ma
 }
 
 // known finds a package in the store. If Verify rejects the stored metadata, refused is
-// the error of Verify. In this case, the source might have better metadata.
+// the error of Verify, and the source might have better metadata.
 func (o Options) known(ctx context.Context, s selection) (k store.Known, ok bool, refused error) {
 	for _, k := range o.Store.Known(s.name()) {
 		if s.accepts(k.Zip, k.Hashes) != nil || !has(ctx, o.Store, k, s.packed(k.Hashes)) {

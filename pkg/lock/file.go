@@ -21,7 +21,8 @@ type FileOptions struct {
 	Options
 	// Configuration configures how the configuration is read.
 	Configuration configuration.Options
-	// Loaded, if not nil, returns the configuration, which is then not read from files.
+	// Loaded, if not nil, returns the configuration. The configuration is then not read
+	// from files.
 	Loaded func() (configuration.Configuration, error)
 	// Named lists the providers to lock. If the configuration requires a named
 	// provider, the configuration's constraints must be met, too. If Named is empty,

@@ -129,7 +129,7 @@ func stating(h1 string) func(*testing.T, *fakeSource, *provider.Package) {
 
 func unpacked(_ *testing.T, _ *fakeSource, p *provider.Package) { p.Digest, p.Size = "", -1 }
 
-// TestSourceReportsAllPackages checks that each package has its own error, which
+// TestSourceReportsAllPackages checks that each package has a separate error, which
 // contains the locked and the actual hashes.
 func TestSourceReportsAllPackages(t *testing.T) {
 	t.Parallel()

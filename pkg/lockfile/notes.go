@@ -72,9 +72,9 @@ func (all notes) add(block string, spans []span, comment hclsyntax.Token) {
 	}
 }
 
-// addTrailing adds a comment at the end of the line. If an earlier comment extends
-// to the end of the line, the earlier comment is moved above the line. This happens for
-// duplicate hashes.
+// addTrailing adds a comment at the end of the line. If an earlier comment extends to
+// the end of the line, the earlier comment is moved above the line. Duplicate hashes
+// can cause this situation.
 func (n *note) addTrailing(text string) {
 	if len(n.trailing) > 0 && !strings.HasPrefix(n.trailing[len(n.trailing)-1], "/*") {
 		n.above = append(n.above, text)

@@ -146,8 +146,8 @@ func tokenAt(tokens hclsyntax.Tokens, at int) int {
 	return i
 }
 
-// tailEnd returns the end of the line of a closing brace. Comments on the line can span
-// several lines.
+// tailEnd returns the end of the line that contains a closing brace. Comments on the
+// line can span several lines.
 func tailEnd(tokens hclsyntax.Tokens, brace int) int {
 	i := tokenAt(tokens, brace) + 1
 	for tokens[i].Type == hclsyntax.TokenComment && !endsLine(tokens[i]) {

@@ -13,8 +13,8 @@ type Item struct {
 	// Version is the planned version. It is the zero value if Err describes why no
 	// version was found.
 	Version provider.Version
-	// Held describes why the release is not mirrored yet, which is not a failure. It is
-	// nil for all other releases.
+	// Held describes why the release is not mirrored yet. A held-back release is not a
+	// failure. Held is nil for all other releases.
 	Held *TooYoungError
 	Err  error
 }

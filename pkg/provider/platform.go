@@ -38,8 +38,8 @@ func ParsePlatform(s string) (Platform, error) {
 	return Platform{OS: os, Arch: arch}, nil
 }
 
-// String returns "os_arch". For the zero value, which is the platform of a module, it
-// returns "module".
+// String returns "os_arch". For the zero value, which represents a module, it returns
+// "module".
 func (p Platform) String() string {
 	if p == (Platform{}) {
 		return "module"

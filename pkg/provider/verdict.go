@@ -12,8 +12,9 @@ const (
 	// TrustExpired means that a trusted key signed the release, but the key or the
 	// signature has expired.
 	TrustExpired Trust = "expired"
-	// TrustUnpinned means that the release is signed by a key that came with it. This
-	// proves that the release is consistent, but not who created it.
+	// TrustUnpinned means that the release is signed by a key that was provided with
+	// the release. The signature proves that the release is consistent, but not who
+	// created the release.
 	TrustUnpinned Trust = "unpinned"
 	// TrustUntrusted means that an untrusted key signed the release.
 	TrustUntrusted Trust = "untrusted"

@@ -102,7 +102,7 @@ func (j *job) attach(ctx context.Context, f *facts, r *Result) error {
 
 // carried returns the source's documents, and the referrers of earlier indexes that the
 // source does not replace. Approvals are not carried over, because each approval
-// applies only to its own index.
+// applies to only one index.
 func (j *job) carried(ctx context.Context, f *facts, index ocispec.Descriptor) ([]provider.Document, error) {
 	documents := slices.Clone(f.documents)
 	// Start with the last index, which has the newest referrers.

@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// golden is the digest of the index of the release that every world offers. It changes
+// golden is the digest of the index that results from every world's release. It changes
 // only if the format changes. A format change also changes the digests of all mirrors.
 const golden = "sha256:a7c1154457d44d5e9cda421fc070743848806a65cf0cdf8d164421d7e9c2fef8"
 

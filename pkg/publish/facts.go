@@ -37,7 +37,7 @@ type facts struct { //nolint:recvcheck // only sort modifies the facts
 
 	// The following facts change if another run moves the tag.
 
-	// tag is the tag to write. from is the digest that it points to.
+	// tag is the tag to write. from is the digest that the tag points to.
 	tag  string
 	from digest.Digest
 	// stored is the index to which the release is added. See [baseOf]. If a release is

@@ -71,8 +71,7 @@ func (j *job) gather(ctx context.Context, f *facts, needs part) (err error) {
 }
 
 // readDenial reads the denial of the version. If the repository has no list of tags,
-// the repository probably does not exist yet. In that case, apply checks the denial
-// again.
+// the repository probably does not exist yet, and apply checks the denial again.
 func (j *job) readDenial(ctx context.Context, f *facts) (err error) {
 	f.tags, err = j.repo.Tags(ctx)
 	if errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {

@@ -335,8 +335,8 @@ func TestLocalCannotRepair(t *testing.T) {
 	})
 }
 
-// annotations returns the annotations of the tagged index, except those of the provider
-// and version.
+// annotations returns the annotations of the tagged index, except the annotations of
+// the provider and the version.
 func (to *target) annotations(t *testing.T) map[string]string {
 	t.Helper()
 	_, data, err := to.open(t).Manifest(t.Context(), "1.2.3")

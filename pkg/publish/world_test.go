@@ -226,8 +226,8 @@ func (to *target) state(t *testing.T) string {
 	return all.String()
 }
 
-// eachTarget runs a scenario for a layout and for a registry. Each target has its own
-// world.
+// eachTarget runs a scenario for a layout and for a registry. Each target has a
+// separate world.
 func eachTarget(t *testing.T, o origintest.Options, scenario func(t *testing.T, w *world, to *target)) {
 	t.Helper()
 	t.Run("layout", func(t *testing.T) {

@@ -51,10 +51,10 @@ func writeEvidence(ctx context.Context, src provider.Source, r provider.Release,
 }
 
 // isEvidenceName reports whether a file name is a conventional name of a document about
-// a provider. Such a name consists of terraform-provider-TYPE, "_" or ".", and a known
-// suffix. The name comes from a repository and is not verified. Therefore, it must not
-// be the name of a package, a configuration, or any other file that programs look for
-// in the same directory.
+// a provider. A conventional name consists of terraform-provider-TYPE, "_" or ".", and
+// a known suffix. The name comes from a repository and is not verified. Therefore, it
+// must not be the name of a package, a configuration, or any other file that programs
+// look for in the same directory.
 func isEvidenceName(name string, a provider.Address) bool {
 	rest, found := strings.CutPrefix(name, "terraform-provider-"+a.Type)
 	if !found || !strings.HasPrefix(rest, "_") && !strings.HasPrefix(rest, ".") || provider.CheckFilename(name) != nil {

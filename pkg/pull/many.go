@@ -39,8 +39,8 @@ type Pulled struct {
 
 // Many pulls the newest release of each requirement into a sink, concurrently. Failures
 // are passed to the callbacks and don't stop the other releases, unless FailFast is
-// set. Many returns an error only if the context is canceled. In this case, it starts
-// no further releases.
+// set. If the context is canceled, Many starts no further releases and returns an
+// error.
 func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider.Requirement, o ManyOptions) error {
 	o = o.complete()
 	o.Options = o.withAcquire()

@@ -79,7 +79,7 @@ func (e *end) neighbour(t *testing.T) *end {
 	return &end{template.Reference{Registry: e.ref.Registry, Name: "acme/other"}, e.registry, e.options}
 }
 
-// open returns a new Repository value, because each run creates its own.
+// open returns a new Repository value, because each run creates a separate value.
 func (e *end) open(t *testing.T) repository.Repository {
 	t.Helper()
 	repo, err := repository.Open(e.ref, e.options)

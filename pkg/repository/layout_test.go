@@ -164,8 +164,8 @@ func TestUntaggedIndex(t *testing.T) {
 	}
 }
 
-// TestTagTwice checks a layout that lists a tag twice, as written by tools that append
-// without checking.
+// TestTagTwice checks a layout that lists a tag twice. Tools that append tags without
+// checking write this kind of layout.
 func TestTagTwice(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

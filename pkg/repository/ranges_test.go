@@ -157,7 +157,7 @@ func TestLargeBlob(t *testing.T) {
 }
 
 // TestLargeBlobsOfABusyRegistry checks that ranges are used again after a registry was
-// busy once or twice, but not after the third time.
+// busy once or twice, but not after it was busy three times.
 func TestLargeBlobsOfABusyRegistry(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

@@ -37,7 +37,7 @@ func (e *RealmError) Error() string {
 func (e *RealmError) Kind() provider.ErrorKind { return provider.Refused }
 
 // realmPolicy decides which token services the client can use. A registry, or an
-// attacker between the client and a registry without TLS, can refer to any host. Such a
+// attacker between the client and a registry without TLS, can refer to any host. The
 // host might be reachable only from this machine, or might collect credentials.
 type realmPolicy struct {
 	// registry is the registry's host, with its port if it has one.

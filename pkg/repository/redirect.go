@@ -44,8 +44,8 @@ func (r *remoteRepository) redirect(ctx context.Context, d ocispec.Descriptor) (
 }
 
 // isSignedURL reports whether a client without credentials can be redirected to a URL.
-// The URL must not contain credentials. Its host must differ from the registry, because
-// the registry would require credentials.
+// The URL must not contain credentials. Its host must differ from the registry's host,
+// because the registry would require credentials.
 func isSignedURL(from, to *url.URL) bool {
 	return to.Scheme == "https" && to.Host != "" && to.User == nil && !strings.EqualFold(to.Host, from.Host)
 }

@@ -32,7 +32,7 @@ func readSyncRecord(ctx context.Context, repo Reader) (artifact.SyncRecord, dige
 // WriteSyncRecord changes the sync record of a repository with edit. If another run has
 // changed the record, WriteSyncRecord calls edit again. If edit changes nothing,
 // nothing is written. In registries, another run can still overwrite the record
-// afterwards. In that case, the periods that depend on the lost dates start again.
+// afterwards. The periods that depend on the lost dates then start again.
 func WriteSyncRecord(ctx context.Context, repo Repository, edit func(*artifact.SyncRecord)) error {
 	err := ErrTagMoved
 	for moves := 0; moves < maxMerges && errors.Is(err, ErrTagMoved); moves++ {

@@ -71,8 +71,8 @@ func (u *uploads) take(d digest.Digest) (broken upload, found bool) {
 // PushBlob uploads a blob in one request. It can't retry, because it reads content
 // once. To retry, the caller must open the content again and call PushBlob again. If
 // the upload of a large blob was interrupted and the registry reports how much it
-// received, PushBlob sends only the rest. It still reads all of content, because it
-// verifies the complete blob.
+// received, PushBlob sends only the remaining bytes. It still reads all of content,
+// because it verifies the complete blob.
 func (r *remoteRepository) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	ctx = r.pushContext(ctx)
 	if broken, found := r.uploads.take(d.Digest); found {
@@ -143,8 +143,8 @@ func (r *remoteRepository) uploadLocation(started *http.Response) (partial, erro
 	return partial{location: at, authorization: started.Request.Header.Get("Authorization")}, nil
 }
 
-// finishUpload sends the rest of a blob and completes its upload. If the upload is
-// interrupted, finishUpload stores it so that it can be resumed.
+// finishUpload sends the remaining bytes of a blob and completes its upload. If the
+// upload is interrupted, finishUpload stores it so that it can be resumed.
 func (r *remoteRepository) finishUpload(ctx context.Context, d ocispec.Descriptor, rest io.Reader, p partial) error {
 	sent := transfer.NewRecorder(rest)
 	req, err := p.request(ctx, d, sent)
@@ -209,9 +209,9 @@ func receivedBytes(h http.Header) int64 {
 	return n + 1
 }
 
-// resumeUpload skips the bytes that the registry has received and sends the rest. The registry
-// compares the whole blob with the digest. If the registry rejects the upload, the error is
-// retryable, and the next attempt starts a new upload.
+// resumeUpload skips the bytes that the registry has received and sends the remaining
+// bytes. The registry compares the complete blob with the digest. If the registry
+// rejects the upload, the error is retryable, and the next attempt starts a new upload.
 func (r *remoteRepository) resumeUpload(ctx context.Context, d ocispec.Descriptor, content io.Reader, p partial) error {
 	if _, err := io.CopyN(io.Discard, bounded.Reader(ctx, content), p.size); err != nil {
 		return r.fail("pushing blob", d.Digest.String(), err)

@@ -96,7 +96,7 @@ func TestInterruptedUpload(t *testing.T) {
 }
 
 // TestUploadCannotBeResumed checks that the blob is sent again if the registry reports
-// an implausible upload state or rejects the rest.
+// an implausible upload state or rejects the remaining bytes.
 func TestUploadCannotBeResumed(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -152,7 +152,8 @@ func TestResumedUploadFails(t *testing.T) {
 		}{io.MultiReader(bytes.NewReader([]byte{largeBlob()[0] ^ 1}), &skipped{r: r.Body, n: 1}), r.Body}
 		registrytest.CutUpload(size/2)(w, r, honest)
 	}
-	// restOnly stores the rest of the upload as if it were the complete blob.
+	// restOnly stores the remaining bytes of the upload as if they were the complete
+	// blob.
 	restOnly := func(s *server) origintest.Fault {
 		return func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
 			rest, _ := io.ReadAll(r.Body)

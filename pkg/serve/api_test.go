@@ -495,7 +495,7 @@ func TestOpenAPI(t *testing.T) {
 	if got := document[map[string]any](t, w.api(t, "/api/v1/openapi.json")); got["openapi"] != "3.1.1" {
 		t.Errorf("%v", got["openapi"])
 	}
-	// Unknown paths of the API return errors in the same form.
+	// Unknown API paths return errors in the same format.
 	for path, code := range map[string]int{"/api/v2/providers": 404, "/api": 404, "/api/v1/providers/x": 404} {
 		var p api.Problem
 		got := w.get(t, path)

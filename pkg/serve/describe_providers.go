@@ -95,7 +95,7 @@ func (s *Server) listed(x *exchange) (all []listedProvider, warnings []string, s
 	return all, slices.Compact(warnings), state, nil
 }
 
-// describeProvider returns a page of the versions of a provider.
+// describeProvider returns a page of a provider's versions.
 func (s *Server) describeProvider(x *exchange) (none api.Provider, err error) {
 	number, err := x.page()
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Server) concurrently(ctx context.Context, n int, do func(ctx context.Co
 			return nil
 		})
 	}
-	_ = group.Wait() // each result contains its own error
+	_ = group.Wait() // each result contains an error
 }
 
 func (s *Server) versionRef(ctx context.Context, q providerQuery, known listing, v provider.Version) api.VersionRef {

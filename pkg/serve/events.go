@@ -20,7 +20,7 @@ type Events struct {
 	// "components". hit reports whether the value was cached.
 	OnLookup func(what string, hit bool)
 	// OnFailure is called for each failed request to a repository. kind is one of nine
-	// labels. Clients might have received stale data instead.
+	// labels. Clients might have received stale data.
 	OnFailure func(kind string, err error)
 	// OnPull is called for each event of a pull from an origin registry.
 	OnPull func(pullthrough.Event)

@@ -67,7 +67,7 @@ type ListenOptions struct {
 }
 
 // ErrInsecure is returned for plain HTTP on an address that other machines can reach.
-// Such an address requires TLS, because clients send tokens.
+// These addresses require TLS, because clients send tokens.
 var ErrInsecure = provider.Errorf(provider.Misuse, "plain HTTP is allowed only on loopback addresses")
 
 func isLoopback(a net.Addr) bool {
@@ -106,7 +106,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener, options ListenOptions)
 	server := &http.Server{
 		Handler: s, TLSConfig: options.TLS,
 		// A ReadTimeout would cancel the context of long responses. Request bodies have
-		// their own deadline.
+		// a separate deadline.
 		ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
 		// The deadline is extended with each write.
 		WriteTimeout:   writeTimeout,

@@ -57,7 +57,8 @@ func (q *quota) inUse() int64 {
 	return q.used
 }
 
-// listener accepts connections, and closes those that exceed the limit per address.
+// listener accepts connections, and closes connections that exceed the limit per
+// address.
 type listener struct {
 	net.Listener
 	server      *Server

@@ -146,7 +146,7 @@ func TestMirrorFirstRepository(t *testing.T) {
 	if got := w.last().Repository; got != second.repo.String() {
 		t.Errorf("%s: got a response", got)
 	}
-	// If a repository is down, the server does not use the next repository instead.
+	// If a repository is down, the server does not use the next repository.
 	w.clock.Forward(serve.DefaultMaxAge + serve.DefaultStaleIfError)
 	first.registry.Misbehave("tags", status(http.StatusForbidden), -1)
 	got := w.get(t, mirrored+"index.json")

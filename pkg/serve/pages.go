@@ -60,8 +60,8 @@ func renderComponents(f page.Frame, _ *exchange, found components, number int) (
 }
 
 // static responds with a static asset. If the path contains the hash of a different
-// program version, the asset must not be cached. Such paths occur during a rolling
-// update of replicas.
+// program version, as during a rolling update of replicas, the asset must not be
+// cached.
 func (s *Server) static(x *exchange) error {
 	asset, found := page.OpenAsset(x.r.PathValue("FILE"))
 	if !found {

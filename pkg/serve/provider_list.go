@@ -120,7 +120,8 @@ func (r *tagRecorder) Tags(ctx context.Context) (tags []string, err error) {
 }
 
 // newest returns the version that is installed by default. It is the newest version
-// that is not a pre-release or, if there are only pre-releases, the newest version.
+// that is not a pre-release. If all versions are pre-releases, it is the newest
+// version.
 func newest(versions []provider.Version) string {
 	for _, v := range versions {
 		if !v.Prerelease() {

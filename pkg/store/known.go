@@ -19,9 +19,9 @@ const (
 	// zips are recorded. A package has one zip, unless it was rebuilt with the same
 	// version.
 	maxKnown = 16
-	// maxKnownFile limits the file of one package, in bytes. The metadata of one zip
-	// has about 10 KiB. If the file would be larger, the oldest zips are removed from
-	// it.
+	// maxKnownFile limits the size of one package's file, in bytes. The metadata of one
+	// zip has about 10 KiB. To meet the limit, the oldest zips are removed from the
+	// file.
 	maxKnownFile = 1 << 20
 	// maxKnownValues limits the JSON values in the file.
 	maxKnownValues = 256 * maxKnown

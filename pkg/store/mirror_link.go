@@ -13,8 +13,8 @@ import (
 
 // addPackage adds a package to the directory of a mirror as symbolic links. If the
 // system doesn't support symbolic links, it creates hard links to the files of the
-// store instead. This applies to Windows users without the right to create symbolic
-// links. Junctions can't be used, because Go programs don't treat them as directories.
+// store instead. For example, Windows users need a privilege to create symbolic links.
+// Junctions can't be used, because Go programs don't treat them as directories.
 func (m *Mirror) addPackage(ctx context.Context, dir string, p MirrorPackage) error {
 	target, _ := m.store.entryPath(nameBlobs, p.Zip)
 	if !p.Packed {

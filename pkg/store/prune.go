@@ -22,7 +22,7 @@ type PruneOptions struct {
 	// MaxSize is the maximum total size of the entries in bytes. If nil, the size is
 	// not limited.
 	MaxSize *int64
-	// MaxAge is the maximum time since an entry was last used. If nil, the time is not
+	// MaxAge is the maximum time since an entry was last used. If nil, this time is not
 	// limited.
 	MaxAge *time.Duration
 	// DryRun removes nothing.

@@ -79,8 +79,8 @@ type file interface {
 	Discard()
 }
 
-// ErrNotCache is returned for a directory that is not a store and can't become a store,
-// because it contains files that the store would treat as its own and remove.
+// ErrNotCache is returned for a directory that is not a store and contains other files.
+// A store would treat these files as its own and remove them.
 var ErrNotCache = provider.Errorf(provider.Misuse, "not a cache")
 
 // Open returns access to the store in a directory. The directory need not exist,

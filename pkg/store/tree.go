@@ -27,7 +27,8 @@ const (
 
 const (
 	// maxRecord limits the size of a record, in bytes. maxRecordValues limits its JSON
-	// values. Both allow 100,000 files per package, which is the maximum of packagezip.
+	// values. Both limits allow 100,000 files per package, the maximum of package
+	// packagezip.
 	maxRecord       = 64 << 20
 	maxRecordValues = 800_000
 )

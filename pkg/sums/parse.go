@@ -10,7 +10,7 @@ import (
 )
 
 // maxFileSize is the maximum size of a SHA256SUMS document. A document for a few dozen
-// platforms has a few kilobytes, which is a thousandth of the limit.
+// platforms has only a few kilobytes.
 const maxFileSize = 4 << 20
 
 // hexLength is the length of a SHA-256 checksum in hexadecimal digits.

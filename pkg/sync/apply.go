@@ -178,7 +178,7 @@ func (x *applier) release(ctx context.Context, u unit, a Action, src provider.So
 			}
 		}
 		if errors.Is(r.Err, repository.ErrTagNotDeleted) {
-			r.Err = nil // the version is restored; its pruned tag stays, which is harmless
+			r.Err = nil // the version is restored, and the remaining pruned tag is harmless
 		}
 	case Deny:
 		r.Err = again(ctx, func() error { return x.deny(ctx, repo, a) })

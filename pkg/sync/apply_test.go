@@ -287,8 +287,9 @@ func TestPlanRequests(t *testing.T) {
 	}
 }
 
-// TestApplyRequests checks that a first run sends about as many requests as mirroring
-// the same releases. Concurrent releases can request a shared blob twice.
+// TestApplyRequests checks that a first run sends about as many requests as package
+// mirror sends for the same releases. Concurrent releases can request a shared blob
+// twice.
 func TestApplyRequests(t *testing.T) {
 	t.Parallel()
 	count := func(run func(*mirrored)) (origins, registries int) {

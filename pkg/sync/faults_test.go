@@ -111,7 +111,8 @@ func (h *history) fault() string {
 	return "no fault"
 }
 
-// round can change the declaration, runs once or twice, and checks the repositories.
+// round possibly changes the declaration, runs once or twice, and checks the
+// repositories.
 func (h *history) round(t *testing.T) {
 	t.Helper()
 	if h.random.IntN(3) == 0 {

@@ -60,8 +60,9 @@ func checkForms(t *testing.T, parsed template.Template, a provider.Address) {
 	}
 }
 
-// checkReference checks that references round-trip. It also checks that oras, which
-// OpenTofu uses, accepts the same references to registries.
+// checkReference checks that formatting and parsing a reference returns the same
+// reference. It also checks that oras, which OpenTofu uses, accepts the same references
+// to registries.
 func checkReference(t *testing.T, ref template.Reference) {
 	t.Helper()
 	if again, err := template.ParseReference(ref.String()); again != ref || err != nil {

@@ -38,7 +38,8 @@ type namedSignature struct {
 }
 
 // evidenceOf reads the evidence of a release. It returns one piece of evidence for all
-// packages, or one for each package that has its own documents.
+// packages. If packages have separate documents, it returns one piece of evidence for
+// each package.
 func evidenceOf(ctx context.Context, r provider.Release) ([]evidence, error) {
 	if _, shared := r.Document(provider.KindSums); shared || len(r.Packages) == 0 {
 		e, err := readEvidence(ctx, r.Documents, r.Packages...)

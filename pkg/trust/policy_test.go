@@ -162,7 +162,7 @@ func TestTrustedKeys(t *testing.T) {
 }
 
 // TestEvidenceOfEachPackage checks artifacts of other tools, in which each package has
-// its own checksums. The weakest verdict applies.
+// separate checksums. The weakest verdict applies.
 func TestEvidenceOfEachPackage(t *testing.T) {
 	t.Parallel()
 	whole := signed(t, world.signatures["rsa"], "rsa")

@@ -29,8 +29,9 @@ func (a action) apply(problem string) (reported string, refused bool) {
 type Rule struct {
 	Pattern provider.Pattern
 	// Fingerprints lists the fingerprints of trusted primary keys or subkeys in
-	// upper-case hexadecimal digits. If it is not empty, other keys are not trusted.
-	// Unsigned releases are then refused unless Unsigned specifies a different action.
+	// upper-case hexadecimal digits. If Fingerprints is not empty, all other keys are
+	// untrusted. Unsigned releases are then refused unless Unsigned specifies a
+	// different action.
 	Fingerprints []string
 	// Expired is the action for expired keys and signatures. If empty, the [Policy]
 	// decides.

@@ -142,7 +142,7 @@ func (s *Source) release(ctx context.Context, a provider.Address, v provider.Ver
 	return r, nil
 }
 
-// describe reads one zip and its own documents.
+// describe reads one zip and the documents about it.
 func (s *Source) describe(ctx context.Context, a provider.Address, v provider.Version, platform provider.Platform, f dirPackage) (provider.Package, error) {
 	m, err := s.measure(ctx, f.zip)
 	if err != nil {

@@ -147,8 +147,8 @@ func TestDirCheckErrors(t *testing.T) {
 	}
 }
 
-// TestDirOfSeveralDirectories covers the output of the jobs of a build matrix. Files in
-// more than one directory must be equal.
+// TestDirOfSeveralDirectories covers the output of a build matrix's jobs. Files with
+// the same name must be equal.
 func TestDirOfSeveralDirectories(t *testing.T) {
 	t.Parallel()
 	one, two := packageZip(t, "1"), packageZip(t, "2")

@@ -27,7 +27,7 @@ type dirRelease struct {
 	sums, signatures, referrers []dirFile
 }
 
-// dirPackage contains a zip and its own documents.
+// dirPackage contains a zip and the documents about it.
 type dirPackage struct {
 	zip       dirFile
 	documents []dirFile

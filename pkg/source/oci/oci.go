@@ -59,8 +59,8 @@ func NewPending(open func(provider.Address) (repository.Reader, error), aliases 
 	return s
 }
 
-// NewAt returns a source with the only release v, which is read from a tag or digest
-// instead of the tag of the version. If v is denied, the error is the same as for
+// NewAt returns a source whose only release is v. The release is read from a tag or
+// digest instead of the version's tag. If v is denied, the error is the same as for
 // [New].
 func NewAt(open func(provider.Address) (repository.Reader, error), reference string, v provider.Version) *Source {
 	s := New(open)

@@ -62,8 +62,8 @@ func TestRegistryBoundsLists(t *testing.T) {
 	}
 }
 
-// TestRegistryBoundsRequests checks a release with the maximum number of platforms,
-// each with its own SHA256SUMS.
+// TestRegistryBoundsRequests checks a release with the maximum number of platforms.
+// Each platform has a separate SHA256SUMS.
 func TestRegistryBoundsRequests(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

@@ -14,8 +14,8 @@ import (
 // dates contains the date fields of a version. The protocol defines none of them.
 // discovered and discovered_at are the time when registry.opentofu.org first found the
 // version, so the author can't backdate it. Older versions share a later date or have
-// none (opentofu/registry#4113). OpenTofu's provider documents contain published, and
-// registry.terraform.io's contain published_at.
+// none (opentofu/registry#4113). OpenTofu's provider documents contain published. The
+// documents of registry.terraform.io contain published_at.
 type dates struct {
 	Discovered   date `json:"discovered"`
 	DiscoveredAt date `json:"discovered_at"`

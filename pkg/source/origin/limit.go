@@ -68,8 +68,8 @@ type slotted struct {
 }
 
 // withSlot makes a small zip occupy a request slot while it is read. The smallest zips
-// are read immediately, regardless of the speed of the reader. Larger zips are
-// transfers, whose number is limited elsewhere.
+// are read immediately, regardless of the speed of the reader. The number of transfers
+// of larger zips is limited elsewhere.
 func withSlot(body io.ReadCloser, size int64, release func()) io.ReadCloser {
 	switch {
 	case size < 0 || size > schedule.MaxSmall:

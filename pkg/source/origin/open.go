@@ -69,11 +69,11 @@ func (s *Source) open(ctx context.Context, at *url.URL, p provider.Package) (io.
 	return sums.NewReadCloser(bounded, p.Filename, size, p.Digest), size, nil
 }
 
-// resumable returns a body that resumes an interrupted download with a range request
-// for the rest if the zip is unchanged. It uses one connection and the URL that the
-// registry returned, because hosts of releases throttle clients with many requests and
-// sign URLs for a short time. The download can be resumed only if it has a size and a
-// validator.
+// resumable returns a body that resumes an interrupted download if the zip is
+// unchanged. It requests the remaining bytes with a range request. It uses one
+// connection and the URL that the registry returned, because hosts of releases throttle
+// clients with many requests and sign URLs for a short time. The download can be
+// resumed only if it has a size and a validator.
 func (s *Source) resumable(ctx context.Context, at *url.URL, resp *http.Response, size int64) io.ReadCloser {
 	version := transfer.ValidatorOf(resp)
 	same := version.IfRange(resp.Header)

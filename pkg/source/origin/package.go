@@ -205,8 +205,8 @@ func (doc packageDocument) statements() (map[provider.Platform]stated, error) {
 	return all, nil
 }
 
-// parseShasum parses a hexadecimal SHA-256 checksum. It returns an empty digest for
-// empty text.
+// parseShasum parses a hexadecimal SHA-256 checksum. For an empty string, it returns an
+// empty digest.
 func parseShasum(text string) (digest.Digest, error) {
 	if text == "" {
 		return "", nil
