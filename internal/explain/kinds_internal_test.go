@@ -90,6 +90,7 @@ var exported = map[string]struct {
 	"lockfile.ErrSyntax":               {lockfile.ErrSyntax, provider.Misuse},
 	"origin.ErrPage":                   {origin.ErrPage, provider.Transient},
 	"origin.ErrToken":                  {origin.ErrToken, provider.Denied},
+	"origin.ErrModuleNotFound":         {origin.ErrModuleNotFound, provider.NotFound},
 	"origin.ErrNoRegistry":             {origin.ErrNoRegistry, provider.NotFound},
 	"mirror.TooYoungError":             {&mirror.TooYoungError{}, provider.Refused},
 	"provider.ErrDenied":               {provider.ErrDenied, provider.Denied},

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -73,21 +74,68 @@ type Commit struct {
 // ID. If it is empty, Fetch uses the repository's default branch. The URL must use
 // https or ssh.
 func Fetch(ctx context.Context, at *url.URL, ref string, o Options) (*Commit, error) {
-	ref = cmp.Or(ref, "HEAD")
-	if err := errors.Join(checkURL(at), checkRef(ref)); err != nil {
-		return nil, err
-	}
 	o = o.withDefaults()
-	dir, err := atomicfile.NewScratchDir("")
+	c := &Commit{}
+	err := inScratch(ctx, at, &ref, o.Timeout, func(ctx context.Context, r repository) error {
+		c.repo = r
+		return c.fetch(ctx, at, ref, o)
+	})
 	if err != nil {
-		return nil, fmt.Errorf("creating a temporary directory: %w", err)
-	}
-	c := &Commit{repo: repository{dir: dir}}
-	if err := c.fetch(ctx, at, ref, o); err != nil {
 		c.Close()
 		return nil, fmt.Errorf("fetching %s of %s: %w", ref, at.Redacted(), err)
 	}
 	return c, nil
+}
+
+// commitID matches full commit IDs.
+var commitID = regexp.MustCompile("^([0-9a-f]{40}|[0-9a-f]{64})$")
+
+// Resolve returns the ID of the commit that [Fetch] would fetch, without fetching it.
+func Resolve(ctx context.Context, at *url.URL, ref string) (id string, err error) {
+	if commitID.MatchString(ref) {
+		return ref, nil
+	}
+	err = inScratch(ctx, at, &ref, defaultTimeout, func(ctx context.Context, r repository) error {
+		defer func() { _ = os.RemoveAll(r.dir) }()
+		// git fetch prefers these names in this order. The first one is an annotated
+		// tag's commit.
+		names := []string{"refs/tags/" + ref + "^{}", ref + "^{}", ref, "refs/tags/" + ref, "refs/heads/" + ref}
+		list, err := r.run(ctx, append([]string{"ls-remote", "--quiet", "--end-of-options", at.String()}, names...)...)
+		if err != nil {
+			return err
+		}
+		found := map[string]string{}
+		for line := range strings.Lines(string(list)) {
+			id, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
+			found[name] = id
+		}
+		for _, name := range names {
+			if id = found[name]; commitID.MatchString(id) {
+				return nil
+			}
+		}
+		return provider.Errorf(provider.NotFound, "the repository has no such branch or tag")
+	})
+	if err != nil {
+		return "", fmt.Errorf("resolving %s of %s: %w", ref, at.Redacted(), err)
+	}
+	return id, nil
+}
+
+// inScratch calls do with an empty repository and a timeout. The default of ref is HEAD.
+// do must remove the repository.
+func inScratch(ctx context.Context, at *url.URL, ref *string, timeout time.Duration, do func(context.Context, repository) error) error {
+	*ref = cmp.Or(*ref, "HEAD")
+	if err := errors.Join(checkURL(at), checkRef(*ref)); err != nil {
+		return err
+	}
+	dir, err := atomicfile.NewScratchDir("")
+	if err != nil {
+		return fmt.Errorf("creating a temporary directory: %w", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%w: git took longer than %s", ErrLimit, timeout))
+	defer cancel()
+	return do(ctx, repository{dir})
 }
 
 // Close stops git and removes the temporary repository.
@@ -95,12 +143,12 @@ func (c *Commit) Close() {
 	if c.blobs != nil {
 		c.blobs.close()
 	}
-	_ = os.RemoveAll(c.repo.dir)
+	if c.repo.dir != "" {
+		_ = os.RemoveAll(c.repo.dir)
+	}
 }
 
 func (c *Commit) fetch(ctx context.Context, at *url.URL, ref string, o Options) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("%w: the fetch took longer than %s", ErrLimit, o.Timeout))
-	defer cancel()
 	// 1. Create a repository without hooks.
 	if _, err := c.repo.run(ctx, "init", "--quiet", "--bare", "--template="); err != nil {
 		return err

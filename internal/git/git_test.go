@@ -37,14 +37,8 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		defer os.RemoveAll(dir)
-		file := filepath.Join(dir, "ca.pem")
-		if err := os.WriteFile(file, ca.PEM(), 0o600); err != nil {
+		if err := errors.Join(gittest.Environment(dir, ca.PEM()), os.Setenv("TMPDIR", dir)); err != nil {
 			panic(err)
-		}
-		for name, value := range map[string]string{
-			"GIT_SSL_CAINFO": file, "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1", "TMPDIR": dir, "TMP": dir,
-		} {
-			_ = os.Setenv(name, value)
 		}
 		return m.Run()
 	}())
@@ -162,6 +156,9 @@ func TestFetch(t *testing.T) {
 			if got != id {
 				t.Errorf("got commit %s, want %s", got, id)
 			}
+			if resolved, err := git.Resolve(t.Context(), w.url, ref); err != nil || resolved != id {
+				t.Errorf("resolved to %s, %v", resolved, err)
+			}
 			if diff := cmp.Diff(want, contents); diff != "" {
 				t.Error(diff)
 			}
@@ -177,6 +174,9 @@ func TestFetch(t *testing.T) {
 		t.Parallel()
 		if _, _, err := w.fetch(t, "v3", git.Options{}); provider.KindOf(err) != provider.NotFound {
 			t.Errorf("got %v", err)
+		}
+		if _, err := git.Resolve(t.Context(), w.url, "v3"); provider.KindOf(err) != provider.NotFound {
+			t.Errorf("resolving: %v", err)
 		}
 	})
 }
@@ -219,6 +219,7 @@ func TestCloseRemovesEverything(t *testing.T) {
 	w.commit(t, gittest.Entry{Path: "main.tf"})
 	for _, ref := range []string{"v1", "missing"} {
 		_, _, _ = w.fetch(t, ref, git.Options{})
+		_, _ = git.Resolve(t.Context(), w.url, ref)
 	}
 	left, err := os.ReadDir(os.Getenv("TMPDIR"))
 	if err != nil || len(left) > 0 {
@@ -243,7 +244,7 @@ func TestFetchLimits(t *testing.T) {
 			w.commit(t, gittest.Entry{Path: "big", Content: strings.Repeat("0", 600<<10)}, gittest.Entry{Path: "link", Mode: gittest.Link, Content: "big"})
 		}, git.Options{MaxContents: 1 << 20}, "the files of the commit exceed 1048576 bytes"},
 		"nested trees": {bomb, git.Options{}, "more than 100000 files and directories"},
-		"slow server":  {nil, git.Options{Timeout: 300 * time.Millisecond}, "the fetch took longer than 300ms"},
+		"slow server":  {nil, git.Options{Timeout: 300 * time.Millisecond}, "git took longer than 300ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -71,7 +71,7 @@ func containsFold(names []string, name string) bool {
 func (r repository) command(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
 	path, err := exec.LookPath("git")
 	if err != nil {
-		return nil, provider.Errorf(provider.Misuse, "git not found in PATH; git:: locations require the git program")
+		return nil, fmt.Errorf("running git: %w", extprog.ErrNotFound)
 	}
 	var all []string
 	for _, setting := range settings {

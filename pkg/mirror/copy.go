@@ -20,12 +20,12 @@ func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, e
 	}
 	o = o.withDefaults()
 	from = openOnce(wanted, from)
-	return run(ctx, oci.New(from), wanted, o, func(ctx context.Context, a provider.Address, v provider.Version, t target) (publish.Result, error) {
+	return RunWith(ctx, oci.New(from), wanted, o, func(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, options publish.Options) (publish.Result, error) {
 		source, err := from(a)
 		if err != nil {
 			return publish.Result{}, err
 		}
-		return o.Publisher.Copy(ctx, source, t.repo, a, v, t.options)
+		return o.Publisher.Copy(ctx, source, repo, a, v, options)
 	})
 }
 

@@ -73,20 +73,21 @@ type Result struct {
 // processes the other items unless FailFast is set. If ctx is canceled, Run starts no
 // further items and returns the context's error.
 func Run(ctx context.Context, src provider.Source, wanted []provider.Requirement, o Options) error {
+	o = o.withDefaults()
+	return RunWith(ctx, src, wanted, o, func(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, options publish.Options) (publish.Result, error) {
+		return o.Publisher.Release(ctx, src, repo, a, v, options)
+	})
+}
+
+// PublishFunc publishes one release to a repository.
+type PublishFunc func(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o publish.Options) (publish.Result, error)
+
+// RunWith is like [Run], but publishes each release of the plan with publishOne.
+func RunWith(ctx context.Context, src provider.Source, wanted []provider.Requirement, o Options, publishOne PublishFunc) error {
 	if o.Target == nil {
 		return errors.New("mirroring: Options.Target is required")
 	}
 	o = o.withDefaults()
-	return run(ctx, src, wanted, o, func(ctx context.Context, a provider.Address, v provider.Version, t target) (publish.Result, error) {
-		return o.Publisher.Release(ctx, src, t.repo, a, v, t.options)
-	})
-}
-
-// publishFunc publishes one release to its target.
-type publishFunc func(ctx context.Context, a provider.Address, v provider.Version, t target) (publish.Result, error)
-
-// run creates a plan and processes each release of the plan with publishOne.
-func run(ctx context.Context, src provider.Source, wanted []provider.Requirement, o Options, publishOne publishFunc) error {
 	// 1. Open the targets.
 	targets, err := newTargets(wanted, o)
 	if err != nil {
@@ -116,7 +117,7 @@ func run(ctx context.Context, src provider.Source, wanted []provider.Requirement
 		if r.Err == nil && item.Held == nil {
 			o.OnStart(item)
 			t.options.SkipDenied = !item.isExact()
-			r.Published, r.Err = publishOne(ctx, a, item.Version, t)
+			r.Published, r.Err = publishOne(ctx, t.repo, a, item.Version, t.options)
 			if r.Published.Status == publish.Denied {
 				r.Repository = r.Published.Denial.Repository // for a copy, this can be the source
 			}

@@ -17,7 +17,7 @@ func CheckDistinct(repositories map[provider.Address]string) error {
 	for _, a := range slices.SortedFunc(maps.Keys(repositories), byText) {
 		ref := repositories[a]
 		if other, twice := taken[ref]; twice {
-			return provider.Errorf(provider.Misuse, "%s and %s have the same repository %s: use more of {hostname}, {namespace}, and {type} in the template", other, a, ref)
+			return provider.Errorf(provider.Misuse, "%s and %s have the same repository %s: use more variables in the template", other, a, ref)
 		}
 		taken[ref] = a
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/cgi"
@@ -143,6 +144,17 @@ func (r Repository) WriteTree(ctx context.Context, entries map[string]Entry) (st
 		fmt.Fprintf(&object, "%s %s\x00%s", entries[name].Mode, name, raw)
 	}
 	return r.Git(ctx, object.String(), "hash-object", "-t", "tree", "-w", "--stdin", "--literally")
+}
+
+// Environment makes git trust a CA, whose certificate it writes to a directory, and hides
+// the user's configuration. Call it before tests start.
+func Environment(dir string, ca []byte) error {
+	file := filepath.Join(dir, "ca.pem")
+	err := os.WriteFile(file, ca, 0o600)
+	for name, value := range map[string]string{"GIT_SSL_CAINFO": file, "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1"} {
+		err = errors.Join(err, os.Setenv(name, value))
+	}
+	return err
 }
 
 // Handler serves the repositories below a directory. Clients can fetch any commit by its

@@ -67,6 +67,7 @@ type Origin struct {
 
 	mu         sync.Mutex
 	releases   []*release
+	modules    []Module
 	requests   map[Kind]int
 	authorized map[Kind]int
 	faults     map[Kind][]*planned
@@ -95,6 +96,9 @@ func New(o Options) *Origin {
 	origin.mux.HandleFunc("GET "+o.Prefix+"{namespace}/{type}/versions", origin.kind(Versions, origin.versions))
 	origin.mux.HandleFunc("GET "+o.Prefix+"{namespace}/{type}/{version}/download/{os}/{arch}",
 		origin.kind(Package, origin.packageDocument))
+	origin.mux.HandleFunc("GET "+modulesPrefix+"{namespace}/{name}/{system}/versions", origin.kind(ModuleVersions, origin.moduleVersions))
+	origin.mux.HandleFunc("GET "+modulesPrefix+"{namespace}/{name}/{system}/{version}/download", origin.kind(ModuleLocation, origin.moduleLocation))
+	origin.mux.HandleFunc("GET "+modulesPrefix+"{namespace}/{name}/{system}/{version}/archive", origin.kind(ModuleArchive, origin.moduleArchive))
 	origin.mux.HandleFunc("GET "+filesPath+"{namespace}/{type}/{version}/{name}", origin.file)
 	return origin
 }
@@ -140,7 +144,7 @@ func (o *Origin) kind(kind Kind, honest http.HandlerFunc) http.HandlerFunc {
 			fault(w, r, honest)
 			return
 		}
-		protected := kind == Versions || kind == Package
+		protected := kind == Versions || kind == Package || kind == ModuleVersions || kind == ModuleLocation
 		if o.options.Token != "" && protected && r.Header.Get("Authorization") != "Bearer "+o.options.Token {
 			http.Error(w, `{"errors":["a token is needed"]}`, http.StatusUnauthorized)
 			return

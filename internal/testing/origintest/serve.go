@@ -11,7 +11,7 @@ import (
 )
 
 func (o *Origin) discovery(w http.ResponseWriter, r *http.Request) {
-	serveJSON(w, r, map[string]any{"modules.v1": "/v1/modules/", "providers.v1": o.options.Service})
+	serveJSON(w, r, map[string]any{"modules.v1": modulesPrefix, "providers.v1": o.options.Service})
 }
 
 func (o *Origin) versions(w http.ResponseWriter, r *http.Request) {

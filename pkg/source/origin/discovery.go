@@ -22,6 +22,8 @@ const (
 	// providersService is the key of the provider registry protocol in the discovery
 	// document.
 	providersService = "providers.v1"
+	// modulesService is the key of the module registry protocol.
+	modulesService = "modules.v1"
 	// maxDiscovery is the maximum size of the discovery document in bytes. A typical
 	// document has a few hundred bytes.
 	maxDiscovery = 1 << 20
@@ -30,12 +32,12 @@ const (
 	maxDiscoveryValues = 1000
 )
 
-// ErrNoRegistry is returned if a host has no provider registry. It is not a
+// ErrNoRegistry is returned if a host has no registry for providers or modules. It is not a
 // [provider.ErrProviderNotFound], because OpenTofu does not try other sources in this
 // case.
-var ErrNoRegistry = provider.Errorf(provider.NotFound, "the host has no provider registry")
+var ErrNoRegistry = provider.Errorf(provider.NotFound, "the host has no such registry")
 
-// service is a provider registry.
+// service is a registry.
 type service struct {
 	base  *url.URL // ends with a slash
 	token Token
@@ -43,6 +45,16 @@ type service struct {
 
 // header returns the headers of requests to the registry.
 func (s service) header() http.Header { return registryHeader(s.token) }
+
+// at returns a URL below the URL of a provider or module.
+func (s service) at(a provider.Address, elements ...string) *url.URL {
+	all := append([]string{a.Namespace}, strings.Split(a.Type, "/")...)
+	all = append(all, elements...)
+	for i, element := range all {
+		all[i] = url.PathEscape(element)
+	}
+	return s.base.JoinPath(all...)
+}
 
 func registryHeader(token Token) http.Header {
 	h := http.Header{"Accept": {"application/json"}}
@@ -52,7 +64,18 @@ func registryHeader(token Token) http.Header {
 	return h
 }
 
-// discover returns the provider registry of a host from the configuration or from the
+// noun returns the kind of object in the registry.
+func (c client) noun() string { return strings.TrimSuffix(c.service, "s.v1") }
+
+// notFound returns the error for an object that the registry does not have.
+func (c client) notFound() error {
+	if c.service == modulesService {
+		return ErrModuleNotFound
+	}
+	return provider.ErrProviderNotFound
+}
+
+// discover returns the registry of a host from the configuration or from the
 // discovery document.
 func (c client) discover(ctx context.Context, host svchost.Hostname) (service, error) {
 	token, err := c.token(ctx, host)
@@ -68,7 +91,7 @@ func (c client) discover(ctx context.Context, host svchost.Hostname) (service, e
 		base, err = c.requestDiscovery(ctx, at, token)
 	}
 	if err != nil {
-		return service{}, fmt.Errorf("finding the provider registry of %s: %w", host.ForDisplay(), found.refused(err))
+		return service{}, fmt.Errorf("finding the %s registry of %s: %w", c.noun(), host.ForDisplay(), found.refused(err))
 	}
 	if !strings.HasSuffix(base.Path, "/") {
 		base.Path += "/"
@@ -99,12 +122,12 @@ func (c client) requestDiscovery(ctx context.Context, at *url.URL, token Token) 
 		return nil, err
 	}
 	var text string
-	raw, offered := services[providersService]
+	raw, offered := services[c.service]
 	if !offered {
-		return nil, fmt.Errorf("%w: the discovery document has no %q", ErrNoRegistry, providersService)
+		return nil, fmt.Errorf("%w: the discovery document has no %q", ErrNoRegistry, c.service)
 	}
 	if err := json.Unmarshal(raw, &text); err != nil {
-		return nil, doc.Error(fmt.Errorf("GET %s: %q is not a string", httpclient.RedactURL(doc.URL), providersService))
+		return nil, doc.Error(fmt.Errorf("GET %s: %q is not a string", httpclient.RedactURL(doc.URL), c.service))
 	}
 	base, err := resolveURL(doc.URL, text)
 	return base, doc.Error(err)

@@ -36,12 +36,12 @@ type Options struct {
 	// HTTP sends the requests. If nil, a client with timeouts and retries is used. The client must
 	// not send Authorization headers to other hosts after a redirect.
 	HTTP *http.Client
-	// Services maps hosts to the URLs of their provider registries. These hosts need no
+	// Services maps hosts to the URLs of their registries. These hosts need no
 	// discovery. For example, host blocks of the CLI configuration specify such URLs.
 	// Relative URLs are resolved against the URL of the discovery document.
 	Services map[svchost.Hostname]string
 	// Token, if not nil, returns the bearer token for a host, or the zero value if the
-	// host has no token. The token is sent only to this host and its provider registry,
+	// host has no token. The token is sent only to this host and its registry,
 	// not to the hosts of zips and checksums.
 	Token func(ctx context.Context, host svchost.Hostname) (Token, error)
 	// Lifetime is the time for which responses are cached. If zero, responses are
@@ -50,7 +50,9 @@ type Options struct {
 }
 
 // New returns a source of releases in origin registries.
-func New(o Options) *Source {
+func New(o Options) *Source { return newSource(o, providersService) }
+
+func newSource(o Options, service string) *Source {
 	if o.HTTP == nil {
 		// httpclient.New returns only errors about CA files.
 		o.HTTP, _ = httpclient.New(httpclient.Options{})
@@ -58,7 +60,7 @@ func New(o Options) *Source {
 	if o.Token == nil {
 		o.Token = func(context.Context, svchost.Hostname) (Token, error) { return Token{}, nil }
 	}
-	requests := client{http: o.HTTP, services: o.Services, token: o.Token}
+	requests := client{service: service, http: o.HTTP, services: o.Services, token: o.Token}
 	pool := schedule.NewOriginRequests()
 	return &Source{client: o.HTTP, protocol: remember(limited{requests, pool}, o.Lifetime), pool: pool}
 }

@@ -98,8 +98,7 @@ type packageDocument struct {
 }
 
 func (c client) describe(ctx context.Context, registry service, key packageKey, version listed) (description, error) {
-	at := registry.base.JoinPath(url.PathEscape(key.address.Namespace), url.PathEscape(key.address.Type),
-		url.PathEscape(key.version.String()), "download", key.platform.OS, key.platform.Arch)
+	at := registry.at(key.address, key.version.String(), "download", key.platform.OS, key.platform.Arch)
 	doc, err := httpclient.Get(ctx, c.http, at, httpclient.Request{Header: registry.header(), Limit: maxPackageDocument})
 	if isStatus(err, http.StatusNotFound) {
 		others := slices.DeleteFunc(slices.Clone(version.platforms), func(p provider.Platform) bool { return p == key.platform })

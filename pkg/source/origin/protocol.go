@@ -16,7 +16,7 @@ import (
 
 // protocol contains the requests to a registry.
 type protocol interface {
-	// discover returns the provider registry of a host.
+	// discover returns the registry of a host.
 	discover(ctx context.Context, host svchost.Hostname) (service, error)
 	// versions returns the versions of a provider.
 	versions(ctx context.Context, registry service, a provider.Address) (listing, error)
@@ -29,6 +29,8 @@ type protocol interface {
 
 // client sends requests and caches nothing.
 type client struct {
+	// service is the key of the registry protocol in the discovery document.
+	service  string
 	http     *http.Client
 	services map[svchost.Hostname]string
 	token    func(ctx context.Context, host svchost.Hostname) (Token, error)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -51,8 +50,10 @@ func (l listing) newestFirst() []provider.Version {
 }
 
 // versionsDocument is the response to :namespace/:type/versions. Its warnings are
-// ignored, because they are intended for users who choose a provider.
+// ignored, because they are intended for users who choose a provider. In a module
+// registry, Modules contains the same document for the module.
 type versionsDocument struct {
+	Modules  []versionsDocument `json:"modules"`
 	Versions []struct {
 		Version   string   `json:"version"`
 		Protocols []string `json:"protocols"`
@@ -65,10 +66,10 @@ type versionsDocument struct {
 }
 
 func (c client) versions(ctx context.Context, registry service, a provider.Address) (listing, error) {
-	at := registry.base.JoinPath(url.PathEscape(a.Namespace), url.PathEscape(a.Type), "versions")
+	at := registry.at(a, "versions")
 	doc, err := httpclient.Get(ctx, c.http, at, httpclient.Request{Header: registry.header(), Limit: maxVersions})
 	if isStatus(err, http.StatusNotFound) {
-		return nil, fmt.Errorf("%w: %w", provider.ErrProviderNotFound, err)
+		return nil, fmt.Errorf("%w: %w", c.notFound(), err)
 	}
 	if err != nil {
 		return nil, registry.refused(err)
@@ -76,6 +77,9 @@ func (c client) versions(ctx context.Context, registry service, a provider.Addre
 	var response versionsDocument
 	if err := decode(doc, &response, maxVersionsValues); err != nil {
 		return nil, err
+	}
+	for _, module := range response.Modules {
+		response.Versions = append(response.Versions, module.Versions...)
 	}
 	l, err := response.listing(doc)
 	if err != nil {

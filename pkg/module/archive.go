@@ -1,0 +1,132 @@
+package module
+
+import (
+	"archive/tar"
+	"bufio"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+
+	"github.com/klauspost/compress/zip"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/internal/packagezip"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+const (
+	// maxArchiveFiles limits the number of files in a tar archive. Zips have the limits
+	// of package packagezip.
+	maxArchiveFiles = 100_000
+	// maxArchiveContents limits the total size of the files in a tar archive.
+	maxArchiveContents = 4 << 30
+	// zipMagic and gzipMagic are the first bytes of archives.
+	zipMagic, gzipMagic = "PK", "\x1f\x8b"
+)
+
+// readArchive downloads a zip or a gzip-compressed tar archive to a temporary file.
+func readArchive(ctx context.Context, name string, open func() (io.ReadCloser, error)) (f fetched, err error) {
+	spool, err := atomicfile.NewScratchFile("", -1)
+	if err != nil {
+		return f, err
+	}
+	f.close = func() { _ = spool.Close() }
+	defer func() {
+		if err != nil {
+			f.close()
+			err = fmt.Errorf("reading %s: %w", name, err)
+		}
+	}()
+	err = transfer.Retrier{}.Do(ctx, "fetching "+name, func() error {
+		if err := spool.Reset(); err != nil {
+			return err
+		}
+		body, err := open()
+		if err != nil {
+			return err
+		}
+		defer func() { _ = body.Close() }()
+		start := bufio.NewReader(bounded.ReadCloser(ctx, body))
+		switch magic, err := start.Peek(2); {
+		case err != nil && !errors.Is(err, io.EOF):
+			return err
+		case string(magic) == gzipMagic:
+			f.files, err = spoolTar(spool, start)
+			return err
+		case string(magic) != zipMagic:
+			return provider.Errorf(provider.Unverified, "content is neither a zip nor a gzip-compressed tar archive")
+		}
+		n, err := io.Copy(spool, io.LimitReader(start, artifact.MaxZipSize+1))
+		if err == nil && n > artifact.MaxZipSize {
+			err = provider.Errorf(provider.Refused, "archive exceeds %d bytes", int64(artifact.MaxZipSize))
+		}
+		if err == nil {
+			f.files, err = zipFiles(spool, n)
+		}
+		return err
+	})
+	return f, err
+}
+
+// zipFiles returns the files of a zip.
+func zipFiles(spool *atomicfile.ScratchFile, size int64) ([]File, error) {
+	if _, err := packagezip.Open(spool, size); err != nil {
+		return nil, err
+	}
+	r, err := zip.NewReader(spool, size)
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	for _, e := range r.File {
+		if !e.Mode().IsDir() {
+			open := func(context.Context) (io.ReadCloser, error) { return e.Open() }
+			files = append(files, File{Path: e.Name, Executable: e.Mode()&0o111 != 0, Size: int64(e.UncompressedSize64), Open: open})
+		}
+	}
+	return files, nil
+}
+
+// spoolTar writes the contents of a tar archive to a file, one after the other.
+func spoolTar(spool *atomicfile.ScratchFile, r io.Reader) (files []File, err error) {
+	unzipped, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	// Headers and padding count as well.
+	archive := tar.NewReader(io.LimitReader(unzipped, maxArchiveContents))
+	var offset int64
+	for {
+		h, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return files, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch h.Typeflag {
+		case tar.TypeDir, tar.TypeXGlobalHeader:
+			continue
+		case tar.TypeReg:
+		default:
+			return nil, provider.Errorf(provider.Unverified, "%q is neither a file nor a directory", h.Name)
+		}
+		if len(files) == maxArchiveFiles {
+			return nil, provider.Errorf(provider.Unverified, "archive has more than %d files", maxArchiveFiles)
+		}
+		if _, err := io.Copy(spool, archive); err != nil {
+			return nil, err
+		}
+		at, size := offset, h.Size
+		offset += size
+		files = append(files, File{Path: path.Clean(h.Name), Executable: h.Mode&0o111 != 0, Size: size, Open: func(context.Context) (io.ReadCloser, error) {
+			return io.NopCloser(io.NewSectionReader(spool, at, size)), nil
+		}})
+	}
+}

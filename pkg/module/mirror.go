@@ -1,0 +1,146 @@
+package module
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/git"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// MirrorOptions configures [Mirror].
+type MirrorOptions struct {
+	// Options configures the run, like a run that mirrors providers. Addresses have the
+	// form of [Address.InRegistry]. Target is required.
+	mirror.Options
+	// Open opens the repository of a module that its registry stores as an OCI
+	// artifact.
+	Open func(template.Reference) (repository.Reader, error)
+	// AllowSubmodules omits submodules of git repositories. If false, commits with
+	// submodules are rejected.
+	AllowSubmodules bool
+	// AllowLFS accepts LFS pointers instead of their content. If false, commits with
+	// LFS pointers are rejected.
+	AllowLFS bool
+}
+
+// InRegistry returns the address in the form of package origin: a provider address with
+// the type NAME/SYSTEM.
+func (a Address) InRegistry() provider.Address {
+	return provider.Address{Host: a.Hostname, Namespace: a.Namespace, Type: a.Name + "/" + a.System}
+}
+
+// FromRegistry is the reverse of [Address.InRegistry].
+func FromRegistry(a provider.Address) Address {
+	name, system, _ := strings.Cut(a.Type, "/")
+	return Address{Hostname: a.Host, Namespace: a.Namespace, Name: name, System: system}
+}
+
+// Mirror mirrors modules from their registries. The package of each version is packed
+// like by [Push], without exclusions. If the origin has moved a version to another
+// commit or zip, the result contains a *[repository.ConflictError].
+//
+// Mirror runs the git program for modules in git repositories.
+func Mirror(ctx context.Context, from *origin.Modules, wanted []Requirement, o MirrorOptions) error {
+	var requirements []provider.Requirement
+	for _, r := range wanted {
+		requirements = append(requirements, provider.Requirement{Address: r.Address.InRegistry(), Constraint: r.Constraint})
+	}
+	return mirror.RunWith(ctx, from, requirements, o.Options,
+		func(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, p publish.Options) (publish.Result, error) {
+			pushed, err := o.mirrorOne(ctx, from, repo, a, v, p)
+			r := publish.Result{Digest: pushed.Digest}
+			r.Address, r.Version, r.Status, r.Tag = a, v, pushed.Status, pushed.Tag
+			r.Released = p.Stage && r.Tag == artifact.Tag(v)
+			if denied, ok := errors.AsType[*repository.DeniedError](err); ok && p.SkipDenied {
+				r.Denial, err = &denied.Record, nil
+			}
+			return r, err
+		})
+}
+
+// mirrorOne mirrors a version of a module.
+func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo repository.Repository, a provider.Address, v provider.Version, p publish.Options) (Result, error) {
+	// 1. Find the package.
+	located, err := from.Location(ctx, a, v)
+	if err != nil {
+		return Result{}, err
+	}
+	l, err := parseLocation(located)
+	if err != nil {
+		return Result{}, err
+	}
+	name := FromRegistry(a).Name
+	pkg := Package{Name: name, Version: v, Annotations: map[string]string{
+		artifact.AnnotationModule: a.String(), artifact.AnnotationModuleOrigin: redact(l.Source),
+	}}
+	options := PushOptions{Stage: p.Stage, Force: p.Force, DryRun: p.DryRun}
+	// 2. Don't fetch a commit that the repository has.
+	if l.isGit {
+		commit, err := git.Resolve(ctx, l.url, l.ref)
+		if err != nil {
+			return Result{}, err
+		}
+		pkg.Annotations[ocispec.AnnotationRevision] = commit
+		if stored, err := storedCommit(ctx, repo, pkg, options); err != nil || stored.Status == publish.Unchanged {
+			return stored, err
+		}
+	}
+	// 3. Fetch and push it.
+	f, err := l.fetch(ctx, from, o)
+	if err != nil {
+		return Result{}, fmt.Errorf("fetching %s %s: %w", a, v, err)
+	}
+	defer f.close()
+	dir, err := l.directory(f.files)
+	if err != nil {
+		return Result{}, err
+	}
+	if dir != "" {
+		pkg.Annotations[artifact.AnnotationModuleSubdirectory] = dir
+	}
+	if pkg.Files = f.files; f.commit != "" {
+		pkg.Annotations[ocispec.AnnotationRevision] = f.commit
+	}
+	return Push(ctx, repo, pkg, options)
+}
+
+// storedCommit compares the commit of a package with the repository, without its files.
+// If the repository has the commit, the status of the result is Unchanged, and if it has
+// another commit of the version, the error is a *[repository.ConflictError]. Otherwise,
+// the result is empty.
+func storedCommit(ctx context.Context, repo repository.Repository, p Package, o PushOptions) (Result, error) {
+	j := push{repo: repo, pkg: p, options: o}
+	f, err := j.gather(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	if f.denial != nil && !o.Force {
+		plan, err := decide(f, provider.Package{}, o)
+		return Result{Plan: plan}, err
+	}
+	for _, s := range []stored{f.released, f.pending} {
+		commit := s.manifest.Annotations[ocispec.AnnotationRevision]
+		if !s.Exists() || commit == "" || s.manifest.Annotations[artifact.AnnotationModule] != p.Annotations[artifact.AnnotationModule] {
+			continue
+		}
+		switch isSame := commit == p.Annotations[ocispec.AnnotationRevision]; {
+		case isSame && len(s.missing) == 0 && s.manifest.Annotations[artifact.AnnotationModuleOrigin] == p.Annotations[artifact.AnnotationModuleOrigin]:
+			return Result{Plan: Plan{Status: publish.Unchanged, Tag: s.Tag, From: s.Digest}, Digest: s.Digest}, nil
+		case !isSame && !o.Force:
+			reason := fmt.Sprintf("tag %s contains the commit %s, but the origin has moved the version to %s", s.Tag, commit, p.Annotations[ocispec.AnnotationRevision])
+			return Result{Plan: Plan{Tag: s.Tag, From: s.Digest}}, &repository.ConflictError{Release: p.Name + " " + p.Version.String(), Reasons: []string{reason}}
+		}
+	}
+	return Result{}, nil
+}
