@@ -90,7 +90,7 @@ and some succeeded, 4 verification failed or conflict, 5 not found, 6 access den
 10 changes pending, 130 interrupted.
 
 Details: ` + docs + `cli.md`),
-		Commands:                  []*cli.Command{mirrorCommand(), publishCommand(), pullCommand(), copyCommand(), listCommand(), promoteCommand(), denyCommand(), lockCommand(), execCommand(), verifyCommand(), syncCommand(), serveCommand(), trustCommand(), tofurcCommand(), doctorCommand(), loginCommand(), logoutCommand(), cacheCommand(), completionCommand(), manCommand(), versionCommand()},
+		Commands:                  []*cli.Command{mirrorCommand(), publishCommand(), pullCommand(), copyCommand(), listCommand(), promoteCommand(), denyCommand(), lockCommand(), execCommand(), verifyCommand(), syncCommand(), moduleCommand(), serveCommand(), trustCommand(), tofurcCommand(), doctorCommand(), loginCommand(), logoutCommand(), cacheCommand(), completionCommand(), manCommand(), versionCommand()},
 		Metadata:                  map[string]any{stateKey: &state{}},
 		Writer:                    stdout,
 		ErrWriter:                 stderr,

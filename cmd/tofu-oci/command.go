@@ -168,13 +168,18 @@ func (cmd *command) origin() *origin.Source { return cmd.originWithLifetime(0) }
 
 // originWithLifetime is like origin, but caches responses for the given time.
 func (cmd *command) originWithLifetime(lifetime time.Duration) *origin.Source {
+	return origin.New(origin.Options{HTTP: cmd.http, Services: cmd.services("providers.v1"), Token: cmd.token, Lifetime: lifetime})
+}
+
+// services returns the URLs that the CLI configuration specifies for a registry protocol.
+func (cmd *command) services(protocol string) map[svchost.Hostname]string {
 	services := map[svchost.Hostname]string{}
 	for host, offered := range cmd.config.Services {
-		if url := offered["providers.v1"]; url != "" {
+		if url := offered[protocol]; url != "" {
 			services[host] = url
 		}
 	}
-	return origin.New(origin.Options{HTTP: cmd.http, Services: services, Token: cmd.token, Lifetime: lifetime})
+	return services
 }
 
 // installation returns the source of releases according to the CLI configuration.

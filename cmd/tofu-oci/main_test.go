@@ -89,6 +89,7 @@ func scripts(dir string) testscript.Params {
 			"registry":    cmdRegistry,
 			"proxy":       cmdProxy,
 			"release":     cmdRelease,
+			"module":      cmdModule,
 			"misbehave":   cmdMisbehave,
 			"behave":      cmdBehave,
 			"requests":    cmdRequests,
@@ -163,7 +164,7 @@ func newWorld(env *testscript.Env) error {
 	if err := os.WriteFile(filepath.Join(env.WorkDir, "ca.pem"), ca.PEM(), 0o600); err != nil {
 		return err
 	}
-	config := "host \"registry.opentofu.org\" {\n  services = { \"providers.v1\" = \"https://" + at + "/v1/providers/\" }\n}\n"
+	config := "host \"registry.opentofu.org\" {\n  services = {\n    \"providers.v1\" = \"https://" + at + "/v1/providers/\"\n    \"modules.v1\" = \"https://" + at + "/v1/modules/\"\n  }\n}\n"
 	return os.WriteFile(filepath.Join(env.WorkDir, "tofurc"), []byte(config), 0o600)
 }
 

@@ -80,6 +80,35 @@ func cmdRelease(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(worldOf(ts).origin.Load().Add(context.Background(), r))
 }
 
+// module NAMESPACE/NAME/SYSTEM VERSION [OPTION...] adds a version of a module to the
+// origin registry. Options:
+//
+//	text=TEXT      the contents of main.tf, the only file of the archive
+//	published=DATE the date when the registry discovered the version
+//	location=URL   a location instead of an archive
+func cmdModule(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: module NAMESPACE/NAME/SYSTEM VERSION [OPTION...]")
+	}
+	options := map[string]string{}
+	for _, arg := range args[2:] {
+		name, value, _ := strings.Cut(arg, "=")
+		options[name] = value
+	}
+	m := origintest.Module{Name: args[0], Version: args[1], Discovered: options["published"], Location: options["location"]}
+	if m.Location == "" {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		f, err := w.Create("main.tf")
+		ts.Check(err)
+		_, err = f.Write([]byte(options["text"]))
+		ts.Check(err)
+		ts.Check(w.Close())
+		m.Archive = b.Bytes()
+	}
+	worldOf(ts).origin.Load().AddModule(m)
+}
+
 func applyReleaseOption(ts *testscript.TestScript, r *origintest.Release, option, value string) {
 	switch option {
 	case "salt":

@@ -3,6 +3,7 @@ package main_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,7 +83,7 @@ func cmdProxy(ts *testscript.TestScript, _ bool, args []string) {
 func kindsOf(text string) (origin []origintest.Kind, registry []registrytest.Kind) {
 	switch {
 	case text == "origin":
-		return origintest.Kinds, nil
+		return slices.Concat(origintest.Kinds, origintest.ModuleKinds), nil
 	case text == "registry":
 		return nil, registrytest.Kinds
 	case text == string(registrytest.Tags), text == string(registrytest.Token), strings.Contains(text, "-"):
