@@ -131,7 +131,7 @@ func (o ManyOptions) reportSkipped(ctx context.Context, pending provider.Source,
 type Listed struct {
 	Address provider.Address
 	Entries []Entry
-	// Missing is the error if the repository does not exist, or nil.
+	// Missing is the error for a missing repository, or nil if the repository exists.
 	Missing error
 }
 

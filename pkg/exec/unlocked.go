@@ -52,7 +52,7 @@ func (o Options) keepsOCI(ctx context.Context, c userConfig, program string, wan
 }
 
 // installs reports whether the command might install providers. For OpenTofu and
-// Terraform, only init does.
+// Terraform, only the subcommand init installs providers.
 func (o Options) installs() bool {
 	if !o.reportsEmptyDir() {
 		return true

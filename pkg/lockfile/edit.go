@@ -101,7 +101,7 @@ func (f *File) insertAfter(i int, p part, next *string) {
 	f.parts = slices.Insert(f.parts, i+1, p)
 }
 
-// withBlankEnd adds a blank line to a text that doesn't end with one.
+// withBlankEnd adds a blank line to a text that doesn't end with a blank line.
 func withBlankEnd(text, newline string) string {
 	if strings.TrimPrefix(text, bom) == "" {
 		return text

@@ -23,9 +23,9 @@ import (
 )
 
 // BenchmarkThere checks 200 versions with 10 platforms each that already exist in the
-// target. It compares the time with that of a bare client that sends the same requests
-// with the same concurrency and ignores the responses. Both times include the work of
-// the servers, which run in the same process.
+// target. It compares the time with the time of a bare client, which sends the same
+// requests with the same concurrency and ignores the responses. Both times include the
+// work of the servers, which run in the same process.
 //
 //	go test ./pkg/mirror -run - -bench There -benchtime 11x
 func BenchmarkThere(b *testing.B) {

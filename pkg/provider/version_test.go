@@ -96,8 +96,8 @@ func TestVersionOrder(t *testing.T) {
 		"2.0.0+b",
 		"2.0.0+a",
 		"2.0.0",
-		// OpenTofu's library orders fewer identifiers before more, regardless of their
-		// values. SemVer orders beta after alpha.1.
+		// OpenTofu's library orders versions with fewer identifiers first, regardless
+		// of the identifiers' values. SemVer orders beta after alpha.1.
 		"2.0.0-alpha.10",
 		"2.0.0-alpha.9",
 		"2.0.0-rc1",

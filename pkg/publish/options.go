@@ -23,8 +23,8 @@ type Options struct {
 	Index artifact.Options
 	// SBOM, if not nil, generates the SBOM of a package before the package is sent. zip
 	// is the path of the package's zip in a local file. SBOM is not called for packages
-	// that have an SBOM in the source or the repository. [SBOMProgram] returns such a
-	// function for a command line.
+	// that have an SBOM in the source or the repository. Use [SBOMProgram] to create
+	// this function from a command line.
 	SBOM func(ctx context.Context, p provider.Package, zip string) (provider.Document, error)
 	// Aliases lists other providers whose releases the repository can contain. A
 	// release to which platforms are added keeps its provider.

@@ -23,7 +23,8 @@ import (
 )
 
 const (
-	// maxLayoutIndex limits index.json, in bytes, to about 30,000 tags.
+	// maxLayoutIndex is the maximum size of index.json in bytes. It allows about 30,000
+	// tags.
 	maxLayoutIndex = 16 << 20
 	// maxLayoutValues limits the JSON values in index.json. Each tag uses seven values.
 	maxLayoutValues = 256 << 10

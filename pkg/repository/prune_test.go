@@ -130,8 +130,8 @@ func TestPruneOfNothing(t *testing.T) {
 	})
 }
 
-// loseIndex deletes the index that a tag points to. In registries, this also deletes
-// the tag.
+// loseIndex deletes the index that a tag points to. In registries, deleting the index
+// also deletes the tag.
 func (e *end) loseIndex(t *testing.T, tag string) {
 	t.Helper()
 	index := e.at(t, tag)

@@ -70,8 +70,8 @@ type Credential struct {
 	From string
 }
 
-// remoteRepository is a repository in a registry. Each has a separate client, so repositories
-// never share tokens.
+// remoteRepository is a repository in a registry. Each repository has a separate
+// client, so repositories never share tokens.
 type remoteRepository struct {
 	remote      *remote.Repository
 	retrier     transfer.Retrier

@@ -174,7 +174,7 @@ func (x *applier) release(ctx context.Context, u unit, a Action, src provider.So
 		}
 		if r.Err = again(ctx, restore); errors.Is(r.Err, repository.ErrNotFound) || errors.Is(r.Err, provider.ErrVersionNotFound) {
 			if r.Published, r.Err = x.publishTo(ctx, u, a, src, repo); r.Err == nil && r.Published.Tag == artifact.Tag(a.Version) {
-				r.Err = again(ctx, restore) // deletes the tag of the damaged release
+				r.Err = again(ctx, restore) // deletes the pruned tag
 			}
 		}
 		if errors.Is(r.Err, repository.ErrTagNotDeleted) {

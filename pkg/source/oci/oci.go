@@ -40,12 +40,11 @@ type Source struct {
 
 var _ provider.Capable = (*Source)(nil)
 
-// New returns a source of the repositories that open returns for addresses. If a
-// release is annotated with a different address, and no alias allows this address, the
-// error is a *[repository.ProviderMismatchError]. Denied versions are not listed. If
-// the release of a denied version is requested, the error is a
-// *[repository.DeniedError]. The tags of each repository are listed only once, so use a
-// source for a single run.
+// New returns a source that reads the repositories that open returns. If a release is
+// annotated with a different address, and no alias allows this address, the error is a
+// *[repository.ProviderMismatchError]. Denied versions are not listed. If the release
+// of a denied version is requested, the error is a *[repository.DeniedError]. The tags
+// of each repository are listed only once, so use a source for a single run.
 func New(open func(provider.Address) (repository.Reader, error), aliases ...provider.Alias) *Source {
 	return &Source{open: open, aliases: slices.Clone(aliases), tags: released, repos: map[provider.Address]repository.Reader{}}
 }

@@ -39,8 +39,8 @@ func (d *date) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// published returns the date in the document, or the zero time. A date from the
-// registry takes precedence over a date from the author.
+// published returns the date in the document, or the zero time if the document has no
+// date. A date from the registry takes precedence over a date from the author.
 func (d dates) published(doc httpclient.Document) time.Time {
 	for _, stated := range []date{d.Discovered, d.DiscoveredAt, d.Published, d.PublishedAt} {
 		if stated == 0 {
