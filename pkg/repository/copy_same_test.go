@@ -173,8 +173,8 @@ func TestCopyRereads(t *testing.T) {
 	}
 }
 
-// TestCopyOfAProvider checks that both ends must contain the requested provider, or a
-// provider that an alias allows.
+// TestCopyOfAProvider checks that the source and the target must contain the requested
+// provider, or a provider that an alias allows.
 func TestCopyOfAProvider(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, nil)

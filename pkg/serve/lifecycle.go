@@ -29,8 +29,8 @@ const (
 	// maxStreams limits the concurrent requests on an HTTP/2 connection.
 	maxStreams = 100
 	// DefaultMaxConnections is several times the number of connections that an office
-	// or a fleet of runners opens. This number of connections uses about 180 MB of
-	// memory.
+	// or a fleet of runners typically opens. This number of connections uses about 180
+	// MB of memory.
 	DefaultMaxConnections = 4096
 	// defaultShareQuarters is the default of MaxPerAddress, in quarters of
 	// MaxConnections. It is high, because many clients can share the address of a NAT

@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
-// maxFindings limits the findings of a release that are returned.
+// maxFindings limits the number of findings that are returned for a release.
 const maxFindings = 50
 
 // longText limits the length of a message in bytes. Some messages quote untrusted text.

@@ -161,7 +161,7 @@ func (rc *repositoryCache) list(ctx context.Context, q providerQuery) (listing, 
 // provider. The result doesn't depend on the caller, because an address must refer to
 // the same provider for everyone.
 func (rc *repositoryCache) find(ctx context.Context, q providerQuery) (listing, cacheState, error) {
-	ctx, cancel := context.WithTimeout(ctx, maxWait) // limits all repositories together
+	ctx, cancel := context.WithTimeout(ctx, maxWait) // shared by the requests to all repositories
 	defer cancel()
 	candidates, err := rc.open(q)
 	if err != nil {

@@ -229,7 +229,7 @@ func (x *applier) history(a Action, s Settings, repo repository.Repository) *tru
 	return h
 }
 
-// deny applies the deny block of the declaration, whatever the plan contains.
+// deny applies the deny block of the declaration, regardless of the plan.
 func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action) error {
 	for _, block := range x.Declaration.Denials {
 		if block.Denies(a.Provider, a.Version) {

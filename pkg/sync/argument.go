@@ -113,7 +113,7 @@ func line(a *hcl.Attribute) (string, error) {
 	return s, err
 }
 
-// number returns a function that reads an integer that is at least least.
+// number returns a function that reads an integer, which must not be less than least.
 func number(least int) func(*hcl.Attribute) (int, error) {
 	return func(a *hcl.Attribute) (n int, err error) {
 		value, diags := a.Expr.Value(nil)

@@ -12,7 +12,7 @@ import (
 // releases (trust on first use). It also returns the verdicts of the releases in the
 // same order. If all releases are signed, the rule refuses unsigned releases. If all
 // unsigned releases are older than the signed releases, the rule refuses unsigned
-// releases from the first signed version on. Otherwise, it warns about unsigned
+// releases starting with the first signed version. Otherwise, it warns about unsigned
 // releases. PinSigners returns a *[RefusedError] if a signature is bad, or was made by
 // a revoked or unknown key.
 func (p Policy) PinSigners(ctx context.Context, a provider.Address, releases ...provider.Release) (Rule, []provider.Verdict, error) {

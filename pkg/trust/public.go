@@ -17,7 +17,7 @@ import (
 // SHA256SUMS. The result is armored, sorted by fingerprint, and contains no duplicates
 // or secrets. It is nil if no key made a signature. KeysOf verifies the signatures. It
 // ignores malformed documents and surplus signatures, which [Policy.Verify] reports.
-// KeysOf returns an error if the keys are larger than Verify accepts in a release.
+// KeysOf returns an error if the keys exceed the size that Verify accepts.
 func (k Keyring) KeysOf(document []byte, signatures ...[]byte) ([]byte, error) {
 	signers, seen := map[string]*openpgp.Entity{}, 0
 	for _, signature := range signatures {
