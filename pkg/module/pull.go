@@ -12,8 +12,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// Release returns the requirement that selects the package, for flows that process
-// modules like providers, such as approval.Promote. It ignores Tag and Digest.
+// Release returns the requirement that selects the package. Use it for flows that
+// process modules in the same way as providers, such as approval.Promote. It ignores
+// Tag and Digest.
 func (r Reference) Release() provider.Requirement {
 	wanted := provider.Requirement{Address: provider.ModuleAddress(Reference{Repository: r.Repository}.String())}
 	if r.Version != nil {

@@ -119,9 +119,9 @@ func ModuleAddress(repository string) Address { return Address{Type: repository}
 // IsModule reports whether the address is a [ModuleAddress].
 func (a Address) IsModule() bool { return a.Host == "" && a.Type != "" }
 
-// String returns "host/namespace/type" with the host in Unicode, the form that lock files
-// and filesystem mirrors use. For a module, it returns the reference of the
-// repository, and for the zero value "".
+// String returns "host/namespace/type" with the host in Unicode, the form that lock
+// files and filesystem mirrors use. For a module, it returns the repository's
+// reference. For the zero value, it returns "".
 func (a Address) String() string {
 	if a.Host == "" {
 		return a.Type

@@ -41,14 +41,15 @@ type Capabilities struct {
 	// The digests are not signed, so use them only to detect changes. A nil map means
 	// that the source doesn't know the digests.
 	Digests func(ctx context.Context, a Address, v Version) (map[Platform]digest.Digest, error)
-	// Date returns the publication date of a version as in its release, or zero if the
-	// date is unknown. It is cheaper than Release and returns the same errors.
+	// Date returns the publication date of a version, like the field Published of its
+	// release. If the date is unknown, it returns the zero time. It is cheaper than
+	// Release and returns the same errors.
 	Date func(ctx context.Context, a Address, v Version) (time.Time, error)
 	// Denied returns the denied versions, newest first. Versions omits these versions.
 	Denied func(ctx context.Context, a Address) ([]Version, error)
-	// Documents returns documents about all packages of a release that are not part of
-	// the release, such as an SBOM that refers to an OCI index. The release must come
-	// from this source.
+	// Documents returns documents about all packages of a release, such as an SBOM that
+	// refers to an OCI index. These documents are not part of the release. The release
+	// must come from this source.
 	Documents func(ctx context.Context, r Release) ([]Document, error)
 	// Stat checks that a package's zip exists and has the expected size, without
 	// reading the zip. It returns the errors of Open. checked is false if only Open can

@@ -49,7 +49,7 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 	f.now, r.Slow, err = repository.Push(ctx, j.repo, packed, was, repository.PushOptions{
 		Progress: j.Progress, Own: own,
 		// Other jobs publish other platforms only if the release is a local build or is
-		// limited to some platforms.
+		// limited to specific platforms.
 		Concurrent: !j.can.Published || len(j.options.Platforms) > 0,
 	})
 	return r, err

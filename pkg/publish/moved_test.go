@@ -63,8 +63,8 @@ func TestTagMoved(t *testing.T) {
 	})
 }
 
-// TestContentDeleted checks that this run sends content again if another run deletes a
-// version together with content that this run has found or sent.
+// TestContentDeleted checks that a run sends content again if another run deletes the
+// content together with a version.
 func TestContentDeleted(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]bool{"found": false, "sent": true} {

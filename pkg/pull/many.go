@@ -16,9 +16,9 @@ type ManyOptions struct {
 	// FailFast stops starting new releases after the first failure. If a requirement
 	// selects no version, no release is started. Transfers in progress are completed.
 	FailFast bool
-	// OnStart and OnFinish, if not nil, are called when the release of a requirement
-	// starts and when it finishes. They can be called concurrently and in any order. If
-	// a requirement selects no version, only OnFinish is called.
+	// OnStart and OnFinish, if not nil, are called when the pull of a requirement's
+	// release starts and when it finishes. They can be called concurrently and in any
+	// order. If a requirement selects no version, only OnFinish is called.
 	OnStart  func(provider.Requirement, provider.Version)
 	OnFinish func(Pulled)
 	// OnResult, if not nil, is called for each requirement after this requirement and

@@ -43,7 +43,7 @@ type Options struct {
 	// anonymous.
 	Credential func(ctx context.Context, repository string) (Credential, error)
 	// TokenRealms lists token services, as host or host:port, that are always allowed
-	// to receive credentials. This includes services with private addresses, and
+	// to receive credentials. The list can include services with private addresses, and
 	// services on other hosts that a registry in PlainHTTP refers to. A host without a
 	// port matches all ports.
 	TokenRealms []string

@@ -223,7 +223,7 @@ func TestResumedUploadVerifiesContent(t *testing.T) {
 }
 
 // TestUploadOnlyToTheRegistry checks that no content is sent if a registry's response
-// or redirect refers to another host.
+// or redirect refers to a different host.
 func TestUploadOnlyToTheRegistry(t *testing.T) {
 	t.Parallel()
 	for name, lead := range map[string]func(http.ResponseWriter, *http.Request, string){

@@ -99,7 +99,7 @@ func (s *Server) redirectURL(x *exchange, t storedPackage) (string, error) {
 }
 
 // partWriter suppresses the error of [http.ServeContent] for an unsatisfiable range, so
-// that it is reported like any other error.
+// that this error is reported like all other errors.
 type partWriter struct {
 	*writer
 	unsatisfiable bool

@@ -153,7 +153,7 @@ func TestPullThroughUnknownDecision(t *testing.T) {
 }
 
 // TestPullThroughDecidedWithoutList checks that a decision applies even if the registry
-// reports that the repository doesn't exist when its tags are listed.
+// reports a missing repository when its tags are listed.
 func TestPullThroughDecidedWithoutList(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

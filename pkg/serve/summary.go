@@ -185,10 +185,10 @@ func protocols(x artifact.Index) []string {
 	return all
 }
 
-// short limits the length of a text to shortText.
+// short truncates a string to shortText bytes.
 func short(s string) string { return clip(s, shortText) }
 
-// clip limits the length of a text to a number of bytes, and removes invalid UTF-8.
+// clip truncates a string to limit bytes, and removes invalid UTF-8.
 func clip(s string, limit int) string {
 	if len(s) > limit {
 		return strings.ToValidUTF8(s[:limit], "") + "…"

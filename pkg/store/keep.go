@@ -12,12 +12,12 @@ import (
 
 // spaceFactor is multiplied by a zip's size to calculate the free space that is
 // required to store the zip. The unpacked package is two to four times as large as the
-// zip, and is stored up to twice.
+// zip, and can be stored twice.
 const spaceFactor = 8
 
 // Keep returns a reader of content that also stores the content as the zip with the
-// given digest. The zip is stored after size bytes were read or, if size is -1, at the
-// end of content. The content must be verified. See [provider.Source]. If storing
+// given digest. The zip is stored after size bytes have been read or, if size is -1, at
+// the end of content. The content must be verified. See [provider.Source]. If storing
 // fails, Keep calls [Options.OnFailed], and reading continues. Closing the reader waits
 // for the disk.
 //

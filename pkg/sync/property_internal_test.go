@@ -140,8 +140,8 @@ func (w *world) mustStay(a Action) string {
 	return ""
 }
 
-// isNewest reports whether a requirement selects a version, even if the target had all
-// versions that could arrive.
+// isNewest reports whether a requirement would select a version even if the target had
+// all versions that could arrive.
 func (w *world) isNewest(p *simProvider, t *simTarget, v provider.Version) bool {
 	s := p.wanted.Settings
 	if s.None {

@@ -84,7 +84,7 @@ func (s Shard) Has(a provider.Address) bool {
 	return best == s.Index
 }
 
-// increment and mix are SplitMix64: with the multiples of increment, mix generates
+// increment and mix implement SplitMix64. For multiples of increment, mix returns
 // uniformly distributed numbers. See https://prng.di.unimi.it/splitmix64.c.
 const increment = 0x9e3779b97f4a7c15
 

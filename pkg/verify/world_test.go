@@ -213,8 +213,8 @@ func layer(m *ocispec.Manifest, mediaType string) *ocispec.Descriptor {
 	return &m.Layers[i]
 }
 
-// replace replaces the content of the layer with the given media type in the manifest
-// for haiku.
+// replace changes the content of the layer that has the given media type in the
+// manifest for haiku.
 func (w *world) replace(t *testing.T, mediaType string, content []byte) {
 	t.Helper()
 	d := ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(content), Size: int64(len(content))}
