@@ -74,7 +74,7 @@ func cacheCommand() *cli.Command {
 		ArgsUsage: "info | prune [FLAG...]",
 		Description: strings.TrimSpace(`
 A cache is a directory of downloaded and unpacked packages that commands and processes can
-share. By default, only exec uses one, in the user's cache directory.
+share. By default, only exec uses a cache, in the user's cache directory.
 
 Details: ` + docs + `concepts.md`),
 		Subcommands: []*cli.Command{cacheInfoCommand(), cachePruneCommand()},

@@ -15,7 +15,7 @@ func completionCommand() *cli.Command {
 		Usage:     "print a shell completion script",
 		ArgsUsage: "bash|zsh|fish|powershell",
 		Description: strings.TrimSpace(`
-The packages of tofu-oci already include it. After an upgrade, generate the script again.
+tofu-oci's packages already include the script. After an upgrade, generate the script again.
 
 Examples:
    # bash, with the bash-completion package

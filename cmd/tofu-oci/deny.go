@@ -23,8 +23,8 @@ func denyCommand() *cli.Command {
 		Description: strings.TrimSpace(`
 All commands then skip the version or, if it is specified exactly, fail with exit code 4.
 
-If the registry doesn't support deleting tags, a plain tofu init can still install the
-version; deny then exits with code 3 and explains how to delete the tag. To undo a denial,
+If the registry doesn't support deleting tags, tofu init can still install the version.
+In this case, deny exits with code 3 and explains how to delete the tag. To undo a denial,
 mirror or publish the version again with --force.
 
 Details: ` + docs + `approval.md

@@ -32,7 +32,7 @@ func execCommand() *cli.Command {
 		ArgsUsage: "[FLAG...] -- COMMAND [ARGUMENT...]",
 		Description: strings.TrimSpace(`
 Downloads the locked providers to a cache, verifies them, and runs COMMAND with a CLI
-configuration that installs them from there.
+configuration that installs them from the cache.
 
 If the directory has no lock file, exec writes one, like tofu-oci lock. Only locked
 versions are available to COMMAND; to update them, run tofu-oci lock --upgrade. The exit

@@ -32,8 +32,8 @@ func listCommand() *cli.Command {
 		Usage:     "list providers, versions, or the contents of a version",
 		ArgsUsage: "[PROVIDER...] [FLAG...]",
 		Description: strings.TrimSpace(`
-Without PROVIDER, it lists the providers in the repositories of --from; with one exact
-version, its platforms, hashes, and signature.
+Without PROVIDER, lists the providers in the --from repositories. With an exact version,
+lists the version's platforms, hashes, and signature.
 
 With --check-level, the exit code is 4 if a version is incomplete.
 

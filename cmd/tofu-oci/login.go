@@ -28,8 +28,8 @@ func loginCommand() *cli.Command {
 		Usage:     "log in to an OCI registry and store the credentials",
 		ArgsUsage: "REGISTRY [--username NAME] [--password-stdin] [FLAG...]",
 		Description: strings.TrimSpace(`
-tofu-oci, OpenTofu, and Docker all find them: in Docker's credential helper or in
-~/.docker/config.json.
+The credentials are stored in Docker's credential helper or in ~/.docker/config.json, where
+tofu-oci, OpenTofu, and Docker find them.
 
 REGISTRY is HOST[:PORT] or, for the repositories below a path, HOST[:PORT]/PATH. Most
 registries require an access token instead of a password.

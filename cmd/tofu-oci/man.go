@@ -20,7 +20,7 @@ func manCommand() *cli.Command {
 		Usage:     "print a manual page, or write all manual pages to a directory",
 		ArgsUsage: "[COMMAND...] | --dir DIRECTORY",
 		Description: strings.TrimSpace(`
-The pages have the same content as --help. The packages of tofu-oci already include them.
+The pages have the same content as --help. tofu-oci's packages include them.
 
 Examples:
    # read the page of a command

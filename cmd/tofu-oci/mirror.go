@@ -17,8 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-const mirrorText = `Downloads each release that the repository lacks, verifies its checksums and signature,
-and pushes it in the format that OpenTofu's oci_mirror installs from.
+const mirrorText = `Downloads each release that is missing from the repository, verifies its checksums and
+signature, and pushes it in the format that OpenTofu's oci_mirror reads.
 
 Details: ` + docs + `operations.md
 

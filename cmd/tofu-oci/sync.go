@@ -30,7 +30,7 @@ func syncCommand() *cli.Command {
 		ArgsUsage: "validate | plan | apply | init | report [FLAG...]",
 		Description: strings.TrimSpace(`
 A declaration lists providers, version policies, and target repositories. sync plan shows
-what differs, and sync apply changes it. The default DECLARATION is mirror.hcl.
+the required changes, and sync apply performs them. The default DECLARATION is mirror.hcl.
 
 Details: ` + docs + `sync.md`),
 		Subcommands: []*cli.Command{syncValidateCommand(), syncPlanCommand(), syncApplyCommand(), syncInitCommand(), syncReportCommand()},
@@ -43,7 +43,7 @@ func syncPlanCommand() *cli.Command {
 		Usage:     "show the actions that make repositories match a declaration",
 		ArgsUsage: "[DECLARATION] [FLAG...]",
 		Description: strings.TrimSpace(`
-It changes nothing, runs only credential helpers, and sends no notifications.
+Changes nothing, runs only credential helpers, and sends no notifications.
 
 Examples:
    # a comment for a pull request
@@ -65,9 +65,9 @@ func syncApplyCommand() *cli.Command {
 		Usage:     "make repositories match a declaration",
 		ArgsUsage: "[DECLARATION] [--plan FILE] [FLAG...]",
 		Description: strings.TrimSpace(`
-Rerunning it completes any unfinished work. With --plan, it performs only actions that
-are in the plan, and none if the declaration, the trust file, or a digest in the plan has
-changed (exit code 4).
+After an interruption, the next run completes the work. With --plan, performs only actions
+in the plan. If the declaration, the trust file, or a digest in the plan has changed,
+changes nothing and exits with code 4.
 
 Examples:
    # an approved plan

@@ -25,10 +25,10 @@ import (
 func syncValidateCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "validate",
-		Usage:     "check a declaration and the files that it names",
+		Usage:     "check a declaration and the files that it refers to",
 		ArgsUsage: "[DECLARATION] [--explain PROVIDER] [FLAG...]",
 		Description: strings.TrimSpace(`
-It sends no requests.
+Sends no requests.
 
 Examples:
    # the settings of a provider, and the line that each setting comes from
@@ -69,10 +69,10 @@ func syncValidate(c *cli.Context, out *report.Report) error {
 func syncInitCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "init",
-		Usage:     "write a declaration to start with",
+		Usage:     "write an initial declaration",
 		ArgsUsage: "[DECLARATION] [--from REPO] [FLAG...]",
 		Description: strings.TrimSpace(`
-The file has comments that explain it. Existing files are not overwritten.
+The file contains explanatory comments. Existing files are not overwritten.
 
 Examples:
    # the providers of an existing mirror
@@ -150,8 +150,8 @@ func syncReportCommand() *cli.Command {
 		Usage:     "merge the results of all shards, and send one notification",
 		ArgsUsage: "FILE... [--declaration FILE] [FLAG...]",
 		Description: strings.TrimSpace(`
-Each FILE is the result of sync apply --shard I/N --out FILE. The exit code is the one of
-a single run. If the result of a shard is missing, it is 3.
+Each FILE is the result of sync apply --shard I/N --out FILE. If a shard's
+result is missing, the exit code is 3. Otherwise, it is the same as for a single run.
 
 Examples:
    tofu-oci sync report result-*.json --textfile sync.prom`),

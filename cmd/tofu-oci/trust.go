@@ -28,8 +28,8 @@ func trustCommand() *cli.Command {
 		ArgsUsage: "init|check PROVIDER... [--from REPO] [FLAG...]",
 		Description: strings.TrimSpace(`
 init writes the keys that signed the current releases to a new trust file, the FILE of
---trust; compare their fingerprints with the ones that the authors publish. check exits
-with code 4 if a release does not meet the policy.
+--trust. Compare the fingerprints with those that the authors publish. check exits with
+code 4 if a release does not meet the policy.
 
 Details: ` + docs + `trust.md
 

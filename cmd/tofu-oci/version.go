@@ -23,7 +23,7 @@ func versionCommand() *cli.Command {
 		Usage:     "print the version, the commit, and the build environment",
 		ArgsUsage: "[FLAG...]",
 		Description: strings.TrimSpace(`
-tofu-oci --version prints the same.
+tofu-oci --version prints the same information.
 
 Examples:
    tofu-oci version
