@@ -83,7 +83,7 @@ OCI image layout on disk. A template can contain {hostname}, {namespace}, and {t
 Flags can appear anywhere on the command line. Unless its description says
 "(repeatable)", a flag can be given only once. The environment variable TOFU_OCI_FLAG
 sets --flag, for example TOFU_OCI_DRY_RUN=true sets --dry-run. In a variable, separate
-the values of a repeatable flag by commas.
+the values of a repeatable flag with commas.
 
 Exit codes: 0 success, 1 failure, 2 invalid usage or configuration, 3 some items failed
 and some succeeded, 4 verification failed or conflict, 5 not found, 6 access denied,
