@@ -73,7 +73,7 @@ func publishAction(c *cli.Context, out *report.Report) error {
 	if err := parse(c, "provider", &a, provider.ParseAddress); err != nil {
 		return err
 	}
-	options := publish.Options{Force: c.Bool("force"), DryRun: c.Bool("dry-run")}
+	options := publish.Options{Operation: "publishing", Force: c.Bool("force"), DryRun: c.Bool("dry-run")}
 	if err := artifactOptions(c, &options); err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ var ErrNotPending = provider.Errorf(provider.NotFound, "no such pending release"
 
 // ErrDenied is returned if a denied version has no pending, released, or pruned release to
 // promote. To revoke the denial, mirror the version again.
-var ErrDenied = provider.Errorf(provider.NotFound, "the version is denied and has no tag left to promote")
+var ErrDenied = provider.Errorf(provider.NotFound, "the version is denied, and no tag is left to promote")
 
 // ErrIncomplete is returned if content of a pending or pruned release is missing or
 // damaged. To repair the release, stage or mirror it again.
@@ -76,7 +76,7 @@ type decision struct {
 
 // notPending returns the error for a version without a pending release.
 func (d decision) notPending() error {
-	return fmt.Errorf("%w under the tag %s", ErrNotPending, artifact.PendingTag(d.version))
+	return fmt.Errorf("%w: the tag %s does not exist", ErrNotPending, artifact.PendingTag(d.version))
 }
 
 // conflict returns the error for a release that can't become the version.

@@ -37,7 +37,7 @@ type Options struct {
 // the index.
 func (o *Options) Annotate(key, value string) error {
 	if isReserved(key) {
-		return fmt.Errorf("the annotation %s is defined by the format", key)
+		return fmt.Errorf("the annotation %s is reserved by the artifact format", key)
 	}
 	if o.Annotations == nil {
 		o.Annotations = map[string]string{}

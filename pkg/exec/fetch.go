@@ -14,7 +14,7 @@ import (
 )
 
 // errLeft is returned for a package that is left to the user's configuration.
-var errLeft = errors.New("left to the user's configuration")
+var errLeft = errors.New("left to the CLI configuration")
 
 // fetch downloads a package from the source into the store. If the package in the store
 // was rejected, refused describes why. If the download fails, the error includes
@@ -33,7 +33,7 @@ func (o Options) fetch(ctx context.Context, s selection, refused error, acquire 
 		Platforms: []provider.Platform{s.Platform}, Acquire: acquire, Verify: verify, Backoff: o.Backoff, Progress: o.Progress,
 	})
 	if errors.Is(err, errLeft) {
-		o.Left(s.Address, "a filesystem_mirror has it unpacked")
+		o.Left(s.Address, "it is already unpacked in a filesystem_mirror")
 		return store.Known{}, nil
 	}
 	if err != nil {

@@ -32,18 +32,18 @@ func (o Options) keepsOCI(ctx context.Context, c userConfig, program string, wan
 		case o.OnlyLocked:
 			reason = "the command would install it without the required checks"
 		case mirrored && !keeps:
-			reason = "only OpenTofu 1.10 or later can install it from the oci_mirror"
+			reason = "only OpenTofu 1.10 and later can install it from the oci_mirror"
 		case mirrored && o.Approves != nil:
 			approves, err := o.Approves(ctx, a)
 			if err != nil {
 				return false, err
 			}
 			if approves {
-				reason = "its releases need approval, which OpenTofu ignores"
+				reason = "its releases require approval, which OpenTofu does not check"
 			}
 		}
 		if reason != "" {
-			problems = append(problems, fmt.Errorf("%s is required by %s but %w, and %s", a, c.dir, lock.ErrNotLocked, reason))
+			problems = append(problems, fmt.Errorf("%s is required by %s but is %w, and %s", a, c.dir, lock.ErrNotLocked, reason))
 			continue
 		}
 		o.Left(a, "it is not in the lock file; tofu-oci lock adds it")

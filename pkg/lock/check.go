@@ -26,7 +26,7 @@ func Rules() []finding.Rule {
 		{Code: "lock-version-denied", Means: "A locked version is denied."},
 		{Code: "lock-platform-missing", Means: "A locked version has no package for a platform."},
 		{Code: "lock-package-missing", Means: "The zip of a package does not exist in the repository, or its size differs from the size in its manifest."},
-		{Code: "lock-hash-missing", Means: "The lock file has no hash of the package for a platform."},
+		{Code: "lock-hash-missing", Means: "The lock file has no hash for the package of a platform."},
 		{Code: "lock-hash-disagrees", Means: "The hashes in the lock file do not match the package for a platform."},
 		{Code: "lock-h1-only", Means: "The lock file has only the h1 hash of the package for a platform, which OpenTofu does not accept for packages from an OCI registry."},
 	}
@@ -180,18 +180,18 @@ func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
 	switch {
 	case p.Digest == "": // clients verify an unpacked directory only if h1: hashes are locked
 		if !slices.Contains(s.Hashes, lockfile.Hash(p.H1)) && slices.ContainsFunc(s.Hashes, lockfile.Hash.IsH1) {
-			c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash of the unpacked package of %s %s for %s, which has %s.", s.Address, s.Version, platform, p.H1), relock)
+			c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash for the unpacked package of %s %s for %s; the hash is %s.", s.Address, s.Version, platform, p.H1), relock)
 		}
 	case slices.Contains(s.Hashes, zh(p.Digest)):
 	case slices.Contains(s.Hashes, lockfile.Hash(p.H1)):
-		c.add(platform, "lock-h1-only", fmt.Sprintf("The lock file has the h1 hash of %s %s for %s, which is sufficient for exec and pull, but not %s, which OpenTofu requires for OCI registries.",
+		c.add(platform, "lock-h1-only", fmt.Sprintf("The lock file has only the h1 hash of %s %s for %s. This is sufficient for exec and pull, but for OCI registries, OpenTofu requires %s.",
 			s.Address, s.Version, platform, zh(p.Digest)), relock)
 	case slices.ContainsFunc(unknown, lockfile.Hash.IsZH), p.H1 != "" && slices.ContainsFunc(unknown, lockfile.Hash.IsH1) && !slices.ContainsFunc(s.Hashes, lockfile.Hash.IsZH):
-		c.add(platform, "lock-hash-disagrees", fmt.Sprintf("The lock file lacks %s of %s %s for %s, and has hashes that match no package: %s.",
+		c.add(platform, "lock-hash-disagrees", fmt.Sprintf("The lock file does not contain %s of %s %s for %s, but contains hashes that match no package: %s.",
 			zh(p.Digest), s.Address, s.Version, platform, join(unknown)),
 			finding.Remedy{Hint: "first compare the hashes with the checksums of the origin registry: either these packages or the locked ones differ from those that the publisher released"})
 	default:
-		c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash of %s %s for %s, which has %s.", s.Address, s.Version, platform, zh(p.Digest)), relock)
+		c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash for %s %s for %s; the hash is %s.", s.Address, s.Version, platform, zh(p.Digest)), relock)
 	}
 }
 
@@ -233,7 +233,7 @@ func (c *Checked) mirrorPlatformRemedy(r provider.Release, platform provider.Pla
 	if _, has := listed.Lookup(provider.Filename(r.Address, r.Version, platform)); !ok || err != nil || has {
 		return c.mirrorRemedy(" --platform " + platform.String())
 	}
-	return finding.Remedy{Hint: fmt.Sprintf("%s lists no package for %s, so its publisher did not release one: lock another version, or omit the platform; if you build this provider, publish it for %s",
+	return finding.Remedy{Hint: fmt.Sprintf("%s lists no package for %s, so the provider was not released for this platform: lock another version, or omit the platform; if you build this provider, publish it for %s",
 		document.Name, platform, platform)}
 }
 

@@ -48,10 +48,10 @@ func TestCheck(t *testing.T) {
 			r.Packages = r.Packages[:1]
 			r.Documents = []provider.Document{sumsOf(*r, sums.New(map[string]digest.Digest{haiku.Filename: haiku.Digest}).Bytes())}
 		}, []string{"lock-platform-missing plan9_mips"}, 0, "has no package for plan9_mips"},
-		"only h1":            {thing, "1.0.0", []string{haiku.H1, zhOf(plan9)}, nil, []string{"lock-h1-only haiku_riscv64"}, 0, "but not " + zhOf(haiku) + ", which OpenTofu requires"},
-		"one missing hash":   {thing, "1.0.0", []string{zhOf(plan9)}, nil, []string{"lock-hash-missing haiku_riscv64"}, 0, "has no hash of registry.example.org/acme/thing 1.0.0 for haiku_riscv64, which has " + zhOf(haiku)},
+		"only h1":            {thing, "1.0.0", []string{haiku.H1, zhOf(plan9)}, nil, []string{"lock-h1-only haiku_riscv64"}, 0, "OpenTofu requires " + zhOf(haiku)},
+		"one missing hash":   {thing, "1.0.0", []string{zhOf(plan9)}, nil, []string{"lock-hash-missing haiku_riscv64"}, 0, "has no hash for registry.example.org/acme/thing 1.0.0 for haiku_riscv64; the hash is " + zhOf(haiku)},
 		"no hashes":          {thing, "1.0.0", nil, nil, []string{"lock-hash-missing haiku_riscv64", "lock-hash-missing plan9_mips"}, 0, ""},
-		"different zip":      {thing, "1.0.0", []string{zhOf(plan9), string(wrongZH)}, nil, []string{"lock-hash-disagrees haiku_riscv64"}, 1, "has hashes that match no package: " + string(wrongZH)},
+		"different zip":      {thing, "1.0.0", []string{zhOf(plan9), string(wrongZH)}, nil, []string{"lock-hash-disagrees haiku_riscv64"}, 1, "contains hashes that match no package: " + string(wrongZH)},
 		"different contents": {thing, "1.0.0", []string{string(wrongH1)}, nil, []string{"lock-hash-disagrees haiku_riscv64", "lock-hash-disagrees plan9_mips"}, 1, ""},
 		"no h1 in the metadata": {thing, "1.0.0", []string{haiku.H1}, func(r *provider.Release) { r.Packages[0].H1, r.Packages[1].H1 = "", "" },
 			[]string{"lock-hash-missing haiku_riscv64", "lock-hash-missing plan9_mips"}, 1, ""},
@@ -59,7 +59,7 @@ func TestCheck(t *testing.T) {
 			for i := range r.Packages {
 				r.Packages[i].Digest = ""
 			}
-		}, []string{"lock-hash-missing plan9_mips"}, 0, "which has " + plan9.H1},
+		}, []string{"lock-hash-missing plan9_mips"}, 0, "the hash is " + plan9.H1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

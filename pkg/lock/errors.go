@@ -11,7 +11,7 @@ import (
 var (
 	// ErrIncomplete is returned if a version can't be selected because an unreadable
 	// part of the configuration could exclude it.
-	ErrIncomplete = provider.Errorf(provider.Refused, "not all requirements of the configuration are known")
+	ErrIncomplete = provider.Errorf(provider.Refused, "some requirements of the configuration are unknown")
 	// ErrLocked is returned if the locked version does not meet the requirements.
 	ErrLocked = provider.Errorf(provider.Conflict, "locked")
 	// ErrNotLocked is returned if no lock file selects the provider or the version.
@@ -57,7 +57,7 @@ func (e *HashError) Within(a provider.Address, v provider.Version) string {
 
 func (e *HashError) problem() string {
 	if len(e.Locked) == 0 {
-		return "cannot be verified, because the lock file has no hashes of it"
+		return "cannot be verified, because the lock file has no hashes for it"
 	}
 	return fmt.Sprintf("does not match the lock file: got %s, want %s", join(e.Got), join(e.Locked))
 }

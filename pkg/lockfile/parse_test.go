@@ -34,7 +34,7 @@ func TestParseRejects(t *testing.T) {
 		"twice":                  {address + "{\n " + ok + "\n}\n" + address + "{\n " + ok + "\n}\n", `invalid lock file: f:4:1: provider registry.opentofu.org/corp/thing is already locked on line 1`},
 		"unknown argument":       {address + "{\n  " + ok + "\n  pinned = true\n}\n", `invalid lock file: f:3:3: an argument named "pinned" is not expected in a provider block`},
 		"block within":           {address + "{\n  " + ok + "\n  pinned {}\n}\n", `invalid lock file: f:3:3: blocks of type "pinned" are not expected in a provider block`},
-		"argument twice":         {address + "{\n  " + ok + "\n  " + ok + "\n}\n", `invalid lock file: f:3:3: The argument "version" was already set in line 2. Each argument may be set only once`},
+		"argument twice":         {address + "{\n  " + ok + "\n  " + ok + "\n}\n", `invalid lock file: f:3:3: The argument "version" was already set on line 2. Each argument may be set only once`},
 		"no version":             {address + "{\n}\n", `invalid lock file: f:1:1: the argument "version" is required`},
 		"version null":           {address + "{\n  version = null\n}\n", `invalid lock file: f:2:13: expected a quoted string`},
 		"version in short":       {address + "{\n  version = \"1.0\"\n}\n", `invalid lock file: f:2:13: the version must be written in normal form: "1.0.0"`},

@@ -32,7 +32,8 @@ type Options struct {
 	// Now returns the current time for MinAge. If nil, [time.Now] is used.
 	Now func() time.Time
 	// Target returns the repository for a provider's releases and the options for
-	// publishing to it. It is called once per provider. If it returns an error, all
+	// publishing to it. If the Operation of the options is empty, errors of [Run]
+	// describe it as "mirroring". Target is called once per provider. If it returns an error, all
 	// items of the provider fail with this error. Two providers can't share a
 	// repository. See [template.CheckDistinct].
 	Target func(a provider.Address) (repository.Repository, publish.Options, error)
@@ -75,6 +76,7 @@ type Result struct {
 func Run(ctx context.Context, src provider.Source, wanted []provider.Requirement, o Options) error {
 	o = o.withDefaults()
 	return RunWith(ctx, src, wanted, o, func(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, options publish.Options) (publish.Result, error) {
+		options.Operation = cmp.Or(options.Operation, "mirroring")
 		return o.Publisher.Release(ctx, src, repo, a, v, options)
 	})
 }

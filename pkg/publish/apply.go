@@ -97,7 +97,7 @@ func (j *job) attach(ctx context.Context, f *facts, r *Result) error {
 		}
 		index = now.Descriptor
 	}
-	return fmt.Errorf("attaching documents: %w, %d times", repository.ErrTagMoved, maxMoves)
+	return fmt.Errorf("attaching documents: %w (%d attempts)", repository.ErrTagMoved, maxMoves)
 }
 
 // carried returns the source's documents, and the referrers of earlier indexes that the

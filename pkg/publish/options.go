@@ -14,6 +14,9 @@ import (
 
 // Options configures [Release]. The zero value publishes all platforms, with h1 hashes.
 type Options struct {
+	// Operation describes the work in error messages, such as "mirroring". If empty, it
+	// is "publishing".
+	Operation string
 	// Platforms lists the platforms to publish. If empty, all platforms of the release
 	// are published.
 	Platforms []provider.Platform

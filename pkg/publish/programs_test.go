@@ -156,10 +156,10 @@ func TestSBOMProgramFails(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[string]string{
 		"fail":      "generating the SBOM of " + stem + "_haiku_riscv64.zip: running publish.test: exit status 1: no catalogers for haiku",
-		"text":      "running publish.test: its output is not a JSON object; its output begins with \"text\"",
-		"":          "running publish.test: it printed nothing; expected a JSON object",
+		"text":      "running publish.test: the output is not a JSON object; the output begins with \"text\"",
+		"":          "running publish.test: the program printed nothing; expected a JSON object",
 		"{}":        "the output of publish.test is neither an SPDX nor a CycloneDX document",
-		`{"a":1}{}`: "its output is not a single JSON object",
+		`{"a":1}{}`: "the output is not a single JSON object",
 	} {
 		t.Run("output "+mode, func(t *testing.T) {
 			t.Parallel()

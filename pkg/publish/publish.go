@@ -95,7 +95,7 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 			err = j.attach(ctx, &f, &done)
 		}
 		if done, err = done.orDenied(o, err); err != nil {
-			err = &provider.Error{Op: "publishing", Address: a, Version: v, Err: err}
+			err = &provider.Error{Op: cmp.Or(o.Operation, "publishing"), Address: a, Version: v, Err: err}
 		}
 		return done, err
 	}

@@ -114,7 +114,7 @@ func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZi
 	if makesSBOM {
 		dir, err := atomicfile.NewScratchDir(j.TempDir)
 		if err != nil {
-			return done, fmt.Errorf("keeping %s in a temporary directory: %w", pkg.Filename, err)
+			return done, fmt.Errorf("storing %s in a temporary directory: %w", pkg.Filename, err)
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 		if err := t.makeSBOM(ctx, dir, isStored); err != nil {
@@ -193,7 +193,7 @@ func (t *zipTransfer) fetch(ctx context.Context, isStored bool) (err error) {
 	defer func() { _ = body.Close() }()
 	t.pkg.Size = max(t.pkg.Size, size)
 	if err := atomicfile.CheckRoom(filepath.Dir(t.path), t.pkg.Size); err != nil {
-		return fmt.Errorf("keeping %s in a temporary directory: %w", t.pkg.Filename, err)
+		return fmt.Errorf("storing %s in a temporary directory: %w", t.pkg.Filename, err)
 	}
 	content := transfer.Start(t.Progress, t.pkg, size, body)
 	return content.End(atomicfile.Write(t.path, 0o600, func(w io.Writer) error {

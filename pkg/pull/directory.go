@@ -45,7 +45,7 @@ func fetchDirectory(ctx context.Context, src provider.Source, sink Sink, p provi
 // package. See [Sink].
 func (s *unpackedSink) PutDirectory(ctx context.Context, p provider.Package, from string) (path string, kept bool, err error) {
 	if p.H1 == "" {
-		return "", false, fmt.Errorf("copying %s: no h1 hash to verify the package with", from)
+		return "", false, fmt.Errorf("copying %s: no h1 hash is available to verify the package", from)
 	}
 	path, err = s.path(p)
 	if err != nil {

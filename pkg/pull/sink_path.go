@@ -19,7 +19,7 @@ import (
 func mirrorPath(dir string, a provider.Address, rest string) (string, error) {
 	local, err := filepath.Localize(path.Join(a.String(), rest))
 	if err != nil {
-		return "", fmt.Errorf("%s cannot be a path on this system, as the layout requires: %w", a, err)
+		return "", fmt.Errorf("the layout requires the path %s, which this system does not support: %w", a, err)
 	}
 	return filepath.Join(dir, local), nil
 }
@@ -35,7 +35,7 @@ func networkPath(dir string, a provider.Address, rest string) (string, error) {
 	}
 	local, err := filepath.Localize(path.Join(a.ASCII(), rest))
 	if err != nil {
-		return "", fmt.Errorf("%s cannot be a path on this system, as the layout requires: %w", a, err)
+		return "", fmt.Errorf("the layout requires the path %s, which this system does not support: %w", a, err)
 	}
 	return filepath.Join(dir, local), nil
 }

@@ -256,7 +256,7 @@ func (l referrersList) add(ctx context.Context, entries []ocispec.Descriptor, kn
 			return err
 		}
 	}
-	return fmt.Errorf("updating the list of referrers: %w, %d times", ErrTagMoved, maxMerges)
+	return fmt.Errorf("updating the list of referrers: %w (%d attempts)", ErrTagMoved, maxMerges)
 }
 
 // next returns the list to write. It is the original list, or the known entries with

@@ -174,7 +174,7 @@ func (s *Server) limit(x *exchange, caller access.Caller) error {
 		return nil
 	}
 	x.Header().Set("Retry-After", fmt.Sprint(int(after/time.Second)))
-	return &problem{http.StatusTooManyRequests, "too many requests, try again later"}
+	return &problem{http.StatusTooManyRequests, "too many requests; try again later"}
 }
 
 // token returns the token of a request, or "" if the request has none. Browsers can't

@@ -69,7 +69,7 @@ func (s releaseList) offer(q providerQuery) offer {
 		names = append(names[:maxWarningVersions], fmt.Sprintf("%d more", more))
 	}
 	if len(names) > 0 {
-		o.Warnings = []string{fmt.Sprintf("Some versions are not available from this server: %s (%s).", strings.Join(names, ", "), reason)}
+		o.Warnings = []string{fmt.Sprintf("Some versions are not available from this server: %s. Reason: %s.", strings.Join(names, ", "), reason)}
 	}
 	return o
 }

@@ -99,7 +99,7 @@ func (p providerQuery) withoutForeignAddress(err error) error {
 	if !isForeign(err) || p.caller.MayRead(foreignTo(err)) {
 		return err
 	}
-	return because(err, http.StatusNotFound, fmt.Sprintf("%v: no repository has %s", provider.ErrProviderNotFound, p.address))
+	return because(err, http.StatusNotFound, fmt.Sprintf("%v: no repository contains %s", provider.ErrProviderNotFound, p.address))
 }
 
 // refusal returns the error for a caller without access to a stored address. Only the

@@ -151,7 +151,7 @@ func listingWarning(t template.Template, err error) string {
 	const remedy = "list their providers in a file, and start the server with --providers FILE"
 	switch {
 	case refused && errors.Is(err, repository.ErrNoCatalog):
-		return fmt.Sprintf("The registry %s does not list its repositories to this server; %s.", about.Registry, remedy)
+		return fmt.Sprintf("The registry %s does not let this server list its repositories; %s.", about.Registry, remedy)
 	case invalid, errors.Is(err, catalog.ErrTemplate):
 		return fmt.Sprintf("The repositories of %s cannot be listed; %s.", t.Redacted(), remedy)
 	case errors.Is(err, fs.ErrNotExist):

@@ -167,7 +167,7 @@ func (rc *repositoryCache) find(ctx context.Context, q providerQuery) (listing, 
 	if err != nil {
 		return listing{}, cacheState{}, err
 	}
-	absent := fmt.Errorf("%w: no repository has %s", provider.ErrProviderNotFound, q.address)
+	absent := fmt.Errorf("%w: no repository contains %s", provider.ErrProviderNotFound, q.address)
 	for choice, in := range candidates {
 		known := listing{candidate: in}
 		var state cacheState

@@ -50,13 +50,13 @@ func statusOf(err error) (status int, text string) {
 	case errors.Is(err, context.Canceled):
 		return statusClientClosed, "the client closed the connection"
 	case errors.Is(err, errBusy), errors.Is(err, pullthrough.ErrBusy), refused && response.Status == http.StatusTooManyRequests:
-		return http.StatusServiceUnavailable, "the server is busy, try again later"
+		return http.StatusServiceUnavailable, "the server is busy; try again later"
 	case isUpstream && (late || errors.Is(err, context.DeadlineExceeded)):
-		return http.StatusGatewayTimeout, fmt.Sprintf("the origin registry %s did not respond in time, try again later", upstream.host.ForDisplay())
+		return http.StatusGatewayTimeout, fmt.Sprintf("the origin registry %s did not respond in time; try again later", upstream.host.ForDisplay())
 	case isUpstream:
 		return http.StatusBadGateway, fmt.Sprintf("the origin registry %s is unreachable (%s); see the server log for details", upstream.host.ForDisplay(), errorLabel(upstream.err))
 	case late || errors.Is(err, context.DeadlineExceeded):
-		return http.StatusGatewayTimeout, "the repository did not respond in time, try again later"
+		return http.StatusGatewayTimeout, "the repository did not respond in time; try again later"
 	case errors.Is(err, provider.ErrDenied):
 		return http.StatusBadGateway, "the registry rejected the server's credentials"
 	}

@@ -115,7 +115,7 @@ func (s *summary) add(q providerQuery, v provider.Version, f repository.Inspecte
 	stated, has := f.Target.Digest()
 	switch {
 	case f.Target.Duplicate:
-		p.Problem = "the index has multiple manifests for the platform, and OpenTofu rejects that"
+		p.Problem = "the index has multiple manifests for the platform, which OpenTofu rejects"
 	case f.Err != nil && errors.Is(f.Err, repository.ErrNotFound):
 		p.Problem = "its manifest is missing"
 	case f.Err != nil:

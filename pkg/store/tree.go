@@ -102,7 +102,7 @@ func (t *Tree) open() (err error) {
 		return err
 	}
 	if info, err := os.Lstat(filepath.Join(t.dir, nameFiles)); err != nil || !info.IsDir() {
-		return errors.New("directory of files is missing")
+		return errors.New("the directory of the package's files is missing")
 	}
 	if t.files, err = os.OpenRoot(filepath.Join(t.dir, nameFiles)); err != nil {
 		return err

@@ -209,7 +209,7 @@ func (x *applier) publishTo(ctx context.Context, u unit, a Action, src provider.
 	failed := u.failed[releaseIn(a.Source, a)]
 	u.mu.Unlock()
 	if failed {
-		return publish.Result{}, provider.Errorf(provider.Refused, "an action for the source %s failed", a.Source)
+		return publish.Result{}, provider.Errorf(provider.Refused, "the source is not up to date, because an action for %s failed", a.Source)
 	}
 	options.Verify = policy.Verify
 	return x.publish(ctx, x.opened[a.Source], repo, a.Provider, a.Version, options)
@@ -241,7 +241,7 @@ func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action
 			return err
 		}
 	}
-	return errors.New("no deny block matches the version")
+	return errors.New("the declaration has no deny block for this version")
 }
 
 // again calls do, and repeats the call if another run has moved a tag.

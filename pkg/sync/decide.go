@@ -135,7 +135,7 @@ type selected struct {
 }
 
 // errUnlisted is returned for deny blocks if the tags of a target are unknown.
-var errUnlisted = provider.Errorf(provider.Refused, "deny blocks do not apply to existing releases, because the registry does not permit listing tags")
+var errUnlisted = provider.Errorf(provider.Refused, "deny blocks do not apply to existing releases, because the registry does not allow tofu-oci to list tags")
 
 // decideTarget adds the actions for one target.
 func (d *decider) decideTarget(i int) {

@@ -245,17 +245,17 @@ func TestReasons(t *testing.T) {
 		want string
 	}{
 		"mirror":    {situation{requirements: []string{"", "lock:1.0.0"}, origin: "1.0.0"}, "selected by mirror.hcl:1, .terraform.lock.hcl"},
-		"hold":      {situation{settings: Settings{MinAge: 7 * day}, origin: "1.0.0:young"}, "published on 2026-11-20; can be mirrored from 2026-11-27T12:00:00Z"},
+		"hold":      {situation{settings: Settings{MinAge: 7 * day}, origin: "1.0.0:young"}, "published on 2026-11-20; can be mirrored on or after 2026-11-27T12:00:00Z"},
 		"skip":      {situation{origin: "1.0.0", deny: "1.0.0"}, "denied by mirror.hcl:9: withdrawn"},
 		"denied":    {situation{origin: "1.0.0", main: "denied-1.0.0"}, "denied in main/rocket"},
 		"deny":      {situation{requirements: []string{"lock:1.0.0"}, main: "1.0.0", deny: "1.0.0"}, "mirror.hcl:9: withdrawn locked by .terraform.lock.hcl"},
-		"limit":     {situation{origin: "1.0.0", main: "1.0.0", deny: "1.0.0", prune: &Prune{}}, "mirror.hcl:9: withdrawn; max_delete is reached"},
-		"mark":      {situation{settings: Settings{None: true}, main: "1.0.0", prune: &Prune{Delete: true, KeepFor: day, MaxDelete: 1}}, "not selected; can be pruned from 2026-11-23T12:00:00Z"},
-		"pruned":    {situation{settings: Settings{None: true}, main: "pruned-1.0.0", pruned: "1.0.0:2d", prune: &Prune{Delete: true, KeepFor: 3 * day, MaxDelete: 1}}, "pruned on 2026-11-20; can be deleted from 2026-11-23T12:00:00Z"},
+		"limit":     {situation{origin: "1.0.0", main: "1.0.0", deny: "1.0.0", prune: &Prune{}}, "mirror.hcl:9: withdrawn; max_delete has been reached"},
+		"mark":      {situation{settings: Settings{None: true}, main: "1.0.0", prune: &Prune{Delete: true, KeepFor: day, MaxDelete: 1}}, "not selected; can be pruned on or after 2026-11-23T12:00:00Z"},
+		"pruned":    {situation{settings: Settings{None: true}, main: "pruned-1.0.0", pruned: "1.0.0:2d", prune: &Prune{Delete: true, KeepFor: 3 * day, MaxDelete: 1}}, "pruned on 2026-11-20; can be deleted on or after 2026-11-23T12:00:00Z"},
 		"prune":     {situation{settings: Settings{None: true}, main: "1.0.0", unwanted: "1.0.0:2d", prune: &Prune{Delete: true, KeepFor: day, MaxDelete: 1}}, "unwanted since 2026-11-20"},
-		"report":    {situation{settings: Settings{None: true}, main: "1.0.0", unwanted: "1.0.0:2d", prune: &Prune{KeepFor: day, MaxDelete: 1}}, `unwanted since 2026-11-20; could be pruned from 2026-11-21T12:00:00Z, but the prune mode is "report"`},
+		"report":    {situation{settings: Settings{None: true}, main: "1.0.0", unwanted: "1.0.0:2d", prune: &Prune{KeepFor: day, MaxDelete: 1}}, `unwanted since 2026-11-20; could be pruned on or after 2026-11-21T12:00:00Z, but the prune mode is "report"`},
 		"conflict":  {situation{origin: "1.0.0", main: "1.0.0", check: repository.DepthIndex, statuses: map[string]publish.Status{"1.0.0": "conflict"}}, "other zips"},
-		"no source": {situation{settings: Settings{Targets: []string{"dr"}}, origin: "1.0.0", copy: &tags}, `target "main" doesn't have it`},
+		"no source": {situation{settings: Settings{Targets: []string{"dr"}}, origin: "1.0.0", copy: &tags}, `the release does not exist in target "main"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -63,9 +63,9 @@ func (d *decider) remove(a Action, k Kind, was, removed string, since time.Time)
 // removable adds an action for a release that can be removed later.
 func (d *decider) removable(a Action, k Kind, was, removed string, since time.Time) {
 	eligible := since.Add(d.prune.KeepFor)
-	reason := was + "; can be " + removed + " from " + date(eligible)
+	reason := was + "; can be " + removed + " on or after " + date(eligible)
 	if !d.prune.Delete {
-		reason = was + "; could be " + removed + " from " + date(eligible) + `, but the prune mode is "report"`
+		reason = was + "; could be " + removed + " on or after " + date(eligible) + `, but the prune mode is "report"`
 	}
 	d.add(a, k, reason).Eligible = eligible
 }
@@ -153,11 +153,11 @@ func restrain(actions []Action, d *Declaration, s Shard, problems bool, order []
 			switch {
 			case a.Kind != k:
 			case problems:
-				a.Kind, a.Reason = Hold, a.Reason+"; nothing is denied or removed, because a sources or lock file could not be read"
+				a.Kind, a.Reason = Hold, a.Reason+"; nothing is denied or removed, because a sources file or lock file could not be read"
 			case originFailed && k != Deny:
 				a.Kind, a.Reason = Hold, a.Reason+"; nothing is removed, because the releases of a provider are unknown"
 			case left == 0:
-				a.Kind, a.Reason = Hold, a.Reason+"; max_delete is reached"
+				a.Kind, a.Reason = Hold, a.Reason+"; max_delete has been reached"
 			default:
 				left--
 			}

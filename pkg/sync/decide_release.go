@@ -60,7 +60,7 @@ func tooYoung(held *mirror.TooYoungError) string {
 	if held.Published.IsZero() {
 		return "the origin has no publication date"
 	}
-	return "published on " + dayOf(held.Published) + "; can be mirrored from " + date(held.Eligible)
+	return "published on " + dayOf(held.Published) + "; can be mirrored on or after " + date(held.Eligible)
 }
 
 // date formats a time for messages.
@@ -97,7 +97,7 @@ func (d *decider) decideCopy(i int, a Action, reason string) {
 	case source.pending[a.Version]:
 		d.add(a, Pending, fmt.Sprintf("waits for approval in target %q", d.targets[from].name))
 	default:
-		d.add(a, Hold, fmt.Sprintf("target %q doesn't have it", d.targets[from].name))
+		d.add(a, Hold, fmt.Sprintf("the release does not exist in target %q", d.targets[from].name))
 	}
 }
 
@@ -109,7 +109,7 @@ func (d *decider) decideExisting(i int, a Action, reason string) {
 		a.Source = d.targets[from].repository
 		switch source := d.states[from]; {
 		case source.changed[a.Version] && d.states[i].tagged[a.Version]:
-			d.change(i, a, Extend, fmt.Sprintf("the release in target %q changes", d.targets[from].name))
+			d.change(i, a, Extend, fmt.Sprintf("the release in target %q is also changed", d.targets[from].name))
 			return
 		case !source.arrives(a.Version) && d.states[i].tagged[a.Version]:
 			d.unchanged++ // the source doesn't have the release

@@ -139,20 +139,11 @@ func (o Options) publishOptions(s Settings) publish.Options {
 func (o Options) publish(ctx context.Context, from repository.Reader, to repository.Repository, a provider.Address, v provider.Version, options publish.Options) (publish.Result, error) {
 	if from == nil {
 		options.Platforms = o.existing(ctx, a, v, options.Platforms)
-		done, err := o.Publisher.Release(ctx, o.Source, to, a, v, options)
-		return done, during("mirroring", err)
+		options.Operation = "mirroring"
+		return o.Publisher.Release(ctx, o.Source, to, a, v, options)
 	}
 	options.Platforms, options.Stage = nil, false
-	done, err := o.Publisher.Copy(ctx, listedOnce{from, o.Publisher}, to, a, v, options)
-	return done, during("copying", err)
-}
-
-// during changes the operation in an error of a [publish.Publisher].
-func during(operation string, err error) error {
-	if failed, ok := errors.AsType[*provider.Error](err); ok && failed.Op == "publishing" {
-		return &provider.Error{Op: operation, Address: failed.Address, Version: failed.Version, Err: failed.Err}
-	}
-	return err
+	return o.Publisher.Copy(ctx, listedOnce{from, o.Publisher}, to, a, v, options)
 }
 
 // existing returns the declared platforms that a release has. It returns all declared

@@ -55,7 +55,7 @@ func ReadPlan(path string) (*Plan, error) {
 		return nil, provider.Errorf(provider.Malformed, "%s: not a plan: %w", path, err)
 	}
 	if p.Declaration.Digest == "" || p.CheckLevel == "" { // for example, the output of sync apply --out
-		return nil, provider.Errorf(provider.Malformed, "%s: not a plan: sync plan --out has not written it", path)
+		return nil, provider.Errorf(provider.Malformed, "%s: not a plan that sync plan --out wrote", path)
 	}
 	return &p, nil
 }

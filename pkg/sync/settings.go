@@ -214,7 +214,7 @@ func (d *Declaration) readSettings(f file) (err error) {
 			return err
 		}
 		if line, duplicate := seen[pattern]; duplicate {
-			return stricthcl.Wrong(b.Range, "duplicate provider %q: it is also in line %d", pattern, line)
+			return stricthcl.Wrong(b.Range, "duplicate provider %q: it is also on line %d", pattern, line)
 		}
 		seen[pattern] = b.Range.Start.Line
 		read, err := d.readBlock("provider", b.Range, b.Arguments)
@@ -224,7 +224,7 @@ func (d *Declaration) readSettings(f file) (err error) {
 		read.pattern = pattern
 		switch pattern.Specificity() {
 		case 0:
-			return stricthcl.Wrong(b.Range, "pattern %q matches every provider; use the defaults block instead", pattern)
+			return stricthcl.Wrong(b.Range, "the pattern %q matches every provider; use the defaults block instead", pattern)
 		case 3:
 			a, err := provider.ParseAddress(b.Label)
 			if err != nil {

@@ -37,13 +37,13 @@ func ParseShard(text string, env func(string) string) (Shard, error) {
 	case text == "auto":
 		s, ok := newShard(env("CI_NODE_INDEX"), env("CI_NODE_TOTAL"))
 		if !ok {
-			return s, provider.Errorf(provider.Misuse, "shard auto requires the variables CI_NODE_INDEX and CI_NODE_TOTAL, with 1 <= CI_NODE_INDEX <= CI_NODE_TOTAL <= %d; they are %q and %q", maxShards, env("CI_NODE_INDEX"), env("CI_NODE_TOTAL"))
+			return s, provider.Errorf(provider.Misuse, "shard auto requires the variables CI_NODE_INDEX and CI_NODE_TOTAL, with 1 <= CI_NODE_INDEX <= CI_NODE_TOTAL <= %d; got %q and %q", maxShards, env("CI_NODE_INDEX"), env("CI_NODE_TOTAL"))
 		}
 		return s, nil
 	case index == "auto" && hasCount:
 		i, err := strconv.ParseUint(env("JOB_COMPLETION_INDEX"), 10, 31)
 		if err != nil {
-			return Shard{}, provider.Errorf(provider.Misuse, "shard auto/%s requires the variable JOB_COMPLETION_INDEX of a Kubernetes Indexed Job; it is %q", count, env("JOB_COMPLETION_INDEX"))
+			return Shard{}, provider.Errorf(provider.Misuse, "shard auto/%s requires the variable JOB_COMPLETION_INDEX of a Kubernetes Indexed Job; got %q", count, env("JOB_COMPLETION_INDEX"))
 		}
 		index = strconv.FormatUint(i+1, 10)
 	}

@@ -76,7 +76,7 @@ func (d *Declaration) withoutSecrets(path string, err error) error {
 	if _, unread := errors.AsType[*fs.PathError](err); unread || isIn(filepath.Dir(d.Path), path) || isIn(".", path) {
 		return err
 	}
-	return provider.Errorf(provider.Malformed, "%s: invalid content, which is not shown because the file is outside the directory of the declaration", path)
+	return provider.Errorf(provider.Malformed, "%s: invalid content, which is not shown because the file is outside the declaration's directory", path)
 }
 
 // isIn reports whether a file is in a directory or its subdirectories, after symbolic

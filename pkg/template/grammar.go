@@ -36,7 +36,7 @@ var otherLayout = regexp.MustCompile(`(?i)^(?:ocidir|oci-dir|oci-archive|oci|dir
 // repositories and image layouts. body is the text after [layoutPrefix].
 func foreignForm(body string, isLayout bool, vars *variables) *fault {
 	variable := "{" + vars.names[2] + "}"
-	example := "as in " + layoutPrefix + "mirror/" + variable + ", or " + layoutPrefix + "/srv/mirror/" + variable + " from the root"
+	example := "as in " + layoutPrefix + "mirror/" + variable + ", or " + layoutPrefix + "/srv/mirror/" + variable + " for an absolute path"
 	found := schemeRule.FindString(body)
 	switch isOther := otherLayout.MatchString(body) && !strings.EqualFold(found, "oci://"); {
 	case isLayout && strings.HasPrefix(body, "//"):

@@ -86,7 +86,7 @@ func (w evaluation) verdict(e evidence, s signaturePacket) provider.Verdict {
 	// 3. Check that the signed files belong to this version.
 	if e.misnamed != "" && (v.Trust == provider.TrustSigned || v.Trust == provider.TrustExpired) {
 		v.Trust = provider.TrustUnpinned
-		v.Reason = "the signed checksums list the package as " + e.misnamed + ", which contains no version"
+		v.Reason = "the signed checksums list the package as " + e.misnamed + ", a file name without a version"
 	}
 	return v
 }
@@ -137,7 +137,7 @@ func (w evaluation) problem(v provider.Verdict, version provider.Version) (probl
 		return w.unsigned(version).apply("nothing proves its origin")
 	case provider.TrustUnpinned:
 		if require || w.pinned {
-			return cmp.Or(v.Reason, "the key is stored with the release, but neither in a keyring nor pinned"), true
+			return cmp.Or(v.Reason, "the key is stored with the release, but is neither pinned nor in a keyring"), true
 		}
 		if !v.Expired.IsZero() {
 			return w.expired().apply(notValid)

@@ -198,7 +198,7 @@ func TestSumsOfNoVersion(t *testing.T) {
 	r := signed(t, world.signatures["rsa"], "rsa")
 	r.Packages[0].ListedAs = "bundle.zip"
 	v, err := trust.Policy{Rules: pin(t, "", "rsa")}.Verify(t.Context(), r)
-	if _, refused := errors.AsType[*trust.RefusedError](err); !refused || !strings.Contains(err.Error(), "bundle.zip, which contains no version") {
+	if _, refused := errors.AsType[*trust.RefusedError](err); !refused || !strings.Contains(err.Error(), "bundle.zip, a file name without a version") {
 		t.Errorf("got %s, %v", v, err)
 	}
 	if v, err := (trust.Policy{}).VerifyOffered(t.Context(), r); v.Trust != provider.TrustUnpinned || err != nil || v.Warning == "" {

@@ -38,7 +38,7 @@ func (k Keyring) KeysOf(document []byte, signatures ...[]byte) ([]byte, error) {
 			return nil, fmt.Errorf("writing the key %s: %w", fingerprint, err)
 		}
 		if all = append(all, text...); len(all) > maxReleaseKeys {
-			return nil, fmt.Errorf("with the key %s, the keys exceed %d bytes; export it with gpg --export-options export-minimal", fingerprint, maxReleaseKeys)
+			return nil, fmt.Errorf("the keys exceed %[2]d bytes together with the key %[1]s; export this key with gpg --export-options export-minimal", fingerprint, maxReleaseKeys)
 		}
 	}
 	return all, nil

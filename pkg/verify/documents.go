@@ -90,7 +90,7 @@ func weigh(ctx context.Context, found repository.Inspection, platforms []provide
 // false for different errors, such as network errors.
 func (a *verification) contradiction(s reporter, err error) bool {
 	if name, ok := errors.AsType[*provider.IdentityError](err); ok {
-		s.addError("name-differs", fmt.Sprintf("The zip has an unexpected name: %v. OpenTofu ignores file names and installs it; tofu-oci refuses it.", name), a.mirror(" --force"))
+		s.addError("name-differs", fmt.Sprintf("The zip has an unexpected name: %v. OpenTofu ignores file names and installs the zip, but tofu-oci rejects it.", name), a.mirror(" --force"))
 		return true
 	}
 	if file, ok := errors.AsType[*sums.FileError](err); ok {

@@ -167,7 +167,7 @@ func (a *verification) index(found repository.Inspection, err error) (usable boo
 		s.addError("index-format", fmt.Sprintf("The index with the tag %s contains no platform that OpenTofu supports.", tag), a.mirror(" --force"))
 	}
 	if foreign := found.CheckProvider(a.address, a.options.Aliases...); foreign != nil {
-		s.addError("provider-differs", fmt.Sprintf("The release is of a different provider: %v. OpenTofu ignores the annotation and installs it; tofu-oci refuses it.", foreign), a.mirror(" --force"))
+		s.addError("provider-differs", fmt.Sprintf("The release is of a different provider: %v. OpenTofu ignores the annotation and installs the release, but tofu-oci rejects it.", foreign), a.mirror(" --force"))
 	}
 	return true, nil
 }
@@ -178,7 +178,7 @@ func (a *verification) manifest(f repository.InspectedPackage) {
 	switch {
 	case f.Err == nil:
 	case f.Target.Duplicate:
-		s.addError("platform-twice", fmt.Sprintf("The index has several manifests for %s, so OpenTofu fails.", platform), a.mirror(" --force"))
+		s.addError("platform-twice", fmt.Sprintf("The index has several manifests for %s, which OpenTofu rejects.", platform), a.mirror(" --force"))
 	case isDamage(f.Err):
 		s.addError("manifest-damaged", fmt.Sprintf("The manifest for %s is damaged: %v.", platform, f.Err), a.mirror(""))
 	case formatOf(f.Err) != nil:

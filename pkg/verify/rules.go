@@ -11,7 +11,7 @@ func Rules() []finding.Rule {
 		{Code: "index-missing", Means: "The index that a tag points to is missing or damaged."},
 		{Code: "index-format", Means: "A tag does not point to an index that OpenTofu can read."},
 		{Code: "provider-differs", Means: "The provider annotation of the release is for a different provider."},
-		{Code: "platform-twice", Means: "The index has several manifests for a platform, so OpenTofu fails."},
+		{Code: "platform-twice", Means: "The index has several manifests for a platform, which OpenTofu rejects."},
 		{Code: "manifest-missing", Means: "The manifest of a platform is missing."},
 		{Code: "manifest-damaged", Means: "The manifest of a platform does not match the digest or size in the index."},
 		{Code: "manifest-format", Means: "The manifest of a platform does not have the format that OpenTofu expects."},
@@ -44,13 +44,13 @@ func Rules() []finding.Rule {
 		{Code: "tag-without-version", Means: "OpenTofu treats a tag as a version, but looks for a different tag."},
 		{Code: "tag-per-platform", Means: "OpenTofu treats the tag of a platform as a version."},
 		{Code: "version-zero", Means: "OpenTofu never selects version 0.0.0."},
-		{Code: "tags-many", Means: "There are more tags that mislead OpenTofu."},
+		{Code: "tags-many", Means: "More tags mislead OpenTofu than the report lists."},
 	}
 	for _, t := range []provider.Trust{
 		provider.TrustExpired, provider.TrustUnpinned, provider.TrustUntrusted, provider.TrustRevoked,
 		provider.TrustUnknown, provider.TrustUnsigned, provider.TrustBad,
 	} {
-		rules = append(rules, finding.Rule{Code: signatureCode(t), Means: "The verdict about the signature is " + string(t) + "."})
+		rules = append(rules, finding.Rule{Code: signatureCode(t), Means: "The verdict on the signature is " + string(t) + "."})
 	}
 	return rules
 }

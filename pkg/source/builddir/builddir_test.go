@@ -200,7 +200,7 @@ func TestDirRefuses(t *testing.T) {
 		"no SBOM":              {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_plan9_386.zip.sbom.json": []byte("{}")}, "neither an SPDX nor a CycloneDX"},
 		"bundle of no sums":    {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_SHA256SUMS.sigstore.json": nil}, "without the terraform-provider-widget_1.0.0_SHA256SUMS that it signs"},
 		"bundle of old":        {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_plan9_386.zip.sigstore.json": []byte(`{"mediaType":"application/vnd.dev.sigstore.bundle+json;version=0.2"}`)}, "not a Sigstore bundle of version 0.3"},
-		"whose provenance":     {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.1.0_plan9_386.zip": content, "terraform-provider-widget.intoto.jsonl": []byte("{}")}, "add the version to its name"},
+		"whose provenance":     {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.1.0_plan9_386.zip": content, "terraform-provider-widget.intoto.jsonl": []byte("{}")}, "add the version to the file name"},
 		"all problems at once": {map[string][]byte{"terraform-provider-widget_v1.0.0_plan9_386.zip": content, "terraform-provider-gadget_1.0.0_plan9_386.zip": content}, "gadget"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestDirRefusesTwoFilesForOnePlatform(t *testing.T) {
 func TestDirRefusesNamedFilesThatAreNoPackages(t *testing.T) {
 	t.Parallel()
 	dir := dirWith(t, map[string][]byte{"widget.zip": packageZip(t, "x")})
-	if _, err := builddir.New(acme, filepath.Join(dir, "widget.zip")); err == nil || !strings.Contains(err.Error(), "is not named like a package") {
+	if _, err := builddir.New(acme, filepath.Join(dir, "widget.zip")); err == nil || !strings.Contains(err.Error(), "does not have the name of a package") {
 		t.Errorf("got %v", err)
 	}
 }

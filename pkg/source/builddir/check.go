@@ -45,7 +45,7 @@ func (s *Source) Check(ctx context.Context, a provider.Address, v provider.Versi
 		path := r.packages[platform].zip.path
 		report, err := checkZip(path, a.Type, platform)
 		if named, ok := versionOf(report.Executable, a.Type); ok && named != v {
-			report.Warnings = append(report.Warnings, fmt.Sprintf("%q is named after version %s, not %s", report.Executable, named, v))
+			report.Warnings = append(report.Warnings, fmt.Sprintf("%q has version %s in its name, not %s", report.Executable, named, v))
 		}
 		for _, w := range report.Warnings {
 			warnings = append(warnings, path+": "+w)

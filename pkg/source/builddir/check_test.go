@@ -76,7 +76,7 @@ func TestDirCheckVersionOfExecutable(t *testing.T) {
 		"terraform-provider-widget_other": false, "terraform-provider-widget_v1.0.3": true, "terraform-provider-widget_v0.9.0_x5.exe": true,
 	} {
 		_, warnings, err := checkDir(t, map[string][]byte{stem100 + "_plan9_386.zip": scriptZip(t, name, 0o755)})
-		if err != nil || (len(warnings) == 1 && strings.Contains(warnings[0], name+`" is named after version `)) != warned {
+		if err != nil || (len(warnings) == 1 && strings.Contains(warnings[0], name+`" has version `)) != warned {
 			t.Errorf("%s: %q, %v", name, warnings, err)
 		}
 	}
@@ -168,7 +168,7 @@ func TestDirOfSeveralDirectories(t *testing.T) {
 		t.Errorf("%d packages, %d documents, %v", len(r.Packages), len(r.Documents), err)
 	}
 	a, b, s := both(listed[:len(listed)/2])
-	want := filepath.Join(a, stem100+"_SHA256SUMS") + " and " + filepath.Join(b, stem100+"_SHA256SUMS") + " differ, and only one of them can be published"
+	want := filepath.Join(a, stem100+"_SHA256SUMS") + " and " + filepath.Join(b, stem100+"_SHA256SUMS") + " differ, but only one of them can be published"
 	if _, err := s.Release(t.Context(), acme, version(t, "1.0.0")); err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}

@@ -27,7 +27,7 @@ func (s *Source) addDocument(f dirFile) (belongs bool, err error) {
 		return false, nil
 	}
 	if len(s.releases) > 1 {
-		return false, fmt.Errorf("%s is about a release, but there is more than one version: add the version to its name, such as %s_VERSION%s",
+		return false, fmt.Errorf("%s describes a single release, but there are several versions: add the version to the file name, such as %s_VERSION%s",
 			f.path, stem, strings.TrimPrefix(f.name, stem))
 	}
 	for _, r := range s.releases {
@@ -110,7 +110,7 @@ func readDocuments(files []dirFile, scope provider.Scope) ([]provider.Document, 
 			return nil, err
 		}
 		if other, exists := byName[f.name]; exists && !bytes.Equal(other.Bytes, data) {
-			return nil, fmt.Errorf("%s and %s differ, and only one of them can be published", paths[f.name], f.path)
+			return nil, fmt.Errorf("%s and %s differ, but only one of them can be published", paths[f.name], f.path)
 		}
 		paths[f.name] = f.path
 		mediaType, err := mediaTypeOf(f, data)

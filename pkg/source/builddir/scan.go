@@ -155,7 +155,7 @@ func (s *Source) addZip(f dirFile) (belongs bool, err error) {
 	case v.String() != version:
 		return false, fmt.Errorf("%s: invalid version: write it as %s", f.path, v)
 	case v == provider.Version{}:
-		return false, fmt.Errorf("%s: invalid version 0.0.0: build tools use it if they don't know the version", f.path)
+		return false, fmt.Errorf("%s: invalid version 0.0.0, which build tools use if they don't know the version", f.path)
 	}
 	platform, err := provider.ParsePlatform(system)
 	if err != nil {

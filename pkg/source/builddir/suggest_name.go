@@ -43,13 +43,13 @@ func (s *Source) SuggestName(path string) (name string, ok bool) {
 	return name, name != base
 }
 
-// invalidName returns an error for a file that is not named like a package. The error
+// invalidName returns an error for a file that does not have the name of a package. The error
 // suggests a name if possible.
 func (s *Source) invalidName(path string) error {
 	if name, ok := s.SuggestName(path); ok {
-		return fmt.Errorf("%s is not named like a package; did you mean %s?", path, name)
+		return fmt.Errorf("%s does not have the name of a package; did you mean %s?", path, name)
 	}
-	return fmt.Errorf("%s is not named like a package: %s", path, packageNames(s.address))
+	return fmt.Errorf("%s does not have the name of a package: %s", path, packageNames(s.address))
 }
 
 // noPackages returns an error for paths without packages. If a file looks like a

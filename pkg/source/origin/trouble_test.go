@@ -159,7 +159,7 @@ func TestRegistryHangs(t *testing.T) {
 			w.useClient(t, httpclient.Options{Timeout: limit})
 			w.origin.Misbehave(kind, origintest.Hang(), -1)
 			_, err := w.read(t)
-			if !errors.Is(err, os.ErrDeadlineExceeded) || !strings.HasSuffix(err.Error(), fmt.Sprintf("after 3 tries: no data for %gs", limit.Seconds())) {
+			if !errors.Is(err, os.ErrDeadlineExceeded) || !strings.HasSuffix(err.Error(), fmt.Sprintf("after 3 tries: no data received for %gs", limit.Seconds())) {
 				t.Errorf("got %v", err)
 			}
 		})
