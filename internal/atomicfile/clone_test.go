@@ -85,7 +85,7 @@ func TestCopiesAreApart(t *testing.T) {
 func TestModeIsTheCallers(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		return // Windows has no such file modes
+		return // Windows does not support these file modes
 	}
 	dir := t.TempDir()
 	src := original(t, filepath.Join(dir, "src"), []byte("text"))

@@ -20,7 +20,7 @@ func TempDir(parent string) (string, error) {
 
 // CommitDir renames dir to final, which must be on the same file system. If final
 // exists, CommitDir changes nothing and returns [fs.ErrExist]. The caller must have
-// synced the files in dir. CommitDir syncs their names.
+// synced the files in dir. CommitDir syncs the directories.
 func CommitDir(dir, final string) error {
 	if err := syncTree(dir); err != nil {
 		return err
@@ -30,8 +30,8 @@ func CommitDir(dir, final string) error {
 		return err
 	}
 	if err := rename(dir, final); err != nil {
-		// A different process created final first. The error for this depends on the
-		// system: ENOTEMPTY, ENOTDIR, or "access is denied".
+		// A different process created final first. The error depends on the system:
+		// ENOTEMPTY, ENOTDIR, or "access is denied".
 		if taken := checkFree(final); taken != nil {
 			return taken
 		}

@@ -81,7 +81,7 @@ func create(path string, mode fs.FileMode, open func(name string, mode fs.FileMo
 			}
 		}
 		// A different process might have removed the directory after it was created.
-		// This can also cause ErrExist.
+		// The removal can also result in ErrExist.
 		if tries == maxTries || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			return nil, unnamed(err, path)
 		}
@@ -97,8 +97,9 @@ func unnamed(err error, final string) error {
 	return err
 }
 
-// createExclusive is like os.CreateTemp, but the umask determines the mode. Otherwise,
-// files for multiple users would have mode 0600.
+// createExclusive is like os.CreateTemp, but the umask determines the mode.
+// os.CreateTemp would always use mode 0600, which prevents other users from reading the
+// file.
 func createExclusive(name string, mode fs.FileMode) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 }

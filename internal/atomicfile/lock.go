@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// LockName is the file in a directory that writers lock. The file is never removed,
-	// because two processes could otherwise lock different files with this name.
+	// LockName is the name of the file that writers lock in a directory. The file is
+	// never removed, because otherwise, two processes could lock different files with
+	// this name.
 	LockName = ".tofu-oci.lock"
 	// poll is the interval between attempts to acquire a lock. A lock is typically held
 	// while a few small files are written.

@@ -28,8 +28,8 @@ const (
 // completely. It identifies a file by its size, times, and inode. A program that
 // modifies a file changes at least one of these values, unless it intends to deceive.
 // Disks can also corrupt data, so important content is verified again when it is read.
-// A Record is safe for concurrent use, even by several processes. Lines are appended.
-// If a line is lost, the file is read again.
+// A Record is safe for concurrent use, even by several processes. Each entry is an
+// appended line. If a line is lost, the file that it describes is read again.
 type Record struct {
 	path string
 
@@ -53,8 +53,8 @@ func (r *Record) Has(d digest.Digest, info fs.FileInfo) bool {
 	return known && was == StampOf(info)
 }
 
-// Add records that a file's content has the given digest. Callers can ignore the error.
-// In this case, the file will be read again.
+// Add records that a file's content has the given digest. Callers can ignore the error,
+// which only causes the file to be read again.
 func (r *Record) Add(d digest.Digest, info fs.FileInfo) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

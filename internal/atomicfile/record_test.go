@@ -39,7 +39,7 @@ func TestChangesAreSeen(t *testing.T) {
 		"another size": func(t *testing.T, path string) { write(t, path, "longer") },
 		"another time": func(t *testing.T, path string) { touch(t, path) },
 	}
-	if runtime.GOOS != "windows" { // on Windows, StampOf has no inode
+	if runtime.GOOS != "windows" { // on Windows, stamps contain no inode
 		changes["another inode"] = func(t *testing.T, path string) { replace(t, path) }
 	}
 	for name, change := range changes {

@@ -20,7 +20,7 @@ func reflink(root *os.Root, name string, dst, src *os.File) (*os.File, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	other := ".tofu-oci-" + rand.Text() + ".tmp" // Sweep recognizes the name
+	other := ".tofu-oci-" + rand.Text() + ".tmp" // a name that Sweep recognizes
 	if err := unix.Fclonefileat(int(src.Fd()), int(dir.Fd()), other, unix.CLONE_NOOWNERCOPY); err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reflink makes dst share the blocks of src, see FICLONE in ioctl_ficlone(2).
+// reflink makes dst share the blocks of src. See FICLONE in ioctl_ficlone(2).
 func reflink(_ *os.Root, _ string, dst, src *os.File) (*os.File, error) {
 	to, err := dst.SyscallConn()
 	if err != nil {

@@ -24,7 +24,7 @@ func syncDirectory(dir string) error {
 	return nil
 }
 
-// replace renames a file, atomically replacing another one.
+// replace atomically renames a file and replaces an existing file.
 func replace(from, to string) error { return os.Rename(from, to) }
 
 // rename renames a file or directory to a name that does not exist.
@@ -33,9 +33,9 @@ func rename(from, to string) error { return os.Rename(from, to) }
 // remove removes a file, or a directory with its content.
 func remove(path string) error { return os.RemoveAll(path) }
 
-// moveNew renames a file to a name that must not exist. Renaming would replace an
-// existing file, but linking never does, so the file is linked, and the old name is
-// removed.
+// moveNew renames a file to a name that must not exist. Unlike renaming, creating a
+// hard link never replaces an existing file. Therefore, moveNew links the file and
+// removes the old name.
 func moveNew(from, to string) error {
 	err := os.Link(from, to)
 	if err == nil {
@@ -50,9 +50,9 @@ func moveNew(from, to string) error {
 	return moveUnlinked(from, to)
 }
 
-// moveUnlinked is for file systems without hard links, such as FAT and some network
-// mounts. Another process can create the new name between the two steps. Its file,
-// which is also complete, is then replaced.
+// moveUnlinked replaces moveNew on file systems without hard links, such as FAT and some
+// network mounts. If a different process creates the new name between the two
+// steps, moveUnlinked replaces that process's file, which is also complete.
 func moveUnlinked(from, to string) error {
 	if err := checkFree(to); err != nil {
 		return err
@@ -61,7 +61,7 @@ func moveUnlinked(from, to string) error {
 }
 
 // noHardLinks reports whether linking failed because hard links are not supported.
-// Linux returns EPERM for FAT, and Android EACCES for all of its storage.
+// Linux returns EPERM for FAT, and Android returns EACCES for all of its storage.
 func noHardLinks(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EMLINK)
 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// syncDirectory does nothing, because Windows has no such operation. NTFS journals its
-// names.
+// syncDirectory does nothing, because Windows cannot sync directories. NTFS journals
+// file names.
 func syncDirectory(string) error { return nil }
 
 const (
@@ -19,8 +19,8 @@ const (
 	pause = 20 * time.Millisecond
 )
 
-// replace renames a file, replacing another one. Windows rejects this while the other
-// file is open, so replace waits.
+// replace renames a file and replaces an existing file. Windows rejects this while the
+// existing file is open, so replace waits.
 func replace(from, to string) error {
 	return renameWhile(from, to, os.Rename, func() bool { return true })
 }
@@ -32,13 +32,13 @@ func rename(from, to string) error {
 }
 
 // moveNew renames a file to a name that must not exist, which the system enforces. It
-// does not use a hard link: while the old name is removed, the file could not be opened
-// by its new name.
+// does not use a hard link, because the file could not be opened by its new name while
+// the old name is being removed.
 func moveNew(from, to string) error {
 	return renameWhile(from, to, moveFile, func() bool { return checkFree(to) == nil })
 }
 
-// moveFile renames a file without replacing another one.
+// moveFile renames a file without replacing an existing file.
 func moveFile(from, to string) error {
 	old, err := windows.UTF16PtrFromString(from)
 	if err != nil {
@@ -54,8 +54,8 @@ func moveFile(from, to string) error {
 	return nil
 }
 
-// remove removes a file, or a directory with its content. Windows rejects this while a
-// file is open, even by another of its names, so remove waits.
+// remove removes a file, or a directory with its content. Windows rejects the removal
+// while a file is open, even by a different name, so remove waits.
 func remove(path string) error {
 	return whileOpen(func() error { return os.RemoveAll(path) }, func() bool { return true })
 }

@@ -15,7 +15,7 @@ import (
 // copyConcurrency is the number of files that [CopyFiles] copies concurrently.
 const copyConcurrency = 8
 
-// These modes are used for copies. The umask applies.
+// Modes of copies. The umask applies.
 const (
 	copiedFile       fs.FileMode = 0o644
 	copiedExecutable fs.FileMode = 0o755

@@ -2,8 +2,7 @@
 
 package atomicfile
 
-// CommitNewUnlinked is like CommitNew, but works as on a file system without hard
-// links.
+// CommitNewUnlinked is like CommitNew on a file system without hard links.
 func (f *File) CommitNewUnlinked() error { return f.commit(moveUnlinked) }
 
 // NoHardLinks exports noHardLinks.

@@ -18,8 +18,9 @@ var ErrChanged = errors.New("changed by another program")
 // errDangling means that a symbolic link refers to a missing file.
 var errDangling = errors.New("dangling symbolic link")
 
-// UserFile is the content of a user's file that different programs also read. Replacing
-// the file preserves symbolic links and the owner. It fails if the file has changed.
+// UserFile is the content of a user's file that different programs also read.
+// [UserFile.Replace] preserves symbolic links and the owner, and fails if the file has
+// changed.
 type UserFile struct {
 	// Place is the absolute path, with symbolic links resolved.
 	Place string

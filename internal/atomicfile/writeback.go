@@ -2,13 +2,12 @@ package atomicfile
 
 import "os"
 
-// writeback is the number of bytes after which writing to the disk starts. The rest of
-// a large file can still be arriving.
+// writeback is the number of bytes after which writing to the disk starts. At this
+// time, the rest of a large file might still be arriving.
 const writeback = 8 << 20
 
 // Writeback starts writing a growing file to the disk, so that the final fsync is fast.
-// The zero value is for an empty file. Writeback is a hint and has an effect only on
-// Linux.
+// The zero value is for an empty file. Writeback has an effect only on Linux.
 type Writeback struct {
 	written, begun int64
 }

@@ -4,5 +4,5 @@ package atomicfile
 
 import "os"
 
-// begin does nothing, because these systems have no such hint.
+// begin does nothing, because these systems do not support this hint.
 func begin(*os.File, int64, int64) {}

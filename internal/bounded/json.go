@@ -27,8 +27,8 @@ func DecodeJSON(data []byte, into any, values int) error {
 	return JSONError(json.Unmarshal(data, into))
 }
 
-// CheckJSON counts a document's values. If the number exceeds a limit, it returns
-// [ErrJSONLimit]. It does not detect invalid JSON.
+// CheckJSON returns [ErrJSONLimit] if a document contains more than the given number of
+// values or exceeds [MaxDepth]. It does not detect invalid JSON.
 func CheckJSON(data []byte, values int) error {
 	count, depth := 1, 0
 	opened := false // set at the start of an array or object

@@ -11,7 +11,7 @@ import (
 )
 
 // JSONError wraps errors of encoding/json that mention Go types or internal states, and
-// rewords them. The new message reveals at most the invalid character of the document.
+// rewords them. The new message reveals at most one invalid character of the document.
 // JSONError returns all other errors unchanged.
 func JSONError(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {

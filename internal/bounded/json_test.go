@@ -15,7 +15,7 @@ func TestCheck(t *testing.T) {
 	tests := map[string]struct {
 		text   string
 		values int
-		want   string // empty if there is no problem
+		want   string // empty if valid
 	}{
 		"a number":                  {`1`, 1, ""},
 		"a full array":              {`[1,2,3]`, 4, ""},
@@ -88,8 +88,7 @@ func TestInWords(t *testing.T) {
 	}
 }
 
-// FuzzCheck checks that the counted number is not smaller than the number of decoded
-// values.
+// FuzzCheck checks that CheckJSON counts at least as many values as decoding returns.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{`{}`, `[1,"a,[",null,{"b":[true]}]`, `{"a":1,"a":2}`, `"\"`, `[,]`, `{"\\":"\\\""}`} {
 		f.Add([]byte(seed))

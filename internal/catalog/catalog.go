@@ -61,7 +61,7 @@ type Options struct {
 
 // ErrTemplate means that a template's repositories can't be listed, because a
 // repository does not determine the address.
-var ErrTemplate = provider.Errorf(provider.Misuse, "the template contains more than text and variables")
+var ErrTemplate = provider.Errorf(provider.Misuse, "the template contains expressions other than variables")
 
 // List returns the providers in a template's repositories. It returns [ErrTemplate], an
 // error of Names, or the error of a canceled context. If the directory of layouts can't
@@ -188,8 +188,8 @@ func owners(ctx context.Context, t template.Template, refs []template.Reference,
 
 // Owner returns a repository's provider. It is the address in the annotation of the
 // newest release. If the repository has no releases, Owner uses the newest pending or
-// pruned release. If there is no release, or if a different tool wrote the release
-// without an annotation, ok is false.
+// pruned release. If the repository has none of these releases, or if a different tool
+// wrote the release without an annotation, ok is false.
 func Owner(ctx context.Context, repo repository.Reader) (a provider.Address, ok bool, err error) {
 	tags, err := repo.Tags(ctx)
 	if err != nil {

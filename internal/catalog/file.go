@@ -36,14 +36,14 @@ func ReadFile(path string) ([]provider.Address, error) {
 	return all, nil
 }
 
-// Source is a line of a file of PROVIDERs.
+// Source is a line in a file that lists PROVIDERs.
 type Source struct {
 	Place       string // in the format FILE:LINE
 	Requirement provider.Requirement
 }
 
-// ReadSources reads a file of PROVIDERs, which must not be empty. Unlike in [ReadFile],
-// addresses can have constraints. The name [Stdin] selects standard input.
+// ReadSources reads a file that lists PROVIDERs. The file must not be empty. Unlike in
+// [ReadFile], addresses can have constraints. The name [Stdin] selects standard input.
 func ReadSources(name string, stdin io.Reader) ([]Source, error) {
 	data, err := readSources(name, stdin)
 	if err != nil {
@@ -81,8 +81,8 @@ func readSources(name string, stdin io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// eachLine calls read with each line that contains more than a comment. It omits the
-// comment. place has the format FILE:LINE and is also the prefix of errors.
+// eachLine calls read with each line that contains more than a comment. It removes
+// comments from lines. place has the format FILE:LINE and is also the prefix of errors.
 func eachLine(name string, data []byte, read func(place, line string) error) error {
 	for i, line := range strings.Split(strings.TrimPrefix(string(data), "\uFEFF"), "\n") {
 		line, _, _ = strings.Cut(line, "#") // addresses and constraints cannot contain #

@@ -20,7 +20,7 @@ const (
 	maxEntries = 100_000
 	// entriesAtOnce is the number of entries that a single call reads.
 	entriesAtOnce = 1000
-	// layoutFile is the marker file of an image layout, see
+	// layoutFile is the marker file of an image layout. See
 	// https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md#oci-layout-file.
 	layoutFile = "oci-layout"
 )

@@ -23,7 +23,7 @@ func Reachable(ctx context.Context, from []template.Template, o repository.Optio
 	for _, t := range from {
 		ref, err := t.Repository(probe)
 		if err != nil || ref.IsLayout() {
-			continue // the template can be for different addresses
+			continue // the template might be valid only for other addresses
 		}
 		base := &url.URL{Scheme: "https", Host: ref.Registry, Path: "/v2/"}
 		if slices.Contains(o.PlainHTTP, ref.Registry) {

@@ -67,8 +67,8 @@ func Read(app *cli.App, args []string, getenv func(string) string) (ordered []st
 }
 
 // WantsJSON reports whether a command line requests JSON output, even if the command
-// line is otherwise invalid. It uses the last --output flag. If there is no such flag,
-// it uses the environment variable.
+// line is otherwise invalid. It uses the last --output flag. If the flag is missing, it
+// uses the environment variable.
 func WantsJSON(app *cli.App, args []string, getenv func(string) string) bool {
 	const json = "json"
 	format, command := "", (*cli.Command)(nil)

@@ -44,8 +44,8 @@ type Flag struct {
 	// Names contains the flag's names without dashes. A name of one letter follows one
 	// dash, and a longer name follows two dashes.
 	Names []string
-	// Placeholder represents the flag's value in texts, such as "FILE". It is empty for
-	// Boolean flags.
+	// Placeholder represents the flag's value in help texts, such as "FILE". It is
+	// empty for Boolean flags.
 	Placeholder string
 	// Description explains the flag. It consists of clauses separated by semicolons.
 	Description string

@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// sample returns a program that has all kinds of commands and flags. Its texts contain
-// special characters of shells and manual pages.
+// sample returns a program that has all kinds of commands and flags. Its strings
+// contain special characters of shells and manual pages.
 func sample() commandline.Program {
 	help := commandline.Flag{Names: []string{"help", "h"}, Description: "show this help"}
 	return commandline.Program{

@@ -15,8 +15,8 @@ import (
 // variablePrefix is the prefix of environment variables that set flags.
 const variablePrefix = "TOFU_OCI_"
 
-// WithoutVariable maps the flags that no environment variable sets to the reasons. If
-// the flag belongs to a single command, the command precedes the flag.
+// WithoutVariable lists the flags that no environment variable can set, and explains
+// why. If the flag belongs to a single command, the command precedes the flag.
 var WithoutVariable = map[string]string{
 	"help":             "it is a request, not a setting",
 	"version":          "it is a request, not a setting",
@@ -38,8 +38,8 @@ var WithoutVariable = map[string]string{
 // base-url, whose variable would otherwise conflict with a variable of install.sh.
 var PrefixedVariables = []string{"base-url", "dir", "doctor lock-file", "doctor platform", "serve from", "sync report max-age"}
 
-// VariableOf returns the environment variable that sets a command's flag, or "" if there is
-// none.
+// VariableOf returns the environment variable that sets a command's flag. If no
+// variable sets the flag, VariableOf returns "".
 func VariableOf(c *cli.Command, f cli.Flag) string {
 	name, command := f.Names()[0], nameOf(c)
 	if WithoutVariable[name] != "" || WithoutVariable[command+" "+name] != "" {
@@ -93,8 +93,8 @@ func (c *commandLine) variables() map[string]string {
 }
 
 // isForOtherCommand reports whether a variable's value is intended for a different
-// command. This is the case if a flag with the same name accepts the value there, but
-// this flag doesn't.
+// command. This is the case if this flag rejects the value, but the flag with the same
+// name of a different command accepts it.
 func isForOtherCommand(flag cli.Flag, value string) bool {
 	return slices.Contains(choices[flag.Names()[0]], value) && !slices.Contains(ChoicesOf(flag), value)
 }
@@ -103,7 +103,8 @@ func isForOtherCommand(flag cli.Flag, value string) bool {
 // environment.
 var installerVariables = []string{"VERSION", "BASE_URL", "INSTALL_DIR"}
 
-// declarationPrefix is the prefix, after the program's, of variables that declarations read.
+// declarationPrefix follows variablePrefix in the names of variables that declarations
+// can read.
 const declarationPrefix = "SYNC_"
 
 // UnknownVariables returns a warning for each variable that has the program's prefix
@@ -154,7 +155,7 @@ func (c *commandLine) checkVariables() error {
 }
 
 // splitValues splits a variable's value. Newlines separate the values of a repeatable
-// flag. If there is only one line, commas separate the values.
+// flag. If the value contains only one line, commas separate the values.
 func splitValues(flag cli.Flag, text string) []string {
 	if _, repeatable := flag.(*cli.StringSliceFlag); !repeatable {
 		return []string{text}

@@ -34,7 +34,7 @@ const (
 	flagsHeading   = "Flags" // flags of the program itself
 )
 
-// Groups lists the groups of flags in the order of help texts.
+// Groups lists the groups of flags in the order in which help texts list them.
 var Groups = []string{
 	GroupSelection, GroupOperation, GroupContent, GroupTrust, GroupAccess, GroupServer, GroupTransfer, GroupNetwork, GroupOutput,
 }
@@ -115,7 +115,7 @@ func writeEntry(b *strings.Builder, column, width int, term, description string)
 	}
 }
 
-// wrapText wraps a text's paragraphs. It keeps indented lines unchanged.
+// wrapText wraps the paragraphs of text. It keeps indented lines unchanged.
 func wrapText(text string, width int) string {
 	var b strings.Builder
 	var paragraph []string
@@ -137,7 +137,7 @@ func wrapText(text string, width int) string {
 	return b.String()
 }
 
-// wrap splits a text between words into lines of at most width characters.
+// wrap splits text between words into lines of at most width characters.
 func wrap(text string, width int) []string {
 	lines := []string{""}
 	for word := range strings.FieldsSeq(text) {

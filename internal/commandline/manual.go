@@ -123,7 +123,7 @@ func (p Program) pageFoot(b *strings.Builder, c Command, examples string) {
 // pages of a command's parent, siblings, and subcommands.
 func (p Program) related(path []string) []string {
 	if len(path) == 0 {
-		return nil // COMMANDS lists them
+		return nil // the section COMMANDS lists them
 	}
 	names := []string{p.Name}
 	for _, c := range p.Commands {
@@ -219,8 +219,8 @@ func macro(b *strings.Builder, format string, words ...any) {
 	fmt.Fprintf(b, "."+format+"\n", words...)
 }
 
-// roff escapes a text so that it is printed literally. Hyphens can then be copied, and
-// no line starts with a macro.
+// roff escapes text so that it is printed literally. Hyphens can then be copied, and no
+// line starts with a macro.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "~", `\(ti`, "^", `\(ha`, `"`, `\(dq`).Replace(text)
 	if strings.HasPrefix(text, ".") {

@@ -9,7 +9,7 @@ import (
 // A FlagRule restricts which flags and arguments can be combined. Its lists contain
 // flag names, NAME=VALUE for a flag with a specific value, or [Argument]. A false or
 // empty flag is treated as not set. If an environment variable sets a flag that
-// violates a rule, the flag is dropped instead of reported, see
+// violates a rule, the flag is dropped instead of reported. See
 // [commandLine.applyRules].
 type FlagRule struct {
 	// Command is the command to which the rule applies. If empty, the rule applies to

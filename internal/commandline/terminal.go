@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// maxPassword limits a password's size in bytes. Tokens have a few thousand bytes.
+	// maxPassword limits a password's size in bytes. Tokens are a few thousand bytes
+	// long.
 	maxPassword = 64 << 10
 	// maxTyped is the maximum length of a line that a Linux terminal accepts.
 	maxTyped = 4095

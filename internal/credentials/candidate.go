@@ -24,11 +24,11 @@ type candidate struct {
 	// skipped explains why OpenTofu ignores the source. It is empty if OpenTofu uses
 	// the source.
 	skipped string
-	// differs explains why OpenTofu reads different credentials from the source, or is
-	// empty.
+	// differs explains why OpenTofu reads different credentials from the source. It is
+	// empty if OpenTofu reads the same credentials.
 	differs string
-	// stops explains why OpenTofu fails at this source if OpenTofu has different
-	// credentials, or is empty.
+	// stops explains why OpenTofu fails at this source if it has found different
+	// credentials. It is empty if OpenTofu does not fail.
 	stops string
 }
 
@@ -55,7 +55,7 @@ func (r *Resolver) candidates(repo repository) []*candidate {
 			c.credential, c.stops = Credential{}, "has neither a username nor an access token"
 		}
 		if !s.spells(rule.Prefix(), repo) {
-			c.skipped = "OpenTofu requires the same spelling of the registry as in the repository"
+			c.skipped = "OpenTofu requires the registry to be spelled as in the repository name"
 		}
 		all = append(all, c)
 	}
@@ -85,8 +85,8 @@ func (r *Resolver) noteRefusal(files []file, all []*candidate) {
 	}
 }
 
-// refused returns the path of the first file that OpenTofu reads and rejects. If there
-// is no such file, it returns an empty string.
+// refused returns the path of the first file that OpenTofu reads and rejects. If
+// OpenTofu rejects no file, refused returns an empty string.
 func refused(files []file) (path string) {
 	i := slices.IndexFunc(files, func(file file) bool { return file.rank > 0 && (file.strict || file.err != nil) })
 	if i < 0 {

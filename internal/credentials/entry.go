@@ -13,13 +13,14 @@ type entry struct {
 	credential Credential
 	// problem explains why the entry is invalid. It is empty if the entry is valid.
 	problem string
-	// skipped explains why OpenTofu finds no credentials in the entry, or is empty.
+	// skipped explains why OpenTofu finds no credentials in the entry. It is empty if
+	// OpenTofu finds credentials.
 	skipped string
-	// differs explains why OpenTofu reads different credentials from the entry, or is
-	// empty.
+	// differs explains why OpenTofu reads different credentials from the entry. It is
+	// empty if OpenTofu reads the same credentials.
 	differs string
-	// stops explains why OpenTofu fails if the entry matches the repository, or is
-	// empty.
+	// stops explains why OpenTofu fails if the entry matches the repository. It is
+	// empty if OpenTofu does not fail.
 	stops string
 	// strict reports whether OpenTofu rejects the whole file because of this entry.
 	strict bool
@@ -43,7 +44,7 @@ func parseEntry(data json.RawMessage) entry {
 	if raw.Auth != "" {
 		decoded, err := base64.StdEncoding.DecodeString(raw.Auth)
 		if err != nil {
-			return entry{problem: `has an "auth" that is not base64`, strict: true}
+			return entry{problem: `has an "auth" that is not valid base64`, strict: true}
 		}
 		name, word, isPair := strings.Cut(string(decoded), ":")
 		if !isPair {
@@ -65,7 +66,7 @@ func parseEntry(data json.RawMessage) entry {
 	case raw.RegistryToken != "":
 		e.differs = "OpenTofu does not support registrytoken"
 	case padded:
-		e.differs = "OpenTofu keeps the zero bytes around the password"
+		e.differs = "OpenTofu treats the zero bytes around the password as part of it"
 	case raw.Auth == "":
 		e.differs = "OpenTofu reads username and password only from auth"
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // maxFile limits the size of a file with credentials in bytes. A file with a hundred
-// entries has about 50 KiB.
+// entries is about 50 KiB in size.
 const maxFile = 4 << 20
 
 // file is a file with credentials, which might not exist.
@@ -61,7 +61,8 @@ func readFile(p fileSpec) file {
 		return f
 	}
 	data, err := readBounded(p.path)
-	// If a parent is a file, as with HOME=/dev/null, this file does not exist.
+	// If a parent of the path is a file, as with HOME=/dev/null, the file does not
+	// exist.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		f.strict = !errors.Is(err, fs.ErrNotExist)
 		return f

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// freshness is how long a response is valid. Within seconds, registries request
-	// credentials several times for reading and writing. Much later, a token might have
-	// expired.
+	// freshness is the time for which a response is cached. Reading and writing require
+	// credentials several times within seconds. If a response were cached for much
+	// longer, its token might expire.
 	freshness = time.Minute
 	// helperTimeout is long enough for a helper to fetch a token. It is too short for
 	// user input, which helpers should not require.

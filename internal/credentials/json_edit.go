@@ -55,7 +55,7 @@ func setMember(text, value []byte, path ...string) ([]byte, error) {
 }
 
 // removeMember removes the members at a path of keys and returns the modified text. If
-// there are no such members, it returns the text unchanged. It returns the same errors
+// these members do not exist, it returns the text unchanged. It returns the same errors
 // as [setMember].
 func removeMember(text []byte, path ...string) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {

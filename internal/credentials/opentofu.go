@@ -8,8 +8,8 @@ import (
 )
 
 // stops returns the file or block that makes OpenTofu fail, regardless of the
-// credentials that it would use. It also returns the reason. If no file or block makes
-// OpenTofu fail, both strings are empty.
+// credentials that it would use. It also returns the reason. If nothing makes OpenTofu
+// fail, both strings are empty.
 func (r *Resolver) stops(all []*candidate) (where, why string) {
 	// OpenTofu reads all files that the configuration specifies before it looks for
 	// credentials.
@@ -78,7 +78,7 @@ func (r *Resolver) compareHelper(ctx context.Context, repo repository, from *can
 	theirs, err := r.queryHelper(ctx, helperRequest{helper: from.origin.Helper, server: server})
 	switch {
 	case err != nil:
-		return fmt.Sprintf("OpenTofu queries %s for %q, which fails", name, server)
+		return fmt.Sprintf("OpenTofu queries %s for %q, but that fails", name, server)
 	case !theirs.hasSecret():
 		return fmt.Sprintf("OpenTofu queries %s only for %q, for which it has no credentials", name, server)
 	case !theirs.IdentityToken.IsEmpty():
@@ -86,9 +86,9 @@ func (r *Resolver) compareHelper(ctx context.Context, repo repository, from *can
 	case theirs.Username != from.credential.Username:
 		return fmt.Sprintf("OpenTofu queries %s for %q, which returns different credentials", name, server)
 	case theirs.Password != from.credential.Password:
-		// Some helpers create a new token each time. If this helper doesn't, OpenTofu
-		// gets an old password, because docker login replaces only the entry that
-		// Docker reads.
+		// Some helpers create a new token for each query. If this helper doesn't,
+		// OpenTofu gets an old password, because docker login replaces only the entry
+		// that Docker reads.
 		again, err := runGet(ctx, helperRequest{helper: from.origin.Helper, server: from.origin.Asked})
 		if err == nil && again == from.credential {
 			return fmt.Sprintf("OpenTofu queries %s for %q, which returns a different password", name, server)

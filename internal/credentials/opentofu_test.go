@@ -38,8 +38,8 @@ func TestOpenTofuRefusesFiles(t *testing.T) {
 	}
 }
 
-// TestOpenTofuHasItsOwnOrder checks that a variable moves a file to the front of our
-// order, but not of OpenTofu's order.
+// TestOpenTofuHasItsOwnOrder checks that a variable moves a file to the front of this
+// package's order, but not of OpenTofu's order.
 func TestOpenTofuHasItsOwnOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -53,8 +53,8 @@ func TestOpenTofuHasItsOwnOrder(t *testing.T) {
 	checkWhy(t, origin, fmt.Sprintf("OpenTofu uses the credentials in auths of %s", podman))
 }
 
-// TestOpenTofuStopsAtAnEntry covers an entry for the repository whose auth has no
-// colon. OpenTofu fails, although we use a more specific entry.
+// TestOpenTofuStopsAtAnEntry covers an entry whose auth contains no colon. The entry
+// matches the repository. OpenTofu fails, although we use a more specific entry.
 func TestOpenTofuStopsAtAnEntry(t *testing.T) {
 	t.Parallel()
 	const noColon = `{"auth": "bm9jb2xvbg=="}`

@@ -40,7 +40,7 @@ type Origin struct {
 	OpenTofu bool
 	Why      string
 	// Stops is the file or block that makes OpenTofu fail before it uses any
-	// credentials, or empty. If Stops is not empty, Why explains the failure.
+	// credentials. If Stops is not empty, Why explains the failure.
 	Stops string
 }
 

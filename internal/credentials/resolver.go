@@ -75,7 +75,7 @@ func (r *Resolver) Find(ctx context.Context, repository string) (Credential, Ori
 	return login, origin, nil
 }
 
-// search queries the sources one after the other. If there are no credentials, it
+// search queries the sources one after the other. If no source has credentials, search
 // returns a nil candidate.
 func (r *Resolver) search(ctx context.Context, repo repository, all []*candidate) (Credential, *candidate, error) {
 	// 1. Check the files that the configuration specifies. They must exist.

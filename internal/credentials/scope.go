@@ -57,8 +57,8 @@ func parseKey(key string) scope {
 	return scope{host: canonical(host), path: path}
 }
 
-// depth returns how specific a scope is for a repository. It returns 0 if the scope
-// doesn't include the repository. Otherwise, it returns 1 plus the number of the
+// depth returns how specific a scope is for a repository. If the scope doesn't include
+// the repository, depth returns 0. Otherwise, it returns 1 plus the number of the
 // scope's path components.
 func (s scope) depth(r repository) int {
 	if s.host != r.host {

@@ -43,9 +43,9 @@ func (k Location) String() string {
 	return fmt.Sprintf("%s, configured in %s", program(k.Helper), k.File)
 }
 
-// ErrPath means that a helper would have to store credentials for a part of a registry.
-// Helpers support only whole registries.
-var ErrPath = provider.Errorf(provider.Misuse, "credential helpers only support whole registries")
+// ErrPath means that credentials for a part of a registry would be stored with a
+// helper. Helpers support only whole registries.
+var ErrPath = provider.Errorf(provider.Misuse, "credential helpers support only whole registries, not prefixes")
 
 // ErrNoFiles means that OpenTofu reads no files with credentials.
 var ErrNoFiles = provider.Errorf(provider.Misuse, defaultBlock+" in the CLI configuration disables files with credentials for OpenTofu and tofu-oci: add an oci_credentials block for the registry instead")
@@ -62,7 +62,7 @@ func NewStore(c cliconfig.Config, e Environment) (*Store, error) {
 		k.docker = filepath.Join(dir, "config.json")
 	}
 	if k.docker == "" {
-		return nil, errors.New("no home directory found for a file with credentials: set HOME or DOCKER_CONFIG")
+		return nil, errors.New("no directory found to store credentials in: set HOME or DOCKER_CONFIG")
 	}
 	return k, nil
 }
@@ -121,7 +121,7 @@ func (k *Store) Save(ctx context.Context, t Prefix, c Credential) (Location, err
 		return Location{}, fmt.Errorf("invalid user name %q: files with credentials do not support colons in user names", c.Username)
 	}
 
-	// 2. If there is no helper, write the credentials to the file.
+	// 2. If the file specifies no helper, write the credentials to the file.
 	if place.Helper == "" {
 		place.Keys = t.keys()
 		return place, changeFile(ctx, place.File, func(f *authFile) error { return f.set(place.Keys, c) })
@@ -197,8 +197,8 @@ func deleteFrom(ctx context.Context, path string, t Prefix) ([]Location, error) 
 }
 
 // Remaining describes the credentials that still exist after [Store.Delete], in
-// sentences without a final period. These are credentials for parts of the registry,
-// and credentials that are stored elsewhere.
+// sentences without a final period. The descriptions include credentials for parts of
+// the registry, and credentials that are stored elsewhere.
 func (k *Store) Remaining(ctx context.Context, t Prefix) ([]string, error) {
 	var left []string
 	for _, part := range k.subpaths(t) {

@@ -135,8 +135,8 @@ func (f *authFile) remove(t Prefix) (removed []string, err error) {
 	return removed, nil
 }
 
-// keysOf returns the prefix's keys in auths that are not empty. If a helper stores the
-// credentials, Docker writes empty entries.
+// keysOf returns the prefix's keys in auths whose entries are not empty. If a helper
+// stores the credentials, Docker writes empty entries.
 func (f *authFile) keysOf(t Prefix) []string {
 	return slices.DeleteFunc(sorted(f.document.auths), func(key string) bool {
 		e := f.document.auths[key]
@@ -164,9 +164,9 @@ func (f *authFile) helperFor(t Prefix) string {
 	return f.store
 }
 
-// findsOf returns whether docker and oras find a registry's credentials. Both programs
-// look up a single key. If the key has an empty name, docker uses the file, and oras
-// finds nothing (registry/remote/credentials/store.go in oras-go).
+// findsOf returns the programs, docker and oras, that find a registry's credentials.
+// Both look up a single key. If the key has an empty name, docker uses the file, and
+// oras finds nothing (registry/remote/credentials/store.go in oras-go).
 func (f *authFile) findsOf(t Prefix, helper string) (programs []string) {
 	named, is := f.helpers[t.dockerKey()]
 	if is && helper == named || !is && helper == f.store {

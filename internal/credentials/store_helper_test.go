@@ -17,8 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// helpersThatKeep contains the helpers that support verbs besides "get". Each function
-// returns the exit status for a verb and its stdin.
+// helpersThatKeep contains the helpers that support more verbs than "get". Each
+// function returns the exit status for a verb and its stdin.
 var helpersThatKeep = map[string]func(verb string, stdin []byte) int{
 	"keeping": keep,
 	"talking": func(verb string, stdin []byte) int {
@@ -176,7 +176,7 @@ func TestKeepWithHelperFails(t *testing.T) {
 		"leaking":  {want: "exit status 1"},
 		"nowhere":  {want: "config.json: program not found in PATH", missing: true},
 		"../up":    {want: `invalid name "../up" of a credential helper`},
-		"keeping":  {path: "/acme", want: "only support whole registries"},
+		"keeping":  {path: "/acme", want: "support only whole registries"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

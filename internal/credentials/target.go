@@ -19,7 +19,7 @@ const hubRegistry = "registry-1.docker.io"
 type Prefix struct {
 	// Registry is the "host" or "host:port" that receives requests.
 	Registry string
-	// Path is the start of repository names, or empty for all repositories.
+	// Path is the start of repository names. If empty, all repositories are included.
 	Path string
 }
 

@@ -22,7 +22,7 @@ func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 	}
 	if c.Installation == nil {
 		findings = append(findings, finding.New(finding.Note, "no-installation-block",
-			"There is no provider_installation block, so OpenTofu installs providers from its plugin directories, and all others from their origin registries"+filesRead(files)+".",
+			"There is no provider_installation block, so OpenTofu installs providers from its plugin directories if they contain them, and otherwise from the origin registries"+filesRead(files)+".",
 			finding.Remedy{Command: "tofu-oci tofurc REPO >> FILE"}))
 	} else {
 		findings = append(findings, checkDirect(c.Installation)...)
@@ -36,8 +36,8 @@ func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 	return append(findings, sharedTokens(c.Logins)...)
 }
 
-// CheckSyntax returns a finding for each *[stricthcl.Error] within an error. If there
-// are none, ok is false.
+// CheckSyntax returns a finding for each *[stricthcl.Error] within an error. If the
+// error contains no *[stricthcl.Error], ok is false.
 func CheckSyntax(err error) (findings []finding.Finding, ok bool) {
 	switch e := err.(type) { //nolint:errorlint // this function traverses the error tree
 	case *stricthcl.Error:
@@ -217,8 +217,8 @@ func sharedTokens(logins []cliconfig.Login) []finding.Finding {
 		}
 		reported[l.Registry] = true
 		findings = append(findings, finding.New(finding.Warning, "tokens-shared",
-			fmt.Sprintf("There are different credentials for %s, and OpenTofu before 1.13 uses the token of one of them for all repositories in %s.", strings.Join(prefixes, " and "), l.Registry),
-			finding.Remedy{Hint: "use OpenTofu 1.13, or write one block with credentials that can read all repositories:\n" + credentialsBlock(l.Registry)}))
+			fmt.Sprintf("%s have different credentials, but OpenTofu before 1.13 uses the token of only one of them for all repositories in %s.", strings.Join(prefixes, " and "), l.Registry),
+			finding.Remedy{Hint: "use OpenTofu 1.13, or write one block whose credentials grant access to all repositories:\n" + credentialsBlock(l.Registry)}))
 	}
 	return findings
 }

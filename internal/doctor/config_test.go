@@ -75,7 +75,7 @@ func TestCheckConfig(t *testing.T) {
 		},
 		"two credentials": {
 			block(mirror) + fmt.Sprintf(login, "ghcr.io/a") + fmt.Sprintf(login, "ghcr.io/b"), []string{"warning tokens-shared"},
-			"use OpenTofu 1.13, or write one block with credentials that can read all repositories:\noci_credentials \"ghcr.io\" {\n  username = \"…\"\n  password = \"…\"\n}",
+			"use OpenTofu 1.13, or write one block whose credentials grant access to all repositories:\noci_credentials \"ghcr.io\" {\n  username = \"…\"\n  password = \"…\"\n}",
 		},
 		"two registries": {block(mirror) + fmt.Sprintf(login, "ghcr.io") + fmt.Sprintf(login, "quay.io"), []string{}, ""},
 	}

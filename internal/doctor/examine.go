@@ -39,7 +39,7 @@ type Options struct {
 	Registry func(ctx context.Context, at template.Reference) (challenged bool, err error)
 	// PlainHTTP contains the registries that are contacted without TLS.
 	PlainHTTP []string
-	// CAFile is a file with additional certificates, or empty. OpenTofu doesn't trust
+	// CAFile is an optional file with additional certificates. OpenTofu doesn't trust
 	// these certificates.
 	CAFile string
 	// Lock is the provider's entry in a lock file, or nil.
@@ -176,7 +176,7 @@ func methodReason(s installation.Step) string {
 	case s.Matches && s.Unless:
 		return "unless a plugin directory contains the provider"
 	case s.Matches && none:
-		return "it matches everything except exclude"
+		return "it matches all providers except those in exclude"
 	case s.Matches:
 		return "include contains " + s.Pattern.String()
 	case none:
@@ -192,7 +192,7 @@ func (e *examination) connection() {
 			finding.Remedy{Hint: "set up TLS for the registry, and omit --plain-http"})
 	}
 	if e.CAFile != "" {
-		e.addFinding(finding.Note, "ca-file", "OpenTofu trusts only the system's certificates, and does not use --ca-file.", finding.Remedy{Command: "export SSL_CERT_FILE=" + text.Quote(e.CAFile)})
+		e.addFinding(finding.Note, "ca-file", "OpenTofu does not use --ca-file, because it trusts only the system's certificates.", finding.Remedy{Command: "export SSL_CERT_FILE=" + text.Quote(e.CAFile)})
 	}
 }
 
@@ -202,7 +202,7 @@ func (e *examination) login(ctx context.Context) {
 	l := e.Login(ctx, e.ref.Registry+"/"+e.ref.Name)
 	e.report.Login = &l
 	if e.IsTarget && l.Err == nil {
-		return // OpenTofu never writes
+		return // OpenTofu never pushes releases
 	}
 	needed := false
 	if l.Found && !l.OpenTofu && e.report.Repository != "" {

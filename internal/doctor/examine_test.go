@@ -83,7 +83,7 @@ func (r *stub) annotate(tag, address string) {
 	r.manifests[tag] = bytes.ReplaceAll(r.manifests[tag], []byte(`"registry.opentofu.org/acme/x"`), []byte(`"`+address+`"`))
 }
 
-// rename replaces a text in the package's manifest with a text of the same length.
+// rename replaces a string in the package's manifest with a string of the same length.
 func (r *stub) rename(was, is string) {
 	for reference, data := range r.manifests {
 		if reference == "1.2.3" {

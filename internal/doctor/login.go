@@ -76,7 +76,7 @@ func CheckLogin(l Login, registry string, needed bool) []finding.Finding {
 		f.Severity = finding.Error
 	}
 	if !l.Found {
-		f.Message = fmt.Sprintf("OpenTofu uses different credentials for %s: %s.", registry, l.Why)
+		f.Message = fmt.Sprintf("OpenTofu and tofu-oci use different credentials for %s: %s.", registry, l.Why)
 	}
 	switch {
 	case isDockerHub(registry):

@@ -30,7 +30,7 @@ func TestExamineRepository(t *testing.T) {
 	for name, test := range map[string]struct {
 		at     string
 		target bool
-		read   error // error of listing tags
+		read   error // returned when tags are listed
 		push   error
 		want   []string
 	}{

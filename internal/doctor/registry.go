@@ -123,7 +123,7 @@ func (e *examination) examineVersion(ctx context.Context, repo repository.Reader
 		e.addFinding(finding.Error, "tag-not-provider", fmt.Sprintf("The tag %s does not point to a provider release in the format that OpenTofu expects: %v.", subject, found.Format), finding.Remedy{Command: e.mirrorCommand(v.String()) + " --force"})
 		return nil //nolint:nilerr // the error is a finding
 	case !found.HasPlatform(e.Platform):
-		e.addFinding(finding.Error, "platform-missing", fmt.Sprintf("%s has no package for %s, but only for %v.", subject, e.Platform, found.Index.Platforms()), finding.Remedy{Command: e.mirrorCommand(v.String()) + " --platform " + e.Platform.String()})
+		e.addFinding(finding.Error, "platform-missing", fmt.Sprintf("%s has no package for %s, only for %v.", subject, e.Platform, found.Index.Platforms()), finding.Remedy{Command: e.mirrorCommand(v.String()) + " --platform " + e.Platform.String()})
 		return nil
 	}
 	e.checkOwner(subject, found)
@@ -180,7 +180,7 @@ func (e *examination) reportError(err error) {
 	case errors.Is(err, provider.ErrDenied) && loggedIn:
 		e.addFinding(finding.Error, "access-denied", fmt.Sprintf("The registry rejects the credentials for %s: they are invalid, they do not grant read access, or the repository does not exist.", e.ref), loginAndMirror)
 	case errors.Is(err, provider.ErrDenied):
-		e.addFinding(finding.Error, "login-missing", fmt.Sprintf("The registry requires credentials for %s, and there are none. The repository might be private or not exist.", e.ref), loginAndMirror)
+		e.addFinding(finding.Error, "login-missing", fmt.Sprintf("The registry requires credentials for %s, but none were found. The repository might be private or not exist.", e.ref), loginAndMirror)
 	case errors.Is(err, repository.ErrNoRepository):
 		problem, remedy := fmt.Sprintf("Repository %s does not exist", e.ref), finding.Remedy{Command: mirror}
 		if !loggedIn && !e.ref.IsLayout() {
@@ -189,7 +189,7 @@ func (e *examination) reportError(err error) {
 		}
 		e.addFinding(finding.Error, "repository-missing", problem+".", remedy)
 	case errors.Is(err, repository.ErrUntagged):
-		e.addFinding(finding.Error, "layout-failed", fmt.Sprintf("The image layout has no tags: %v.", err), finding.Remedy{Hint: "write it with tofu-oci copy, or tag the release with the program that wrote it"})
+		e.addFinding(finding.Error, "layout-failed", fmt.Sprintf("The image layout has no tags: %v.", err), finding.Remedy{Hint: "create it with tofu-oci copy, or tag the release with the program that created it"})
 	case e.ref.IsLayout():
 		e.addFinding(finding.Error, "layout-failed", fmt.Sprintf("The image layout cannot be read: %v.", err), finding.Remedy{Command: "ls -la " + text.Quote(e.ref.Layout)})
 	default:
@@ -244,7 +244,7 @@ func (e *examination) checkShared(ctx context.Context, repo repository.Reader, t
 		}
 	}
 	if first != nil && own {
-		e.addFinding(finding.Error, "repository-shared", fmt.Sprintf("There are two providers in %s: %v. OpenTofu treats the versions of both as versions of %s.", e.ref, first, e.Wanted.Address), separateRepositories)
+		e.addFinding(finding.Error, "repository-shared", fmt.Sprintf("The repository %s contains more than one provider: %v. OpenTofu treats all versions in it as versions of %s.", e.ref, first, e.Wanted.Address), separateRepositories)
 	}
 	return nil
 }

@@ -21,8 +21,8 @@ var perPlatform = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+-[a-z0-9]+_[a-z0-9]
 // identify the tool that wrote the tags.
 const maxTagFindings = 20
 
-// CheckTags finds tags that mislead OpenTofu. OpenTofu treats every tag that it can
-// parse as a version, but then looks for the canonical tag. Findings about tags that
+// CheckTags finds tags that mislead OpenTofu. OpenTofu parses tags as versions, but
+// then looks for the canonical tag of the selected version. Findings about tags that
 // hide the wanted version come first. The number of findings is limited.
 func CheckTags(tags []string, wanted provider.Requirement, to template.Template) []finding.Finding {
 	tagged := make(map[string]bool, len(tags))
@@ -47,7 +47,7 @@ func CheckTags(tags []string, wanted provider.Requirement, to template.Template)
 func limitTagFindings(findings []finding.Finding) []finding.Finding {
 	if more := len(findings) - maxTagFindings; more > 0 {
 		findings = append(findings[:maxTagFindings:maxTagFindings],
-			finding.New(finding.Warning, "tags-many", fmt.Sprintf("Number of further tags of these kinds: %d.", more), finding.Remedy{Hint: "find out which tool writes them"}))
+			finding.New(finding.Warning, "tags-many", fmt.Sprintf("Additional tags with such problems: %d.", more), finding.Remedy{Hint: "find out which tool writes these tags"}))
 	}
 	return findings
 }

@@ -139,9 +139,9 @@ func (e *examination) reportLogin(challenged bool, err error) {
 	case errors.Is(err, provider.ErrDenied) && found:
 		e.addFinding(finding.Error, "access-denied", fmt.Sprintf("The registry %s rejects the credentials from %s.", host, e.report.Login.Source), finding.Remedy{Command: "tofu-oci login " + host})
 	case errors.Is(err, provider.ErrDenied) && e.IsTarget:
-		e.addFinding(finding.Error, "login-missing", fmt.Sprintf("The registry %s requires credentials, and there are none.", host), finding.Remedy{Command: "tofu-oci login " + host})
+		e.addFinding(finding.Error, "login-missing", fmt.Sprintf("The registry %s requires credentials, but none were found.", host), finding.Remedy{Command: "tofu-oci login " + host})
 	case errors.Is(err, provider.ErrDenied):
-		e.addFinding(finding.Warning, "login-missing", fmt.Sprintf("The registry %s requires credentials, and there are none. Only public repositories are readable.", host), finding.Remedy{Command: "tofu-oci login " + host})
+		e.addFinding(finding.Warning, "login-missing", fmt.Sprintf("The registry %s requires credentials, but none were found. Only public repositories are readable.", host), finding.Remedy{Command: "tofu-oci login " + host})
 	default:
 		e.addFinding(finding.Error, "registry-failed", fmt.Sprintf("%s does not respond like a registry: %v.", host, err), finding.Remedy{Command: "curl -I https://" + host + "/v2/"})
 	}
@@ -197,11 +197,11 @@ func (e *examination) push(ctx context.Context, repo repository.Reader) {
 	case e.ref.Registry == "":
 		e.addFinding(finding.Error, "push-failed", fmt.Sprintf("%s is not writable: %v.", e.ref, err), finding.Remedy{Hint: "choose another directory, or make it writable for this user"})
 	case errors.Is(err, provider.ErrDenied):
-		e.addFinding(finding.Error, "push-denied", fmt.Sprintf("The registry denies push access to %s: the credentials do not grant write access, or there are none.", e.ref),
+		e.addFinding(finding.Error, "push-denied", fmt.Sprintf("The registry denies push access to %s: the credentials do not grant write access, or none were found.", e.ref),
 			finding.Remedy{Hint: "grant push access, or log in with a different account", Command: "tofu-oci login " + e.ref.Registry})
 	case errors.Is(err, repository.ErrNoRepository):
 		e.addFinding(finding.Error, "push-failed", fmt.Sprintf("The registry does not create repository %s on push.", e.ref), finding.Remedy{Hint: "create the repository or its project first, or use --on-missing-repository of tofu-oci mirror"})
 	default:
-		e.addFinding(finding.Error, "push-failed", fmt.Sprintf("Pushing to %s is not possible: %v.", e.ref, err), finding.Remedy{Command: "curl -I https://" + e.ref.Registry + "/v2/"})
+		e.addFinding(finding.Error, "push-failed", fmt.Sprintf("Pushing to %s failed: %v.", e.ref, err), finding.Remedy{Command: "curl -I https://" + e.ref.Registry + "/v2/"})
 	}
 }

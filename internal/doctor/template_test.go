@@ -25,8 +25,8 @@ func TestExamineTemplate(t *testing.T) {
 		at        string
 		login     bool
 		target    bool
-		ping      error // error of the registry
-		read      error // error of listing tags
+		ping      error // returned when the registry is contacted
+		read      error // returned when tags are listed
 		requested string
 		want      []string
 	}{

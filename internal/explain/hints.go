@@ -173,7 +173,7 @@ var hints = []struct {
 	{at(anywhere, hasCredentials), "log in with a user name and a password: tofu-oci login REGISTRY"},
 	{at(anywhere, isDenied), "log in to the registry: tofu-oci login REGISTRY; some registries return the same error if the repository doesn't exist"},
 	{errorIs(origin.ErrToken), "renew or correct the token, or grant it access to the provider, because the registry rejects it"},
-	{isKind(provider.Denied), "specify a token for the host in TF_TOKEN_… or in a credentials block of the CLI configuration"},
+	{isKind(provider.Denied), "specify a token for the host in TF_TOKEN_… or in a credentials block in the CLI configuration"},
 	{errorIs(builddir.ErrSums), "create SHA256SUMS again for these zips and sign it; or delete it and its signature, and publish creates it"},
 	{errorIs(repository.ErrCorruptRetained), "delete the file with this digest from the registry's storage and run the command again; in some registries, a DELETE request is not enough"},
 	{isKind(provider.Unverified), "try again; if the error persists, don't use the content, and report the problem to its publisher"},

@@ -70,19 +70,19 @@ func object(out []byte, call Call) ([]byte, error) {
 	case len(trimmed) == 0 && call.MayBeSilent:
 		return nil, nil
 	case len(trimmed) == 0:
-		return nil, &Error{Failure: WrongOutput, Problem: "it printed nothing; expected a JSON object"}
+		return nil, &Error{Failure: WrongOutput, Problem: "the program printed nothing; expected a JSON object"}
 	case trimmed[0] != '{':
-		problem = "its output is not a JSON object"
+		problem = "the output is not a JSON object"
 	default:
 		var one json.RawMessage
 		err := json.Unmarshal(out, &one)
 		if err == nil {
 			return out, nil
 		}
-		problem = fmt.Sprintf("its output is not a single JSON object (%v)", bounded.JSONError(err))
+		problem = fmt.Sprintf("the output is not a single JSON object (%v)", bounded.JSONError(err))
 	}
 	if !call.Private {
-		problem += fmt.Sprintf("; its output begins with %q", OneLine(trimmed[:min(len(trimmed), maxBeginning)]))
+		problem += fmt.Sprintf("; the output begins with %q", OneLine(trimmed[:min(len(trimmed), maxBeginning)]))
 	}
 	return nil, &Error{Failure: WrongOutput, Problem: problem}
 }

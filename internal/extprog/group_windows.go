@@ -36,8 +36,8 @@ func NewGroup(cmd *exec.Cmd) (*Group, error) {
 	return g, nil
 }
 
-// Add adds a process to the group. It does not add processes that the process has
-// already started. To include them, the process would have to start suspended, but
+// Add adds a process to the group. It does not add processes that this process has
+// already started. To include them, the process would need to start suspended, but
 // os/exec does not provide the thread handle that is required to resume it. Add fails
 // if the process has exited, or if the user is not allowed to create jobs. In this
 // case, only the process itself can be killed.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Causes of a canceled context that ended a run.
+// Causes for which the context of a run is canceled.
 var (
 	errTime   = errors.New("over the time limit")
 	errOutput = errors.New("over the output limit")
@@ -70,9 +70,9 @@ func (p Program) run(ctx context.Context, call Call) ([]byte, error) {
 func ended(cause error, call Call, stderr string) error {
 	switch {
 	case errors.Is(cause, errTime):
-		return &Error{Failure: OverLimit, Problem: fmt.Sprintf("it ran for more than %s", call.timeout()), Stderr: stderr}
+		return &Error{Failure: OverLimit, Problem: fmt.Sprintf("the program ran for more than %s", call.timeout()), Stderr: stderr}
 	case errors.Is(cause, errOutput):
-		return &Error{Failure: OverLimit, Problem: fmt.Sprintf("it printed more than %d bytes", call.maxOutput()), Stderr: stderr}
+		return &Error{Failure: OverLimit, Problem: fmt.Sprintf("the program printed more than %d bytes", call.maxOutput()), Stderr: stderr}
 	}
 	return cause
 }

@@ -158,7 +158,7 @@ func TestRunChecksTheAnswer(t *testing.T) {
 			}
 			continue
 		}
-		begins := test.beginning == "" || strings.HasSuffix(err.Error(), fmt.Sprintf("; its output begins with %q", test.beginning))
+		begins := test.beginning == "" || strings.HasSuffix(err.Error(), fmt.Sprintf("; the output begins with %q", test.beginning))
 		if !extprog.IsFailure(err, extprog.WrongOutput) || !strings.Contains(err.Error(), test.problem) || !begins {
 			t.Errorf("%q: %v, want %q and %q", test.output, err, test.problem, test.beginning)
 		}

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// operators contains the characters that end a word and are shell operators
-	// (section 2.10.2 of the POSIX shell language), and the newline.
+	// operators contains the newline and the characters of shell operators (section
+	// 2.10.2 of the POSIX shell language). Unquoted operators end a word.
 	operators = "|&;<>()\n"
 	// escapable contains the characters that a backslash quotes within double quotes
 	// (section 2.2.3).

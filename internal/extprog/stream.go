@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// strayDelay is how long Run waits for output after the process group was killed. At
-// this point, only a process that has left the group can keep the pipe open. The output
-// of such a process is not used.
+// strayDelay is the time for which Run waits for output after the process group was
+// killed. At this point, only a process that has left the group can keep the pipe open.
+// The output of such a process is not used.
 const strayDelay = time.Second
 
 // stream is a pipe from a process to a writer.
@@ -35,7 +35,7 @@ func newStream(w io.Writer) (*stream, error) {
 // end waits for the remaining output. After end has returned, the caller can use the
 // writer.
 func (s *stream) end() {
-	// If the process was started, it has a separate copy of this end.
+	// If the process was started, it has its own copy of this end of the pipe.
 	_ = s.write.Close()
 	timer := time.NewTimer(strayDelay)
 	defer timer.Stop()

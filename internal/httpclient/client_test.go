@@ -80,7 +80,7 @@ func TestSilenceEndsInATimeout(t *testing.T) {
 			t.Parallel()
 			s := newScript(t, step)
 			_, err := get(t, newClient(t, httpclient.Options{Timeout: limit}), s.url(t))
-			if err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf("no data for %gs", limit.Seconds())) {
+			if err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf("no data received for %gs", limit.Seconds())) {
 				t.Errorf("got %v", err)
 			}
 			if !errors.Is(err, os.ErrDeadlineExceeded) || s.requests() != 3 {

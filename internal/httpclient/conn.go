@@ -76,7 +76,7 @@ type idleError struct {
 	err   error
 }
 
-func (e *idleError) Error() string { return fmt.Sprintf("no data for %s", seconds(e.after)) }
+func (e *idleError) Error() string { return fmt.Sprintf("no data received for %s", seconds(e.after)) }
 
 func (e *idleError) Unwrap() error { return e.err }
 

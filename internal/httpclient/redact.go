@@ -28,11 +28,11 @@ func RedactURL(u *url.URL) string {
 	return strings.TrimSuffix(clean.String(), path) + redactPath(path)
 }
 
-// urlInText matches a URL in a text. Its groups are the host, the path, and the rest.
+// urlInText matches a URL in text. Its groups are the host, the path, and the rest.
 // Trailing punctuation is not part of the URL.
 var urlInText = regexp.MustCompile(`([a-z]*://)([^\s"/?#]*)(/?(?:[^\s"?#]*[^\s"?#:;,.)])?)(?:[?#](?:[^\s"]*[^\s":;,.)])?)?`)
 
-// RedactText applies [RedactURL] to all URLs in a text.
+// RedactText applies [RedactURL] to all URLs in text.
 func RedactText(text string) string {
 	return urlInText.ReplaceAllStringFunc(text, func(found string) string {
 		parts := urlInText.FindStringSubmatch(found)

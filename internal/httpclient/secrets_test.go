@@ -18,14 +18,14 @@ import (
 
 const echoedPassword = `p"<ä>/?+%canary-password`
 
-// leaks reports whether a text contains the password in any form.
+// leaks reports whether text contains the password in any form.
 func leaks(text string) bool {
 	pair := base64.StdEncoding.EncodeToString([]byte("jane:" + echoedPassword))
 	return strings.Contains(text, "canary-") || strings.Contains(text, pair[:20]) ||
 		strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(echoedPassword))[:20])
 }
 
-// TestEchoedCredentials covers servers that repeat credentials in those parts of a
+// TestEchoedCredentials covers servers that repeat credentials in the parts of a
 // response that the client quotes in errors and logs.
 func TestEchoedCredentials(t *testing.T) {
 	t.Parallel()

@@ -36,9 +36,9 @@ type RequestEvent struct {
 	// Scheme is the authentication scheme, such as "Bearer". It is empty for requests
 	// without credentials.
 	Scheme string
-	// Proxy is the proxy of the request, or empty.
+	// Proxy is the proxy of the request. It is empty for direct connections.
 	Proxy string
-	// Range is the requested range, or empty.
+	// Range is the requested range. It is empty if no range is requested.
 	Range string
 	// Size is the body's size in bytes, or -1 if the size is unknown.
 	Size int64

@@ -16,9 +16,9 @@ const (
 	// NotStarted means that the system could not start the provider, or that the
 	// package has no executable.
 	NotStarted Fault = "not started"
-	// Message means that the provider printed a text instead of a handshake. OpenTofu
-	// reports such a text as an "unrecognized remote plugin message". Providers use it
-	// to report missing requirements.
+	// Message means that the provider printed a message instead of a handshake.
+	// OpenTofu reports such a message as an "unrecognized remote plugin message".
+	// Providers use it to report missing requirements.
 	Message Fault = "message"
 	// Handshake means that the handshake line is incomplete or invalid.
 	Handshake Fault = "handshake"
@@ -62,15 +62,15 @@ func fail(f Fault, format string, args ...any) *Error {
 // Kind returns [provider.Unverified].
 func (e *Error) Kind() provider.ErrorKind { return provider.Unverified }
 
-// Hint explains how to show more details.
+// Hint explains how to get more details.
 func (e *Error) Hint() string {
-	return "OpenTofu is likely to fail in the same way; to see the complete output, run the executable in a clean environment like --launch does: env -i PATH=\"$PATH\""
+	return "OpenTofu is likely to fail in the same way; to see the complete output, run the executable in a clean environment, as --launch does: env -i PATH=\"$PATH\""
 }
 
-// maxText limits the length of a provider's text in an error, in bytes.
+// maxText limits the length of a provider's message in an error, in bytes.
 const maxText = 200
 
-// short formats a text as one line of limited length.
+// short formats text as one line of limited length.
 func short(text string) string {
 	return extprog.OneLine([]byte(text[:min(len(text), maxText)]))
 }

@@ -51,10 +51,10 @@ func Package(ctx context.Context, src provider.Source, p provider.Package, o Opt
 	return Start(ctx, filepath.Join(unpacked, name), o)
 }
 
-// Many calls a function for each release that requirements specify exactly. If the
-// release has a package for this machine's platform, Many calls launch with the
-// package. Otherwise, it calls none with the release. If ctx is canceled, Many stops
-// and returns the last error. Otherwise, it returns all errors.
+// Many calls a function for each release that the requirements specify exactly. If the
+// release has a package for this machine's platform, Many calls the function launch
+// with the package. Otherwise, it calls the function none with the release. If ctx is
+// canceled, Many stops and returns the last error. Otherwise, it returns all errors.
 func Many(ctx context.Context, src provider.Source, wanted []provider.Requirement, only []provider.Platform, launch func(context.Context, provider.Package) error, none func(provider.Release)) error {
 	here := provider.CurrentPlatform()
 	var problems []error
@@ -83,7 +83,7 @@ func Many(ctx context.Context, src provider.Source, wanted []provider.Requiremen
 func executable(dir, typ string) (string, error) {
 	name, err := packagezip.ExecutableIn(dir, typ)
 	if err == nil && name == "" {
-		err = &Error{Fault: NotStarted, Problem: "the package has no file that OpenTofu would start: none is named terraform-provider-" + typ}
+		err = &Error{Fault: NotStarted, Problem: "the package has no file that OpenTofu would start: no file name begins with terraform-provider-" + typ}
 	}
 	return name, err
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 )
 
-// strayDelay is how long to wait for output, and for the exit of a process whose
+// strayDelay is the time to wait for output, and for the exit of a process whose
 // connection was closed. After the group was killed, only a process that has left the
 // group can keep the pipes open.
 const strayDelay = time.Second
@@ -49,8 +49,8 @@ type process struct {
 	// met is set after a valid handshake. died is set if the process exited before it
 	// responded.
 	met, died bool
-	// ended is closed when the process has exited. The following fields are valid only
-	// after that.
+	// ended is closed when the process has exited. The fields below are valid only
+	// after ended is closed.
 	ended chan struct{}
 	err   error
 	// alone is set if the process exited without being killed. left is set if other
@@ -226,7 +226,8 @@ func (*process) PluginToHost(network, address string) (string, string, error) {
 	return network, address, nil
 }
 
-// HostToPlugin is for servers to which providers connect. tofu-oci has no such servers.
+// HostToPlugin returns an error. Its purpose is to translate addresses of servers to
+// which providers connect, but tofu-oci starts no such servers.
 func (*process) HostToPlugin(string, string) (string, string, error) {
 	return "", "", errors.ErrUnsupported
 }

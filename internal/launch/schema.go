@@ -114,7 +114,7 @@ func schemaProblem(err error) *Error {
 	case !isStatus:
 		return fail(Schema, "reading the schema of the provider: %s", short(err.Error()))
 	case response.Code() == codes.ResourceExhausted:
-		return fail(Schema, "the schema exceeds %d MiB, or the provider reported an exhausted resource: %s", maxSchema>>20, short(response.Message()))
+		return fail(Schema, "the schema exceeds %d MiB, or the provider reported that a resource is exhausted: %s", maxSchema>>20, short(response.Message()))
 	}
 	return fail(Schema, "the provider responded to the request for its schema with %s: %s", response.Code(), short(response.Message()))
 }

@@ -1,11 +1,11 @@
 // Package memo caches values that are expensive to obtain. It is the only cache in this
 // module.
 //
-// The package does not use singleflight, because singleflight's keys are strings. Its
-// callers either cannot stop waiting (Do), or can return before the call has ended and
-// removed its files (DoChan). The package does not use golang-lru's expirable either,
-// because expirable limits the number of values instead of their size, has no clock for
-// tests, and starts a goroutine that never exits.
+// The package does not use singleflight, because singleflight's keys are strings.
+// Callers of singleflight either cannot stop waiting (Do), or can return before the
+// call has ended and removed its files (DoChan). The package does not use golang-lru's
+// expirable either, because expirable limits the number of values instead of their
+// size, has no clock for tests, and starts a goroutine that never exits.
 package memo
 
 import (
@@ -21,8 +21,8 @@ import (
 // zero value is ready to use and never removes values. Set the fields before the first
 // call.
 type Memo[K comparable, V any] struct {
-	// Lifetime is how long a value is cached, measured from the start of the value's
-	// call. If 0, values never expire.
+	// Lifetime is the time for which a value is cached, measured from the start of the
+	// value's call. If 0, values never expire.
 	Lifetime time.Duration
 	// Size limits the sum of SizeOf over all values. If 0, the sum is unlimited. The
 	// least recently used values are removed first. A value that is larger than Size is

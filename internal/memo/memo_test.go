@@ -130,8 +130,8 @@ func TestRefresh(t *testing.T) {
 }
 
 // TestCallersShareACall checks that only one of several concurrent callers makes the
-// call. A different caller can stop waiting. If the call was aborted, it makes the call
-// again.
+// call. A different caller can stop waiting. If the call was aborted, that caller makes
+// the call again.
 func TestCallersShareACall(t *testing.T) {
 	t.Parallel()
 	m := memo.Memo[string, int]{}

@@ -54,8 +54,8 @@ func New(version string) *Server {
 	s := &Server{
 		registry: registry,
 		requests: counters("requests_total", "Requests by route and response status.", "route", "status"),
-		refusals: counters("refusals_total", "Requests that were rejected because of the client, by reason.", "reason"),
-		stale:    counters("stale_responses_total", "Responses with stale data because a repository was unreachable.", "route"),
+		refusals: counters("refusals_total", "Rejected requests, by reason.", "reason"),
+		stale:    counters("stale_responses_total", "Responses that contain stale data because a repository was unreachable.", "route"),
 		lookups:  counters("lookups_total", "Cache lookups by cache and result.", "cache", "result"),
 		failures: counters("upstream_errors_total", "Failed requests to repositories, by kind of error.", "kind"),
 		pulls:    counters("pulls_total", "Releases pulled from origin registries, by stage.", "stage"),

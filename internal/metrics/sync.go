@@ -17,21 +17,21 @@ const (
 	// syncPrefix is the prefix of the names of metrics of sync apply.
 	syncPrefix  = "tofu_oci_sync_"
 	lastSuccess = syncPrefix + "last_success_timestamp_seconds"
-	// maxTextfile is the maximum size of an existing textfile in bytes. 10,000 providers
-	// take about 2 MB.
+	// maxTextfile is the maximum size of an existing textfile in bytes. 10,000
+	// providers require about 2 MB.
 	maxTextfile = 64 << 20
 )
 
-// Sync has the metrics of a run of sync apply, or of all shards of a run.
+// Sync contains the metrics of a run of sync apply, or of all shards of a run.
 type Sync struct {
 	// Declaration is the path of the declaration, which distinguishes several declarations
 	// on a host.
 	Declaration string
-	// Finished is when the run ended.
+	// Finished is the time at which the run ended.
 	Finished time.Time
 	ExitCode int
-	// Actions is the number of releases by action, including unchanged releases. Failed is
-	// the number of actions that failed.
+	// Actions is the number of releases by action, including unchanged releases. Failed
+	// is the number of failed actions.
 	Actions map[string]int
 	Failed  int
 	// Bytes is the total size of the transferred zips.
@@ -40,9 +40,9 @@ type Sync struct {
 	Newest map[string]time.Time
 }
 
-// WriteTextfile writes the metrics to a file for the textfile collector of Prometheus' node
-// exporter. The file is either complete or unchanged. After a failed run, the time of the
-// last success is the one in the existing file.
+// WriteTextfile writes the metrics to a file for the textfile collector of Prometheus'
+// node exporter. It replaces the file atomically. If the run failed, WriteTextfile
+// copies the time of the last success from the existing file.
 // https://github.com/prometheus/node_exporter#textfile-collector
 func (s Sync) WriteTextfile(path string) error {
 	succeeded := seconds(s.Finished)
@@ -58,14 +58,14 @@ func (s Sync) WriteTextfile(path string) error {
 	gauges := func(name, help string, labels ...string) *prometheus.GaugeVec {
 		return auto.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 	}
-	gauges(syncPrefix+"last_run_timestamp_seconds", "When the last run ended.").WithLabelValues().Set(seconds(s.Finished))
+	gauges(syncPrefix+"last_run_timestamp_seconds", "Time at which the last run ended.").WithLabelValues().Set(seconds(s.Finished))
 	gauges(syncPrefix+"last_run_exit_code", "Exit code of the last run.").WithLabelValues().Set(float64(s.ExitCode))
 	gauges(syncPrefix+"failed_actions", "Actions of the last run that failed.").WithLabelValues().Set(float64(s.Failed))
 	gauges(syncPrefix+"transferred_bytes", "Total size of the zips that the last run transferred.").WithLabelValues().Set(float64(s.Bytes))
 	if succeeded > 0 {
-		gauges(lastSuccess, "When the last run with exit code 0 ended.").WithLabelValues().Set(succeeded)
+		gauges(lastSuccess, "Time at which the last run with exit code 0 ended.").WithLabelValues().Set(succeeded)
 	}
-	actions := gauges(syncPrefix+"actions", "Releases in the last run by action.", "action")
+	actions := gauges(syncPrefix+"actions", "Releases in the last run, by action.", "action")
 	for action, n := range s.Actions {
 		actions.WithLabelValues(action).Set(float64(n))
 	}
@@ -78,7 +78,8 @@ func (s Sync) WriteTextfile(path string) error {
 
 func seconds(t time.Time) float64 { return float64(t.Unix()) }
 
-// succeededIn returns the time of the last success in a textfile, or zero without one.
+// succeededIn returns the time of the last success in a textfile. If the textfile does
+// not contain it, succeededIn returns 0.
 func succeededIn(textfile []byte) float64 {
 	for line := range bytes.Lines(textfile) {
 		if bytes.HasPrefix(line, []byte(lastSuccess+"{")) {

@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/metrics"
 )
 
-// TestTextfile checks the metrics of a successful run and of a failed run after it.
+// TestTextfile checks the metrics of a successful run and of a subsequent failed run.
 func TestTextfile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sync.prom")

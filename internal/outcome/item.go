@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
 
-// Item is an action of a plan, or its result.
+// Item is an action of a plan, or the result of an action.
 type Item struct {
 	Action   string `json:"action"`
 	Provider string `json:"provider"`
@@ -22,20 +22,20 @@ type Item struct {
 	Target     string `json:"target,omitempty"`
 	Repository string `json:"repository,omitempty"`
 	Tag        string `json:"tag,omitempty"`
-	// From is the digest that the tag pointed to when the action was planned, and Digest the
-	// digest that it points to now.
+	// From is the digest to which the tag pointed when the action was planned. Digest
+	// is the digest to which the tag points now.
 	From   string `json:"from,omitempty"`
 	Digest string `json:"digest,omitempty"`
-	// Source is the repository that a release is copied from.
+	// Source is the repository from which a release is copied.
 	Source string `json:"source,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Eligible is when a release can be mirrored or pruned.
+	// Eligible is the earliest time at which a release can be mirrored or pruned.
 	Eligible string `json:"eligible,omitempty"`
 	// Locked lists the lock files that select a version to deny.
 	Locked []string `json:"locked,omitempty"`
-	// Platforms lists the platforms that a release has in the target.
+	// Platforms lists the release's platforms in the target.
 	Platforms []string `json:"platforms,omitempty"`
-	// Bytes is the size of the zips that were sent.
+	// Bytes is the total size of the zips that were sent.
 	Bytes int64      `json:"bytes,omitempty"`
 	Error *ErrorItem `json:"error,omitempty"`
 }
@@ -47,13 +47,15 @@ const (
 	StatusFailed  = "failed"
 )
 
-// kinds contains the words and statuses of all actions, in the order of summaries.
+// kinds describes all actions in the order in which summaries list them.
 var kinds = []struct {
 	kind sync.Kind
-	// The words toDo and done follow the number of actions: "3 to mirror", "3 mirrored".
+	// toDo and done follow the number of actions in a summary: "3 to mirror", "3
+	// mirrored".
 	toDo, done string
-	// status is the status of planned items and, for actions that don't change anything, of
-	// results. after is the status of results that don't publish.
+	// status is the status of a planned item. after is the status of a result that
+	// publishes nothing. If after is empty, such a result has the same status as the
+	// planned item.
 	status, after string
 }{
 	{sync.Mirror, "to mirror", "mirrored", StatusPlanned, ""},
@@ -74,7 +76,7 @@ var kinds = []struct {
 	{sync.Fail, "failed", "", StatusFailed, ""},
 }
 
-// Actions returns the names of all actions, in the order of summaries.
+// Actions returns the names of all actions in the order in which summaries list them.
 func Actions() (names []string) {
 	for _, k := range kinds {
 		names = append(names, string(k.kind))
@@ -82,7 +84,7 @@ func Actions() (names []string) {
 	return names
 }
 
-// Planned returns the item of a planned action.
+// Planned returns the item for a planned action.
 func Planned(a sync.Action) Item {
 	i := Item{
 		Action: string(a.Kind), Provider: a.Provider.String(), Target: a.Target, Repository: a.Repository, Tag: a.Tag,
@@ -102,7 +104,7 @@ func Planned(a sync.Action) Item {
 	return i
 }
 
-// Done returns the item of a result.
+// Done returns the item for a result.
 func Done(r sync.Result) Item {
 	i := Planned(r.Action)
 	i.Bytes, i.Error = r.Bytes, DescribeError(r.Err)
@@ -146,8 +148,8 @@ func (e *ErrorItem) Err() error {
 // Release returns the provider and the version.
 func (i Item) Release() string { return strings.TrimSpace(i.Provider + " " + i.Version) }
 
-// Details returns the reason of an action, and what users should know before they approve
-// it.
+// Details returns the reason for an action, and further information for users who
+// approve the action.
 func (i Item) Details() string {
 	text := i.Reason
 	if i.Eligible != "" && !strings.Contains(text, i.Eligible) {
@@ -162,8 +164,8 @@ func (i Item) Details() string {
 	return strings.TrimPrefix(text, "; ")
 }
 
-// Line returns the summary in one line: "3 to mirror, 12 unchanged" for a plan, or
-// "3 mirrored, 1 failed, 12 unchanged" for results.
+// Line returns the summary on one line: "3 to mirror, 12 unchanged" for a plan, or "3
+// mirrored, 1 failed, 12 unchanged" for results.
 func (d *Document) Line() string {
 	var parts []string
 	add := func(n int, words string) {
@@ -193,8 +195,8 @@ func (d *Document) Line() string {
 	return strings.Join(parts, ", ")
 }
 
-// Message returns the text of a notification, without a heading: a line for each failure
-// and each change. err is an error of the whole run, or nil.
+// Message returns the text of a notification without a heading. It consists of one line
+// for each failure and each change. err is an error of the whole run, or nil.
 func (d *Document) Message(err error) (lines []string) {
 	var changed []string
 	for _, problem := range d.Summary.Problems {

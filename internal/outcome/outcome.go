@@ -1,5 +1,5 @@
-// Package outcome describes errors, and plans and results of sync. It merges the results of shards, and
-// sends them to webhooks.
+// Package outcome describes errors, and the plans and results of sync. It merges the
+// results of shards and sends notifications to webhooks.
 package outcome
 
 import (
@@ -21,14 +21,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
 
-// maxFile is the maximum size of a result in bytes, and maxValues the maximum number of its
-// JSON values. 4,000 providers with 50 changes each take about 200 MB.
+// maxFile is the maximum size of a result in bytes. maxValues is the maximum number of
+// JSON values in a result. 4,000 providers with 50 changes each require about 200 MB.
 const maxFile, maxValues = 512 << 20, 32 << 20
 
 // maxNotified is the maximum number of lines in a notification.
 const maxNotified = 20
 
-// Summary is the summary of a plan, of its result, or of the results of several shards.
+// Summary summarizes a plan, its result, or the results of several shards.
 type Summary struct {
 	Declaration sync.PlannedFile `json:"declaration"`
 	// Trust is the digest of the trust file.
@@ -37,19 +37,23 @@ type Summary struct {
 	CheckLevel string `json:"check_level"`
 	// Unchanged is the number of releases without an item.
 	Unchanged int `json:"unchanged"`
-	// Actions is the number of items by action, and Statuses by status.
+	// Actions and Statuses contain the number of items for each action and for each
+	// status.
 	Actions  map[string]int `json:"actions"`
 	Statuses map[string]int `json:"statuses"`
 	Bytes    int64          `json:"bytes"`
-	// Finished is when apply ended. For several shards, it is when the first one ended.
+	// Finished is the time at which apply ended. For several shards, it is the time at
+	// which the first shard ended.
 	Finished time.Time `json:"finished,omitzero"`
-	// Newest maps providers to the publication date of their newest version in a target.
+	// Newest maps providers to the publication dates of their newest versions in the
+	// targets.
 	Newest map[string]time.Time `json:"newest_versions,omitempty"`
-	// Problems are errors that are not about an action, such as unreadable files.
+	// Problems contains errors that do not concern a specific action, such as
+	// unreadable files.
 	Problems []ErrorItem `json:"problems,omitempty"`
 }
 
-// ErrorItem is an error, like in all documents.
+// ErrorItem describes an error in the same format as in all documents.
 type ErrorItem struct {
 	Message  string             `json:"message"`
 	Hint     string             `json:"hint,omitempty"`
@@ -65,18 +69,19 @@ type Document struct {
 	Schema  string  `json:"$schema"`
 	Items   []Item  `json:"items"`
 	Summary Summary `json:"summary"`
-	// Planned reports that nothing was applied.
+	// Planned reports whether the document describes a plan that has not been applied.
 	Planned bool `json:"-"`
 }
 
-// New returns a document for a plan, without its actions.
+// New returns a document for a plan. The document contains no items.
 func New(p *sync.Plan) *Document {
 	return &Document{Schema: Schema, Items: []Item{}, Summary: Summary{
 		Declaration: p.Declaration, Trust: p.Trust.String(), Shard: p.Shard.String(), CheckLevel: p.CheckLevel, Unchanged: p.Summary.Unchanged,
 	}}
 }
 
-// Finish completes the summary. problems are errors that are not about an item.
+// Finish completes the summary. problems contains errors that do not concern a specific
+// item.
 func (d *Document) Finish(problems []error) {
 	s := &d.Summary
 	for _, problem := range problems {
@@ -98,7 +103,7 @@ func (d *Document) Write(path string) error {
 	return atomicfile.Write(path, 0o644, func(w io.Writer) error { return json.NewEncoder(w).Encode(d) })
 }
 
-// Metrics returns the metrics of a run that ended with an exit code.
+// Metrics returns the metrics of a run that ended with the given exit code.
 func (d *Document) Metrics(code int) metrics.Sync {
 	s := d.Summary
 	m := metrics.Sync{Declaration: s.Declaration.Path, Finished: cmp.Or(s.Finished, time.Now()), ExitCode: code, Failed: s.Statuses[StatusFailed], Bytes: s.Bytes, Newest: s.Newest, Actions: map[string]int{"unchanged": s.Unchanged}}
@@ -108,11 +113,12 @@ func (d *Document) Metrics(code int) metrics.Sync {
 	return m
 }
 
-// Merge reads the results of all shards of a run, sorted by provider. If maxAge is not zero,
-// older results are rejected. problems has an error for each file that can't be read, and
-// for each missing shard. If no file can be read, the document is empty. Merge returns an
-// error of kind [provider.Misuse] if a shard is duplicate, and of kind [provider.Conflict]
-// if the results have different declarations.
+// Merge reads the results of all shards of a run and sorts their items by provider. If
+// maxAge is not zero, older results are rejected. problems contains an error for each
+// file that can't be read and for each missing shard. If no file can be read, the
+// document is empty. If two results are for the same shard, Merge returns an error of
+// kind [provider.Misuse]. If the results have different declarations, it returns an
+// error of kind [provider.Conflict].
 func Merge(paths []string, maxAge time.Duration) (all *Document, problems []error, err error) {
 	all = &Document{Schema: Schema, Items: []Item{}}
 	places, count := map[int]string{}, 0
@@ -128,11 +134,11 @@ func Merge(paths []string, maxAge time.Duration) (all *Document, problems []erro
 		}
 		switch before := places[shard.Index]; {
 		case one.Summary.Declaration.Digest != all.Summary.Declaration.Digest, one.Summary.Trust != all.Summary.Trust:
-			return all, nil, provider.Errorf(provider.Conflict, "%s: the declaration or the trust file differs from the other results", path)
+			return all, nil, provider.Errorf(provider.Conflict, "%s: this result has a different declaration or trust file than the other results", path)
 		case before == path:
 			return all, nil, provider.Errorf(provider.Misuse, "%s is specified twice", path)
 		case before != "" || shard.Count != count:
-			return all, nil, provider.Errorf(provider.Misuse, "%s is not another shard of the same run as %s", path, cmp.Or(before, paths[0]))
+			return all, nil, provider.Errorf(provider.Misuse, "%s and %s are not results of different shards of the same run", path, cmp.Or(before, paths[0]))
 		}
 		places[shard.Index] = path
 		all.add(one)
@@ -156,11 +162,11 @@ func read(path string, maxAge time.Duration) (d Document, shard sync.Shard, err 
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return d, shard, err // contains the path
+		return d, shard, err // the error contains the path
 	case err == nil && (d.Schema != Schema || d.Summary.Finished.IsZero()):
-		err = errors.New("not a result of sync apply --out of this version")
+		err = errors.New("not a result of sync apply --out, or written by a different version")
 	case err == nil && maxAge > 0 && time.Since(d.Summary.Finished) > maxAge:
-		err = fmt.Errorf("the result is too old: it is from %s", d.Summary.Finished.Format(time.RFC3339))
+		err = fmt.Errorf("the result is too old: the run ended at %s", d.Summary.Finished.Format(time.RFC3339))
 	case err == nil:
 		shard, err = sync.ParseShard(d.Summary.Shard, func(string) string { return "" })
 	}
@@ -170,7 +176,7 @@ func read(path string, maxAge time.Duration) (d Document, shard sync.Shard, err 
 	return d, shard, err
 }
 
-// add adds the result of a shard.
+// add adds the result of a shard to the document.
 func (d *Document) add(one Document) {
 	d.Items = append(d.Items, one.Items...)
 	d.Summary.Unchanged += one.Summary.Unchanged

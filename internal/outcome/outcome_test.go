@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
 
-// result writes the result of a shard, and returns its path.
+// result writes the result of a shard and returns the path of the file.
 func result(t *testing.T, p sync.Plan, results ...sync.Result) string {
 	t.Helper()
 	d := outcome.New(&p)
@@ -77,8 +77,8 @@ func TestMergeErrors(t *testing.T) {
 		want  string
 	}{
 		{[]string{first, first}, provider.Misuse, "is specified twice"},
-		{[]string{first, whole}, provider.Misuse, "is not another shard"},
-		{[]string{first, other}, provider.Conflict, "the trust file differs"},
+		{[]string{first, whole}, provider.Misuse, "are not results of different shards of the same run"},
+		{[]string{first, other}, provider.Conflict, "different declaration or trust file"},
 	} {
 		if _, _, err := outcome.Merge(test.paths, 0); provider.KindOf(err) != test.kind || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v: got %v, want %s", test.paths, err, test.want)
@@ -86,7 +86,7 @@ func TestMergeErrors(t *testing.T) {
 	}
 }
 
-// TestPlanned checks the texts of plans.
+// TestPlanned checks the text that describes a plan.
 func TestPlanned(t *testing.T) {
 	t.Parallel()
 	d := outcome.New(&sync.Plan{})

@@ -17,27 +17,28 @@ import (
 )
 
 const (
-	// timeout limits the time to send a notification, including retries.
+	// timeout limits the duration of sending a notification, including retries.
 	timeout = 30 * time.Second
-	// maxResponse is the maximum size of the response to read, in bytes.
+	// maxResponse is the maximum number of bytes that are read from a response.
 	maxResponse = 4 << 10
-	// maxText is the maximum length of a text. Slack truncates texts that are longer than
-	// 40,000 characters:
+	// maxText is the maximum number of characters in a message. Slack truncates
+	// messages that are longer than 40,000 characters:
 	// https://docs.slack.dev/reference/methods/chat.postMessage#truncating
 	maxText = 12_000
 )
 
 // Formats of notifications.
 const (
-	// Slack is the format of Slack and of programs that are compatible with its webhooks:
-	// an object with the key "text".
+	// Slack is the format of Slack and of programs with compatible webhooks: an object
+	// with the key "text".
 	Slack = "slack"
 	// JSON is an object with the keys "text" and "summary".
 	JSON = "json"
 )
 
-// Webhook is the receiver of notifications. Its URL is a secret, because most webhooks
-// have no other credentials, so errors contain only the name of the variable.
+// Webhook is a receiver of notifications. Its URL is a secret, because most webhooks
+// require no other credentials. Therefore, errors contain only the name of the
+// environment variable.
 type Webhook struct {
 	variable string
 	url      text.Secret
@@ -59,14 +60,14 @@ func NewWebhook(variable, value, format string) (Webhook, error) {
 
 // SendOptions configures [Webhook.Send].
 type SendOptions struct {
-	// CAFile is the path of a PEM file with certificates that are trusted in addition to
-	// the system's.
+	// CAFile is the path of a PEM file. Its certificates are trusted in addition to the
+	// system's certificates.
 	CAFile    string
 	UserAgent string
 }
 
-// Send sends a text, and in the format JSON also a summary. It does not follow redirects,
-// because they would send the message to another server.
+// Send sends a message. In the format JSON, it also sends a summary. It does not follow
+// redirects, because a redirect would send the message to a different server.
 func (w Webhook) Send(ctx context.Context, message string, summary any, o SendOptions) error {
 	body, err := w.body(message, summary)
 	if err == nil {
@@ -82,7 +83,8 @@ func (w Webhook) Send(ctx context.Context, message string, summary any, o SendOp
 	return provider.Errorf(provider.KindOf(err), "sending a notification to the URL in %s: %w", w.variable, hidden.Error(err))
 }
 
-// post sends a request. Its client does not log requests, because they contain the URL.
+// post sends a request. Its client does not log requests, because their URL is a
+// secret.
 func (w Webhook) post(ctx context.Context, body []byte, o SendOptions) error {
 	client, err := httpclient.New(httpclient.Options{Timeout: timeout, CAFile: o.CAFile, UserAgent: o.UserAgent})
 	if err != nil {
@@ -100,7 +102,7 @@ func (w Webhook) post(ctx context.Context, body []byte, o SendOptions) error {
 	resp, err := client.Do(req)
 	if err != nil {
 		if failed, ok := errors.AsType[*url.Error](err); ok {
-			err = failed.Err // without the URL
+			err = failed.Err // removes the URL
 		}
 		if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
 			return provider.Errorf(provider.Transient, "no response within %s", timeout)
@@ -108,7 +110,7 @@ func (w Webhook) post(ctx context.Context, body []byte, o SendOptions) error {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxResponse)) // only for the message
+	answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxResponse)) // used only in the error message
 	switch {
 	case resp.StatusCode >= 200 && resp.StatusCode <= 299:
 		return nil

@@ -18,10 +18,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// secret is the path of webhooks, which no error may contain.
+// secret is the path of the webhooks. No error may contain it.
 const secret = "/services/canary-T000/B000?key=canary-XYZ"
 
-// served starts a webhook and returns its host and the options that trust it.
+// served starts a webhook. It returns the webhook's host and the options that trust it.
 func served(t *testing.T, handler http.HandlerFunc) (host string, o outcome.SendOptions) {
 	t.Helper()
 	ca, err := testca.New()
@@ -61,7 +61,7 @@ func TestSend(t *testing.T) {
 				if err != nil || r.Method != http.MethodPost || r.RequestURI != secret || r.Header.Get("Content-Type") != "application/json" || r.UserAgent() != "tofu-oci/1.2.3" {
 					t.Errorf("%s %s %v %v", r.Method, r.RequestURI, r.Header, err)
 				}
-				_, _ = w.Write(make([]byte, 1<<20)) // not read
+				_, _ = w.Write(make([]byte, 1<<20)) // the client does not read all of this data
 			})
 			if err := webhook(t, "https://"+host+secret, format).Send(t.Context(), "1 created <!channel> &", map[string]int{"n": 1}, o); err != nil {
 				t.Fatal(err)
@@ -136,7 +136,7 @@ func TestNewErrors(t *testing.T) {
 	}
 }
 
-// TestLongText checks that long texts are shortened.
+// TestLongText checks that long messages are shortened.
 func TestLongText(t *testing.T) {
 	t.Parallel()
 	var length int

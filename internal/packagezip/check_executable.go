@@ -29,15 +29,15 @@ func (e *candidate) warn(format string, args ...any) {
 	e.report.warn("%q "+format, slices.Insert(args, 0, any(e.name))...)
 }
 
-// checkMode checks that the file's mode is executable. OpenTofu sets the mode that the
-// archive specifies. If the archive specifies no mode, OpenTofu uses the zip library's
-// default, 0666.
+// checkMode checks that the file's mode allows execution. OpenTofu sets the mode that
+// the archive specifies. If the archive specifies no mode, OpenTofu uses the zip
+// library's default, 0666.
 func (e *candidate) checkMode(file *zip.File) {
 	switch {
 	case e.platform.OS == windows:
 		// Without a Unix mode, OpenTofu uses the file's name.
 	case !hasUnixMode(file.CreatorVersion, file.ExternalAttrs):
-		e.warn("has no Unix mode, because the archive was probably created on Windows; OpenTofu installs it as a file that is not executable")
+		e.warn("has no Unix mode, probably because the archive was created on Windows; OpenTofu would install it as a file that is not executable")
 	case file.Mode()&0o111 == 0:
 		e.refuse("is not executable (mode %04o); OpenTofu would install it and fail to start it", file.Mode().Perm())
 	}

@@ -103,7 +103,7 @@ func TestCheckFindsNoExecutable(t *testing.T) {
 	tests := []struct {
 		test  string
 		names []string
-		near  string // matches the naming rule
+		near  string // the part of the error about files with similar names
 	}{
 		{"unrelated files", []string{"README.md", "x", "terraform-provider/x"}, ""},
 		{"in a directory", []string{"bin/terraform-provider-x_v1"}, `; "bin/terraform-provider-x_v1" is in a directory`},

@@ -48,7 +48,7 @@ var elfSystems = map[elf.OSABI][]string{
 	elf.ELFOSABI_SOLARIS: {"solaris", "illumos"},
 }
 
-// readELF parses the first 20 bytes of an ELF header, see
+// readELF parses the first 20 bytes of an ELF header. See
 // https://gabi.xinuos.com/elf/02-eheader.html.
 func readELF(start []byte) program {
 	found := program{format: elfFormat}

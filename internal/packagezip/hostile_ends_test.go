@@ -61,8 +61,8 @@ func addHostileEnds(s suite) {
 }
 
 // twoDirectories returns an archive that follows a script. The last file is as long as
-// the script and contains a second central directory. That directory is at the offset
-// where the real one would be without the script.
+// the script and contains a second central directory. Without the script, the real
+// central directory would be at the same offset.
 func twoDirectories() *forge {
 	other := &forge{}
 	other.central(record{name: "evil", attributes: unixFile << 16})

@@ -37,7 +37,7 @@ func TestLimits(t *testing.T) {
 	endless.entries[0].raw = func([]byte) []byte { return emptyBlocks(10_000, nil) }
 	tests := map[string]struct {
 		forge *forge
-		want  string // empty if there is no problem
+		want  string // empty if the archive is valid
 	}{
 		"files":                             {files(entries, "%d"), ""},
 		"too many files":                    {files(entries+1, "%d"), "more than 10 entries"},

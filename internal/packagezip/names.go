@@ -63,7 +63,7 @@ func checkElement(element string) string {
 	case strings.ContainsFunc(element, unicode.IsControl):
 		return "has a control character in its name"
 	case strings.ContainsAny(element, `:*?"<>|`):
-		return `has a character in its name that Windows refuses (one of :*?"<>|)`
+		return `has a character in its name that Windows does not allow (one of :*?"<>|)`
 	case strings.HasSuffix(element, ".") || strings.HasSuffix(element, " "):
 		return "has a name with a trailing dot or space, which Windows removes"
 	case text.IsDeviceName(element):

@@ -77,7 +77,7 @@ func openLimited(src io.ReaderAt, size int64, limits limits) (*Reader, error) {
 
 // checkBase rejects an ambiguous archive with bytes before its start. Such an archive
 // contains central directories both at the declared offset and at the offset without
-// those bytes. Readers differ in which of the two they use.
+// those bytes. Some readers use the first, and some use the second.
 func checkBase(src io.ReaderAt, end ending) error {
 	if end.base == 0 {
 		return nil

@@ -36,10 +36,10 @@ func TestNames(t *testing.T) {
 		"//host/share":                       "absolute",
 		`\\host\share`:                       "backslash",
 		`a\..\b`:                             "backslash",
-		"C:/x":                               "Windows refuses",
-		"C:x":                                "Windows refuses",
-		"file:stream":                        "Windows refuses",
-		"what?":                              "Windows refuses",
+		"C:/x":                               "Windows does not allow",
+		"C:x":                                "Windows does not allow",
+		"file:stream":                        "Windows does not allow",
+		"what?":                              "Windows does not allow",
 		"..":                                 `".."`,
 		"../x":                               `".."`,
 		"a/../../x":                          `".."`,
@@ -125,7 +125,7 @@ func TestCollisions(t *testing.T) {
 	tests := []struct {
 		test  string
 		names []string
-		at    string // the invalid entry; empty if there is no problem
+		at    string // the invalid entry; empty if the archive is valid
 		want  string
 	}{
 		{"siblings", []string{"a", "b", "c/a", "c/b"}, "", ""},
@@ -196,7 +196,7 @@ func TestCompleteArchive(t *testing.T) {
 	tests := []struct {
 		test    string
 		entries []entry
-		want    string // empty if there is no problem
+		want    string // empty if the archive is valid
 	}{
 		{"without entries", nil, "is empty"},
 		{"4 GiB", []entry{{name: "a", header: declare(2 << 30)}, {name: "b", header: declare(2 << 30)}}, ""},

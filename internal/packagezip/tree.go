@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// tree detects names of both a file and a directory, and names that are equal on some
-// file systems. Windows and macOS ignore case, and macOS ignores the encoding of
-// accents.
+// tree detects names that belong to both a file and a directory, and names that are
+// equal on some file systems. Windows and macOS ignore case, and macOS ignores the
+// encoding of accents.
 type tree struct {
 	fold  cases.Caser
 	nodes map[nodeKey]*node

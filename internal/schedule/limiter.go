@@ -30,7 +30,7 @@ type waiter struct {
 	granted   chan struct{}
 }
 
-// NewLimiter returns a limiter. A limit below 1 means that there is no limit.
+// NewLimiter returns a limiter. A limit below 1 means unlimited.
 func NewLimiter(total, perKey int) *Limiter {
 	return &Limiter{total: total, perKey: perKey, keys: map[string]*key{}}
 }

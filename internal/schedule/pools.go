@@ -31,8 +31,8 @@ func NewOriginRequests() *Limiter { return NewLimiter(0, MaxRequestsToOrigin) }
 // Transfers is a pool of concurrent transfers of zips.
 type Transfers struct{ large, small *Limiter }
 
-// NewTransfers returns a pool for n zips. Small zips have separate slots. There are as
-// many of these slots as for small requests.
+// NewTransfers returns a pool for n zips. Small zips have separate slots. The number of
+// these slots equals the number of slots for small requests.
 func NewTransfers(n int) *Transfers {
 	return &Transfers{large: NewLimiter(n, 0), small: NewLimiter(MaxRequests, 0)}
 }

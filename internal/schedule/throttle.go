@@ -6,11 +6,12 @@ import (
 )
 
 const (
-	// maxUnanswered limits how long a host gets consecutive pauses if no request
-	// between them succeeds. It is three times the longest accepted Retry-After.
+	// maxUnanswered limits the total time of consecutive pauses for a host if no
+	// request between the pauses succeeds. It is three times the longest accepted
+	// Retry-After.
 	maxUnanswered = 3 * time.Minute
 	// maxFailedExclusive is the maximum number of consecutive exclusive requests that
-	// can fail. After that, requests to the host are no longer exclusive.
+	// can fail. After these failures, requests to the host are not exclusive.
 	maxFailedExclusive = 3
 )
 

@@ -8,14 +8,15 @@ import (
 )
 
 const (
-	// maxTokens is the maximum number of tokens in a text. The parsers keep all tokens
-	// and use up to 400 bytes for each token, so the maximum requires about 200 MiB.
+	// maxTokens is the maximum number of tokens in a document. The parsers keep all
+	// tokens and use up to 400 bytes for each token, so the maximum requires about 200
+	// MiB.
 	maxTokens = 512 << 10
-	// maxAllTokens is the maximum number of tokens in all texts of a budget. Parsing a
-	// million tokens takes a few seconds.
+	// maxAllTokens is the maximum number of tokens in all documents of a budget.
+	// Parsing a million tokens takes a few seconds.
 	maxAllTokens = 2 << 20
 	// maxJoining limits the estimated time for joining the pieces of literals in all
-	// texts of a budget. The unit is about one nanosecond.
+	// documents of a budget. The unit is about one nanosecond.
 	maxJoining = 1 << 30
 	// chunk is the number of bytes that are tokenized at a time.
 	chunk = 64 << 10
@@ -23,13 +24,13 @@ const (
 
 var tooDeep = fmt.Sprintf("brackets are nested deeper than %d", maxDepth)
 
-// Budget limits the work of parsing texts in HCL 2. The zero value is a full budget. A
-// Budget must not be used concurrently.
+// Budget limits the work of parsing documents in HCL 2. The zero value is a full
+// budget. A Budget must not be used concurrently.
 type Budget struct {
 	tokens, joining int
 }
 
-// Check checks a text in HCL 2's native syntax. It limits the number of tokens, the
+// Check checks a document in HCL 2's native syntax. It limits the number of tokens, the
 // depth of brackets and templates, the operators in an expression, and the pieces of
 // literals. Errors are of type *[Error]. Check ignores syntax errors, because the
 // parser reports them.
@@ -61,9 +62,9 @@ func (b *Budget) Check(file string, data []byte) error {
 	return nil
 }
 
-// CheckJSON checks a text in HCL 2's JSON syntax. It limits the number of tokens and
-// the depth of brackets. Errors are of type *[Error]. CheckJSON ignores syntax errors,
-// because the parser reports them.
+// CheckJSON checks a document in HCL 2's JSON syntax. It limits the number of tokens
+// and the depth of brackets. Errors are of type *[Error]. CheckJSON ignores syntax
+// errors, because the parser reports them.
 func (b *Budget) CheckJSON(file string, data []byte) error {
 	depth, tokens, line, start, quoted, word := 0, 0, 1, 0, false, false
 	for i := 0; i < len(data); i++ {
@@ -104,19 +105,20 @@ func (b *Budget) CheckJSON(file string, data []byte) error {
 	return nil
 }
 
-// exceeded describes the limit that a text's number of tokens exceeds, or returns "".
+// exceeded describes the limit that a document's number of tokens exceeds. If the
+// number is within the limits, it returns "".
 func (b *Budget) exceeded(tokens int) string {
 	switch {
 	case tokens > maxTokens:
 		return fmt.Sprintf("text exceeds %d tokens", maxTokens)
 	case b.tokens+tokens > maxAllTokens:
-		return fmt.Sprintf("all files exceed %d tokens", maxAllTokens)
+		return fmt.Sprintf("the files exceed %d tokens in total", maxAllTokens)
 	}
 	return ""
 }
 
-// wholeLines returns the tokens up to the last newline that is outside of templates and
-// comments. After this newline, the lexer can restart.
+// wholeLines returns the tokens up to the last newline outside templates and comments.
+// After this newline, the lexer can restart.
 func wholeLines(tokens hclsyntax.Tokens) hclsyntax.Tokens {
 	end, templates := 0, 0
 	for i, t := range tokens {
@@ -139,12 +141,13 @@ func wholeLines(tokens hclsyntax.Tokens) hclsyntax.Tokens {
 	return tokens[:end]
 }
 
-// syntax tracks a text's state while the text is tokenized.
+// syntax tracks a document's state while the document is tokenized.
 type syntax struct {
 	file   string
 	budget *Budget
 	tokens int
-	// open contains an entry for the text itself and an entry for each open bracket.
+	// open contains an entry for the document itself and an entry for each open
+	// bracket.
 	open []expression
 	// templates contains an entry for each open template.
 	templates []literals
@@ -169,7 +172,8 @@ func (s *syntax) fail(at hclsyntax.Token, problem string) error {
 	return &Error{Position: Position{s.file, at.Range.Start.Line, at.Range.Start.Column}, Problem: problem}
 }
 
-// next processes a token. It describes the limit that the token exceeds, or returns "".
+// next processes a token. It describes the limit that the token exceeds. If the token
+// is within the limits, next returns "".
 func (s *syntax) next(t hclsyntax.Token) string {
 	last := &s.open[len(s.open)-1]
 	switch t.Type {

@@ -10,11 +10,11 @@ import (
 	hcljson "github.com/hashicorp/hcl/v2/json"
 )
 
-// ParseJSON parses a text in HCL 2's JSON syntax. HCL supports several forms of a
+// ParseJSON parses a document in HCL 2's JSON syntax. HCL supports several forms of a
 // block, but ParseJSON accepts only one form. A block is an object. A block with labels
 // is nested in one object for each label. All blocks of a type are in the same object,
 // so a label occurs only once. blocks contains the number of labels for each type of
-// block. Duplicate keys are errors. The caller must limit the text's size. Errors
+// block. Duplicate keys are errors. The caller must limit the document's size. Errors
 // contain the file name file and are of type *[Error].
 func ParseJSON(file string, data []byte, blocks map[string]int) (hcl.Body, error) {
 	if err := new(Budget).CheckJSON(file, data); err != nil {
@@ -24,22 +24,22 @@ func ParseJSON(file string, data []byte, blocks map[string]int) (hcl.Body, error
 	if len(diags) > 0 { // the first error causes all further errors
 		return nil, OfDiagnostic(file, diags[0])
 	}
-	whole, _ := hcljson.ParseExpression(data, file) // has no other errors
+	whole, _ := hcljson.ParseExpression(data, file) // the expression has no other errors
 	if err := (shape{data, blocks}).check(whole, nil); err != nil {
 		return nil, err
 	}
 	return parsed.Body, nil
 }
 
-// shape checks a JSON text's form.
+// shape checks a JSON document's form.
 type shape struct {
 	data   []byte
 	blocks map[string]int
 }
 
 // check checks the form of a value. path contains the keys of the enclosing objects.
-// Values that contain blocks must be objects: the text itself, the value of a block type,
-// and the values of its labels.
+// Values that contain blocks must be objects: the document itself, the value of a block
+// type, and the values of its labels.
 func (s shape) check(value hcl.Expression, path []string) error {
 	pairs, diags := hcl.ExprMap(value)
 	isBlock := len(path) == 0
@@ -55,7 +55,7 @@ func (s shape) check(value hcl.Expression, path []string) error {
 		name, _ := pair.Key.Value(nil) // a key is always a string
 		key, at := name.AsString(), pair.Key.Range()
 		if line, duplicate := lines[key]; duplicate {
-			return s.wrong(at, "duplicate key %q: it is also in line %d", key, line)
+			return s.wrong(at, "duplicate key %q: it is also on line %d", key, line)
 		}
 		lines[key] = at.Start.Line
 		if err := s.check(pair.Value, append(path, key)); err != nil {

@@ -90,14 +90,14 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestBudget checks that the limits apply to the total of all texts of a budget.
+// TestBudget checks that the limits apply to the total of all documents of a budget.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		check      func(*stricthcl.Budget, string, []byte) error
 		text, want string
 	}{
-		"tokens":   {(*stricthcl.Budget).CheckJSON, "[" + strings.Repeat("1,", 200_000) + "1]", "all files exceed 2097152 tokens"},
+		"tokens":   {(*stricthcl.Budget).CheckJSON, "[" + strings.Repeat("1,", 200_000) + "1]", "the files exceed 2097152 tokens in total"},
 		"literals": {(*stricthcl.Budget).Check, "a = \"" + strings.Repeat("$", 20_000) + "\"\n", "literals have too many pieces"},
 	} {
 		var b stricthcl.Budget
@@ -112,7 +112,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// FuzzPassed parses the texts that pass the check. It checks that the parsers return.
+// FuzzPassed parses documents that pass the check, and checks that the parsers return.
 func FuzzPassed(f *testing.F) {
 	for _, seed := range []string{"a = [[[]]]", `{"a":[[{}]]}`, "a = ((1))", "a = !!true", "a = \"${\"${x}\"}\"", "a = <<E\n${[\nE\n", "x {} \n#(", "a = \"$$%%\"", "a = <<E\n\n\nE\n"} {
 		f.Add([]byte(seed), 40)

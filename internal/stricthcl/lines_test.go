@@ -13,8 +13,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
-// TestWholeLines checks that splitting a text into pieces produces the same tokens as
-// the parser reads. Otherwise, a text could hide brackets from the check.
+// TestWholeLines checks that a document that is split into pieces produces the same
+// tokens as the complete text. Otherwise, a document could hide brackets from the
+// check.
 func TestWholeLines(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

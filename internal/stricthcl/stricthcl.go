@@ -16,8 +16,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Decode parses a text in HCL 2's native syntax and decodes it in the same way as
-// [DecodeBody]. The caller must limit the text's size. Errors contain the file name
+// Decode parses a document in HCL 2's native syntax and decodes it in the same way as
+// [DecodeBody]. The caller must limit the document's size. Errors contain the file name
 // file.
 func Decode(file string, data []byte, into any) error {
 	body, err := Parse(file, data)
@@ -27,8 +27,8 @@ func Decode(file string, data []byte, into any) error {
 	return DecodeBody(file, body, into)
 }
 
-// Parse parses a text in HCL 2's native syntax. The caller must limit the text's size.
-// Errors contain the file name file and are of type *[Error].
+// Parse parses a document in HCL 2's native syntax. The caller must limit the
+// document's size. Errors contain the file name file and are of type *[Error].
 func Parse(file string, data []byte) (hcl.Body, error) {
 	if err := new(Budget).Check(file, data); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ var place = regexp.MustCompile(`^:(\d+),\d+-(\d+(,\d+)?)?`)
 func InLines(file, text string) string {
 	before, after, found := strings.Cut(text, " at "+file)
 	if at := place.FindStringSubmatch(after); found && at != nil {
-		return before + " in line " + at[1] + InLines(file, after[len(at[0]):])
+		return before + " on line " + at[1] + InLines(file, after[len(at[0]):])
 	}
 	return text
 }

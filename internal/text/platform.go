@@ -17,7 +17,7 @@ var (
 	}
 )
 
-// Platform returns GOOS and GOARCH for a text with alternative names or a different
+// Platform returns GOOS and GOARCH for text with alternative names or a different
 // separator, such as "Linux-x86_64", "macos/aarch64", or "linux/arm/v7".
 func Platform(text string) (system, arch string, ok bool) {
 	text = strings.ToLower(text)

@@ -37,7 +37,7 @@ func RedactUserinfoAt(s string, offset int) (shown string, at int) {
 	return s[:from] + hidden + s[to:], offset
 }
 
-// port matches a text whose first colon does not separate a user from a password. The
+// port matches text whose first colon does not separate a user from a password. The
 // colon separates a host from its port, or an image layout's prefix from its path.
 var port = regexp.MustCompile(`^(?:[^:/]*:[0-9]+(?:/|$)|oci-layout:)`)
 
@@ -56,9 +56,9 @@ func userinfo(s string) (from, to int) {
 	return 0, to
 }
 
-// inText matches values with user information in a text.
+// inText matches values with user information in text.
 var inText = regexp.MustCompile(`[^\s"'=(]+@[^\s"']*`)
 
-// Redact applies [RedactUserinfo] to each word of a text. If a secret can contain
-// spaces or quotes, its value must be passed to RedactUserinfo separately.
+// Redact applies [RedactUserinfo] to each word of text. If a secret can contain spaces
+// or quotes, its value must be passed to RedactUserinfo separately.
 func Redact(s string) string { return inText.ReplaceAllStringFunc(s, RedactUserinfo) }

@@ -40,7 +40,7 @@ func (s Secret) Reveal() string {
 // escape matches escaped characters of a JSON string, such as \" or \u00e9.
 var escape = regexp.MustCompile(`(?:\\u[0-9A-Fa-f]{4})+|\\["\\/bfnrt]`)
 
-// IsIn reports whether a text contains the secret, either literally or with characters
+// IsIn reports whether text contains the secret, either literally or with characters
 // escaped as in a JSON string.
 func (s Secret) IsIn(output string) bool {
 	if s.IsEmpty() {

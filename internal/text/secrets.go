@@ -46,7 +46,7 @@ func (s Secrets) Text(text string) string {
 	return b.String()
 }
 
-// common returns the length of two texts' common prefix.
+// common returns the length of the common prefix of two strings.
 func common(a, b string) (n int) {
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
@@ -82,7 +82,7 @@ func (e *redactedError) Error() string { return e.text }
 
 func (e *redactedError) Unwrap() error { return e.err }
 
-// forms returns all forms in which the credentials can appear in a text. It contains no
+// forms returns all forms in which the credentials can appear in text. It contains no
 // duplicates.
 func (s Secrets) forms() []string {
 	var forms []string
@@ -105,7 +105,7 @@ func (s Secrets) forms() []string {
 // percent matches a URL's escaped byte. Its digits can also be lower-case.
 var percent = regexp.MustCompile(`%[0-9A-F]{2}`)
 
-// markup escapes a text for XML and HTML. Libraries escape quotes differently.
+// markup escapes text for XML and HTML. Libraries escape quotes differently.
 var markup = []*strings.Replacer{
 	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;"),
 	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;"),
@@ -115,7 +115,7 @@ var markup = []*strings.Replacer{
 	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;"),
 }
 
-// escaped returns the forms of a text that is escaped for URLs, JSON, XML, and HTML.
+// escaped returns the forms of text that is escaped for URLs, JSON, XML, and HTML.
 func escaped(text string) []string {
 	query, path := url.QueryEscape(text), url.PathEscape(text)
 	forms := []string{query, path, percent.ReplaceAllStringFunc(query, strings.ToLower), percent.ReplaceAllStringFunc(path, strings.ToLower)}

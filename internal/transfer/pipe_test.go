@@ -13,7 +13,7 @@ import (
 
 var errSource = errors.New("the source broke")
 
-// random returns n random bytes, which is more than the pipe can buffer.
+// random returns n random bytes. The pipe can't buffer that many bytes.
 func random(n int) []byte {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
 	data := make([]byte, n)

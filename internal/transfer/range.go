@@ -20,7 +20,7 @@ var ErrRangeMismatch = errors.New("response does not match the requested range")
 // bytes.
 type Range struct{ From, End, Size int64 }
 
-// Header returns the value of the Range header, see
+// Header returns the value of the Range header. See
 // https://www.rfc-editor.org/rfc/rfc9110.html#section-14.1.2.
 func (r Range) Header() string { return fmt.Sprintf("bytes=%d-%d", r.From, r.End-1) }
 
@@ -53,8 +53,8 @@ func (r Range) Check(resp *http.Response, known Validator) error {
 // Validator identifies a version of the content.
 type Validator struct{ etag, modified string }
 
-// ValidatorOf returns a response's validator. This is the ETag or, if there is none,
-// the Last-Modified date.
+// ValidatorOf returns a response's validator. This is the ETag or, if the response has
+// no ETag, the Last-Modified date.
 func ValidatorOf(resp *http.Response) Validator {
 	if etag := resp.Header.Get("ETag"); etag != "" {
 		return Validator{etag: etag}

@@ -55,8 +55,8 @@ type counted struct {
 
 func (c *counted) Close() error { c.close(); return nil }
 
-// body returns a body that is counted. Like a response body, it fails when ctx is
-// canceled.
+// body returns a response body, and counts it while it is open. Like a response body,
+// it fails when ctx is canceled.
 func (s *store) body(ctx context.Context, r io.Reader) io.ReadCloser {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +166,7 @@ func TestReader(t *testing.T) {
 			if err != nil || got != int64(size) {
 				t.Errorf("%d of %d bytes, %v", got, size, err)
 			}
-			// If there is only one reader, chunks have 4 MiB.
+			// For a single reader, each chunk is 4 MiB in size.
 			if want := (size + 4*mebibyte - 1) / (4 * mebibyte); s.ranged != want || s.wholes != 0 {
 				t.Errorf("%d bytes: %d requests, not %d", size, s.ranged, want)
 			}

@@ -5,8 +5,7 @@
 //
 // [MirrorBlock] generates a provider_installation block, and [Merge] adds the block to
 // an existing file. [Rewrite] generates a configuration for a program that doesn't
-// support OCI registries. The package installation applies
-// a configuration.
+// support OCI registries. To apply a configuration, use internal/opentofu/installation.
 //
 // See https://opentofu.org/docs/cli/config/config-file/.
 package cliconfig
@@ -35,7 +34,8 @@ type Config struct {
 	// CredentialsHelper is the credentials_helper block, or nil. It is not used for hosts
 	// in Tokens.
 	CredentialsHelper *CredentialsHelper
-	// PluginCacheDir is the directory of OpenTofu's plugin cache, or empty.
+	// PluginCacheDir is the directory of OpenTofu's plugin cache. It is empty if no
+	// cache is configured.
 	PluginCacheDir string
 	// Installation is the provider_installation block, or nil. If the block is empty,
 	// nothing can be installed.
@@ -108,7 +108,7 @@ func Read(e Environment, files Files) (Config, error) {
 		c.PluginCacheDir = dir
 	}
 	if _, err := os.Stat(c.PluginCacheDir); c.PluginCacheDir != "" && errors.Is(err, fs.ErrNotExist) {
-		c.Notes = append(c.Notes, Note{stricthcl.Position{File: c.PluginCacheDir}, NoteCacheDir, "OpenTofu reports an error, because this plugin_cache_dir does not exist"})
+		c.Notes = append(c.Notes, Note{stricthcl.Position{File: c.PluginCacheDir}, NoteCacheDir, "OpenTofu fails, because this plugin_cache_dir does not exist"})
 	}
 	return c, nil
 }

@@ -13,7 +13,7 @@ import (
 type Environment struct {
 	// OS is the operating system as named by Go: linux, darwin, windows.
 	OS string
-	// Home is the user's home directory, or empty. It is not used on Windows.
+	// Home is the user's home directory. It can be empty, and is not used on Windows.
 	Home string
 	// WorkDir is the working directory. If empty, the process's working directory is
 	// used.

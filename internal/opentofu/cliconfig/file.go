@@ -18,8 +18,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// maxFile is the maximum size of a configuration file in bytes. Typical files have a
-// few hundred bytes.
+// maxFile is the maximum size of a configuration file in bytes. Typical files are a few
+// hundred bytes in size.
 const maxFile = 256 << 10
 
 // file is a file's syntax tree from HCL 1, the parser that OpenTofu uses. In JSON
@@ -156,7 +156,7 @@ func newReader(expand func(string) string) *reader {
 	return &reader{config: emptyConfig(), expand: expand, labels: map[string]stricthcl.Position{}}
 }
 
-// result returns the configuration, or an error if there are problems.
+// result returns the configuration, or an error if it found problems.
 func (r *reader) result() (Config, error) {
 	if len(r.problems) > 0 {
 		return Config{}, errors.Join(r.problems...)

@@ -68,7 +68,7 @@ func (r *reader) checkHostArguments(host *ast.ObjectItem) {
 	}
 	for _, i := range body.List.Items {
 		if name := keyOf(i, 0); !strings.EqualFold(name, "services") {
-			r.note(NoteIgnored, r.position(i.Pos(), host), "host has no argument %q; it is ignored", name)
+			r.note(NoteIgnored, r.position(i.Pos(), host), "host blocks have no argument %q, so OpenTofu ignores it", name)
 		}
 	}
 }

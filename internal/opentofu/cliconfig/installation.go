@@ -204,7 +204,7 @@ func (r *reader) method(i *ast.ObjectItem) {
 	case NetworkMirror:
 		m.URL = required("url", content.URL)
 		if u, err := url.Parse(m.URL); m.URL != "" && (err != nil || u.Scheme != "https" || u.Host == "") {
-			r.fail(r.valueAt(of, "url", at).at, "the url of a network_mirror must start with https:// and a host")
+			r.fail(r.valueAt(of, "url", at).at, "the url of a network_mirror must be an https:// URL with a host")
 		}
 	}
 	if len(r.problems) == before {
@@ -221,7 +221,7 @@ func (r *reader) knownArguments(kind Kind, body *ast.ObjectType) *ast.ObjectType
 		if isKnown(name, arguments[kind]) {
 			of.List.Add(argument)
 		} else {
-			r.note(NoteIgnored, r.position(argument.Pos(), argument), "%s has no argument %q; it is ignored", string(kind), name)
+			r.note(NoteIgnored, r.position(argument.Pos(), argument), "%s blocks have no argument %q, so OpenTofu ignores it", string(kind), name)
 		}
 	}
 	return of
@@ -230,7 +230,7 @@ func (r *reader) knownArguments(kind Kind, body *ast.ObjectType) *ast.ObjectType
 func (r *reader) devOverrides(body *ast.ObjectType, i *ast.ObjectItem) {
 	at := r.at(i)
 	if len(r.config.Installation.Methods) > 0 {
-		r.fail(at, "dev_overrides must precede all methods, because it takes precedence")
+		r.fail(at, "dev_overrides must precede all methods, because it takes precedence over them")
 	}
 	var paths map[string]string
 	if !r.decodeBlock("provider_installation", body, i, &paths) {

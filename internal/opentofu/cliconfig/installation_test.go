@@ -109,12 +109,12 @@ func TestInstallationInBothSyntaxes(t *testing.T) {
 		{
 			"unknown arguments", "provider_installation {\n  direct {\n    inclde = [\"a/*\"]\n  }\n}",
 			[]string{"rc:2:3 direct  include=[] exclude=[]"},
-			[]string{`rc:3:5: direct has no argument "inclde"; it is ignored`},
+			[]string{`rc:3:5: direct blocks have no argument "inclde", so OpenTofu ignores it`},
 		},
 		{
 			"what OpenTofu does not see", `provider_installation { oci_mirror { repository_template = "ghcr.io/${namespace}/${type}" include = ["*/*/*", "a/b"] } }`,
 			[]string{"rc:1:25 oci_mirror ghcr.io/${namespace}/${type} include=[*/*/* registry.opentofu.org/a/b] exclude=[]"},
-			[]string{"rc:1:25: OpenTofu accepts the template ghcr.io/${namespace}/${type} without ${hostname}, although include has a pattern with a wildcard for it: different providers can get the same repository"},
+			[]string{"rc:1:25: OpenTofu accepts the template ghcr.io/${namespace}/${type} without ${hostname} despite the wildcard for it in include, so different providers can share a repository"},
 		},
 		{
 			"lists in pieces, and words in any case", `provider_installation { filesystem_mirror { Path = "x" path = "y" include = ["a/b"] Include = ["a/c"] exclude {} } }`,
@@ -193,7 +193,7 @@ func TestChecksOfInstallation(t *testing.T) {
 		{"no repository", mirror("ghcr.io", "a/b"), "rc:3:27: repository template \"ghcr.io\" for example.com/example-namespace/example-type"},
 		{"a tag", mirror("ghcr.io/${hostname}/${namespace}/${type}:x"), "rc:3:27: repository template"},
 		{"the other form of templates", mirror("ghcr.io/{hostname}/{namespace}/{type}"), "rc:3:27: variables must have the form ${…} in this file: ghcr.io/${hostname}/${namespace}/${type}"},
-		{"an image layout", mirror("oci-layout:x/${hostname}/${namespace}/${type}"), "rc:3:27: an oci_mirror must be in a registry"},
+		{"an image layout", mirror("oci-layout:x/${hostname}/${namespace}/${type}"), "rc:3:27: the repositories of an oci_mirror must be in a registry"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -209,7 +209,7 @@ func TestChecksOfInstallation(t *testing.T) {
 	}
 }
 
-// mirror returns a block whose template is in line 3, column 27.
+// mirror returns a block whose template is on line 3, column 27.
 func mirror(template string, include ...string) string {
 	list := ""
 	if len(include) > 0 {

@@ -116,13 +116,13 @@ func (e Environment) mainFiles() Files {
 		if data := e.getenv("APPDATA"); data != "" {
 			files = Files{
 				look(filepath.Join(data, "tofu.rc"), "in APPDATA"),
-				look(filepath.Join(data, "terraform.rc"), "in APPDATA, by its old name"),
+				look(filepath.Join(data, "terraform.rc"), "in APPDATA, under its old name"),
 			}
 		}
 	} else if e.Home != "" {
 		files = Files{
 			look(filepath.Join(e.Home, ".tofurc"), "in the home directory"),
-			look(filepath.Join(e.Home, ".terraformrc"), "in the home directory, by its old name"),
+			look(filepath.Join(e.Home, ".terraformrc"), "in the home directory, under its old name"),
 		}
 		if xdg := e.getenv("XDG_CONFIG_HOME"); xdg != "" {
 			files = append(files, look(filepath.Join(xdg, "opentofu", "tofurc"), "in XDG_CONFIG_HOME"))

@@ -320,7 +320,7 @@ func TestReadNotesIgnoredPaths(t *testing.T) {
 		want      string
 	}{
 		{"a variable's file", map[string]string{"TF_CLI_CONFIG_FILE": "~/none"}, nil, "OpenTofu ignores this file (named by TF_CLI_CONFIG_FILE), because it does not exist"},
-		{"a cache", map[string]string{"TF_PLUGIN_CACHE_DIR": "~/none"}, nil, "OpenTofu reports an error, because this plugin_cache_dir does not exist"},
+		{"a cache", map[string]string{"TF_PLUGIN_CACHE_DIR": "~/none"}, nil, "OpenTofu fails, because this plugin_cache_dir does not exist"},
 		{"nothing", map[string]string{"TF_PLUGIN_CACHE_DIR": "~/there"}, []string{"there/"}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

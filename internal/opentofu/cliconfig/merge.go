@@ -50,7 +50,7 @@ func Merge(name string, data []byte, t template.Template, patterns []provider.Pa
 		return nil, err
 	}
 	if f.json {
-		return nil, &MergeError{stricthcl.Position{File: name}, "files in JSON syntax are not modified", jsonMember(methods)}
+		return nil, &MergeError{stricthcl.Position{File: name}, "tofu-oci does not modify files in JSON syntax", jsonMember(methods)}
 	}
 	if blocks, _ := f.installationsIn(); len(blocks) > 1 {
 		return nil, &MergeError{blocks[1].at, "a second provider_installation block; the first is at " + blocks[0].at.String(), ours}
@@ -80,7 +80,7 @@ func splice(f file, text string, there *Installation, ours string, mirror Method
 		return appended(text, ours), nil
 	}
 	if strings.Contains(text, "\r\n") { // the parser's offsets are wrong for text with CRLF
-		return "", &MergeError{there.Position, "a provider_installation block exists already, and the file has mixed line endings", ours}
+		return "", &MergeError{there.Position, "a provider_installation block already exists, and the file has mixed line endings", ours}
 	}
 	block := f.items[slices.IndexFunc(f.items, func(i *ast.ObjectItem) bool { return keyOf(i, 0) == "provider_installation" })]
 	body, _ := f.isBlock(block, 0)
@@ -132,13 +132,13 @@ func sameMethods(a, b []Method) bool {
 // user's block with our method. Our method comes first or replaces the methods that it
 // supersedes.
 func manualMerge(text string, begin int, body *ast.ObjectType, there Installation, ours string, mirror Method) *MergeError {
-	problem := "the file already has a provider_installation block that tofu-oci did not write or that has been changed since"
+	problem := "the file already has a provider_installation block that tofu-oci did not write, or that was changed since then"
 	end := body.Rbrace.Offset + 1
 	// 1. Check whether the block already contains the method, perhaps for more
 	// providers.
 	for _, m := range there.Methods {
 		if m.Kind == OCIMirror && m.Template.HCL() == mirror.Template.HCL() && len(m.Exclude) == 0 && areAmong(mirror.Include, m.Include) {
-			its := fmt.Sprintf("; its oci_mirror block in line %d already installs these providers from this repository", m.Position.Line)
+			its := fmt.Sprintf("; its oci_mirror block on line %d already installs these providers from this repository", m.Position.Line)
 			return &MergeError{there.Position, problem + its, text[begin:end] + "\n"}
 		}
 	}

@@ -19,7 +19,7 @@ func (r *reader) template(m Method, text string, v value) template.Template {
 		r.syntax(v, err)
 		return t
 	case t.IsLayout():
-		r.fail(v.at, "an oci_mirror must be in a registry; OpenTofu does not support image layouts such as %s", t)
+		r.fail(v.at, "the repositories of an oci_mirror must be in a registry: OpenTofu does not support image layouts such as %s", t)
 		return t
 	case t.HCL() != t.String():
 		r.fail(v.at, "variables must have the form ${…} in this file: %s", t.HCL())
@@ -30,7 +30,7 @@ func (r *reader) template(m Method, text string, v value) template.Template {
 		r.fail(m.Position, "the template %s must use ${%s}, or include must specify exactly one %s", t, part, part)
 	}
 	for _, part := range ambiguous {
-		r.note(NoteAmbiguous, m.Position, "OpenTofu accepts the template %s without ${%s}, although include has a pattern with a wildcard for it: different providers can get the same repository", t, part)
+		r.note(NoteAmbiguous, m.Position, "OpenTofu accepts the template %s without ${%s} despite the wildcard for it in include, so different providers can share a repository", t, part)
 	}
 	if err := checkExample(t); err != nil {
 		r.fail(v.at, "%v", err)

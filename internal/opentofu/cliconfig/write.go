@@ -33,7 +33,7 @@ func MirrorBlock(t template.Template, patterns []provider.Pattern) (string, erro
 		}
 	}
 	if missing, _ := uncovered(t, patterns); len(missing) > 0 {
-		return "", fmt.Errorf("the template %s does not contain ${%s}, but the patterns differ in that part: add it, or write a separate block for each pattern", t.Redacted(), missing[0])
+		return "", fmt.Errorf("the template %s does not contain ${%s}, but the patterns differ in that part: add the variable, or write a separate block for each pattern", t.Redacted(), missing[0])
 	}
 	if err := checkExample(t); err != nil {
 		return "", fmt.Errorf("OpenTofu would reject the template: %w", err)
@@ -73,7 +73,7 @@ func listOf(patterns []provider.Pattern) string {
 // repository. OpenTofu rejects it, too.
 func CheckTemplate(t template.Template, p provider.Pattern) error {
 	if missing, _ := uncovered(t, []provider.Pattern{p}); len(missing) > 0 {
-		return fmt.Errorf("the template %s does not contain ${%s}, but the pattern %s has a wildcard for it: add it, or use patterns without wildcards, such as hashicorp/aws", t.Redacted(), missing[0], p)
+		return fmt.Errorf("the template %s does not contain ${%s}, but the pattern %s has a wildcard for it: add the variable, or use patterns without wildcards, such as hashicorp/aws", t.Redacted(), missing[0], p)
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func widest(t template.Template) (provider.Pattern, error) {
 	case namespace && typ:
 		return provider.ParsePattern(string(provider.DefaultHost) + "/*/*")
 	}
-	return provider.Pattern{}, fmt.Errorf("the template %s does not distinguish namespaces and types: specify the providers in patterns, such as hashicorp/aws", t.Redacted())
+	return provider.Pattern{}, fmt.Errorf("the template %s does not distinguish namespaces and types: specify the providers without wildcards, such as hashicorp/aws", t.Redacted())
 }
 
 // quote returns a string in HCL 1 syntax with quotes. It copies the contents of ${…}

@@ -56,7 +56,7 @@ func (r *reader) call(b *hcl.Block, override bool) (call, bool) {
 	return c, true
 }
 
-// overrides applies the call, which is from an override file, to an existing call.
+// overrides applies a call from an override file to an existing call.
 func (c call) overrides(calls map[string]call, name string) {
 	there, exists := calls[name]
 	if !exists {

@@ -115,7 +115,7 @@ func (v evaluation) condition(e *hclsyntax.ConditionalExpr, path []string) (cty.
 	holds, err := convert.Convert(found, cty.Bool)
 	switch {
 	case err != nil || holds.IsNull():
-		return cty.NilVal, errors.New("a condition of the source is neither true nor false")
+		return cty.NilVal, errors.New("a condition in the source is neither true nor false")
 	case holds.True():
 		return v.value(e.TrueResult, path)
 	}
@@ -145,7 +145,7 @@ func (v evaluation) element(e hcl.Expression, path []string) (cty.Value, error) 
 		for _, pair := range pairs {
 			key, ok := primitive(pair.Key)
 			if !ok {
-				return cty.NilVal, errors.New("the source has an expression as an object key")
+				return cty.NilVal, errors.New("the source contains an object whose key is an expression")
 			}
 			if key == path[0] {
 				found = pair.Value
@@ -160,7 +160,7 @@ func (v evaluation) element(e hcl.Expression, path []string) (cty.Value, error) 
 		}
 	}
 	if found == nil {
-		return cty.NilVal, fmt.Errorf("the source depends on an element %q, which isn't found", path[0])
+		return cty.NilVal, fmt.Errorf("the source depends on an element %q, which does not exist", path[0])
 	}
 	return v.value(found, path[1:])
 }
@@ -206,7 +206,7 @@ func (v evaluation) reference(root string, path []string) (cty.Value, error) {
 	case root == "var" && len(path) > 0:
 		return v.variable(path[0], path[1:])
 	default:
-		return cty.NilVal, fmt.Errorf("the source depends on %s", name)
+		return cty.NilVal, fmt.Errorf("the source depends on %s, but only local values and variables are supported", name)
 	}
 }
 

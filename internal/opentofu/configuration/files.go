@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// maxFile limits a file's size in bytes. Generated files have a few hundred
-	// kilobytes.
+	// maxFile limits a file's size in bytes. Generated files can be a few hundred
+	// kilobytes in size.
 	maxFile = 4 << 20
 	// maxTotal limits the files' total size in bytes.
 	maxTotal = 32 << 20
-	// maxKept limits the total size in bytes of all expressions that module sources can
-	// refer to. Parsed expressions require up to 260 times as much memory.
+	// maxKept limits the total size in bytes of all expressions to which module sources
+	// can refer. Parsed expressions require up to 260 times as much memory.
 	maxKept = 512 << 10
 	// maxFiles limits the number of files.
 	maxFiles = 5_000
@@ -107,7 +107,7 @@ func (r *reader) read(ctx context.Context, path string) (data []byte, ok bool) {
 	return data, err == nil
 }
 
-// tooComplex reports whether a text exceeds the parser's limits.
+// tooComplex reports whether text exceeds the parser's limits.
 func tooComplex(text string) bool { return new(stricthcl.Budget).Check("", []byte(text)) != nil }
 
 // bare removes the path from a file system error, because the position already contains

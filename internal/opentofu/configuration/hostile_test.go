@@ -117,7 +117,7 @@ func TestHostileSources(t *testing.T) {
 		"long":          {"locals {\n a = \"" + strings.Repeat("x", 3000) + "\"\n}\n", `"${local.a}${local.a}"`, "the source exceeds 4096 bytes"},
 		"number":        {"locals {\n a = 1e600000000\n}\n", `"${local.a}"`, "the source is not a string"},
 		"large locals":  {"locals {\n a = \"./m\"\n b = \"" + strings.Repeat("x", 600<<10) + "\"\n}\n", "local.a", "are too large"},
-		"large objects": {"locals {\n a = {" + strings.Repeat("x = 1,", 80_000) + "}\n}\n", "local.a.y", "which isn't found"},
+		"large objects": {"locals {\n a = {" + strings.Repeat("x = 1,", 80_000) + "}\n}\n", "local.a.y", "which does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -245,7 +245,7 @@ func TestLinksOutsideOfPackages(t *testing.T) {
 	if err := os.Symlink("../../../secret", filepath.Join(modules, "m", "out")); err != nil {
 		t.Fatal(err)
 	}
-	if got := describe(dir, configuration.Options{}); !strings.Contains(got, "is outside of its caller's package") {
+	if got := describe(dir, configuration.Options{}); !strings.Contains(got, "is outside its caller's package") {
 		t.Errorf("got %s", got)
 	}
 	// A missing package is reported as not installed.

@@ -68,7 +68,7 @@ func (in installed) find(key string, c call) (record, string) {
 		return record{}, fmt.Sprintf("the module is installed from %q", found.Source)
 	}
 	if c.version != "" && !allows(c.version, found.Version) {
-		return record{}, fmt.Sprintf("version %s is installed, which does not meet %q", found.Version, c.version)
+		return record{}, fmt.Sprintf("the installed version %s does not meet %q", found.Version, c.version)
 	}
 	return found, ""
 }

@@ -203,7 +203,7 @@ func (w *walker) locateLocal(from place, c call, to place, path string) (place, 
 		to.dir, inside = dir, still || to.packageDir == ""
 	}
 	if !inside {
-		w.add(c.at, "the source of %s is outside of its caller's package", to.address)
+		w.add(c.at, "the source of %s is outside its caller's package", to.address)
 	}
 	return to, inside
 }

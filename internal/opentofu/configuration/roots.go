@@ -38,7 +38,7 @@ func roots(ctx context.Context, o Options, dirs []string) ([]string, error) {
 			case dir != top && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == o.DataDir):
 				return fs.SkipDir
 			case len(found) > maxRoots:
-				return fmt.Errorf("%s contains more than %d directories with a configuration", top, maxRoots)
+				return fmt.Errorf("%s contains more than %d directories with configuration files", top, maxRoots)
 			}
 			return o.look(ctx, filepath.Clean(dir), found, called)
 		})

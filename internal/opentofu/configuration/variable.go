@@ -89,7 +89,7 @@ func (v evaluation) variable(name string, path []string) (cty.Value, error) {
 		return cty.NilVal, fmt.Errorf("the source depends on var.%s, which is null", name)
 	}
 	if t, ok = elementType(t, path); !ok {
-		return cty.NilVal, fmt.Errorf("the source depends on an element of var.%s, which its type doesn't have", name)
+		return cty.NilVal, fmt.Errorf("the source depends on an element that the type of var.%s doesn't have", name)
 	}
 	return convert.Convert(found, t)
 }
@@ -196,7 +196,7 @@ func (r *reader) named(m *module, b *hcl.Block) {
 }
 
 // kept returns the expressions of attributes. If the expressions exceed maxKept, kept
-// drops them, and references can no longer be resolved.
+// drops them, so references to them cannot be resolved.
 func (r *reader) kept(all hcl.Attributes) map[string]hcl.Expression {
 	kept := map[string]hcl.Expression{}
 	for name, a := range all {

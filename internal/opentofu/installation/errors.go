@@ -68,7 +68,7 @@ func (e *UnresolvedError) Within(a provider.Address, v provider.Version) string 
 // describes the object that no method has.
 func (e *UnresolvedError) text(object, missing string) string {
 	if len(e.attempts) == 0 {
-		return fmt.Sprintf("%v: no installation method of the CLI configuration matches %s", provider.ErrProviderNotFound, object)
+		return fmt.Sprintf("%v: no installation method in the CLI configuration matches %s", provider.ErrProviderNotFound, object)
 	}
 	var failures []string
 	for _, a := range e.attempts {
@@ -107,7 +107,7 @@ type NoMirrorError struct {
 }
 
 func (e *NoMirrorError) Error() string {
-	return fmt.Sprintf("no oci_mirror of the CLI configuration matches %s, so its repository is unknown", e.Address)
+	return fmt.Sprintf("no oci_mirror in the CLI configuration matches %s, so its repository is unknown", e.Address)
 }
 
 // Kind returns [provider.Misuse].

@@ -46,7 +46,7 @@ provider_installation {
 	}
 	// Output:
 	// ghcr.io/acme/hashicorp/null <nil>
-	//  no oci_mirror of the CLI configuration matches registry.opentofu.org/acme/thing, so its repository is unknown
+	//  no oci_mirror in the CLI configuration matches registry.opentofu.org/acme/thing, so its repository is unknown
 }
 
 // An Installation returns the releases that OpenTofu would install according to the CLI

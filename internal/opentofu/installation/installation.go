@@ -32,11 +32,11 @@ import (
 type Options struct {
 	// Config is the CLI configuration. Only its Installation field is used.
 	Config cliconfig.Config
-	// PluginDirs contains the directories that are used if there is no
+	// PluginDirs contains the directories that are used if the configuration has no
 	// provider_installation block. See [cliconfig.Environment.PluginDirs].
 	PluginDirs []string
 	// Direct is the source of releases in origin registries. It is required if a method
-	// is direct, or if there is no provider_installation block.
+	// is direct, or if the configuration has no provider_installation block.
 	Direct provider.Source
 	// OCI returns the source for a template's repositories. It is required if a method
 	// is an oci_mirror.
@@ -88,7 +88,8 @@ func New(o Options) (*Installation, error) {
 	return i, nil
 }
 
-// implicit returns the methods that apply if there is no provider_installation block.
+// implicit returns the methods that apply if the configuration has no
+// provider_installation block.
 func implicit(dirs []string) []cliconfig.Method {
 	var methods []cliconfig.Method
 	for _, dir := range dirs {

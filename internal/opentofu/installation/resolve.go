@@ -130,8 +130,8 @@ func (m *method) release(ctx context.Context, a provider.Address, v provider.Ver
 }
 
 // passedOver reports whether OpenTofu continues with the next method. The search ends
-// after errors 401 and 403. The search also ends if an oci_mirror's registry reports
-// that a tag or repository doesn't exist.
+// after responses with status 401 or 403. It also ends if an oci_mirror's registry
+// reports that a tag or repository doesn't exist.
 func (m *method) passedOver(err error) bool {
 	var missing *provider.PlatformError
 	if errors.As(err, &missing) {

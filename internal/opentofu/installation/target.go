@@ -52,8 +52,8 @@ type Step struct {
 	// matches.
 	Pattern provider.Pattern
 	// Unless reports whether the method is used only for providers that no preceding
-	// filesystem_mirror has. For example, this applies to direct if there is no
-	// provider_installation block.
+	// filesystem_mirror has. For example, this applies to direct if the configuration
+	// has no provider_installation block.
 	Unless bool
 }
 

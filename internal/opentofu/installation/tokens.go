@@ -45,7 +45,7 @@ func Tokens(config cliconfig.Config, env cliconfig.Environment, notFound func(no
 			token.From = "no token"
 			return token, nil
 		}
-		token.From = "the credentials_helper of the CLI configuration"
+		token.From = "the credentials_helper in the CLI configuration"
 		token.Value, err = helper.Token(ctx, string(host))
 		return token, err
 	}
@@ -61,7 +61,7 @@ func statedBy(host svchost.Hostname, variable, token string) string {
 		}
 		return name + " of the environment"
 	case token == "":
-		return "a credentials block of the CLI configuration, which has none"
+		return "a credentials block without a token in the CLI configuration"
 	}
-	return "a credentials block of the CLI configuration"
+	return "a credentials block in the CLI configuration"
 }

@@ -41,7 +41,7 @@ const (
 // plan9_mips".
 type has []string
 
-// world has an origin registry, OCI repositories, and directories for methods.
+// world contains an origin registry, OCI repositories, and directories for methods.
 type world struct {
 	origin *origintest.Origin
 	direct *origin.Source

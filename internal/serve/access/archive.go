@@ -29,7 +29,7 @@ const (
 // strict mode, it accepts only one encoding of any bytes.
 var tokenEncoding = base64.RawURLEncoding.Strict()
 
-// Archive identifies the file that a token grants access to.
+// Archive identifies the file to which a token grants access.
 type Archive struct {
 	// Address is the requested address. Stored is the address under which the release
 	// is stored. If this address is unknown, Stored is the zero value.
@@ -58,7 +58,7 @@ func (k ArchiveKey) Token(a Archive, c Caller, expires time.Time) string {
 	return tokenEncoding.EncodeToString(token)
 }
 
-// Check returns the caller that a token was issued to. The token must be unexpired and
+// Check returns the caller to which a token was issued. The token must be unexpired and
 // signed by one of the keys for this archive. The caller can read only releases that
 // are stored under the address in the token. When the stored address is known, the
 // server must compare it with that address. Errors wrap [ErrDenied].

@@ -119,7 +119,8 @@ func TestArchiveTokenScope(t *testing.T) {
 	refused("a line break", token[:9]+"\n"+token[9:], key, a)
 	refused("trailing line break", token+"\r\n", key, a)
 	refused("anonymous token", "-", key, a)
-	// Every bit and every character must matter, so that a token has only one encoding.
+	// Changing any bit or character must make the token invalid, because a token has
+	// only one encoding.
 	raw, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ type Caller struct {
 	// Name is the name of the token or oidc block, such as "ci". If an issuer signed
 	// the token, the name is followed by ":" and the subject, as in
 	// "github:repo:acme/rocket:ref:refs/heads/main". Name contains only printable ASCII
-	// characters and has at most 96 bytes. If the subject is longer or contains
+	// characters and is at most 96 bytes long. If the subject is longer or contains
 	// different characters, Name ends in "~" and a hash. Name is empty for callers
 	// without a token.
 	Name string
@@ -46,7 +46,7 @@ func (c Caller) MayRead(a provider.Address) bool {
 	return slices.ContainsFunc(c.patterns, func(p provider.Pattern) bool { return p.Match(a) })
 }
 
-// callerName converts text to a caller's name. Different texts always have different
+// callerName converts text to a caller's name. Different strings always have different
 // names.
 func callerName(text string) string {
 	name := []byte(text)

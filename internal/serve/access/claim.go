@@ -34,7 +34,7 @@ func checkValue(value string) error {
 	case !isPrefix || prefix == "" || strings.HasSuffix(prefix, ":") || strings.Contains(prefix, "/"):
 		return nil
 	}
-	return fmt.Errorf("invalid value %q: * is allowed only alone, after a colon, or in a path after a slash, because %q also matches longer names", value, value)
+	return fmt.Errorf("invalid value %q: * is allowed only by itself, after a colon, or in a path after a slash, because %q also matches longer names", value, value)
 }
 
 // matches reports whether each claim of a token has one of the accepted values.
@@ -95,6 +95,6 @@ func checkPublic(issuer string, a allow) error {
 	}) {
 		return nil
 	}
-	return fmt.Errorf("anyone can get a token from %s: at least one of the claims %s must name an owner before any *",
+	return fmt.Errorf("anyone can get a token from %s: at least one of the claims %s must identify the owner before the first *",
 		issuer, strings.Join(slices.Sorted(maps.Keys(owners)), ", "))
 }

@@ -124,7 +124,7 @@ func (r *reader) read(f file) (err error) {
 // once returns an error if a setting is repeated.
 func (r *reader) once(setting string, pos hcl.Range) error {
 	if line, exists := r.lines[setting]; exists {
-		return stricthcl.Wrong(pos, "%s already exists in line %d", setting, line)
+		return stricthcl.Wrong(pos, "%s already exists on line %d", setting, line)
 	}
 	r.lines[setting] = pos.Start.Line
 	return nil
@@ -151,14 +151,14 @@ func parseHash(text string) (hash [sha256.Size]byte, err error) {
 	n, err := hex.Decode(hash[:], []byte(text[:min(len(text), 2*len(hash))]))
 	switch {
 	case err != nil || n != len(hash) || len(text) != 2*n:
-		return hash, errors.New("must be the SHA-256 of the token in 64 hexadecimal digits, never the token")
+		return hash, errors.New("must be the SHA-256 of the token in 64 hexadecimal digits, not the token itself")
 	case slices.Contains(emptyHashes, hex.EncodeToString(hash[:])):
 		return hash, errors.New("is the SHA-256 of an empty token")
 	}
 	return hash, nil
 }
 
-// emptyHashes contains the hashes of an empty text and of an empty line. A script
+// emptyHashes contains the hashes of an empty string and of an empty line. A script
 // produces these hashes if the token is missing.
 var emptyHashes = []string{
 	"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",

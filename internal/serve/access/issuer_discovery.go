@@ -21,7 +21,7 @@ import (
 
 const (
 	// maxDocument limits an issuer's documents in bytes. The largest key sets contain
-	// certificates and have about 20,000 bytes.
+	// certificates and are about 20,000 bytes in size.
 	maxDocument = 256 << 10
 	// maxValues limits the JSON values in a document.
 	maxValues = 8192

@@ -117,8 +117,8 @@ func (i *issuerKeys) fetch(ctx context.Context) {
 }
 
 // matchingKeys returns the keys that have the given ID and support an algorithm.
-// Without an ID, exactly one key must support the algorithm, see section 10.1 of OpenID
-// Connect Core.
+// Without an ID, exactly one key must support the algorithm (section 10.1 of OpenID
+// Connect Core).
 func matchingKeys(keys []jose.JSONWebKey, id, algorithm string) []jose.JSONWebKey {
 	var matching []jose.JSONWebKey
 	for _, key := range keys {

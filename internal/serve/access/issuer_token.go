@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// maxIssuerToken limits a token in bytes. Tokens from GitHub and GitLab have about
-	// 2,000 bytes, and servers accept headers of about 16,000 bytes.
+	// maxIssuerToken limits a token in bytes. Tokens from GitHub and GitLab are about
+	// 2,000 bytes long, and servers accept headers of about 16,000 bytes.
 	maxIssuerToken = 16 << 10
 	// maxClaims limits the JSON values in a token.
 	maxClaims = 2048

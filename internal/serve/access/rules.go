@@ -14,7 +14,7 @@ import (
 )
 
 // Rules specifies which callers can read which providers. The zero value denies all
-// access. If Rules is nil, there are no rules, and all access is allowed.
+// access. A nil *Rules means that no rules are configured, and allows all access.
 type Rules struct {
 	// Hosts contains the published hosts, in the order of the file.
 	Hosts []Host
@@ -56,8 +56,8 @@ type allow struct {
 	patterns []provider.Pattern
 }
 
-// AllowAll reports whether there are no rules, so that neither tokens nor signed links are
-// required.
+// AllowAll reports whether no rules are configured. In this case, neither tokens nor
+// signed links are required.
 func (r *Rules) AllowAll() bool { return r == nil }
 
 // Identify returns the caller for a bearer token. If the request has no token, bearer

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxFile limits a file in bytes. A block of rules has about 200 bytes.
+	// maxFile limits a file in bytes. A block of rules is about 200 bytes long.
 	maxFile = 1 << 20
 	// checkInterval is the minimum time between two checks of the files.
 	checkInterval = 2 * time.Second
@@ -36,7 +36,7 @@ type Watched[T any] struct {
 	// be read again.
 	files []fs.FileInfo
 	hash  [sha256.Size]byte
-	// problem is the last reload's error, or empty.
+	// problem is the error of the last reload. It is empty if the reload succeeded.
 	problem string
 }
 
@@ -88,7 +88,7 @@ func (w *Watched[T]) check() {
 	}
 }
 
-// reload reports whether there is a new value, or whether the previous value is valid
+// reload reports whether the value has changed, or whether the previous value is valid
 // again after a problem. A file that was replaced by a rename or through a link is
 // treated as changed.
 func (w *Watched[T]) reload() (changed bool, err error) {

@@ -20,7 +20,7 @@ import (
 
 const (
 	// maxResponse limits a response in bytes, and maxValues limits its JSON values. A
-	// page of versions has tens of kilobytes.
+	// page of versions is tens of kilobytes in size.
 	maxResponse = 8 << 20
 	maxValues   = 200_000
 	// maxPages limits the number of pages in a list. The largest providers have several

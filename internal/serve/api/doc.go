@@ -5,5 +5,5 @@
 // the size of responses, but doesn't verify their content.
 //
 // Dates are in RFC 3339 format, sizes are in bytes, and unknown fields are omitted.
-// Texts are untrusted and must be escaped for output.
+// Strings are untrusted and must be escaped for output.
 package api

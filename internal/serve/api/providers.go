@@ -12,7 +12,7 @@ type Providers struct {
 	Providers []ProviderRef `json:"providers"`
 	// Total is the number of providers on all pages.
 	Total int `json:"total"`
-	// Next is the URL of the next page, or empty on the last page.
+	// Next is the URL of the next page. It is empty on the last page.
 	Next string `json:"next,omitempty"`
 	// Warnings describes what could not be listed, for example because a registry has
 	// no catalog.
@@ -47,7 +47,7 @@ type Provider struct {
 	Pending []VersionRef `json:"pending,omitempty"`
 	// MorePending is the number of additional pending releases.
 	MorePending int `json:"more_pending,omitempty"`
-	// Next is the URL of the next page, or empty on the last page.
+	// Next is the URL of the next page. It is empty on the last page.
 	Next string `json:"next,omitempty"`
 	// Installation is a provider_installation block that installs the provider from
 	// this server. It belongs in the CLI configuration.
@@ -102,7 +102,7 @@ type VersionRef struct {
 	Tag     string `json:"tag"`
 	// Published is the publication date according to the origin registry.
 	Published *time.Time `json:"published,omitempty"`
-	// Platforms has the platforms as OS_ARCH, sorted.
+	// Platforms contains the sorted platforms in the format OS_ARCH.
 	Platforms []string `json:"platforms"`
 	// Size is the archives' total size.
 	Size int64 `json:"size,omitempty"`

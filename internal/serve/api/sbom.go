@@ -13,14 +13,14 @@ import (
 
 const (
 	// MaxSBOM limits the size of a software bill of materials in bytes. The SBOMs of
-	// the largest providers have about 2 MB.
+	// the largest providers are about 2 MB in size.
 	MaxSBOM = 8 << 20
 	// maxSBOMValues limits the JSON values. Each component has about thirty values.
 	maxSBOMValues = 500_000
 	// maxComponents limits the components. The largest providers have about a thousand
 	// components.
 	maxComponents = 10_000
-	// maxText limits the size of each text of a component in bytes.
+	// maxText limits the size of each string of a component in bytes.
 	maxText = 300
 )
 
@@ -157,7 +157,7 @@ func text(raw json.RawMessage) (s string) {
 	return s
 }
 
-// clip truncates a text to maxText bytes.
+// clip truncates a string to maxText bytes.
 func clip(s string) string {
 	if len(s) <= maxText {
 		return strings.ToValidUTF8(s, "\uFFFD")

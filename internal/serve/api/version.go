@@ -9,7 +9,7 @@ import (
 type Version struct {
 	Provider ProviderRef `json:"provider"`
 	VersionRef
-	// Digest is the digest of the index that the tag points to.
+	// Digest is the digest of the index to which the tag points.
 	Digest string `json:"digest,omitempty"`
 	// Protocols contains the supported plugin protocols, such as "6.0".
 	Protocols []string `json:"protocols,omitempty"`
@@ -27,7 +27,7 @@ type Version struct {
 	Findings []finding.Finding `json:"findings"`
 	// MoreFindings is the number of additional findings.
 	MoreFindings int `json:"more_findings,omitempty"`
-	// Unverified explains why there is neither a verdict nor findings. Otherwise, it is
+	// If Verdict and Findings are missing, Unverified explains why. Otherwise, it is
 	// empty.
 	Unverified string `json:"unverified,omitempty"`
 	// Lock is the provider block for a dependency lock file.
@@ -105,6 +105,6 @@ type Component struct {
 	Version string `json:"version,omitempty"`
 	// License is an SPDX expression or free text.
 	License string `json:"license,omitempty"`
-	// PURL is a package URL, see https://github.com/package-url/purl-spec.
+	// PURL is a package URL. See https://github.com/package-url/purl-spec.
 	PURL string `json:"purl,omitempty"`
 }

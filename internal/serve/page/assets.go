@@ -42,7 +42,7 @@ func Hash() string { return hashOnce() }
 var hashOnce = sync.OnceValue(func() string {
 	const digits = 16
 	sum := sha256.New()
-	entries, err := fs.ReadDir(files, "static") // sorted
+	entries, err := fs.ReadDir(files, "static") // the entries are sorted
 	if err != nil {
 		return "-" // embedded files are always readable
 	}

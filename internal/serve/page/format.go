@@ -39,8 +39,8 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// platforms returns a short form of a list of platforms. If there are more than two
-// platforms, it returns only their number and the operating systems.
+// platforms returns a short form of a list of platforms. If the list contains more than
+// two platforms, it returns only their number and the operating systems.
 func platforms(all []string) string {
 	const few = 2
 	if len(all) <= few {

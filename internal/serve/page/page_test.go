@@ -159,7 +159,7 @@ func fill(v reflect.Value, text string) {
 	}
 }
 
-// TestPageSize checks that pages are small even if all texts and lists are long.
+// TestPageSize checks that pages are small even if all strings and lists are long.
 func TestPageSize(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("<'\u202E\u0301", 1<<18)

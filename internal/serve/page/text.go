@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// These constants limit untrusted texts, in bytes of HTML. A list page contains dozens
-// of untrusted texts and is smaller than 50 kB.
+// These constants limit untrusted strings, in bytes of HTML. A list page contains
+// dozens of untrusted strings and is smaller than 50 kB.
 const (
 	limitTiny = 24
 	limitWord = 80
@@ -20,10 +20,10 @@ const (
 // languages use up to four.
 const maxMarks = 4
 
-// Visible returns an untrusted text as one line without hidden effects. It replaces
+// Visible returns an untrusted string as one line without hidden effects. It replaces
 // control characters, invisible characters, and characters that change the writing
-// direction with visible names. If the text is longer than limit bytes of HTML, Visible
-// truncates it and appends the original size.
+// direction with visible names. If the string is longer than limit bytes of HTML,
+// Visible truncates it and appends the original size.
 func Visible(s string, limit int) string {
 	var b strings.Builder
 	marks, used, total := 0, 0, len(s)
@@ -34,7 +34,7 @@ func Visible(s string, limit int) string {
 			marks = 0
 		}
 		if marks > maxMarks {
-			used++ // invisible characters count, because a megabyte of them is a long text
+			used++ // count invisible characters, because a megabyte of them is a long text
 		}
 		shown := shownAs(r, b.Len() == 0, marks)
 		if used += cost(shown); used > limit {
@@ -63,7 +63,8 @@ func shownAs(r rune, isFirst bool, marks int) string {
 	return string(r)
 }
 
-// cost returns the maximum size of a text in bytes after html/template has escaped it.
+// cost returns the maximum size of a string in bytes after html/template has escaped
+// it.
 func cost(s string) int {
 	const escaped = len("&#34;")
 	return len(s) + strings.Count(s, "&")*(escaped-1) + (escaped-1)*len(strings.Map(onlyEscaped, s))

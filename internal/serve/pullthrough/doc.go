@@ -34,12 +34,12 @@ const (
 	// maxMirror limits the duration of a mirror operation, so that a slow origin can't
 	// block other operations forever.
 	maxMirror = 6 * time.Hour
-	// failureAge is how long a failure is remembered.
+	// failureAge is the time for which a failure is remembered.
 	failureAge = time.Minute
 	// maxFailures limits the number of remembered failures.
 	maxFailures = 4096
-	// DefaultMaxDisk is the default of MaxDisk in bytes. The largest releases have
-	// about 3 GB, but only a few of their zips are in transfer at a time.
+	// DefaultMaxDisk is the default of MaxDisk in bytes. The largest releases are about
+	// 3 GB in size, but only a few of their zips are in transfer at a time.
 	DefaultMaxDisk = 8 << 30
 )
 
@@ -51,7 +51,7 @@ type Options struct {
 	Patterns []provider.Pattern
 	// Source returns the releases. The caller is responsible for caching.
 	Source provider.Source
-	// Open opens the repository that a release is mirrored to.
+	// Open opens the repository to which a release is mirrored.
 	Open func(ref template.Reference) (repository.Repository, error)
 	// Publish configures publishing. Its Verify function is called as soon as a
 	// release's documents are known, and again for the tag's content.
@@ -75,8 +75,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Event describes a step of pulling a release. Its texts are untrusted and must be escaped
-// for output.
+// Event describes a step of pulling a release. Its strings are untrusted and must be
+// escaped for output.
 type Event struct {
 	// Stage is one of the Stage constants.
 	Stage   string
@@ -106,7 +106,7 @@ const (
 )
 
 // ErrBusy means that too many releases are being mirrored.
-var ErrBusy = provider.Errorf(provider.Transient, "too many releases are being mirrored, try again later")
+var ErrBusy = provider.Errorf(provider.Transient, "too many releases are being mirrored; try again later")
 
 // ErrStored means that the repository now contains the release, so that clients can
 // read the release there.

@@ -59,7 +59,7 @@ func New(o Options) (*Puller, error) {
 	}
 	for _, p := range o.Patterns {
 		if p.Specificity() == 0 {
-			return nil, fmt.Errorf("invalid pull-through pattern %q: want a host, as in registry.opentofu.org/*/*, because clients could make the server contact any host", p)
+			return nil, fmt.Errorf("invalid pull-through pattern %q: want a host, as in registry.opentofu.org/*/*; otherwise, clients could make the server contact any host", p)
 		}
 	}
 	if o.MaxDisk <= 0 {

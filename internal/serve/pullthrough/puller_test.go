@@ -189,7 +189,7 @@ func (g growing) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	return body, size, err
 }
 
-// watched is a reader that sets read when it is read.
+// watched is a reader that sets the flag read when it is read.
 type watched struct {
 	io.ReadCloser
 	read *atomic.Bool

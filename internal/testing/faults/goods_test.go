@@ -92,7 +92,7 @@ func (all goods) versions() []string {
 	return versions
 }
 
-// find returns the package for which is returns true.
+// find returns the first package for which the function is returns true.
 func (all goods) find(is func(good) bool) (good, bool) {
 	for _, g := range all {
 		if is(g) {

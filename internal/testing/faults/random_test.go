@@ -31,7 +31,7 @@ func TestRandom(t *testing.T) {
 }
 
 // misfortune creates a random world and runs a flow once or twice with faults. It then
-// runs the flow without faults until the flow completes.
+// repeats the flow without faults until the flow completes.
 func misfortune(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	f := flows[r.IntN(len(flows))]

@@ -15,23 +15,24 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
 
-// disturbance is what happens during a run of sync.
+// disturbance describes the interruption and the other events during a run of sync.
 type disturbance struct {
-	// kill is the number of the request at which the run is killed. If answered is set, the request
-	// is executed, but its response is lost. If zero, the run is not killed.
+	// kill is the number of the request at which the run is killed. If answered is set,
+	// the server executes the request, but its response is lost. If kill is zero, the
+	// run is not killed.
 	kill     int64
 	answered bool
-	// other is called before the request with the number otherAt, or between the plan and its
-	// execution if otherAt is zero.
+	// other is called before request otherAt. If otherAt is zero, other is called after
+	// planning and before applying the plan.
 	other   func()
 	otherAt int64
-	// unreliable reports that responses can be wrong, so that a run that succeeds is not always
-	// complete.
+	// unreliable reports whether responses can be wrong. After wrong responses, a run
+	// can succeed without being complete.
 	unreliable bool
 }
 
-// sync runs sync apply, and checks everything that must never happen. It returns the number of
-// requests.
+// sync runs sync apply and checks the properties that every run must preserve. It
+// returns the number of requests.
 func (m *mirrored) sync(t *testing.T, d declaration, check repository.Depth, x disturbance) (requests int64, err error) {
 	t.Helper()
 	began := m.now()
@@ -89,7 +90,7 @@ func (m *mirrored) sync(t *testing.T, d declaration, check repository.Depth, x d
 	return g.passed.Load(), err
 }
 
-// describe returns the changes of a plan.
+// describe returns the changes in a plan.
 func describe(p *sync.Plan) string {
 	var parts []string
 	for _, a := range p.Actions {
@@ -102,7 +103,7 @@ func describe(p *sync.Plan) string {
 	return strings.Join(parts, "; ")
 }
 
-// checkPlan checks the limits of a plan.
+// checkPlan checks that a plan respects the limits.
 func (m *mirrored) checkPlan(t *testing.T, d declaration, p *sync.Plan) {
 	t.Helper()
 	if p == nil {
@@ -127,13 +128,14 @@ func (m *mirrored) checkPlan(t *testing.T, d declaration, p *sync.Plan) {
 func (m *mirrored) checkTarget(t *testing.T, d declaration, target string, p *sync.Plan, before map[string]state, began time.Time, ok, shared bool) {
 	t.Helper()
 	after, g := m.state(t, target)
-	// 1. The graph of every tag is complete.
+	// 1. Check that the graph of every tag is complete.
 	for _, tag := range slices.Sorted(maps.Keys(after)) {
 		if missing := m.missing(target, g, after[tag], true); len(missing) > 0 {
 			t.Errorf("%s: the tag %s lacks %s", target, tag, missing)
 		}
 	}
-	// 2. Only versions in the plan are removed, and never wanted ones.
+	// 2. Check that only planned versions were removed, and that no wanted version was
+	// removed.
 	planned := map[string]bool{}
 	if p != nil {
 		for _, a := range p.Actions {
@@ -149,7 +151,7 @@ func (m *mirrored) checkTarget(t *testing.T, d declaration, target string, p *sy
 	for _, v := range m.goods.versions() {
 		had, has := before[target].has(v), after.has(v)
 		switch {
-		case shared: // the other run checks its own changes
+		case shared: // the concurrent run checks its own changes
 			if (had || before[target].has("pruned-"+v)) && !after.has(v, "pruned-"+v, "denied-"+v) && !m.toDelete[target+v] {
 				t.Errorf("%s: two runs have lost %s", target, v)
 			}
@@ -169,7 +171,7 @@ func (m *mirrored) checkTarget(t *testing.T, d declaration, target string, p *sy
 		}
 	}
 	m.remember(target, wanted, after, began, ok)
-	// 3. After a complete run, everything wanted exists.
+	// 3. Check that all wanted versions exist after a complete run.
 	if ok && !shared && (target == mainTarget || d.copies) {
 		for v := range wanted {
 			if !after.has(v) {
@@ -179,10 +181,12 @@ func (m *mirrored) checkTarget(t *testing.T, d declaration, target string, p *sy
 	}
 }
 
-// checkPruned checks that a version can be restored, and that it was unwanted for long enough.
+// checkPruned checks that a pruned version can be restored, and that it was unwanted
+// for long enough.
 func (m *mirrored) checkPruned(t *testing.T, target, v string, before, after state, began time.Time) {
 	t.Helper()
-	// If a registry deletes a manifest with all its tags, a run that is killed can't tag it again.
+	// If the registry deletes a manifest with all its tags, a killed run might not have
+	// written the pruned tag again.
 	isGone := m.killed && m.nature.registry.DeletesManifests && !m.isLayout(target) && !after.has("pruned-"+v)
 	if after["pruned-"+v] != before[v] && !isGone {
 		t.Errorf("%s: %s was pruned, but pruned-%[2]s is %q, not %q", target, v, after["pruned-"+v], before[v])
@@ -192,7 +196,8 @@ func (m *mirrored) checkPruned(t *testing.T, target, v string, before, after sta
 	}
 }
 
-// checkDeleted checks that a pruned version was restored or denied, or deleted after the right time.
+// checkDeleted checks why a pruned version no longer exists. It must have been
+// restored, denied, or deleted after the required time.
 func (m *mirrored) checkDeleted(t *testing.T, target, v string, planned map[string]bool, after state, isWanted bool, began time.Time) {
 	t.Helper()
 	if planned["restore "+v] && after.has(v) || planned["deny "+v] && after.has("denied-"+v) {
@@ -204,7 +209,7 @@ func (m *mirrored) checkDeleted(t *testing.T, target, v string, planned map[stri
 	}
 }
 
-// remember updates the times of versions.
+// remember records when versions were last wanted and when they were pruned.
 func (m *mirrored) remember(target string, wanted map[string]bool, after state, began time.Time, ok bool) {
 	for _, v := range m.goods.versions() {
 		key := target + v
@@ -220,12 +225,14 @@ func (m *mirrored) remember(target string, wanted map[string]bool, after state, 
 	}
 }
 
-// completeSync runs sync without faults, at the level blobs, until nothing is left to do, and checks
-// that all wanted versions and platforms exist and are complete.
+// completeSync repeats sync without faults, at the check level blobs, until nothing
+// remains to be done. It then checks that all wanted versions and platforms exist and
+// are complete.
 func (m *mirrored) completeSync(t *testing.T, d declaration) {
 	t.Helper()
 	_, err := m.sync(t, d, repository.DepthBlobs, disturbance{})
-	// Unwanted versions that lack content are not repaired, and can't always be pruned.
+	// Unwanted versions with missing content are not repaired, and can't always be
+	// pruned.
 	hasLost := len(m.lost[mainTarget])+len(m.lost[drTarget]) > 0
 	if err != nil && m.nature.registry.NoDelete == 0 && !hasLost {
 		t.Errorf("the next run fails: %v", err)
@@ -239,12 +246,12 @@ func (m *mirrored) completeSync(t *testing.T, d declaration) {
 		case target == drTarget && !d.copies:
 			continue
 		case target == drTarget && len(m.lost[mainTarget]) > 0 && len(d.platforms) > 0:
-			continue // releases that lack a platform that is not wanted are neither repaired nor copied
+			continue // releases that lack only unwanted platforms are neither repaired nor copied
 		}
 		tags, g := m.state(t, target)
 		main, _ := m.state(t, mainTarget)
 		for v := range d.wanted(t, m.versionsNewestFirst(), func(v string) bool { return tags.has("denied-"+v) || main.has("denied-"+v) }) {
-			// Platforms that are not wanted are not repaired.
+			// Unwanted platforms are not repaired.
 			if missing := m.missing(target, g, tags[v], len(d.platforms) > 0); len(missing) > 0 {
 				t.Errorf("%s: %s lacks %s in the end", target, v, missing)
 			}

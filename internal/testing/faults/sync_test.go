@@ -22,7 +22,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// syncTroubles are faults that only concern sync. Each has one of the lists origin and registry.
+// syncTroubles contains faults that affect only sync. Each fault has either the list
+// origin or the list registry.
 var syncTroubles = []trouble{
 	{name: "origin lists fewer versions", origin: versionLists, fault: editing(fewer("versions"))},
 	{name: "origin lists no versions", origin: versionLists, fault: always(origintest.Document("application/json", `{"versions":[]}`))},
@@ -53,7 +54,7 @@ var (
 	deletes      = []registrytest.Kind{registrytest.ManifestDelete}
 )
 
-// late handles a request after more than half of the time that clients wait.
+// late handles a request after a delay of more than half of the client's timeout.
 func late(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 	select {
 	case <-time.After(20 * time.Second):
@@ -62,7 +63,8 @@ func late(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 	}
 }
 
-// editing edits a JSON object in honest responses, with n as source of randomness.
+// editing returns a fault that edits a JSON object in honest responses. n seeds the
+// random changes.
 func editing(edit func(r *rand.Rand, document map[string]any)) func(*world, int64) origintest.Fault {
 	return after(func(n int64) origintest.Fault {
 		return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
@@ -86,7 +88,7 @@ func editing(edit func(r *rand.Rand, document map[string]any)) func(*world, int6
 	})
 }
 
-// fewer removes random entries of a list.
+// fewer returns an edit that removes random entries from a list.
 func fewer(name string) func(*rand.Rand, map[string]any) {
 	return func(r *rand.Rand, document map[string]any) {
 		list, _ := document[name].([]any)
@@ -99,7 +101,7 @@ func shuffled(r *rand.Rand, document map[string]any) {
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
 
-// versionShapes are the shapes of n versions.
+// versionShapes returns the shapes of n versions.
 func versionShapes(n int) []shape {
 	var all []shape
 	for i := range n * len(platforms) {
@@ -108,7 +110,8 @@ func versionShapes(n int) []shape {
 	return all
 }
 
-// eachKind runs a test with main as repository in a registry, and as image layout.
+// eachKind runs a test twice: with main in a registry, and with main as an image
+// layout.
 func eachKind(t *testing.T, test func(t *testing.T, layout bool)) {
 	t.Helper()
 	for name, layout := range map[string]bool{"registry": inRegistry, "layout": inLayout} {
@@ -119,8 +122,9 @@ func eachKind(t *testing.T, test func(t *testing.T, layout bool)) {
 	}
 }
 
-// aging is a world with a version in every state: 1.0.0 can be deleted, 1.1.0 can be pruned, 1.2.0 is
-// pruned and wanted again, 1.3.0 is wanted, 1.4.0 will be denied, and 1.5.0 is missing.
+// aging returns a world with a version in each state. 1.0.0 can be deleted, and 1.1.0
+// can be pruned. 1.2.0 is pruned and wanted again. 1.3.0 is wanted, 1.4.0 will be
+// denied, and 1.5.0 is missing.
 func aging(t *testing.T, layout bool) (*mirrored, declaration) {
 	t.Helper()
 	m := newMirrored(t, nature{origin: open.origin, shapes: versionShapes(6)}, layout)
@@ -134,15 +138,15 @@ func aging(t *testing.T, layout bool) (*mirrored, declaration) {
 	}
 	run()
 	d.versions = "!= 1.0.0, != 1.2.0, < 1.5.0"
-	run() // marks
-	run() // prunes
+	run() // marks 1.0.0 and 1.2.0
+	run() // prunes 1.0.0 and 1.2.0
 	d.versions = "!= 1.0.0, != 1.1.0, != 1.2.0, < 1.5.0"
 	d.report = true
 	run() // marks 1.1.0
 	return m, declaration{latest: 10, versions: "!= 1.0.0, != 1.1.0", denied: []string{"1.4.0"}, most: 20, copies: true}
 }
 
-// checkAged checks the result of a complete run in the world of aging.
+// checkAged checks the result of a complete run in the world that aging returns.
 func checkAged(t *testing.T, m *mirrored) {
 	t.Helper()
 	for _, target := range []string{mainTarget, drTarget} {
@@ -155,7 +159,8 @@ func checkAged(t *testing.T, m *mirrored) {
 	}
 }
 
-// TestSyncKilled kills a run at each request, or after it. The next run completes.
+// TestSyncKilled kills a run before or after each request, and checks that the next run
+// completes.
 func TestSyncKilled(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, layout bool) {
@@ -168,7 +173,7 @@ func TestSyncKilled(t *testing.T) {
 			}
 			checkAged(t, m)
 		})
-		step := int64(1) // with many random series
+		step := int64(1) // used with many random series
 		switch {
 		case testing.Short():
 			step = requests / 3
@@ -196,7 +201,8 @@ func TestSyncKilled(t *testing.T) {
 	})
 }
 
-// TestSyncTroubles checks each fault alone, once and permanently. The next run completes.
+// TestSyncTroubles tests each fault individually, once and permanently, and checks that
+// the next run completes.
 func TestSyncTroubles(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -218,8 +224,8 @@ func TestSyncTroubles(t *testing.T) {
 	})
 }
 
-// TestSyncExtendedMeanwhile checks that a version is not pruned if another run extends it after it was
-// planned to be pruned.
+// TestSyncExtendedMeanwhile covers a version that a second run extends after the first
+// run has planned to prune it. The version must not be pruned.
 func TestSyncExtendedMeanwhile(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, layout bool) {
@@ -251,8 +257,8 @@ func TestSyncExtendedMeanwhile(t *testing.T) {
 	})
 }
 
-// TestSyncRandom combines everything at random: declarations, faults, lost content, killed runs,
-// and concurrent runs. To run only a failed seed:
+// TestSyncRandom combines declarations, faults, lost content, killed runs, and
+// concurrent runs at random. To run only a failed seed:
 //
 //	go test ./internal/testing/faults -run 'TestSyncRandom/seed=123$'
 func TestSyncRandom(t *testing.T) {
@@ -306,7 +312,8 @@ func syncMisfortune(t *testing.T, r *rand.Rand) {
 	m.completeSync(t, d)
 }
 
-// randomDisturbance arms random faults, and returns a random disturbance and a description.
+// randomDisturbance arms random faults. It returns a random disturbance and a
+// description.
 func (m *mirrored) randomDisturbance(t *testing.T, r *rand.Rand, d declaration) (x disturbance, description string) {
 	t.Helper()
 	switch r.IntN(10) {
@@ -341,7 +348,7 @@ func (m *mirrored) randomDisturbance(t *testing.T, r *rand.Rand, d declaration) 
 	return x, description
 }
 
-// randomDeclaration returns a declaration. Versions stay denied.
+// randomDeclaration returns a random declaration. Denied versions remain denied.
 func (m *mirrored) randomDeclaration(r *rand.Rand, denied []string) declaration {
 	all := m.goods.versions()
 	pick := func() string { return all[r.IntN(len(all))] }

@@ -26,22 +26,24 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// keepFor is how long generated declarations keep unwanted versions.
+// keepFor is the time for which generated declarations keep unwanted versions.
 const keepFor = 24 * time.Hour
 
-// declaration is a generated declaration of one provider with the targets main and dr.
+// declaration is a generated declaration that contains one provider and the targets
+// main and dr.
 type declaration struct {
-	versions   string // constraint
+	versions   string // the version constraint
 	latest     int
-	platforms  []provider.Platform // empty: all
+	platforms  []provider.Platform // all platforms if empty
 	locked     []string
 	denied     []string
 	keep, most int
 	report     bool
-	copies     bool // whether dr is a target
+	copies     bool // reports whether dr is a target
 }
 
-// text returns the declaration for the targets' repository templates.
+// text returns the text of the declaration with the given repository templates for the
+// targets.
 func (d declaration) text(main, dr string) string {
 	text := fmt.Sprintf("version = 1\ntarget \"main\" {\n  repository = %q\n}\n", main)
 	if d.copies {
@@ -68,8 +70,9 @@ func (d declaration) text(main, dr string) string {
 	return text + fmt.Sprintf("prune {\n  mode = %q\n  keep_previous = %d\n  keep_for = \"1d\"\n  max_delete = %d\n}\n", mode, d.keep, d.most)
 }
 
-// wanted returns the versions that the declaration selects from all, newest first, without those
-// that are denied. It doesn't use the package under test.
+// wanted returns the versions in all that the declaration selects, except denied
+// versions. The versions in all are sorted, newest first. wanted doesn't use the
+// package under test.
 func (d declaration) wanted(t *testing.T, all []string, isDenied func(version string) bool) map[string]bool {
 	t.Helper()
 	isDeclared := func(v string) bool { return slices.Contains(d.denied, v) }
@@ -99,31 +102,34 @@ func (d declaration) wanted(t *testing.T, all []string, isDenied func(version st
 	return wanted
 }
 
-// mirrored is a world with a provider that is kept in the targets main and dr.
+// mirrored is a world in which sync mirrors a provider to the targets main and dr.
 type mirrored struct {
 	*world
 	nature nature
-	// layout reports whether main is an image layout. dr is the other kind.
+	// layout reports whether main is an image layout. If it is set, dr is in the
+	// registry. Otherwise, dr is an image layout.
 	layout bool
 	dir    string
-	// lost contains the content that was deleted by the test, by target.
+	// lost maps each target to the content that the test deleted from it.
 	lost map[string]map[digest.Digest]bool
-	// wantedAt and prunedAt are times by target and version: the last successful run that wanted it,
-	// and the first run after which it had a pruned tag.
+	// The keys of wantedAt and prunedAt consist of the target and the version. wantedAt
+	// contains the time of the last successful run that wanted the version. prunedAt
+	// contains the time of the first run after which the version had a pruned tag.
 	wantedAt, prunedAt map[string]time.Time
-	// toDelete contains the versions that a run has planned to delete, by target.
+	// toDelete contains the versions that a run has planned to delete. Its keys consist
+	// of the target and the version.
 	toDelete map[string]bool
 	runs     int
 	// killed reports whether the last run was killed.
 	killed bool
-	// waited is the difference between the clock of sync and the clock of the bubble, in which
-	// certificates expire.
+	// waited is the difference between sync's clock and the bubble's clock, which
+	// determines whether certificates are valid.
 	waited time.Duration
 }
 
 const (
 	mainTarget, drTarget = "main", "dr"
-	// drName is the repository of dr, if it is in the registry.
+	// drName is the name of dr's repository in the registry.
 	drName = "copies/thing"
 )
 
@@ -134,14 +140,15 @@ func newMirrored(t *testing.T, n nature, layout bool) *mirrored {
 		world: newWorld(t, n), nature: n, layout: layout, dir: t.TempDir(),
 		lost:     map[string]map[digest.Digest]bool{mainTarget: {}, drTarget: {}},
 		wantedAt: map[string]time.Time{}, prunedAt: map[string]time.Time{}, toDelete: map[string]bool{},
-		waited: time.Until(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)), // sync ignores earlier dates
+		waited: time.Until(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)), // sync ignores dates before 2026
 	}
 }
 
-// now returns the current time of sync. Clocks in synctest bubbles start in 2000, before any sync record.
+// now returns the current time of sync's clock. Clocks in synctest bubbles start in
+// 2000, before any valid sync record.
 func (m *mirrored) now() time.Time { return time.Now().AddDate(30, 0, 0).Add(m.waited) }
 
-// wait advances the clock of sync.
+// wait advances sync's clock.
 func (m *mirrored) wait(d time.Duration) { m.waited += d }
 
 // isLayout reports whether a target is an image layout.
@@ -157,7 +164,7 @@ func (m *mirrored) repositoryOf(target string) string {
 	return drName
 }
 
-// read writes and reads a declaration.
+// read writes a declaration to a file and reads the file.
 func (m *mirrored) read(t *testing.T, d declaration) *sync.Declaration {
 	t.Helper()
 	dir := filepath.Join(m.dir, fmt.Sprint(m.runs))
@@ -185,7 +192,7 @@ func (m *mirrored) read(t *testing.T, d declaration) *sync.Declaration {
 	return read
 }
 
-// options returns the options of a run. All its requests and calls pass the gate.
+// options returns the options of a run whose requests and calls pass through the gate.
 func (m *mirrored) options(t *testing.T, d declaration, check repository.Depth, g *gate) sync.Options {
 	t.Helper()
 	declared := m.read(t, d)
@@ -213,14 +220,14 @@ func (m *mirrored) options(t *testing.T, d declaration, check repository.Depth, 
 	}
 }
 
-// gate counts the requests of a run, and its calls of image layouts. It can kill the run.
+// gate counts a run's requests, including calls of image layouts. It can kill the run.
 type gate struct {
 	transport http.RoundTripper
 	passed    atomic.Int64
-	// written is the number of requests and calls that can change a target.
+	// written counts the requests and calls that can change a target.
 	written atomic.Int64
-	// at is the number of the request before which do is called, or after which it is called if
-	// after is set.
+	// do is called before request number at. If after is set, do is called after the
+	// request.
 	at    int64
 	after bool
 	do    func()
@@ -229,7 +236,8 @@ type gate struct {
 
 var errKilled = errors.New("the process was killed")
 
-// kill makes all further requests fail, like those of a process that doesn't exist any more.
+// kill returns a function that makes all further requests fail, as if the process had
+// been killed.
 func (g *gate) kill(stop context.CancelFunc) func() {
 	return func() {
 		g.dead.Store(true)
@@ -237,7 +245,8 @@ func (g *gate) kill(stop context.CancelFunc) func() {
 	}
 }
 
-// pass calls do before and after a request.
+// pass counts and executes a request. If it is the request to disturb, pass calls do
+// before or after it.
 func (g *gate) pass(request func() error) error {
 	if g.dead.Load() {
 		return errKilled
@@ -281,7 +290,7 @@ func (g *gate) CloseIdleConnections() {
 	}
 }
 
-// gated is an image layout whose calls pass a gate.
+// gated is an image layout whose calls pass through a gate.
 type gated struct {
 	repository.Repository
 	gate *gate
@@ -324,7 +333,7 @@ func (r gated) Traits() repository.Traits {
 	return traits
 }
 
-// state contains the digest of each tag of a target.
+// state maps a target's tags to digests.
 type state map[string]digest.Digest
 
 // has reports whether any of the tags exists.
@@ -332,7 +341,7 @@ func (s state) has(tags ...string) bool {
 	return slices.ContainsFunc(tags, func(tag string) bool { return s[tag] != "" })
 }
 
-// state reads the tags of a target and its content, without using the program.
+// state reads a target's tags and content without using the program.
 func (m *mirrored) state(t *testing.T, target string) (state, graph) {
 	t.Helper()
 	tags := state{}
@@ -345,7 +354,7 @@ func (m *mirrored) state(t *testing.T, target string) (state, graph) {
 			if manifest := m.registry.Manifest(t, name, reference); manifest != nil {
 				return manifest
 			}
-			for tag, d := range tags { // some registries keep manifests by tag
+			for tag, d := range tags { // some registries store manifests by tag
 				if d.String() == reference {
 					return m.registry.Manifest(t, name, tag)
 				}
@@ -377,7 +386,7 @@ func (m *mirrored) blobFile(d digest.Digest) string {
 	return filepath.Join(m.layoutDir(), "blobs", "sha256", strings.TrimPrefix(d.String(), "sha256:"))
 }
 
-// lose deletes a manifest of a target, as if the target had lost it.
+// lose deletes a manifest from a target, as if the target had lost it.
 func (m *mirrored) lose(t *testing.T, target string, d digest.Digest) {
 	t.Helper()
 	m.lost[target][d] = true
@@ -397,8 +406,8 @@ type content struct {
 	Manifests []ocispec.Descriptor
 }
 
-// missing returns the digests that the graph below a digest lacks, except those that the test
-// deleted if tolerant is set.
+// missing returns the digests that are missing from the graph below a digest. If
+// tolerant is set, it ignores content that the test deleted.
 func (m *mirrored) missing(target string, g graph, d digest.Digest, tolerant bool) (missing []digest.Digest) {
 	data := g(d.String())
 	if digest.FromBytes(data) != d {
@@ -420,7 +429,7 @@ func (m *mirrored) missing(target string, g graph, d digest.Digest, tolerant boo
 	return missing
 }
 
-// versionsNewestFirst returns all versions of the origin registry.
+// versionsNewestFirst returns all versions in the origin registry.
 func (m *mirrored) versionsNewestFirst() []string {
 	all := m.goods.versions()
 	slices.Reverse(all)

@@ -23,8 +23,8 @@ type trouble struct {
 	address string
 	dial    error
 	// login restricts the fault to registries that require credentials. strict
-	// restricts it to registries that check whether a manifest's content exists. All
-	// other registries do not detect the fault.
+	// restricts it to registries that check whether a manifest's content exists,
+	// because all other registries do not detect the fault.
 	login, strict bool
 	// once is the outcome of a run with a single fault. twice is the outcome of a run
 	// in which the first two responses are faulty.

@@ -1,6 +1,6 @@
-// Package issuertest is an OpenID Connect issuer that works like the issuers of CI
-// systems. It publishes keys and signs tokens. It signs with the standard library, and
-// not with the library that verifies the tokens.
+// Package issuertest provides an OpenID Connect issuer that works like the issuers of
+// CI systems. It publishes keys and signs tokens. It signs with the standard library,
+// and not with the library that verifies the tokens.
 package issuertest
 
 import (

@@ -1,6 +1,6 @@
-// Package memnet is an in-memory network. Its connections can break and hang like TCP
-// connections. They can be used in a testing/synctest bubble, where waiting takes no
-// time.
+// Package memnet provides an in-memory network. Its connections can break and hang like
+// TCP connections. They can be used in a testing/synctest bubble, where waiting takes
+// no time.
 package memnet
 
 import (

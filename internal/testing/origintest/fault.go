@@ -27,7 +27,7 @@ func HTML(title string) Fault {
 	return Document("text/html; charset=utf-8", "<!doctype html><html><head><title>"+title+"</title></head></html>")
 }
 
-// Document responds with status 200 and a text of the given content type.
+// Document responds with status 200 and a document of the given content type.
 func Document(contentType, text string) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) {
 		w.Header().Set("Content-Type", contentType)

@@ -1,4 +1,4 @@
-// Package origintest is a small origin registry for tests and demonstrations. It
+// Package origintest provides a small origin registry for tests and demonstrations. It
 // implements the provider registry protocol, and can inject faults into a given number
 // of requests.
 //

@@ -73,7 +73,7 @@ func (o *Origin) packageDocument(w http.ResponseWriter, r *http.Request) {
 	serveJSON(w, r, document)
 }
 
-// file serves the files that package documents refer to.
+// file serves the files to which package documents refer.
 func (o *Origin) file(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	o.kind(kindOfFile(name), func(w http.ResponseWriter, r *http.Request) {

@@ -179,7 +179,8 @@ func (r *Registry) refusesTag(req *http.Request) bool {
 // isByDigest reports whether a request refers to a manifest by its digest.
 func isByDigest(req *http.Request) bool { return strings.Contains(req.URL.Path, "/manifests/sha256:") }
 
-// deleteManifest deletes the manifest that a tag or digest refers to, and all its tags.
+// deleteManifest deletes the manifest for a tag or digest, and all tags of the
+// manifest.
 func (r *Registry) deleteManifest(w http.ResponseWriter, req *http.Request) {
 	repository, _, _ := strings.Cut(req.URL.Path, "/manifests/")
 	found := r.ask(req, http.MethodGet, req.URL.Path)

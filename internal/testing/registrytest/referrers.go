@@ -39,7 +39,7 @@ func (r *Registry) referrers(w http.ResponseWriter, req *http.Request) {
 // referrersTag matches the path of a tag in the referrers tag schema.
 var referrersTag = regexp.MustCompile(`/manifests/sha256-([0-9a-f]{64})$`)
 
-// resolved returns the request with its tag replaced by a digest, see
+// resolved returns the request with its tag replaced with a digest. See
 // [Options].TagsAreDigests.
 func (r *Registry) resolved(kind Kind, req *http.Request) *http.Request {
 	if !r.options.TagsAreDigests {

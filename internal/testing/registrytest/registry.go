@@ -1,7 +1,7 @@
-// Package registrytest is an OCI registry in the test's process, based on the registry
-// of go-containerregistry. Like distribution, it rejects manifests that refer to
-// missing content. It counts requests, and can inject faults into a given number of
-// requests.
+// Package registrytest provides an OCI registry that runs in the test's process. It is
+// based on the registry of go-containerregistry. Like distribution, it rejects
+// manifests that refer to missing content. It counts requests, and can inject faults
+// into a given number of requests.
 package registrytest
 
 import (
@@ -72,7 +72,7 @@ type Options struct {
 	// multi-tenant registries disable this API. If 0, the API is available.
 	NoCatalog int
 	// TagsAreDigests resolves a tag "sha256-HEX" to the manifest with this digest. A
-	// push to the tag replaces that manifest. GitLab behaves like this, see
+	// push to the tag replaces that manifest. GitLab behaves like this. See
 	// https://github.com/oras-project/oras-go/issues/1396.
 	TagsAreDigests bool
 	// Lax accepts manifests that refer to missing content, as some registries do.

@@ -47,7 +47,7 @@ func Client(tb testing.TB, ca *testca.CA) *http.Client {
 	return client
 }
 
-// Tags returns all tags of a repository, or none if it does not exist.
+// Tags returns all tags of a repository, or nil if the repository does not exist.
 func (r *Registry) Tags(t *testing.T, repository string) []string {
 	t.Helper()
 	w := r.ask(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), http.MethodGet, "/v2/"+repository+"/tags/list")

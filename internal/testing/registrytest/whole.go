@@ -10,9 +10,9 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// accepted reports whether a repository contains the config, layers, and manifests that
-// a pushed manifest refers to. If content is missing, accepted responds like
-// distribution 3. A subject can be missing, see
+// accepted reports whether a repository contains the config, layers, and manifests to
+// which a pushed manifest refers. If content is missing, accepted responds like
+// distribution 3. A subject can be missing. See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-manifests-with-subject.
 func (r *Registry) accepted(w http.ResponseWriter, req *http.Request) bool {
 	content, err := io.ReadAll(req.Body)

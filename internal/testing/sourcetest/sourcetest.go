@@ -1,4 +1,4 @@
-// Package sourcetest is the conformance test suite for implementations of
+// Package sourcetest provides the conformance test suite for implementations of
 // [provider.Source].
 package sourcetest
 
