@@ -24,7 +24,7 @@ import (
 // badVersion is the version that the tests deny or leave pending.
 const badVersion = "0.14.1"
 
-// badRelease returns release badVersion of hashicorp/time for the current platform.
+// badRelease returns the release badVersion of hashicorp/time for the current platform.
 func badRelease(t *testing.T) origintest.Release {
 	t.Helper()
 	var b bytes.Buffer

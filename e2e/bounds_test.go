@@ -103,7 +103,7 @@ func TestHostileServersAreBounded(t *testing.T) {
 			}
 			cmd := command(t, programs.tofuOCI, append(args, "--ca-file", world.caFile)...)
 			cmd.Dir = t.TempDir()
-			most, text, _ := peak(t, cmd) // the program can fail
+			most, text, _ := peak(t, cmd) // the program is allowed to fail
 			t.Logf("%d MiB, %d requests: %.300s", most>>20, requests.Load(), text)
 			if most > hostileMemory {
 				t.Errorf("used %d MiB, want at most %d", most>>20, hostileMemory>>20)
@@ -137,7 +137,7 @@ func TestHostileLayoutIsBounded(t *testing.T) {
 			write(t, filepath.Join(dir, "oci-layout"), `{"imageLayoutVersion":"1.0.0"}`)
 			write(t, filepath.Join(dir, "index.json"), written.Body.String())
 			cmd := command(t, programs.tofuOCI, "list", "acme/thing", "--from", "oci-layout:"+dir)
-			most, text, _ := peak(t, cmd) // the program can fail
+			most, text, _ := peak(t, cmd) // the program is allowed to fail
 			t.Logf("%d MiB: %.200s", most>>20, text)
 			if most > hostileMemory {
 				t.Errorf("used %d MiB, want at most %d", most>>20, hostileMemory>>20)
@@ -181,14 +181,14 @@ func TestHostileManifestsInALayoutAreBounded(t *testing.T) {
 	for i := range manyReleases {
 		args = append(args, fmt.Sprintf("acme/thing@1.%d.0", i))
 	}
-	most, text, _ := peak(t, command(t, programs.tofuOCI, args...)) // the program fails
+	most, text, _ := peak(t, command(t, programs.tofuOCI, args...)) // the program is expected to fail
 	t.Logf("%d MiB: %.300s", most>>20, text)
 	if most > hostileMemory {
 		t.Errorf("used %d MiB, want at most %d", most>>20, hostileMemory>>20)
 	}
 }
 
-// hostile maps parts of paths to handlers. The response to all remaining paths is 404.
+// hostile maps parts of paths to handlers. All other paths return 404.
 type hostile map[string]http.HandlerFunc
 
 func (h hostile) serve(w http.ResponseWriter, r *http.Request) {
@@ -232,7 +232,7 @@ func elements(begin, element string, n int) http.HandlerFunc {
 	}
 }
 
-// page responds with a page of a list. The page links to a next page.
+// page responds with a page of a list. The page links to the next page.
 func page(begin, element string, n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Link", fmt.Sprintf(`<%s?more=1>; rel="next"`, r.URL.Path))

@@ -71,7 +71,7 @@ func openTerminal(t *testing.T) (keys, screen *os.File) {
 // keystroke contains keys to type after the program has printed the text in when.
 type keystroke struct{ when, keys string }
 
-// press types the strokes and returns the output until the terminal is closed.
+// press types the strokes and returns all output until the terminal is closed.
 func press(t *testing.T, keys io.ReadWriter, strokes []keystroke) (out string) {
 	t.Helper()
 	text := make([]byte, 4096)

@@ -59,8 +59,8 @@ func TestExecUnlockedProviders(t *testing.T) {
 }
 
 // TestExecVerifiesCachedPackages uses a cached package that does not satisfy the
-// policy. A run without the policy has cached the package. With the policy, neither
-// client must start.
+// policy. A run without the policy has cached the package. With the policy, exec must
+// not start any client.
 func TestExecVerifiesCachedPackages(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())

@@ -165,8 +165,8 @@ func temporary(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-// versions returns a repository's tags. If the repository does not exist, it returns
-// none.
+// versions returns a repository's tags. If the repository does not exist, versions
+// returns nil.
 func versions(t *testing.T, repository string) []string {
 	t.Helper()
 	cmd := command(t, programs.tofuOCI, "list", "acme/kill", "--from", repository, "--ca-file", world.caFile, "--output", "json")

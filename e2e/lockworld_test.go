@@ -35,7 +35,7 @@ var lockPlatforms = provider.SortPlatforms([]provider.Platform{
 	provider.CurrentPlatform(), {OS: "freebsd", Arch: "amd64"}, {OS: "openbsd", Arch: "arm"}, {OS: "windows", Arch: "386"},
 })
 
-// lockProvider describes how the origin registry offers a provider, NAMESPACE/TYPE.
+// lockProvider configures a provider, NAMESPACE/TYPE, in the origin registry.
 type lockProvider struct {
 	// signed adds a key and a signature of SHA256SUMS to each release.
 	signed bool

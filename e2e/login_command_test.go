@@ -34,8 +34,9 @@ esac
 
 // TestLoginCommand logs in to a distribution registry with an htpasswd file. After
 // login, tofu must install from the registry, and tofu-oci must mirror to it and pull
-// from it. After logout, the registry must reject all three operations. The test runs
-// twice: It stores the credentials in Docker's file and with a helper.
+// from it. After logout, the registry must reject all three operations. One run of the
+// test stores the credentials in Docker's file, and a second run stores them with a
+// helper.
 func TestLoginCommand(t *testing.T) {
 	t.Parallel()
 	hash, err := bcrypt.GenerateFromPassword([]byte(loginSecret), bcrypt.MinCost)

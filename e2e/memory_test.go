@@ -81,7 +81,7 @@ func BenchmarkMirrorBigZip(b *testing.B) {
 	}
 }
 
-// BenchmarkPlanTenThousand plans 10,000 releases, like the first run that mirrors all
+// BenchmarkPlanTenThousand plans 10,000 releases, like a first run that mirrors all
 // versions of many providers. The benchmark fails if the program exceeds its memory
 // limit.
 func BenchmarkPlanTenThousand(b *testing.B) {

@@ -21,8 +21,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// networkMirror maps platforms to a version's zips, as listed in the documents of a
-// network mirror.
+// networkMirror maps platforms to a version's zips as listed in a network mirror's
+// documents.
 type networkMirror map[string]struct {
 	URL    string
 	Hashes []string
@@ -139,8 +139,8 @@ func pullNetwork(t *testing.T, from, dir, version string, platforms ...string) {
 	run(t, programs.tofuOCI, args...)
 }
 
-// installsFromNetwork serves a directory like a web server does. It installs from this
-// server with OpenTofu and Terraform.
+// installsFromNetwork serves a directory like a web server does, and installs from it
+// with OpenTofu and Terraform.
 func installsFromNetwork(t *testing.T, mirror, version string) {
 	t.Helper()
 	url, stop, err := fixture.Serve(t.Context(), world.ca, http.FileServer(http.Dir(mirror)))

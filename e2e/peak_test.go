@@ -16,8 +16,8 @@ import (
 var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
 // peak runs a program and returns its peak memory in bytes, its output, and its error.
-// peak reads the kernel's high-water mark. The value that wait reports would include
-// this process's memory at the time of the fork.
+// It reads the kernel's high-water mark, because the value that wait reports would
+// include this process's memory at the time of the fork.
 func peak(tb testing.TB, cmd *exec.Cmd) (most int64, text string, err error) {
 	tb.Helper()
 	var out bytes.Buffer

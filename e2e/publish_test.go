@@ -69,7 +69,7 @@ func TestPublishWithSyft(t *testing.T) {
 	installFrom(t, to, first)
 
 	// With one worker, publish runs Syft in the order of the packages, so the copy is
-	// the last package's SBOM.
+	// the SBOM of the last package.
 	last := world.platforms[len(world.platforms)-1]
 	out := t.TempDir()
 	run(t, programs.tofuOCI, "pull", "hashicorp/time", "--from", to, "--dir", out, "--with-evidence", "--platform", last.String(), "--ca-file", world.caFile)
@@ -96,8 +96,8 @@ func installFrom(t *testing.T, to string, r report) {
 	checkLock(t, dir, zh)
 }
 
-// TestBuildMatrix starts several concurrent processes, like the jobs of a matrix. Each
-// process publishes one platform. The test checks that no platform is lost.
+// TestBuildMatrix starts several concurrent processes, like the jobs of a build matrix.
+// Each process publishes one platform. The test checks that no platform is lost.
 func TestBuildMatrix(t *testing.T) {
 	t.Parallel()
 	host := startRegistry(t)

@@ -13,8 +13,8 @@ import (
 )
 
 // TestServeHosts serves two repositories with the same name, each for a different host.
-// The real clients install each provider by its own address. With both protocols, they
-// need permission for that address.
+// The real clients install each provider by its own address. Both protocols must
+// require permission for that address.
 func TestServeHosts(t *testing.T) {
 	t.Parallel()
 	const terraformHost = "registry.terraform.io"
@@ -46,7 +46,7 @@ func login(url string) string {
 }
 
 // refused checks that a client cannot install a provider, and that the client's output
-// contains why.
+// contains the string why.
 func (c client) refused(t *testing.T, source, cliConfig, why string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -47,7 +47,7 @@ func TestPullThrough(t *testing.T) {
 		run(t, programs.tofuOCI, "verify", "hashicorp/time", "--from", repository, "--deep", "--ca-file", world.caFile)
 		clients()[0].install(t, timeAddress, networkMirrorAt(url))
 		if name == "layout" {
-			continue // OpenTofu does not read it
+			continue // OpenTofu does not read image layouts
 		}
 		run(t, programs.tofuOCI, "doctor", "hashicorp/time", "--config", tofurc(t, repository), "--ca-file", world.caFile)
 		clients()[0].install(t, timeAddress, run(t, programs.tofuOCI, "tofurc", repository))

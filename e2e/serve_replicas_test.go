@@ -156,8 +156,8 @@ func TestServeReplicas(t *testing.T) {
 }
 
 // TestServeReplicaKilled kills a server during a download. A client resumes the
-// download with the same URL. It must receive the rest from the second server, and also
-// from the restarted first server.
+// download with the same URL. It must receive the rest of the archive from the second
+// server, and from the restarted first server.
 func TestServeReplicaKilled(t *testing.T) {
 	t.Parallel()
 	r := newReplicas(t)

@@ -12,12 +12,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
-// maxSyncRatio is the maximum time of sync apply, compared with mirror. Single runs vary.
+// maxSyncRatio is the maximum duration of sync apply, divided by the duration of
+// mirror. Single runs vary.
 const maxSyncRatio = 1.15
 
-// BenchmarkSyncApply mirrors 20 providers with five versions each, once with sync apply and once with
-// mirror, to new repositories in the same registry. It fails if sync takes longer. The first run
-// fills caches of the system, so the order alternates.
+// BenchmarkSyncApply mirrors 20 providers with five versions each to new repositories
+// in the same registry, once with sync apply and once with mirror. It fails if sync
+// apply takes longer than allowed. The order alternates, because the first run fills
+// the system's caches.
 func BenchmarkSyncApply(b *testing.B) {
 	random := rand.NewChaCha8([32]byte{3})
 	var releases []origintest.Release

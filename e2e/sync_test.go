@@ -28,7 +28,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// syncRun runs a command of sync with a declaration, and returns its output and its exit code.
+// syncRun runs a sync command with a declaration, and returns its output and exit code.
 func syncRun(t *testing.T, dir, config string, args ...string) (out string, code int) {
 	t.Helper()
 	cmd := command(t, programs.tofuOCI, append([]string{"sync"}, append(args, "--config", config, "--ca-file", world.caFile)...)...)
@@ -56,15 +56,16 @@ func installs(t *testing.T, repository string) string {
 	return "none"
 }
 
-// TestSync checks a declaration with two targets and the real OpenTofu: it installs what is mirrored
-// and copied, no longer finds pruned and denied versions, and finds restored ones.
+// TestSync applies a declaration with two targets. The real OpenTofu must install
+// mirrored, copied, and restored versions, and must not find pruned and denied
+// versions.
 func TestSync(t *testing.T) {
 	t.Parallel()
 	const newest, older = fixture.TimeVersion, badVersion
 	_, config := serveOrigin(t, origintest.Options{}, world.release, badRelease(t))
 	host, dir := startRegistry(t), t.TempDir()
 	main, dr := host+"/main/{namespace}/{type}", host+"/dr/{namespace}/{type}"
-	// declare writes the declaration. Unwanted versions can be removed at once.
+	// declare writes the declaration. Unwanted versions can be removed immediately.
 	declare := func(versions, blocks string) {
 		write(t, filepath.Join(dir, "mirror.hcl"), fmt.Sprintf(`version    = 1
 lock_files = ["live/*/.terraform.lock.hcl"]
@@ -106,7 +107,7 @@ prune {
 			}
 		}
 	}
-	// 1. A lock file selects the older version.
+	// 1. Select the older version in a lock file.
 	write(t, filepath.Join(dir, "live", "app", ".terraform.lock.hcl"), fmt.Sprintf("provider \"registry.opentofu.org/hashicorp/time\" {\n  version = %q\n}\n", older))
 	declare(newest, "")
 	if out, code := syncRun(t, dir, config, "plan", "--detailed-exitcode"); code != 10 || strings.Count(out, "\ncopy ") != 2 {
@@ -116,14 +117,14 @@ prune {
 	if out, code := syncRun(t, dir, config, "plan", "--detailed-exitcode"); code != 0 {
 		t.Errorf("sync plan after apply: exit code %d\n%s", code, out)
 	}
-	// 2. The newest version becomes unwanted: it is marked, and then pruned.
+	// 2. Make the newest version unwanted. The next runs mark and prune it.
 	declare(older, "")
 	expect(0, newest, older+" "+newest)
 	expect(0, older, older+" pruned-"+newest)
-	// 3. It is wanted again.
+	// 3. Make the newest version wanted again.
 	declare(newest, "")
 	expect(0, newest, older+" "+newest)
-	// 4. It is denied.
+	// 4. Deny the newest version.
 	declare(newest, fmt.Sprintf("deny \"hashicorp/time\" {\n  versions = %q\n  reason   = \"withdrawn by its publisher\"\n}\n", newest))
 	expect(0, older, older+" denied-"+newest)
 	initializeInVain(t, run(t, programs.tofuOCI, "tofurc", main))
@@ -132,7 +133,7 @@ prune {
 	}
 }
 
-// pushes is a proxy of a registry that counts the uploads of each blob to a repository.
+// pushes is a registry proxy that counts the uploads of each blob to each repository.
 type pushes struct {
 	proxy httputil.ReverseProxy
 	mu    sync.Mutex
@@ -154,7 +155,7 @@ func (p *pushes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.proxy.ServeHTTP(w, r)
 }
 
-// twice returns the keys that were counted more than once.
+// twice returns the keys with a count greater than one.
 func twice(counted map[string]int) (keys []string) {
 	for key, n := range counted {
 		if n > 1 {
@@ -164,7 +165,7 @@ func twice(counted map[string]int) (keys []string) {
 	return keys
 }
 
-// servePushes serves a proxy of a new registry.
+// servePushes starts a registry and serves a proxy for it.
 func servePushes(t *testing.T) (p *pushes, host string) {
 	t.Helper()
 	roots := x509.NewCertPool()
@@ -213,8 +214,9 @@ func smallRelease(tb testing.TB, random *rand.ChaCha8, typ, version string) orig
 	return r
 }
 
-// TestSyncShards runs eight shards as processes at the same time. Together they mirror everything,
-// no two of them have the same provider, and no blob and no tag is pushed twice.
+// TestSyncShards runs eight shards as concurrent processes. Together, the shards must
+// mirror all releases. Each provider must belong to one shard, and no blob or tag may
+// be pushed twice.
 func TestSyncShards(t *testing.T) {
 	t.Parallel()
 	const shards, providers = 8, 40
@@ -236,13 +238,13 @@ func TestSyncShards(t *testing.T) {
 		write(t, filepath.Join(dir, "mirror.hcl"), fmt.Sprintf("version = 1\nsources = [\"providers.txt\"]\ntarget \"main\" {\n  repository = \"%s/%s/{type}\"\n}\ndefaults {\n  latest = \"all\"\n}\n", host, name))
 		return dir
 	}
-	// 1. One process, for comparison.
+	// 1. Run one process for comparison.
 	began := time.Now()
 	if out, code := syncRun(t, declare("one"), config, "apply"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
 	alone := time.Since(began)
-	// 2. Eight processes.
+	// 2. Run eight processes.
 	dir := declare("many")
 	began = time.Now()
 	var group sync.WaitGroup
@@ -256,7 +258,7 @@ func TestSyncShards(t *testing.T) {
 	}
 	group.Wait()
 	t.Logf("%d providers: %s with one process, %s with %d shards", providers, alone.Round(time.Millisecond), time.Since(began).Round(time.Millisecond), shards)
-	// 3. Each release is in one result.
+	// 3. Check that each release occurs in exactly one result.
 	found := map[string]int{}
 	for i := range shards {
 		for _, item := range readItems(t, filepath.Join(dir, fmt.Sprintf("result-%d.json", i+1))) {
@@ -271,7 +273,8 @@ func TestSyncShards(t *testing.T) {
 			t.Errorf("part%d has the tags %v", i, tags)
 		}
 	}
-	// 4. Nothing was pushed twice, except the empty config, which concurrent releases of a provider share.
+	// 4. Check that nothing was pushed twice, except the empty config, which concurrent
+	// releases of a provider share.
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	isConfig := func(key string) bool { return strings.HasSuffix(key, "@"+ocispec.DescriptorEmptyJSON.Digest.String()) }
@@ -283,7 +286,7 @@ func TestSyncShards(t *testing.T) {
 	}
 }
 
-// readItems returns the provider and the version of each item of a result.
+// readItems returns the provider and version of each item in a result.
 func readItems(t *testing.T, path string) (items []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)

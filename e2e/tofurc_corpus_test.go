@@ -59,7 +59,7 @@ func block(name string, labels []string, fields ...field) field {
 
 func pick[T any](c corpus, all ...T) T { return all[c.IntN(len(all))] }
 
-// chance returns true with a probability of percent.
+// chance returns true with a probability of percent / 100.
 func (c corpus) chance(percent int) bool { return c.IntN(100) < percent }
 
 // config generates one configuration file.
@@ -224,8 +224,8 @@ func (c corpus) mistake(root *value) {
 	case 7:
 		f.assigned = !f.assigned
 	case 8:
-		// Replace the label by a nested object or block, such as name = { label = { … }
-		// }.
+		// Replace the label with a nested object or block, such as name = { label = { …
+		// } }.
 		if len(f.labels) > 0 {
 			f.value = object(field{name: f.labels[0], assigned: c.chance(50), value: f.value})
 			f.labels, f.assigned = nil, c.chance(50)

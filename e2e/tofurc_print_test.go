@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// garble makes a random change to s.
+// garble changes s at random.
 func (c corpus) garble(s string) string {
 	if s == "" {
 		return s

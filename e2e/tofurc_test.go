@@ -137,7 +137,7 @@ func weJudge(t *testing.T, path string) verdict {
 }
 
 // selected matches the line in tofu's log that describes a method. everywhere matches
-// how the log shows the pattern */*/*.
+// the pattern */*/* as the log shows it.
 var (
 	selected   = regexp.MustCompile(`(?m)Selected provider installation method (.*)$`)
 	everywhere = regexp.MustCompile(`%!s\(PANIC=String method: ForDisplay called on invalid Hostname: idna: disallowed rune U\+002A\)`)

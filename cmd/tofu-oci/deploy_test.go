@@ -94,7 +94,7 @@ func objectsIn(t *testing.T, text string) []map[string]any {
 	}
 }
 
-// execStart returns the command line of a unit. systemd must find the program regardless of its location.
+// execStart returns the command line of a unit.
 func execStart(t *testing.T, unit string) string {
 	t.Helper()
 	for line := range strings.Lines(strings.ReplaceAll(unit, "\\\n", "")) {
@@ -353,8 +353,8 @@ type probe struct {
 }
 
 var (
-	// metricName matches metrics in queries and scrapes. labelName matches labels that
-	// a query compares or aggregates by.
+	// metricName matches metrics in queries and scrapes. labelName matches labels by
+	// which a query filters or aggregates.
 	metricName = regexp.MustCompile(`\b(?:tofu_oci|go|process)_[a-z0-9_]+`)
 	labelName  = regexp.MustCompile(`([a-z_]+)(?:=~?|!=)"`)
 	byLabels   = regexp.MustCompile(`by \(([^)]*)\)`)

@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 )
 
-// requestsOfECR maps requests to their notation in the table of docs/ecr.md.
+// requestsOfECR maps kinds of requests to their names in the table of docs/ecr.md.
 var requestsOfECR = map[registrytest.Kind]string{
 	registrytest.Tags:           "`GET /v2/NAME/tags/list`",
 	registrytest.ManifestGet:    "`GET` or `HEAD /v2/NAME/manifests/…`",
@@ -43,7 +43,8 @@ func TestECRRights(t *testing.T) {
 	}
 	s := newRequestStage(t, 1, 2)
 	from, to := s.registryHost+"/providers/{type}", s.registryHost+"/elsewhere/{type}"
-	// 1. Installing requires only the first row of the table of jobs.
+	// 1. Installing requires only the permissions in the first row of the table of
+	// jobs.
 	install := []string{"ecr:BatchGetImage", "ecr:GetAuthorizationToken", "ecr:GetDownloadUrlForLayer", "ecr:ListImages"}
 	write := s.rights(t, table, [][]string{
 		{"mirror", s.provider + "@1.0.0", "--to", from},

@@ -115,7 +115,7 @@ func (s *typing) open(t *testing.T) {
 	t.Cleanup(func() { _ = s.terminal.Close() })
 }
 
-// shows waits until the screen contains a text.
+// shows waits until the screen contains text.
 func (s *typing) shows(t *testing.T, text string) {
 	t.Helper()
 	for buffer := make([]byte, 4096); !strings.Contains(s.screen.String(), text); {

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// tests runs the tests without a CI job's variables that affect the program.
+// tests runs the tests without the CI variables that affect the program.
 type tests struct{ *testing.M }
 
 func (t tests) Run() int {

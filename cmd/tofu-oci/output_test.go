@@ -14,9 +14,9 @@ import (
 	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
 )
 
-// TestDebugOfEachCommand checks that every command has the flag --debug. The scripts
-// must run each command that sends requests with this flag and with secrets, including
-// against servers that echo the secrets.
+// TestDebugOfEachCommand checks that every command has the flag --debug. For each
+// command that sends requests, a script must run the command with this flag and with
+// secrets. Some of the servers must echo the secrets.
 func TestDebugOfEachCommand(t *testing.T) {
 	t.Parallel()
 	var asking []string

@@ -24,8 +24,8 @@ func TestPages(t *testing.T) {
 	patience.SkipIfShort(t)
 	for page, test := range map[string]struct {
 		registry string
-		// commands is the number of commands on the page. It ensures that the test
-		// finds all of them.
+		// commands is the number of commands on the page. The test fails if it finds a
+		// different number.
 		commands int
 	}{
 		"../README.md":                     {"registry\nrelease hashicorp/random 3.6.0 $HERE darwin_arm64 signed=good\nenv PATH=$WORK/clients${:}$PATH", 4},
@@ -78,7 +78,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// airGap creates signed releases and the target machine for some commands.
+// airGap is a script that creates signed releases and prepares the target machine.
 const airGap = `registry
 keys
 release hashicorp/random 3.6.0 linux_amd64 $HERE signed=good
@@ -87,20 +87,22 @@ release hashicorp/tls 5.0.0 linux_amd64 $HERE signed=good
 release hashicorp/time 0.14.2 linux_amd64 $HERE signed=good
 env PATH=$WORK/clients${:}$PATH`
 
-// locked creates signed releases and a configuration with a lock file that selects them.
+// locked is a script that creates signed releases and a configuration with a lock file
+// that selects them.
 const locked = `registry
 keys
 release hashicorp/random 3.6.0 linux_amd64 darwin_arm64 $HERE signed=good
 tofu-oci mirror hashicorp/random --to $REGISTRY/acme/providers/{namespace}/{type}
 tofu-oci lock --module-dir live/network --from $REGISTRY/acme/providers/{namespace}/{type}`
 
-// declared creates the files and variables of declarations. The registry stores no other providers.
+// declared is a script that creates the files and variables that declarations use. The
+// registry stores no other providers.
 const declared = locked + `
 tofu-oci trust init hashicorp/random --from $REGISTRY/acme/providers/{namespace}/{type} --trust trust.hcl
 env TOFU_OCI_SYNC_BACKUP=$REGISTRY/backup`
 
-// pageWorld creates what the pages assume: the dist directory of GoReleaser, releases in the
-// origin registry, configurations, and syft in PATH.
+// pageWorld is a script that creates what the pages assume: GoReleaser's dist
+// directory, releases in the origin registry, configurations, and syft in PATH.
 const pageWorld = `
 build dist widget 1.2.3 linux_amd64 darwin_arm64
 sums dist widget 1.2.3 good
@@ -184,9 +186,9 @@ func localHosts(blocks []codeBlock) (commands string) {
 	return commands
 }
 
-// commandsIn returns a page's tofu-oci commands for a script. These are command lines,
-// the commands of containers, requests to a server that they start, and commands that
-// create archives.
+// commandsIn returns a page's tofu-oci commands for a script. They include command
+// lines, the commands of containers, requests to a server that a command starts, and
+// commands that create archives.
 func commandsIn(t *testing.T, blocks []codeBlock) []string {
 	t.Helper()
 	var commands []string

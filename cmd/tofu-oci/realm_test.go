@@ -30,7 +30,7 @@ func TestTokenServiceAtAPrivateAddress(t *testing.T) {
 		t.Errorf("exit code %d, %s\n%s", code, stdout, stderr)
 	}
 
-	// The token service has no valid certificate, but it is contacted.
+	// The connection fails, because the token service has no valid certificate.
 	for _, realm := range []string{"10.0.0.7", "10.0.0.7:8443"} {
 		code, _, stderr = w.run(t, "list", "hashicorp/null", "--from", from, "--token-realm", realm)
 		if code != 1 || !strings.Contains(stderr, "requesting a token from 10.0.0.7:8443: ") || strings.Contains(stderr, "private address") {
@@ -60,7 +60,7 @@ func TestTokenServiceNamedWithoutTLS(t *testing.T) {
 	}
 	code, stdout, stderr := w.run(t, "list", "hashicorp/null", "--from", host+"/acme/{type}", "--plain-http", host)
 	if code != 1 || stdout != "" || !strings.Contains(stderr, "refers to token service 192.0.2.1 on another host") ||
-		!strings.Contains(stderr, "\nhint: set up TLS for the registry and omit --plain-http") || strings.Contains(stderr, "retrying") {
+		!strings.Contains(stderr, "\nhint: set up TLS for the registry and remove --plain-http") || strings.Contains(stderr, "retrying") {
 		t.Errorf("exit code %d, %s\n%s", code, stdout, stderr)
 	}
 }

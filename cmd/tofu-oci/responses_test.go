@@ -121,7 +121,7 @@ func replay(t *testing.T, file string) origintest.Fault {
 		return origintest.Reset(0)
 	}
 	return func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
-		_, _ = io.Copy(io.Discard, r.Body) // without reading the body, the connection breaks before the client reads the response
+		_, _ = io.Copy(io.Discard, r.Body) // unread bytes would break the connection before the client reads the response
 		resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(text)), r)
 		if err != nil {
 			t.Error(err)

@@ -141,7 +141,7 @@ func aws() {
 		ends(fmt.Errorf("aws: unknown command %q", os.Args[1:]))
 	}
 	ends(create(os.Args[at+1]))
-	fmt.Println("REPOSITORY\t" + os.Args[at+1]) // the format of output = text
+	fmt.Println("REPOSITORY\t" + os.Args[at+1]) // the AWS CLI's output format "text"
 }
 
 func create(repository string) error {

@@ -108,7 +108,8 @@ func forgeIndex(ts *testscript.TestScript, b *artifact.Blob, option, value strin
 	b.Bytes, b.Descriptor.Digest, b.Descriptor.Size = data, digest.FromBytes(data), int64(len(data))
 }
 
-// shout appends a workflow command on its own line to texts of the index and the manifest.
+// shout appends a workflow command on its own line to strings of the index and the
+// manifest.
 func shout(packed *artifact.Packed, behind ...string) {
 	replace := func(b *artifact.Blob, was, is string) {
 		b.Bytes = bytes.ReplaceAll(b.Bytes, []byte(was), []byte(is))

@@ -92,8 +92,9 @@ func runAny(ts *testscript.TestScript, program string, args []string) int {
 	return code
 }
 
-// secretIn returns a script's secret that a text contains. Secrets start with "canary"
-// or are base64 forms of such a text, with or without the prefix "jane:".
+// secretIn returns the beginning of a secret that output contains, or "". A secret
+// starts with "canary", or is a base64 encoding of a string that starts with "canary"
+// or "jane:canary".
 func secretIn(output string) string {
 	for _, secret := range []string{"canary-", base64.RawStdEncoding.EncodeToString([]byte("canary")), base64.StdEncoding.EncodeToString([]byte("jane:canary-"))} {
 		if strings.Contains(output, secret) {

@@ -77,9 +77,10 @@ func cmdProxy(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// kindsOf parses a kind of request. Kinds of the origin registry are versions, package, sums,
-// signature, and zip. Kinds of the OCI registry contain a dash (blob-GET), or are tags or token.
-// origin and registry match all requests to a server except token requests.
+// kindsOf parses a kind of request. Kinds for the origin registry are versions,
+// package, sums, signature, and zip. Kinds for the OCI registry are tags, token, and
+// names with a dash, such as blob-GET. The names origin and registry match all requests
+// to a server, except token requests.
 func kindsOf(text string) (origin []origintest.Kind, registry []registrytest.Kind) {
 	switch {
 	case text == "origin":
@@ -92,12 +93,12 @@ func kindsOf(text string) (origin []origintest.Kind, registry []registrytest.Kin
 	return []origintest.Kind{origintest.Kind(text)}, nil
 }
 
-// misbehave KIND FAULT [once] [HEADER:VALUE...] injects a fault into the responses to a kind of
-// requests. FAULT is an HTTP status, echo=STATUS or echo-html=STATUS (which repeat the received
-// credentials), html, hang, reset, flip=N (a bit of byte N), short, longer, unsized (without a
-// length), unknown-name, expire (of all tokens), signed (a redirect with a query), or
-// signed-path=STATUS (a redirect with tokens in its path that responds with STATUS; 200 responds
-// correctly, with once).
+// misbehave KIND FAULT [once] [HEADER:VALUE...] injects a fault into the responses to
+// one kind of request. FAULT is an HTTP status, echo=STATUS or echo-html=STATUS (which
+// repeat the received credentials), html, hang, reset, flip=N (a bit of byte N), short,
+// longer, unsized (without a length), unknown-name, expire (of all tokens), signed (a
+// redirect with a query), or signed-path=STATUS (a redirect with tokens in its path
+// that responds with STATUS; 200 responds correctly, with once).
 func cmdMisbehave(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: misbehave KIND FAULT [once] [HEADER:VALUE...]")
@@ -168,7 +169,8 @@ func (w *world) fault(name string, headers []string) origintest.Fault {
 // hexadecimal digits, and a JWT.
 const signedPath = "/signed/canary-AbCdEf0123456789Token/canary-9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822c/eyJhbGciOiJIUzI1NiJ9.canary-payload.x/"
 
-// withSigned also serves paths below [signedPath]: a status or, for 200, the rest of the path.
+// withSigned adds a handler for paths below [signedPath]. The next path component is
+// the status of the response. If the status is 200, next handles the rest of the path.
 func withSigned(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		rest, signed := strings.CutPrefix(r.URL.Path, signedPath)

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 )
 
-// webhookPath is the path of the webhook of scripts, which is a secret.
+// webhookPath is the path of the scripts' webhook. The path is a secret.
 const webhookPath = "/webhook/canary-webhook"
 
-// withWebhook also serves a webhook that writes the messages to a file in dir.
+// withWebhook adds a webhook that writes the messages to a file in dir.
 func withWebhook(dir string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != webhookPath {

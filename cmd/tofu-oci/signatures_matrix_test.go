@@ -141,8 +141,8 @@ func storeUnjudged(t *testing.T, dir string) string {
 	return "oci-layout:" + layout
 }
 
-// originOf serves a release at registry.opentofu.org and returns the flags to use that
-// server.
+// originOf serves a release at registry.opentofu.org and returns the flags that make
+// commands use the server.
 func originOf(t *testing.T, listed, zip, signature []byte) []string {
 	t.Helper()
 	o := origintest.New(origintest.Options{})

@@ -29,7 +29,7 @@ var signers struct {
 	fingerprints map[string]string
 }
 
-// signedThen is the time when the expired key signs.
+// signedThen is the time at which the expired key creates signatures.
 var signedThen = time.Date(2020, 2, 1, 0, 0, 0, 0, time.UTC)
 
 func makeSigners(ctx context.Context) error {

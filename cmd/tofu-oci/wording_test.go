@@ -19,8 +19,8 @@ import (
 var internalWords = regexp.MustCompile(`parse error|flag provided but not defined|strconv\.|invalid syntax|\bEOF\b|dial tcp|proxyconnect|lookup \S+ on |` +
 	`context deadline exceeded|context canceled|i/o timeout|net/http|\bhttp: |\btls: |x509: |runtime error|%!|<nil>|cannot unmarshal|invalid character|JSON input|Go value|missing port in address|executable file not found|goroutine `)
 
-// TestWrongCalls checks at least 60 recorded outputs of wrong calls. No output may
-// contain a term of Go libraries, repeat itself, or contain an unsuitable hint.
+// TestWrongCalls checks at least 60 recorded outputs of wrong calls. An output must not
+// contain terms of Go libraries, repeated text, or an unsuitable hint.
 func TestWrongCalls(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("testdata", "script", "wrong_*.txtar"))
@@ -102,9 +102,9 @@ func unfit(app *cli.App, call, message string) string {
 	return ""
 }
 
-// saidTwice returns text that a line of a message repeats. Repeated text consists of
+// saidTwice returns text that occurs twice in a line of a message. The text consists of
 // three consecutive words, or of a name with slashes that does not follow "not". If no
-// line repeats text, saidTwice returns "".
+// text occurs twice, saidTwice returns "".
 func saidTwice(message string) string {
 	for line := range strings.Lines(message) {
 		words := strings.Fields(line)

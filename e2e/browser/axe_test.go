@@ -42,5 +42,5 @@ func (b *tab) fits() {
 	}
 }
 
-// widest returns the element that extends farthest to the right.
+// widest is an expression that returns the element that extends farthest to the right.
 const widest = `[...document.querySelectorAll("main *")].sort((a, b) => b.getBoundingClientRect().right - a.getBoundingClientRect().right)[0].outerHTML.slice(0, 200)`

@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// shown returns the number of providers that the list reports.
+// shown is an expression that returns the number of providers that the list reports.
 const shown = `document.getElementById("count").textContent.replace(/\s+/g, " ").trim()`
 
 // TestFinding navigates from the first page to an SBOM with JavaScript enabled, partly

@@ -11,8 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestLogin checks the page that users see without credentials and the pages that users
-// see with credentials.
+// TestLogin checks the pages that users see with and without credentials.
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	const token = "a-token-for-this-test-alone"

@@ -28,8 +28,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// world is shared by all tests. It contains image layouts that the real program has
-// filled, and servers that run the real program.
+// world is shared by all tests. It contains image layouts that the real program
+// created, and servers that run the real program.
 var world struct {
 	program, dir string
 	// home is the directory of this package.

@@ -51,7 +51,8 @@ func (w *world) measureArchives(ctx context.Context, rounds int) (all []measured
 }
 
 // get downloads a URL and returns the throughput in bytes per second. It sets the
-// cipher that Go prefers, because curl and nginx would agree on a different cipher.
+// cipher that Go prefers, because otherwise, curl and nginx would agree on a different
+// cipher.
 func (w *world) get(ctx context.Context, url, protocol string) (float64, error) {
 	var text, trouble bytes.Buffer
 	cmd := exec.CommandContext(ctx, w.curl, "--silent", "--show-error", "--fail", "--disable", "--cacert", w.caFile, protocol,

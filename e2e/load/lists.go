@@ -29,8 +29,8 @@ const (
 	requests    = 2000
 	// ownConnections is the number of additional connections that vegeta opens.
 	ownConnections = 50
-	// start is the duration of the warm-up, in which vegeta opens its connections. The
-	// warm-up is not measured.
+	// start is the duration of the warm-up, during which vegeta opens its connections.
+	// The warm-up is not measured.
 	start = 3 * time.Second
 )
 

@@ -5,8 +5,8 @@
 // measures the latency of version lists with many concurrent clients. It generates all
 // content, and prints tables or writes them to a page.
 //
-// make bench-serve builds and runs the command. If nginx is missing and the user has
-// the permission, the command installs nginx.
+// make bench-serve builds and runs the command. If nginx is missing, the command
+// installs it, which requires the necessary permissions.
 package main
 
 import (
@@ -28,7 +28,7 @@ const target = "bench-serve"
 type options struct {
 	// rounds is the number of downloads from each server.
 	rounds int
-	// archives reports whether downloads are measured.
+	// archives enables the measurement of downloads.
 	archives bool
 	// attack is the duration of the measurement of version lists.
 	attack time.Duration

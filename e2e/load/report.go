@@ -22,8 +22,8 @@ const (
 	wantedRatio = 0.9
 	// wantedP99 is the maximum latency at the 99th percentile.
 	wantedP99 = 50 * time.Millisecond
-	// wantedMemory is the maximum memory above the idle server, in MiB: 64, plus the 32
-	// that --memory reserves by default.
+	// wantedMemory is the maximum memory in addition to an idle server's memory, in
+	// MiB: 64, plus the 32 that --memory reserves by default.
 	wantedMemory = 64 + 32
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Machine describes the machine's processor, cores, memory, and system, but contains no
-// names. It omits unavailable facts.
+// Machine describes the machine's processor, cores, memory, and system. The description
+// contains no names and omits unknown facts.
 func Machine() string {
 	parts := []string{fmt.Sprintf("%d cores", runtime.NumCPU())}
 	if model := match("/proc/cpuinfo", `model name\s*: (.+)`); model != "" {
@@ -26,8 +26,8 @@ func Machine() string {
 	return strings.Join(append(parts, system), ", ")
 }
 
-// match returns the first group of a pattern's match in a file. If there is no match,
-// it returns an empty string.
+// match returns the first group of a pattern's match in a file. If the pattern does not
+// match, match returns an empty string.
 func match(file, pattern string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Names of the ways to install four large locked providers.
+// Names of the methods for installing four large locked providers.
 const (
 	execDoer       = "tofu-oci exec"
 	ociDoer        = "tofu init from oci_mirror"

@@ -93,7 +93,7 @@ type piece struct {
 
 // slowly copies data with the latency and the rate of the link.
 func slowly(to io.Writer, from io.Reader) (copied int64) {
-	// The buffer exceeds the data that is in transit during the delay.
+	// The buffer is larger than the amount of data in transit during the delay.
 	const size = 16 << 10
 	under := make(chan piece, 4*linkRate/size*int(linkDelay/time.Millisecond)/1000)
 	go func() {

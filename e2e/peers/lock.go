@@ -18,7 +18,7 @@ import (
 
 const lockTheirs = "tofu providers lock"
 
-// lock locks one release for ten platforms.
+// lock returns the work of locking one release for ten platforms.
 func (s *site) lock() work {
 	return work{
 		name: "lock",

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// versions returns the versions of the programs.
+// versions describes the versions of the programs.
 func (p programs) versions(ctx context.Context) (string, error) {
 	var list []string
 	for _, program := range []string{p.crane, p.regctl, p.regsync, p.tofu, p.terraform, p.registry} {

@@ -26,7 +26,7 @@ const scriptName = "script"
 // release maps the platforms of a mirrored release to the digests of their zips.
 type release map[provider.Platform]digest.Digest
 
-// mirrorBig mirrors one large package to an empty registry.
+// mirrorBig returns the work of mirroring one large package to an empty registry.
 func (s *site) mirrorBig() work {
 	const unstated = "unstated"
 	want := map[string]release{bigVersion: {s.here: s.big[0].digest}}
@@ -52,7 +52,7 @@ func (s *site) mirrorBig() work {
 	}
 }
 
-// mirrorSmall mirrors all small packages to an empty registry.
+// mirrorSmall returns the work of mirroring all small packages to an empty registry.
 func (s *site) mirrorSmall() work {
 	const stated, unstated = "small", "smallunstated"
 	want := map[string]release{}

@@ -12,7 +12,7 @@ import (
 func (s *site) pull() work {
 	wanted := 0.85
 	if !s.place.memory {
-		wanted = 1 // tofu-oci syncs its output to the disk, unlike some of the programs
+		wanted = 1 // unlike some of the other programs, tofu-oci syncs its output to the disk
 	}
 	return work{
 		name:  "pull",

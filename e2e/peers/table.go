@@ -21,7 +21,7 @@ type table struct {
 	measured []measured
 }
 
-// each returns one figure for each usage.
+// each returns the figure of each usage.
 func each[T any](took []usage, figure func(usage) T) (values []T) {
 	for _, u := range took {
 		values = append(values, figure(u))

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// usage is the resource usage of a program and its children. The peak is the peak
-// memory of the largest process, in bytes. Network, the number of bytes transferred
-// over a counting link, is not written to the file.
+// usage is the resource usage of a program and its children. Peak is the peak memory of
+// the largest process, in bytes. Network, the number of bytes that a counting link
+// transferred, is not written to the file.
 type usage struct {
 	Wall, CPU time.Duration
 	Peak      int64
@@ -25,8 +25,9 @@ type usage struct {
 }
 
 // measureCommand is the first argument that makes this program measure a command in a
-// new process. The kernel includes the parent's memory at the time of the fork in a
-// child's peak memory. This program needs much memory because it runs servers.
+// new process. A separate process is necessary because the kernel counts the parent's
+// memory at the time of the fork toward a child's peak memory, and this program needs
+// much memory for its servers.
 const measureCommand = "measure"
 
 // measure runs a program and writes its usage to a file. It returns the exit code of

@@ -22,11 +22,12 @@ type work struct {
 	// memoryOnly skips the measurement on a disk, because the type of file system makes
 	// no difference.
 	memoryOnly bool
-	// another reports whether tofu-oci starts a second program. In this case, the table
+	// another reports whether tofu-oci starts a second program. If it does, the table
 	// does not compare memory.
 	another bool
-	// fewer is the target for the bytes that the other program transfers, divided by
-	// the bytes that tofu-oci transfers. If 0, bytes are not counted.
+	// fewer is the target for the number of bytes that the second program transfers,
+	// divided by the number of bytes that tofu-oci transfers. If 0, bytes are not
+	// counted.
 	fewer int64
 }
 

@@ -70,7 +70,7 @@ func TestPicture(t *testing.T) {
 	}
 	var got []recording.Step
 	for _, s := range scenes {
-		s.Command, _, _ = strings.Cut(s.Command, " --platform ") // depends on the machine that generated the picture
+		s.Command, _, _ = strings.Cut(s.Command, " --platform ") // the flag depends on the machine that generated the picture
 		got = append(got, s.Step)
 	}
 	if diff := cmp.Diff(recording.Road(), got); diff != "" {

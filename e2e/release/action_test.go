@@ -210,7 +210,7 @@ func outputsIn(t *testing.T, text string) map[string]string {
 }
 
 // restore emulates actions/cache: it restores the cached files. If no files are cached,
-// it records in after which path the post step saves.
+// it records in after the path that the post step saves.
 func (r *runner) restore(t *testing.T, s step, values, after map[string]string) {
 	t.Helper()
 	if action, _, _ := strings.Cut(s.Uses, "@"); action != "actions/cache" {

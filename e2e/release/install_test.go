@@ -138,7 +138,7 @@ func TestInstallFailsClosed(t *testing.T) {
 	const attestationRefused = ghHelp + `[ "$1 $2" = "auth status" ] || exit 1`
 	tests := map[string]struct {
 		// program is the content of the archive. If program is empty, the archive
-		// contains a program that starts.
+		// contains a program that starts successfully.
 		program  string
 		change   func(o offer, archive string)
 		programs map[string]string
@@ -273,8 +273,8 @@ func TestInstallWithoutAttestation(t *testing.T) {
 	}
 }
 
-// TestInstallOtherPlatform checks that the script does not start a program for a
-// different platform.
+// TestInstallOtherPlatform checks that the script does not start a program that was
+// built for a different platform.
 func TestInstallOtherPlatform(t *testing.T) {
 	t.Parallel()
 	o, archive := newOffer(t, []byte("a program of another machine\n"))

@@ -23,7 +23,7 @@ func TestManual(t *testing.T) {
 		t.Fatalf("%d pages, %v", len(pages), err)
 	}
 	lint := exec.CommandContext(t.Context(), "mandoc", append([]string{"-Tlint"}, pages...)...)
-	lint.Dir = filepath.Dir(pages[0]) // for references between pages
+	lint.Dir = filepath.Dir(pages[0]) // required for references between pages
 	if complaints, _, err := run(lint); err != nil || complaints != "" {
 		t.Errorf("mandoc -Tlint: %v\n%s", err, complaints)
 	}

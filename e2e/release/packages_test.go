@@ -133,7 +133,7 @@ var installed = []string{
 }
 
 // testDeb installs the package with the real dpkg, runs the program, and removes the
-// package completely. Without permission to install packages on this system, testDeb
+// package completely. If the user can't install packages on this system, testDeb
 // installs the package below a directory.
 func testDeb(t *testing.T, dist string) {
 	t.Helper()

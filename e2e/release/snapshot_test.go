@@ -128,7 +128,7 @@ func testFiles(t *testing.T, digests map[string]string) {
 	}
 }
 
-// fileName replaces X by the version in the format of the package type.
+// fileName replaces X with the version in the format of the package type.
 func fileName(name string) string {
 	switch filepath.Ext(name) {
 	case ".deb", ".rpm":

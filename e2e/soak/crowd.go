@@ -28,7 +28,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// crowd is a group of clients that occupy a server.
+// crowd is a group of clients that keep a server busy.
 type crowd struct {
 	name                 string
 	connections, streams int
@@ -75,7 +75,7 @@ func endure(ctx context.Context) error {
 	return all
 }
 
-// occupy runs one crowd.
+// occupy starts a server and one crowd, and measures the server.
 func (c crowd) occupy(ctx context.Context, program string) error {
 	// 1. Start the server.
 	dir, err := os.MkdirTemp("", "soak-*")

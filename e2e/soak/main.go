@@ -5,9 +5,9 @@
 // file descriptors and the memory usage must be the same as shortly after the start. No
 // response may contain wrong content.
 //
-// Before the requests, soak occupies the real program with idle clients and with
-// clients that do not read responses. It prints the program's peak memory and the
-// latency of /healthz.
+// Before that, soak runs the real program with many idle clients and with clients that
+// do not read responses. It prints the program's peak memory and the latency of
+// /healthz.
 //
 // make soak builds and runs the command.
 package main
@@ -31,7 +31,7 @@ type options struct {
 	clients uint64
 	rate    float64
 	seed    uint64
-	// crowds runs only the crowds and skips the soak test, which takes minutes.
+	// crowds skips the soak test, which takes minutes, and runs only the crowds.
 	crowds bool
 }
 

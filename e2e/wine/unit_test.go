@@ -43,7 +43,7 @@ func TestUnit(t *testing.T) {
 	known.compare(t, seen)
 }
 
-// TestScripts runs the scripts, all of which must succeed.
+// TestScripts runs the scripts. Every script must succeed.
 func TestScripts(t *testing.T) {
 	seen := runTestsOf(t, "-run", "^TestScripts$/^("+strings.Join(scripts, "|")+")$", "./cmd/tofu-oci")
 	for _, name := range scripts {
