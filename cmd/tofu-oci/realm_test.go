@@ -60,7 +60,7 @@ func TestTokenServiceNamedWithoutTLS(t *testing.T) {
 	}
 	code, stdout, stderr := w.run(t, "list", "hashicorp/null", "--from", host+"/acme/{type}", "--plain-http", host)
 	if code != 1 || stdout != "" || !strings.Contains(stderr, "refers to token service 192.0.2.1 on another host") ||
-		!strings.Contains(stderr, "\nhint: set up TLS for the registry and remove --plain-http") || strings.Contains(stderr, "retrying") {
+		!strings.Contains(stderr, "\nhint: set up TLS for the registry and omit --plain-http") || strings.Contains(stderr, "retrying") {
 		t.Errorf("exit code %d, %s\n%s", code, stdout, stderr)
 	}
 }
