@@ -55,9 +55,9 @@ func TestEntries(t *testing.T) {
 		`["` + canary + `"]`:                                             "not a JSON object",
 		`{"auth": 12345678}`:                                             "not a JSON object with string values",
 		`{"password": ["` + canary + `"]}`:                               "not a JSON object with string values",
-		`{"auth": "` + canary + `!"}`:                                    "not base64",
+		`{"auth": "` + canary + `!"}`:                                    "not valid base64",
 		`{"auth": "` + encode([]byte(canary)) + `"}`:                     "without a colon",
-		`{"auth": "` + encode([]byte("u:" + canary + "12"))[:20] + `="}`: "not base64",
+		`{"auth": "` + encode([]byte("u:" + canary + "12"))[:20] + `="}`: "not valid base64",
 	}
 	for entry, problem := range wrong {
 		w := newWorld(t)

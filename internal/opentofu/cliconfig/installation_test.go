@@ -161,7 +161,7 @@ func TestChecksOfInstallation(t *testing.T) {
 		{"dev_overrides that is a list", "provider_installation {\n  dev_overrides {\n    \"a/b\" = []\n  }\n}", "rc:3:13: OpenTofu rejects this form of provider_installation"},
 		{"no path", "provider_installation {\n  filesystem_mirror {}\n}", "rc:2:3: filesystem_mirror must have the argument path"},
 		{"no url", "provider_installation {\n  network_mirror {}\n}", "rc:2:3: network_mirror must have the argument url"},
-		{"a url without TLS", "provider_installation {\n  network_mirror {\n    url = \"http://a.example/\"\n  }\n}", "rc:3:11: the url of a network_mirror must start with https://"},
+		{"a url without TLS", "provider_installation {\n  network_mirror {\n    url = \"http://a.example/\"\n  }\n}", "rc:3:11: the url of a network_mirror must be an https:// URL with a host"},
 		{"no template", "provider_installation {\n  oci_mirror {}\n}", "rc:2:3: oci_mirror must have the argument repository_template"},
 		{"the draft without a template", "provider_installation {\n  oci {}\n}", "rc:2:3: oci must have the argument registry_template"},
 		{"no template in JSON", `{"provider_installation":{"oci_mirror":[{}]}}`, "rc:1:39: oci_mirror must have the argument repository_template"},
