@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// maxArchiveFiles limits the number of files in a tar archive. Zips have the limits
-	// of package packagezip.
+	// maxArchiveFiles limits the number of files in a tar archive. For zips, the limits
+	// of package packagezip apply.
 	maxArchiveFiles = 100_000
 	// maxArchiveContents limits the total size of the files in a tar archive.
 	maxArchiveContents = 4 << 30
@@ -93,13 +93,13 @@ func zipFiles(spool *atomicfile.ScratchFile, size int64) ([]File, error) {
 	return files, nil
 }
 
-// spoolTar writes the contents of a tar archive to a file, one after the other.
+// spoolTar writes the contents of all files in a tar archive to a single file.
 func spoolTar(spool *atomicfile.ScratchFile, r io.Reader) (files []File, err error) {
 	unzipped, err := gzip.NewReader(r)
 	if err != nil {
 		return nil, err
 	}
-	// Headers and padding count as well.
+	// The limit includes headers and padding.
 	archive := tar.NewReader(io.LimitReader(unzipped, maxArchiveContents))
 	var offset int64
 	for {

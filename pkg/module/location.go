@@ -19,8 +19,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// location is the parsed location of a module package. Its form is the one of
-// go-getter: https://pkg.go.dev/github.com/hashicorp/go-getter#section-readme.
+// location is the parsed location of a module package. It has the format of go-getter:
+// https://pkg.go.dev/github.com/hashicorp/go-getter#section-readme.
 type location struct {
 	origin.Location
 	isGit  bool
@@ -32,8 +32,8 @@ type location struct {
 // scpForm matches git addresses such as git@example.org:acme/vpc.git.
 var scpForm = regexp.MustCompile(`^([\w.-]+@[\w.-]+):([^/].*)$`)
 
-// parseLocation parses a location from a registry. It rejects arguments that it doesn't
-// support instead of ignoring them.
+// parseLocation parses a location from a registry. It rejects unsupported arguments
+// instead of ignoring them.
 func parseLocation(from origin.Location) (location, error) {
 	l := location{Location: from}
 	fail := func(problem string) (location, error) {
@@ -146,8 +146,8 @@ func (l location) fetchArtifact(ctx context.Context, o MirrorOptions) (fetched, 
 	return readArchive(ctx, l.Source, func() (io.ReadCloser, error) { return repository.Verified(ctx, repo, m.Zip, name) })
 }
 
-// directory returns the subdirectory of the module. If the location has a pattern, the
-// pattern must match exactly one directory.
+// directory returns the subdirectory of the module. If the location contains a pattern,
+// the pattern must match exactly one directory.
 func (l location) directory(files []File) (string, error) {
 	var found []string
 	elements := strings.Count(l.subdir, "/") + 1

@@ -20,11 +20,10 @@ import (
 
 // MirrorOptions configures [Mirror].
 type MirrorOptions struct {
-	// Options configures the run, like a run that mirrors providers. Addresses have the
+	// Options configures the run in the same way as for providers. Addresses have the
 	// form of [Address.InRegistry]. Target is required.
 	mirror.Options
-	// Open opens the repository of a module that its registry stores as an OCI
-	// artifact.
+	// Open opens the OCI repository to which a module registry refers.
 	Open func(template.Reference) (repository.Reader, error)
 	// AllowSubmodules omits submodules of git repositories. If false, commits with
 	// submodules are rejected.
@@ -40,15 +39,15 @@ func (a Address) InRegistry() provider.Address {
 	return provider.Address{Host: a.Hostname, Namespace: a.Namespace, Type: a.Name + "/" + a.System}
 }
 
-// FromRegistry is the reverse of [Address.InRegistry].
+// FromRegistry reverses [Address.InRegistry].
 func FromRegistry(a provider.Address) Address {
 	name, system, _ := strings.Cut(a.Type, "/")
 	return Address{Hostname: a.Host, Namespace: a.Namespace, Name: name, System: system}
 }
 
-// Mirror mirrors modules from their registries. The package of each version is packed
-// like by [Push], without exclusions. If the origin has moved a version to another
-// commit or zip, the result contains a *[repository.ConflictError].
+// Mirror mirrors modules from their registries. Each version is packed in the same way
+// as by [Push], but without exclusions. If the origin has moved a version to a
+// different commit or zip, the result contains a *[repository.ConflictError].
 //
 // Mirror runs the git program for modules in git repositories.
 func Mirror(ctx context.Context, from *origin.Modules, wanted []Requirement, o MirrorOptions) error {
@@ -115,10 +114,10 @@ func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo
 	return Push(ctx, repo, pkg, options)
 }
 
-// storedCommit compares the commit of a package with the repository, without its files.
-// If the repository has the commit, the status of the result is Unchanged, and if it has
-// another commit of the version, the error is a *[repository.ConflictError]. Otherwise,
-// the result is empty.
+// storedCommit compares the commit of a package with the repository, without fetching
+// files. If the repository has the commit, the status of the result is Unchanged. If
+// the repository has a different commit for the version, the error is a
+// *[repository.ConflictError]. Otherwise, the result is empty.
 func storedCommit(ctx context.Context, repo repository.Repository, p Package, o PushOptions) (Result, error) {
 	j := push{repo: repo, pkg: p, options: o}
 	f, err := j.gather(ctx)

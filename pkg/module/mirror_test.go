@@ -241,7 +241,7 @@ func TestMirrorGit(t *testing.T) {
 	if len(w.requests) > 2 {
 		t.Errorf("%d git requests, want only a list of refs", len(w.requests))
 	}
-	// The same files in another commit are a conflict, too.
+	// The same files in a different commit are also a conflict.
 	for _, moved := range []map[string]string{{"main.tf": "# evil\n"}, files} {
 		id := w.commit(t, "v1.0.0", moved)
 		if id == commit {

@@ -24,9 +24,9 @@ func (r Reference) Release() provider.Requirement {
 }
 
 // Source returns the releases of the module in a repository. If the reference has a tag
-// or digest, the package that it refers to is the only release. Source also returns the
-// requirement that selects the package. If the tag or digest doesn't exist, the error is
-// [provider.ErrVersionNotFound].
+// or digest, the only release is the package to which the tag or digest refers. Source
+// also returns the requirement that selects the package. If the tag or digest doesn't
+// exist, the error is [provider.ErrVersionNotFound].
 func Source(ctx context.Context, repo repository.Reader, r Reference) (*oci.Source, provider.Requirement, error) {
 	wanted := r.Release()
 	open := func(provider.Address) (repository.Reader, error) { return repo, nil }
@@ -46,11 +46,11 @@ func Source(ctx context.Context, repo repository.Reader, r Reference) (*oci.Sour
 	return oci.NewAt(open, r.Target(), v), wanted, nil
 }
 
-// Pull unpacks the newest package that a requirement selects to dir, which must be
-// missing, empty, or already contain the package. dir gets its name only after the
-// package is verified and complete. src and wanted are results of [Source]. Results are
-// passed to o.OnResult. Pull returns an error only if the context is canceled or if dir
-// is invalid.
+// Pull unpacks the newest package that a requirement selects into the directory dir.
+// The directory must be missing, empty, or already contain the package. It receives its
+// name only after the package is verified and complete. src and wanted are results of
+// [Source]. Results are passed to o.OnResult. Pull returns an error only if the context
+// is canceled or if dir is invalid.
 func Pull(ctx context.Context, src provider.Source, wanted provider.Requirement, dir string, o pull.ManyOptions) error {
 	sink, err := pull.NewModuleSink(dir)
 	if err != nil {
