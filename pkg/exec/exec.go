@@ -58,7 +58,7 @@ type Options struct {
 	OnlyLocked bool
 	// Approves, if not nil, reports whether the repository of the user's oci_mirror has
 	// pending or denied releases of a provider. OpenTofu ignores approvals, so a
-	// provider with such releases must be locked.
+	// provider with pending or denied releases must be locked.
 	Approves func(ctx context.Context, a provider.Address) (bool, error)
 	// Concurrency is the maximum number of concurrent transfers. If 0,
 	// [DefaultConcurrency] is used.

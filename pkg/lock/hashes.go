@@ -218,7 +218,8 @@ func (o Options) reader(src provider.Source) zipReader {
 }
 
 // hashes returns the h1: hash of a zip and, if it differs, the h1: hash of the
-// directory to which the zip unpacks. If the package has an h1: hash, it must match.
+// directory to which the zip unpacks. If the package has an h1: hash, the computed hash
+// must match this hash.
 func (r zipReader) hashes(ctx context.Context, p provider.Package) ([]lockfile.Hash, error) {
 	release, err := r.slots.Acquire(ctx, "")
 	if err != nil {

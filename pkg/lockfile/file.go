@@ -42,7 +42,8 @@ func (f *File) Selections() []Selection {
 	return all
 }
 
-// Selection returns the selection of a provider. ok is false if the file contains none.
+// Selection returns the selection of a provider. ok is false if the file doesn't select
+// the provider.
 func (f *File) Selection(a provider.Address) (s Selection, ok bool) {
 	i := f.find(a)
 	if i < 0 {

@@ -40,7 +40,7 @@ type Pruned struct {
 	Kept []Entry
 }
 
-// Prune removes entries that were not used for MaxAge. It then removes the least
+// Prune removes entries that have not been used for MaxAge. It then removes the least
 // recently used entries until the total size does not exceed MaxSize. Prune keeps
 // entries that another process is using. A mirror that is not in use can lose
 // individual packages, which are restored when the mirror is used again.

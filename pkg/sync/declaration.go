@@ -43,7 +43,7 @@ type Declaration struct {
 type Target struct {
 	Name     string
 	Template template.Template
-	// From is the name of the target that releases are copied from. If empty, they are
+	// From is the name of the target from which releases are copied. If empty, they are
 	// mirrored from origin registries.
 	From string
 }

@@ -69,8 +69,8 @@ func (x *applier) updateRecord(ctx context.Context, u unit, repo repository.Repo
 	return repository.WriteSyncRecord(ctx, repo, func(r *artifact.SyncRecord) { x.edit(r, tags, actions) })
 }
 
-// changedTag returns a tag that prevents the removal of a version. If no such tag
-// exists, it returns an empty string.
+// changedTag returns a tag that prevents the removal of a version. If no tag prevents
+// the removal, it returns an empty string.
 func changedTag(tags artifact.Tags, a Action) string {
 	others := []string{artifact.PendingTag(a.Version), artifact.DeniedTag(a.Version)}
 	switch a.Kind {

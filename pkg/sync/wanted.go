@@ -137,8 +137,8 @@ func (s selection) addSources(path string) error {
 	return nil
 }
 
-// addDenied adds the providers that only deny blocks refer to. Their targets are all
-// targets in which no selected provider has the same repository.
+// addDenied adds the providers that only deny blocks refer to. An added provider has
+// all targets in which no selected provider uses the same repository.
 func (s selection) addDenied() {
 	d := s.declaration
 	taken := map[template.Reference]bool{}

@@ -150,7 +150,7 @@ const (
 	// maxPackets is the maximum number of packets of keys. It is enough for a key with
 	// thousands of certifications.
 	maxPackets = 20_000
-	// maxRSA, maxDSA, and so on limit the size of keys, in bits.
+	// These values limit the size of keys, in bits.
 	maxRSA, maxDSA, maxDSAOrder = 16_384, 4096, 512
 )
 

@@ -18,9 +18,9 @@ type Token struct {
 
 // TokenFromEnv returns a function that looks up tokens in the TF_TOKEN_<host> variables
 // of an environment. environ has the format of os.Environ. In the host, "_" represents
-// a dot and "__" a hyphen. The host can be in Unicode or Punycode. If several variables
-// specify the same host, the last variable takes precedence. Hosts with a port are not
-// supported. See
+// a dot, and "__" represents a hyphen. The host can be in Unicode or Punycode. If
+// several variables specify the same host, the last variable takes precedence. Hosts
+// with a port are not supported. See
 // https://opentofu.org/docs/cli/config/config-file/#environment-variable-credentials.
 func TokenFromEnv(environ []string) func(svchost.Hostname) string {
 	tokens := map[svchost.Hostname]string{}
