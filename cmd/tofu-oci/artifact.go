@@ -51,7 +51,7 @@ func checkOption(c *cli.Context, o *publish.Options) error {
 			}
 		}
 	}
-	return parse(c, "check-level", &o.Check, repository.ParseDepth)
+	return parseSet(c, "check-level", &o.Check, repository.ParseDepth)
 }
 
 // artifactOptions parses --check-level and the flags of [artifactFlags] except programs.

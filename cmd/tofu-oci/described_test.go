@@ -83,10 +83,11 @@ func TestArguments(t *testing.T) {
 		}
 	}
 	want := map[commandline.Kind][]string{
-		commandline.Files:    {"publish", "sync validate", "sync plan", "sync apply", "sync init", "sync report"},
-		commandline.OneOf:    {"trust", "completion"},
-		commandline.Nothing:  {"serve", "cache info", "cache prune", "version"},
-		commandline.Programs: {"exec"},
+		commandline.Files:       {"publish", "sync validate", "sync plan", "sync apply", "sync init", "sync report"},
+		commandline.Directories: {"module push"},
+		commandline.OneOf:       {"trust", "completion"},
+		commandline.Nothing:     {"serve", "cache info", "cache prune", "version"},
+		commandline.Programs:    {"exec"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

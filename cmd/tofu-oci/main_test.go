@@ -68,7 +68,7 @@ func TestScripts(t *testing.T) {
 // shortScripts returns the scripts to run with -short, which cover the main commands.
 func shortScripts() (files []string) {
 	for _, name := range []string{
-		"mirror", "publish", "pull", "copy", "lock_check", "exec", "verify", "tofurc",
+		"mirror", "module_push", "publish", "pull", "copy", "lock_check", "exec", "verify", "tofurc",
 	} {
 		files = append(files, filepath.Join("testdata", "script", name+".txtar"))
 	}

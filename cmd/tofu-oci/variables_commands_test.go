@@ -45,6 +45,8 @@ var simplest = []struct {
 	{"list --server http://{taken}", 1},
 	{"promote hashicorp/null --to oci-layout:repo/{type}", 5},
 	{"deny hashicorp/null@9.9.9 --reason old --to oci-layout:repo/{type}", 5},
+	{"module push vpc --to oci-layout:repo/vpc --version 1.0.0", 0},
+	{"module mirror acme/vpc/aws --to oci-layout:repo/{name}", 1},
 	{"lock --module-dir live --from oci-layout:repo/{type}", 0},
 	{"lock hashicorp/null --module-dir live --from oci-layout:repo/{type}", 0},
 	{"lock --check --module-dir live --from oci-layout:repo/{type}", 0},
@@ -86,8 +88,8 @@ var plausible = map[string]string{
 	"ALIAS": "registry.terraform.io/hashicorp/*=hashicorp/*", "ANNOTATION": "a=b", "ARCHIVE_KEY": "archive.key", "BY": "jane", "CACHE": "kept",
 	"CA_FILE": "ca.pem", "CHDIR": "live", "CHECK_LEVEL": "tags", "CONFIG": "tofurc", "DIGEST_FILE": "digests", "DOCTOR_LOCK_FILE": "live/.terraform.lock.hcl",
 	"DOCTOR_PLATFORM": "plan9_sparc", "EVENTS": "events.jsonl", "FROM": "oci-layout:repo/{type}", "KEYRING": "secret.asc", "LAYOUT": "unpacked",
-	"LISTEN": "127.0.0.1:0", "LOCK_FILE": "live,live/.terraform.lock.hcl", "MAN_DIR": "pages", "MAX_AGE": "30d", "MAX_SIZE": "20GB", "MEMORY": "64MiB", "METRICS_LISTEN": "127.0.0.1:0",
-	"MIN_AGE": "3d", "MODULE_DIR": "live", "DECLARATION": "mirror.hcl", "SHARD": "1/1", "TEXTFILE": "sync.prom", "SYNC_REPORT_MAX_AGE": "8h", "ON_MISSING_REPOSITORY": "make-repository {repository}", "OUTPUT": "sarif", "PLAIN_HTTP": "registry.example.com,localhost:5000",
+	"LICENSES": "MPL-2.0", "LISTEN": "127.0.0.1:0", "LOCK_FILE": "live,live/.terraform.lock.hcl", "MAN_DIR": "pages", "MAX_AGE": "30d", "MAX_SIZE": "20GB", "MEMORY": "64MiB", "METRICS_LISTEN": "127.0.0.1:0",
+	"MIN_AGE": "3d", "MODULE_DIR": "live", "MODULE_MIRROR_TO": "oci-layout:repo/{name}", "MODULE_PUSH_TO": "oci-layout:repo/vpc", "PROVENANCE": "provenance.json", "SBOM": "sbom.json", "DECLARATION": "mirror.hcl", "SHARD": "1/1", "TEXTFILE": "sync.prom", "SYNC_REPORT_MAX_AGE": "8h", "ON_MISSING_REPOSITORY": "make-repository {repository}", "OUTPUT": "sarif", "PLAIN_HTTP": "registry.example.com,localhost:5000",
 	"PLATFORM": "plan9_sparc,hurd_ia64", "PROVIDER": "acme/widget", "PROVIDERS": "providers.txt", "PULL_DIR": "pulled", "PULL_THROUGH": "hashicorp/*", "REASON": "old",
 	"SBOM_PROGRAM": "make-sbom {zip}", "SERVER": "https://tofu.example.com", "SERVE_BASE_URL": "https://tofu.example.com", "SERVE_CONFIG": "rules.hcl",
 	"SERVE_FROM": "oci-layout:repo/{type},oci-layout:copied/{type}", "SIGNATURES": "off", "SIGN_KEY": "secret.asc", "SIGN_PASSPHRASE_FILE": "passphrase",
@@ -268,8 +270,9 @@ func newJob(t *testing.T) *job {
 		"rules.hcl":   []byte("token \"ci\" {\n  sha256 = \"82b25fbe59c370087a0d874150f0ff4c162ac703a1eb759a66c101ba45d2b145\"\n  allow  = [\"hashicorp/*\"]\n}\n"),
 		"trust.hcl":   []byte("trust \"*/*\" {\n  unsigned = \"accept\"\n}\n"), "providers.txt": []byte("hashicorp/null\n"),
 		"live/main.tf": []byte("terraform {\n  required_providers {\n    null = {\n      source = \"hashicorp/null\"\n    }\n  }\n}\n"),
-		"mirror.hcl":   []byte("version = 1\ntarget \"main\" {\n  repository = \"oci-layout:synced/{type}\"\n}\nprovider \"hashicorp/null\" {\n}\n"),
-		"tofurc":       []byte("host \"registry.opentofu.org\" {\n  services = { \"providers.v1\" = \"" + server.URL + "/v1/providers/\" }\n}\n"),
+		"sbom.json":    []byte(`{"spdxVersion": "SPDX-2.3"}`), "provenance.json": []byte("{}"), "vpc/main.tf": nil,
+		"mirror.hcl": []byte("version = 1\ntarget \"main\" {\n  repository = \"oci-layout:synced/{type}\"\n}\nprovider \"hashicorp/null\" {\n}\n"),
+		"tofurc":     []byte("host \"registry.opentofu.org\" {\n  services = { \"providers.v1\" = \"" + server.URL + "/v1/providers/\" }\n}\n"),
 	} {
 		writeFile(t, name, content)
 	}

@@ -144,6 +144,8 @@ func arguments(c *cli.Command) Values {
 		return Values{Kind: OneOf, Choices: strings.Split(word, "|")}
 	case strings.HasPrefix(word, "PATH"), strings.HasPrefix(word, "FILE"), strings.HasPrefix(word, "DECLARATION"):
 		return Values{Kind: Files}
+	case word == "DIR":
+		return Values{Kind: Directories}
 	case word == "" || strings.HasPrefix(word, "FLAG") || strings.HasPrefix(word, "--"):
 		return Values{Kind: Nothing}
 	}

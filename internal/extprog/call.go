@@ -29,6 +29,8 @@ type Call struct {
 	Env []string
 	// MayBeSilent allows empty output.
 	MayBeSilent bool
+	// Raw allows any output. Otherwise, the output must be a JSON object.
+	Raw bool
 	// Private omits stdout from errors, because stdout can contain secrets. Errors
 	// still include stderr.
 	Private bool

@@ -14,11 +14,11 @@ var (
 	errOutput = errors.New("over the output limit")
 )
 
-// Run runs the program and returns the JSON object that it printed, byte for byte. If
-// the program printed nothing and call allows this, Run returns nil. Before Run
-// returns, all processes of the program's group are killed. Run returns the context's
-// error, an *[Error], or an error about starting the program. Errors never contain the
-// program's input.
+// Run runs the program and returns the JSON object that it printed, byte for byte. With
+// Raw, it returns any output. If the program printed nothing and call allows this, Run
+// returns nil. Before Run returns, all processes of the program's group are killed. Run
+// returns the context's error, an *[Error], or an error about starting the program.
+// Errors never contain the program's input.
 func (p Program) Run(ctx context.Context, call Call) ([]byte, error) {
 	out, err := p.run(ctx, call)
 	if err != nil {
@@ -62,6 +62,9 @@ func (p Program) run(ctx context.Context, call Call) ([]byte, error) {
 		return nil, &Error{Failure: Exited, Problem: exit.ProcessState.String(), Stderr: stderr.Text()}
 	case err != nil:
 		return nil, err
+	}
+	if call.Raw {
+		return stdout.data, nil
 	}
 	return object(stdout.data, call)
 }

@@ -31,6 +31,7 @@ var documents = map[string]struct {
 }{
 	"results":        {document[Item, runSummary]{}, "mirror, publish, pull, copy, promote, deny, module mirror, trust check, and trust init"},
 	"error":          {document[none, errorSummary]{}, "any command that fails without results"},
+	"module":         {document[ModuleItem, none]{}, "module push"},
 	"list-providers": {document[ProviderItem, repositorySummary]{}, "list without PROVIDER"},
 	"list-versions":  {document[versionItem, listSummary]{}, "list PROVIDER"},
 	"list-release":   {document[releaseItem, none]{}, "list PROVIDER@VERSION"},

@@ -99,16 +99,16 @@ func decide(f facts, zip provider.Package, o PushOptions) (Plan, error) {
 	if f.denial != nil && !o.Force {
 		return Plan{Status: publish.Denied, Tag: f.released.Tag, From: f.released.Digest}, &repository.DeniedError{Record: *f.denial}
 	}
-	p, err := compare(f.released, zip, o.Force)
+	p, err := compare(f.released, zip, o)
 	if o.Stage && err == nil && p.Status != publish.Unchanged {
-		p, err = compare(f.pending, zip, o.Force)
+		p, err = compare(f.pending, zip, o)
 	}
 	p.Latest = o.Latest && !o.Stage && err == nil && (p.Status != publish.Unchanged || f.latest.Digest != p.From)
 	return p, err
 }
 
 // compare computes the plan for one tag.
-func compare(target stored, zip provider.Package, force bool) (Plan, error) {
+func compare(target stored, zip provider.Package, o PushOptions) (Plan, error) {
 	p := Plan{Tag: target.Tag, From: target.Digest}
 	reason := ""
 	switch {
@@ -122,12 +122,12 @@ func compare(target stored, zip provider.Package, force bool) (Plan, error) {
 		reason = fmt.Sprintf("tag %s contains the zip %s, not %s", target.Tag, target.manifest.Zip.Digest, zip.Digest)
 	case len(target.missing) > 0:
 		p.Status = publish.Repaired
-	case len(newDocuments(target.manifest, zip)) > 0:
+	case len(newDocuments(target.manifest, zip)) > 0, o.Signer != nil && !isSigned(target.manifest, zip):
 		p.Status = publish.Extended
 	default:
 		p.Status = publish.Unchanged
 	}
-	if reason != "" && !force {
+	if reason != "" && !o.Force {
 		return p, &repository.ConflictError{Release: zip.Filename, Reasons: []string{reason}}
 	}
 	if reason != "" {

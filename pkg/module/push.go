@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -48,14 +49,22 @@ type PushOptions struct {
 	Force bool
 	// DryRun computes the result and sends nothing.
 	DryRun bool
-	// Sign, if not nil, returns additional documents about the zip, such as signatures.
-	// It is called only if the zip is not in the repository yet.
-	Sign func(zip provider.Package) ([]provider.Document, error)
+	// Signer, if not nil, signs a checksum file of the zip, unless the tag has a
+	// signature for the same zip. trust.Signer implements this interface.
+	Signer Signer
 	// TempDir is the directory for the zip. If empty, the system's directory for
 	// temporary files is used.
 	TempDir string
 	// Progress receives the progress of transfers.
 	Progress provider.Progress
+}
+
+// Signer signs documents.
+type Signer interface {
+	// Sign returns the detached signature of a document.
+	Sign(document []byte) ([]byte, error)
+	// Keys returns the armored public key, which is pushed with the module.
+	Keys() []byte
 }
 
 // Result is the outcome of pushing a module.
@@ -164,6 +173,13 @@ func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 				return err
 			}
 		}
+		if j.options.Signer != nil && !isSigned(target.manifest, done.Zip) {
+			signed, err := sign(j.options.Signer, done.Zip)
+			if err != nil {
+				return err
+			}
+			done.Zip.Documents = append(slices.Clip(done.Zip.Documents), signed...)
+		}
 		module, err := artifact.PackModule(j.module(target, done))
 		if err != nil {
 			return err
@@ -205,6 +221,35 @@ func (j *push) module(target stored, done *Result) artifact.Module {
 	}
 	m.Zip = done.Zip
 	return m
+}
+
+// sumsName returns the name of the checksum file of a zip.
+func sumsName(zip provider.Package) string {
+	return strings.TrimSuffix(zip.Filename, ".zip") + "_SHA256SUMS"
+}
+
+// isSigned reports whether a manifest contains the zip and a signature of its checksum
+// file.
+func isSigned(stored artifact.Manifest, zip provider.Package) bool {
+	return stored.Zip.Digest == zip.Digest && slices.ContainsFunc(stored.Documents, func(layer ocispec.Descriptor) bool {
+		return layer.Annotations[ocispec.AnnotationTitle] == sumsName(zip)+".sig"
+	})
+}
+
+// sign returns a checksum file, its signature, and the key, with the same names and
+// types as for providers.
+func sign(s Signer, zip provider.Package) ([]provider.Document, error) {
+	sums := []byte(zip.Digest.Encoded() + "  " + zip.Filename + "\n")
+	signature, err := s.Sign(sums)
+	if err != nil {
+		return nil, err
+	}
+	name := sumsName(zip)
+	return []provider.Document{
+		artifact.NewDocument(name, artifact.MediaTypeSums, sums),
+		artifact.NewDocument(name+".sig", artifact.MediaTypeSignature, signature),
+		artifact.NewDocument(name+".keys.asc", artifact.MediaTypeKeys, s.Keys()),
+	}, nil
 }
 
 // send sends the zip if the repository doesn't have it. missing contains the digests

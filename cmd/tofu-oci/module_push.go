@@ -1,0 +1,207 @@
+package main
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/report"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+func modulePushCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "push",
+		Usage:     "push the module in a directory",
+		ArgsUsage: "DIR --to REPOSITORY [--version VERSION] [FLAG...]",
+		Description: strings.TrimSpace(`
+It packs all files except .terraform, .git, states, lock files, and the files that
+.terraformignore specifies. Equal files result in the same digest on all systems.
+
+Details: ` + docs + `modules.md
+
+Examples:
+   # the version is the git tag of the commit, such as v1.2.0
+   tofu-oci module push . --to ghcr.io/acme/modules/vpc
+
+   # also for sources without a tag, such as oci://ghcr.io/acme/modules/vpc
+   tofu-oci module push . --to ghcr.io/acme/modules/vpc --version 1.2.0 --tag-latest
+
+   # with an SBOM and provenance, hidden until it is approved
+   tofu-oci module push . --to ghcr.io/acme/modules/vpc --stage \
+      --sbom vpc.spdx.json --provenance vpc.intoto.jsonl
+
+   # to an image layout
+   tofu-oci module push modules/vpc --to oci-layout:build/vpc --version 1.2.0`),
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringFlag{Name: "to", Category: commandline.GroupSelection, Usage: "`REPOSITORY`, such as ghcr.io/acme/vpc or oci-layout:DIR"},
+			&cli.StringFlag{Name: "version", Category: commandline.GroupSelection, Usage: "`VERSION` of the module (default: git tag of the commit)"},
+			&cli.BoolFlag{Name: "tag-latest", Category: commandline.GroupOperation, Usage: "also write the tag latest, OpenTofu's default"},
+			&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide the version from OpenTofu until it is promoted"},
+			dryRunFlag("check and compare only, send nothing"),
+			&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
+			signKeyFlag("sign the module with the key in `FILE`"),
+			passphraseFlag(),
+			&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "`URL`: source annotation (default: CI repository)"},
+			&cli.StringFlag{Name: "licenses", Category: commandline.GroupContent, Usage: "annotate with an SPDX `EXPRESSION`, such as MPL-2.0"},
+			&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupContent, Usage: "annotate the manifest with `KEY=VALUE` (repeatable)"},
+			&cli.StringSliceFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "add the SBOM in `FILE`, SPDX or CycloneDX (repeatable)"},
+			&cli.StringSliceFlag{Name: "provenance", Category: commandline.GroupContent, Usage: "add the in-toto provenance in `FILE` (repeatable)"},
+			missingRepositoryFlag(),
+			digestFileFlag(),
+		}, networkFlags(), outputFlags()),
+		Action: withReport(modulePush),
+	}
+}
+
+func modulePush(c *cli.Context, out *report.Report) error {
+	if c.NArg() != 1 {
+		return usagef("got %d arguments: want one DIR, such as tofu-oci module push . --to ghcr.io/acme/modules/vpc", c.NArg())
+	}
+	ref, err := modulePushTarget(c)
+	if err != nil {
+		return err
+	}
+	options := module.PushOptions{Latest: c.Bool("tag-latest"), Stage: c.Bool("stage"), Force: c.Bool("force"), DryRun: c.Bool("dry-run"), Progress: out.Progress()}
+	if options.Stage && options.Latest {
+		out.Note("the tag latest is not written because of --stage; push the version again with --tag-latest after it is promoted")
+	}
+	var settings publish.Options
+	if err := artifactOptions(c, &settings); err != nil {
+		return err
+	}
+	signer, found, err := readSigner(c)
+	if err != nil {
+		return err
+	}
+	if found {
+		options.Signer = signer
+	}
+	cmd, err := connect(c, out)
+	if err != nil {
+		return err
+	}
+	p, err := modulePackage(c, out, settings.Index)
+	if err != nil {
+		return err
+	}
+	p.Name = moduleName(ref)
+	repo, _, err := cmd.openTarget(publish.Options{}, ref)
+	if err != nil {
+		return err
+	}
+	result, err := module.Push(c.Context, repo, p, options)
+	if err != nil {
+		return fmt.Errorf("pushing %s %s to %s: %w", p.Name, p.Version, ref, err)
+	}
+	return out.ModulePushed(p.Name, ref, result)
+}
+
+// modulePushTarget returns the repository of --to.
+func modulePushTarget(c *cli.Context) (template.Reference, error) {
+	text := c.String("to")
+	if text == "" {
+		return template.Reference{}, usagef("missing --to: specify the repository of the module, such as --to ghcr.io/acme/modules/vpc")
+	}
+	if strings.ContainsAny(text, "{}") {
+		return template.Reference{}, usagef("--to %s: want the repository of one module, not a template", text)
+	}
+	ref, err := template.ParseReference(strings.TrimPrefix(text, "oci://"))
+	if err != nil {
+		return ref, usagef("--to: %w", err)
+	}
+	return ref, nil
+}
+
+// moduleName returns the last part of the repository's name.
+func moduleName(ref template.Reference) string {
+	if !ref.IsLayout() {
+		return path.Base(ref.Name)
+	}
+	dir, err := filepath.Abs(filepath.FromSlash(ref.Layout))
+	if err != nil || provider.CheckFilename(filepath.Base(dir)) != nil {
+		return "module"
+	}
+	return filepath.Base(dir)
+}
+
+// modulePackage reads the directory and the documents.
+func modulePackage(c *cli.Context, out *report.Report, index artifact.Options) (p module.Package, err error) {
+	done := out.Step("reading %s", c.Args().First())
+	dir, err := module.ReadDirectory(c.Context, c.Args().First())
+	done()
+	if err != nil {
+		return p, err
+	}
+	if n := len(dir.Untracked); n > 0 {
+		out.Note("the package contains %s that git doesn't track, such as %s; to exclude files, use .terraformignore", report.Counted(n, "file"), dir.Untracked[0])
+	}
+	if p.Version, err = moduleVersion(c.String("version"), dir); err != nil {
+		return p, err
+	}
+	p.Files, p.Annotations = dir.Files, index.Annotations
+	if p.Annotations == nil {
+		p.Annotations = map[string]string{}
+	}
+	for key, value := range map[string]string{
+		ocispec.AnnotationSource: index.SourceURL, ocispec.AnnotationRevision: dir.Revision, ocispec.AnnotationLicenses: c.String("licenses"),
+	} {
+		if value != "" {
+			p.Annotations[key] = value
+		}
+	}
+	for _, file := range c.StringSlice("sbom") {
+		if err := addDocument(&p, file, func(data []byte) (string, error) { return artifact.DocumentType(provider.KindSBOM, file, data) }); err != nil {
+			return p, usagef("--sbom: %w", err)
+		}
+	}
+	for _, file := range c.StringSlice("provenance") {
+		if err := addDocument(&p, file, func([]byte) (string, error) { return artifact.MediaTypeInToto, nil }); err != nil {
+			return p, usagef("--provenance: %w", err)
+		}
+	}
+	return p, nil
+}
+
+// addDocument adds the document in a file to a package.
+func addDocument(p *module.Package, file string, mediaType func(data []byte) (string, error)) error {
+	data, err := bounded.ReadFileOrPipe(file, artifact.MaxDocumentSize)
+	if err != nil {
+		return err
+	}
+	kind, err := mediaType(data)
+	if err != nil {
+		return err
+	}
+	p.Documents = append(p.Documents, artifact.NewDocument(filepath.Base(file), kind, data))
+	return provider.CheckFilename(filepath.Base(file))
+}
+
+// moduleVersion returns the version of --version or, without the flag, of the git tag.
+func moduleVersion(text string, dir module.Directory) (provider.Version, error) {
+	if text != "" {
+		v, err := provider.ParseVersion(strings.TrimPrefix(text, "v"))
+		if err != nil {
+			return v, usagef("--version: %w", err)
+		}
+		return v, nil
+	}
+	switch len(dir.Versions) {
+	case 1:
+		return dir.Versions[0], nil
+	case 0:
+		return provider.Version{}, usagef("missing --version: the directory is not an unmodified checkout of a git tag with a version, such as v1.2.0")
+	}
+	return provider.Version{}, usagef("missing --version: the commit has the tags of %d versions: %s", len(dir.Versions), provider.SomeVersions(dir.Versions))
+}

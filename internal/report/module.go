@@ -1,0 +1,77 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// ModuleItem is the result for a module. docs/cli.md documents the fields.
+type ModuleItem struct {
+	Module     string `json:"module"`
+	Version    string `json:"version"`
+	Status     string `json:"status"`
+	DryRun     bool   `json:"dry_run,omitempty"`
+	Repository string `json:"repository"`
+	Tag        string `json:"tag"`
+	Digest     string `json:"digest,omitempty"`
+	// Latest reports whether the tag latest was written.
+	Latest bool `json:"latest,omitempty"`
+	// Staged is "pending", or empty if the version is released.
+	Staged string `json:"staged,omitempty"`
+	// Source is the source address of the version in OpenTofu configurations. It is
+	// empty for image layouts.
+	Source string `json:"source,omitempty"`
+	// Zip is the digest of the zip, Size its size in bytes, and Files the number of
+	// files in it.
+	Zip   string `json:"zip"`
+	Size  int64  `json:"size"`
+	Files int    `json:"files"`
+	// Evidence contains the documents about the zip.
+	Evidence []EvidenceItem `json:"evidence,omitempty"`
+}
+
+// ModulePushed reports a module that was pushed.
+func (o *Report) ModulePushed(name string, ref template.Reference, r module.Result) error {
+	i := ModuleItem{
+		Module: name, Version: r.Zip.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
+		Repository: ref.String(), Tag: r.Tag, Digest: r.Digest.String(), Latest: r.Latest,
+		Zip: r.Zip.Digest.String(), Size: r.Zip.Size, Files: r.Files,
+	}
+	status := i.Status
+	if o.DryRun && r.Status != publish.Unchanged {
+		status = "would be " + status
+	}
+	line := fmt.Sprintf("%s %s %s %s:%s", name, i.Version, status, i.Repository, i.Tag)
+	if i.Digest != "" {
+		line += "@" + i.Digest
+		o.digests = append(o.digests, i.Digest)
+	}
+	rows := []string{cells("  zip", Counted(r.Files, "file")+", "+Size(i.Size))}
+	if len(r.Zip.Documents) > 0 && r.Status != publish.Unchanged {
+		var names []string
+		for _, d := range r.Zip.Documents {
+			names = append(names, d.Name)
+			i.Evidence = append(i.Evidence, evidenceItem(d))
+		}
+		rows = append(rows, cells("  documents", strings.Join(names, ", ")))
+	}
+	if _, waits := artifact.ParsePending(r.Tag); waits {
+		i.Staged = stagedPending
+		rows = append(rows, cells("  staged", "needs approval"))
+	} else if !ref.IsLayout() {
+		i.Source = "oci://" + i.Repository + "?tag=" + i.Tag
+		rows = append(rows, cells("  source", i.Source))
+	}
+	if i.Latest {
+		rows = append(rows, cells("  latest", "points to this version"))
+	}
+	if err := o.writeDigests(); err != nil {
+		return err
+	}
+	return printItems(o, "module", []ModuleItem{i}, none{}, line+"\n"+table(rows))
+}

@@ -1,0 +1,167 @@
+package module_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/pkg/module"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// writeFiles writes files to a new directory. A content of "-> TARGET" is a link.
+func writeFiles(t *testing.T, files map[string]string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		target, isLink := strings.CutPrefix(content, "-> ")
+		var err error
+		if isLink {
+			err = os.Symlink(filepath.FromSlash(target), path)
+		} else {
+			err = os.WriteFile(path, []byte(content), 0o644)
+		}
+		if err != nil && isLink && runtime.GOOS == "windows" {
+			t.Skip("links are not available")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// git runs git in a directory without the user's configuration.
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func paths(d module.Directory) []string {
+	var names []string
+	for _, f := range d.Files {
+		names = append(names, f.Path)
+	}
+	return names
+}
+
+func TestReadDirectory(t *testing.T) {
+	t.Parallel()
+	dir := writeFiles(t, map[string]string{
+		"main.tf": `variable "x" {}`, "README.md": "", "common.tf": "-> shared/common.tf", "shared/common.tf": "",
+		".terraform/modules/x/main.tf": "broken", ".terraform.lock.hcl": "", "terraform.tfstate": "", "a.tfstate.1.backup": "", ".git/config": "",
+		"examples/one/main.tf": "", "examples/one/terraform.tfstate": "", "examples/keep/main.tf": "",
+		"tmp/a": "", "x/tmp/b": "", "build/keep.zip": "", "build/drop.zip": "", "x/build/c": "",
+		".terraformignore": "# comment\n\nexamples/\n!examples/keep/\ntmp\n/build\n!keep.zip\n",
+	})
+	if err := os.RemoveAll(filepath.Join(dir, ".git")); err != nil { // not a work tree
+		t.Fatal(err)
+	}
+	d, err := module.ReadDirectory(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{".terraformignore", "README.md", "build/keep.zip", "common.tf", "examples/keep/main.tf", "main.tf", "shared/common.tf", "x/build/c"}
+	if diff := cmp.Diff(want, paths(d)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+func TestReadDirectoryRefuses(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"a link to a file outside":  {map[string]string{"main.tf": "", "x": "-> /etc/hosts"}, "outside"},
+		"a relative link outside":   {map[string]string{"main.tf": "", "a/x": "-> ../../x"}, "broken link"},
+		"a link to an ignored file": {map[string]string{"main.tf": "", "x": "-> .terraform/y", ".terraform/y": ""}, "excluded file"},
+		"a link to a directory":     {map[string]string{"main.tf": "", "x": "-> modules", "modules/y": ""}, "link to a directory"},
+		"invalid syntax":            {map[string]string{"main.tf": "resource {"}, "main.tf:1"},
+		"no configuration":          {map[string]string{"README.md": ""}, "contains no module"},
+		"an invalid pattern":        {map[string]string{"main.tf": "", ".terraformignore": "[a"}, "invalid pattern"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := module.ReadDirectory(t.Context(), writeFiles(t, test.files))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// TestReadWorkTree checks that modes and line ends are those of git's index.
+func TestReadWorkTree(t *testing.T) {
+	t.Parallel()
+	dir := writeFiles(t, map[string]string{"vpc/main.tf": "# one\n# two\n", "vpc/run.sh": "#!/bin/sh\n", "vpc/binary": "a\r\nb\n"})
+	git(t, dir, "init", "--quiet")
+	git(t, dir, "add", "-A")
+	git(t, dir, "update-index", "--chmod=+x", "vpc/run.sh")
+	git(t, dir, "commit", "--quiet", "-m", "first")
+	git(t, dir, "tag", "vpc/v1.2.0")
+	git(t, dir, "tag", "v9.0.0")
+	git(t, dir, "tag", "other/v8.0.0")
+	// Check out with the line ends of Windows, and without modes.
+	git(t, dir, "config", "core.autocrlf", "true")
+	git(t, dir, "config", "core.fileMode", "false")
+	for _, name := range []string{"main.tf", "run.sh"} {
+		if err := os.Remove(filepath.Join(dir, "vpc", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git(t, dir, "checkout", "--", ".")
+	if err := os.Chmod(filepath.Join(dir, "vpc", "run.sh"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "vpc", "main.tf")); err != nil || !strings.Contains(string(data), "\r\n") {
+		t.Fatalf("the checkout has no CRLF: %q, %v", data, err)
+	}
+	d, err := module.ReadDirectory(t.Context(), filepath.Join(dir, "vpc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Revision != git(t, dir, "rev-parse", "HEAD") || len(d.Untracked) != 0 || !slices.Equal(d.Versions, []provider.Version{version(t, "1.2.0")}) {
+		t.Errorf("revision %s, versions %v, untracked %v", d.Revision, d.Versions, d.Untracked)
+	}
+	run := file("run.sh", "#!/bin/sh\n")
+	run.Executable = true
+	want := push(t, repository.NewLayout(filepath.Join(t.TempDir(), "vpc")), module.Package{
+		Name: "vpc", Version: version(t, "1.2.0"), Files: []module.File{file("main.tf", "# one\n# two\n"), run, file("binary", "a\r\nb\n")},
+	}, module.PushOptions{})
+	got := push(t, repository.NewLayout(filepath.Join(t.TempDir(), "vpc")), module.Package{Name: "vpc", Version: version(t, "1.2.0"), Files: d.Files}, module.PushOptions{})
+	if got.Digest != want.Digest {
+		t.Errorf("digest %s, want %s", got.Digest, want.Digest)
+	}
+	// A modified file has no revision, and files that git doesn't track are listed.
+	for _, name := range []string{"main.tf", "new.tf"} {
+		if err := os.WriteFile(filepath.Join(dir, "vpc", name), []byte("# changed\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err = module.ReadDirectory(t.Context(), filepath.Join(dir, "vpc"))
+	if err != nil || d.Revision != "" || len(d.Versions) != 0 || !slices.Equal(d.Untracked, []string{"new.tf"}) {
+		t.Errorf("modified: revision %s, versions %v, untracked %v, %v", d.Revision, d.Versions, d.Untracked, err)
+	}
+}

@@ -1,0 +1,126 @@
+package module
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/extprog"
+)
+
+// maxGitOutput limits the size in bytes of git's output, about 100 bytes per file.
+const maxGitOutput = 64 << 20
+
+// workTree describes a directory in a git work tree.
+type workTree struct {
+	dir string
+	// files maps the paths of the tracked files to their entries in the index.
+	files map[string]indexEntry
+	// commit is the commit that is checked out. It is empty if there is none.
+	commit string
+	// modified reports that tracked files differ from the commit.
+	modified bool
+}
+
+// indexEntry is an entry of git's index.
+type indexEntry struct {
+	isExecutable, isLink bool
+	// hasCRLF reports that git converted the line ends of the file to CRLF when it was
+	// checked out.
+	hasCRLF bool
+}
+
+// openWorkTree reads git's index. If the directory is not in a work tree, or git is not
+// installed, it returns nil.
+func openWorkTree(ctx context.Context, dir string) (*workTree, error) {
+	if !isInWorkTree(dir) {
+		return nil, nil
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		return nil, nil //nolint:nilerr // the file system is used instead
+	}
+	t := &workTree{dir: dir, files: map[string]indexEntry{}}
+	list, err := t.git(ctx, "ls-files", "-z", "--stage", "--eol")
+	if err != nil {
+		return nil, err
+	}
+	for entry := range strings.SplitSeq(list, "\x00") {
+		// MODE OBJECT STAGE TAB i/EOL w/EOL attr/ATTRIBUTES TAB PATH
+		parts := strings.SplitN(entry, "\t", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		t.files[parts[2]] = indexEntry{
+			isExecutable: strings.HasPrefix(parts[0], "100755 "), isLink: strings.HasPrefix(parts[0], "120000 "),
+			hasCRLF: strings.HasPrefix(parts[1], "i/lf ") && strings.Contains(parts[1], " w/crlf "),
+		}
+	}
+	if t.commit, err = t.git(ctx, "rev-parse", "--quiet", "--verify", "HEAD"); err != nil {
+		return t, nil //nolint:nilerr // there is no commit yet
+	}
+	changes, err := t.git(ctx, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules", "--", ".")
+	t.modified = changes != ""
+	return t, err
+}
+
+// isInWorkTree reports whether a directory or a parent of it contains .git.
+func isInWorkTree(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return false
+		}
+		dir = parent
+	}
+}
+
+// git runs git in the directory and returns its output without white space around it.
+// git runs no hooks and no file system monitor.
+func (t *workTree) git(ctx context.Context, args ...string) (string, error) {
+	words := append([]string{"git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)
+	out, err := extprog.New(words...).Run(ctx, extprog.Call{
+		Dir: t.dir, Env: []string{"GIT_OPTIONAL_LOCKS=0", "LC_ALL=C"}, Raw: true, MaxOutput: maxGitOutput,
+	})
+	if err != nil {
+		return "", fmt.Errorf("reading the git repository of %s: %w", t.dir, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// tags returns the tags of the commit that apply to the directory, without the prefix
+// of the directory. For example, if the directory is modules/vpc, the tag
+// "modules/vpc/v1.2.0" results in "v1.2.0".
+func (t *workTree) tags(ctx context.Context) ([]string, error) {
+	if t == nil || t.commit == "" {
+		return nil, nil
+	}
+	prefix, err := t.git(ctx, "rev-parse", "--show-prefix")
+	if err != nil {
+		return nil, err
+	}
+	list, err := t.git(ctx, "tag", "--points-at", "HEAD")
+	var tags []string
+	for tag := range strings.FieldsSeq(list) {
+		if tag, found := strings.CutPrefix(tag, prefix); found && prefix != "" {
+			return []string{tag}, err
+		}
+		if !strings.Contains(tag, "/") {
+			tags = append(tags, tag)
+		}
+	}
+	return tags, err
+}
+
+func ignoreNotExist(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,81 @@
+package module
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+const (
+	ignoreName    = ".terraformignore"
+	maxIgnoreFile = 1 << 20
+)
+
+// isNeverPacked reports whether a file or directory is excluded from all packages:
+// version control, data directories, states, and lock files.
+func isNeverPacked(name string) bool {
+	switch name {
+	case ".git", ".terraform", "terraform.tfstate.d", ".terraform.lock.hcl", ".terraform.tfstate.lock.info":
+		return true
+	}
+	return strings.HasSuffix(name, ".tfstate") || strings.Contains(name, ".tfstate.") && strings.HasSuffix(name, ".backup")
+}
+
+// ignoreRule is a line of .terraformignore. If its pattern starts with a slash, it
+// matches only at the root. Otherwise, it matches in all directories.
+type ignoreRule struct {
+	pattern string
+	// isDir reports that the rule matches only the contents of directories.
+	isDir, negated bool
+}
+
+type ignoreRules []ignoreRule
+
+// readIgnoreRules reads the .terraformignore file of a directory, if it exists.
+func readIgnoreRules(dir string) (rules ignoreRules, err error) {
+	data, err := bounded.ReadFile(filepath.Join(dir, ignoreName), maxIgnoreFile)
+	if err != nil {
+		return nil, ignoreNotExist(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		var r ignoreRule
+		line, r.negated = strings.CutPrefix(line, "!")
+		line, r.isDir = strings.CutSuffix(line, "/")
+		if rooted, isRooted := strings.CutPrefix(line, "/"); isRooted {
+			r.pattern = rooted
+		} else {
+			r.pattern = path.Join("**", line)
+		}
+		if !doublestar.ValidatePattern(r.pattern) {
+			return nil, provider.Errorf(provider.Misuse, "%s: invalid pattern %q", ignoreName, line)
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+// ignores reports whether a file is ignored. The last rule that matches applies.
+func (rules ignoreRules) ignores(file string) bool {
+	for _, r := range slices.Backward(rules) {
+		if !r.isDir && doublestar.MatchUnvalidated(r.pattern, file) || doublestar.MatchUnvalidated(r.pattern+"/**", file) {
+			// A directory matches DIR/**, but no file has the name of a directory.
+			return !r.negated
+		}
+	}
+	return false
+}
+
+// ignoresAll reports whether all files in a directory are ignored.
+func (rules ignoreRules) ignoresAll(dir string) bool {
+	return rules.ignores(dir+"/x") && !slices.ContainsFunc(rules, func(r ignoreRule) bool { return r.negated })
+}
