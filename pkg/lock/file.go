@@ -81,7 +81,7 @@ type Change struct {
 }
 
 // maxRounds is the maximum number of attempts to write a lock file that other processes
-// change.
+// keep changing.
 const maxRounds = 5
 
 // Directory locks providers in the lock file of a directory. It creates the file if

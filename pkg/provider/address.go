@@ -110,10 +110,10 @@ func parsePart(s string) (part, problem string) {
 	return part, ""
 }
 
-// ModuleAddress returns the address of the module in a repository, for flows that
-// process the module like a provider. The repository is a reference such as
-// oci://ghcr.io/acme/modules/vpc. The release of a module has one package, whose
-// platform is the zero value.
+// ModuleAddress returns the address of the module in a repository. Use it for flows
+// that process the module in the same way as a provider. The repository is a reference
+// such as oci://ghcr.io/acme/modules/vpc. The release of a module has one package,
+// whose platform is the zero value.
 func ModuleAddress(repository string) Address { return Address{Type: repository} }
 
 // IsModule reports whether the address is a [ModuleAddress].

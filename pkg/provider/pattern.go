@@ -69,8 +69,8 @@ func (p Pattern) Match(a Address) bool {
 		(p.typ == wildcard || p.typ == a.Type)
 }
 
-// Specificity returns the number of parts that are not wildcards, from 0 to 3. These are the
-// first parts of the pattern.
+// Specificity returns the number of parts that are not wildcards, from 0 to 3. The
+// parts that are not wildcards come first.
 func (p Pattern) Specificity() (n int) {
 	for _, part := range []string{p.host, p.namespace, p.typ} {
 		if part != wildcard {

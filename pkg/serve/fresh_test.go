@@ -95,8 +95,8 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestConcurrentRefresh checks a caller whose lookup misses the cache just before the
-// request of a concurrent caller completes. Both callers use the result of the same
+// TestConcurrentRefresh checks a caller whose lookup misses the cache just before a
+// concurrent caller's request completes. Both callers use the result of the same
 // request.
 func TestConcurrentRefresh(t *testing.T) {
 	t.Parallel()

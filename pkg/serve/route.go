@@ -11,8 +11,8 @@ import (
 )
 
 // maxPath limits the length of a path in bytes. The longest realistic path has about
-// 500 bytes. It contains a token, and a version and a type of more than 100 characters
-// each.
+// 500 bytes. It contains a token, a version of more than 100 characters, and a type of
+// more than 100 characters.
 const maxPath = 4 << 10
 
 // route is a kind of request.

@@ -9,7 +9,7 @@ import (
 )
 
 // Prefixes of hashes in a dependency lock file. "zh" is the prefix of an archive's
-// hash, and "h1" the prefix of its contents' hash. See
+// hash. "h1" is the prefix of a hash of the archive's contents. See
 // https://opentofu.org/docs/language/files/dependency-lock/#understanding-lock-file-changes.
 const (
 	prefixZH = "zh:"

@@ -25,8 +25,8 @@ const (
 	Repair Kind = "repair"
 	// Restore adds the version tag to a pruned release again, because it is wanted again.
 	Restore Kind = "restore"
-	// Hold postpones a step until a certain time, or because the run has reached a
-	// limit.
+	// Hold postpones a step until a certain time, or until a later run if this run has
+	// reached a limit.
 	Hold Kind = "hold"
 	// Skip does nothing, because the version is denied.
 	Skip Kind = "skip"

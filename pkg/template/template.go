@@ -125,7 +125,8 @@ type subject struct {
 	values map[string]string
 }
 
-// evaluate returns the reference for an address, and the text that it was parsed from.
+// evaluate returns the reference for an address, and the text from which the reference
+// was parsed.
 func (t Template) evaluate(s subject) (ref Reference, result string, f *fault) {
 	body, isLayout := strings.CutPrefix(t.text, layoutPrefix)
 	values := s.values

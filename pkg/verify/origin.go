@@ -62,7 +62,7 @@ func (a *verification) offered(ctx context.Context) (r provider.Release, zips ma
 }
 
 // isContradictory reports whether err is about inconsistent content of the origin
-// registry and not a network error.
+// registry, as opposed to a network error.
 func isContradictory(err error) bool {
 	_, platform := errors.AsType[*provider.PlatformError](err)
 	return platform || provider.KindOf(err) == provider.Unverified
