@@ -79,9 +79,12 @@ func providers(c *cli.Context, args []string, out *report.Report) ([]provider.Re
 	var wanted []provider.Requirement
 	places := map[string]string{}
 	for _, arg := range args {
-		r, err := provider.ParseRequirement(arg)
+		r, err := parseRequirement(c, arg)
 		if err != nil {
 			return nil, misuse(err)
+		}
+		if len(wanted) > 0 && wanted[0].Address.IsModule() != r.Address.IsModule() {
+			return nil, usagef("cannot combine providers and modules; run the command once for each")
 		}
 		wanted = append(wanted, r)
 		places[r.String()] = "on the command line"

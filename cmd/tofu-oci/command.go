@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -136,7 +137,7 @@ func (cmd *command) connectWith(config cliconfig.Config) error {
 	if err = cmp.Or(err, parseAll(c, "alias", &cmd.aliases, provider.ParseAlias)); err != nil {
 		return err
 	}
-	if _, single := commandline.FlagNamed(c.Command, "from").(*cli.StringFlag); single && c.IsSet("from") {
+	if _, single := commandline.FlagNamed(c.Command, "from").(*cli.StringFlag); single && c.IsSet("from") && !strings.Contains(c.Command.HelpName, " module ") {
 		if cmd.from, err = repositoryTemplate(c, "from"); err != nil {
 			return err
 		}
@@ -231,6 +232,10 @@ func (cmd *command) sourceRepository(a provider.Address) string {
 // This is the template of --from or, without the flag, the template of the first
 // matching oci_mirror.
 func (cmd *command) openFrom(a provider.Address) (repository.Reader, template.Template, error) {
+	if a.IsModule() {
+		repo, err := cmd.openModuleAddress(a)
+		return repo, template.Template{}, err
+	}
 	if cmd.c.IsSet("from") {
 		repo, err := cmd.repository(cmd.from, a)
 		return repo, cmd.from, err
@@ -267,6 +272,9 @@ func (cmd *command) openReader(refs map[provider.Address]template.Reference) fun
 // targets returns the target repository of each provider: the repository of --to or, without
 // the flag, of the first matching oci_mirror in the CLI configuration.
 func (cmd *command) targets(wanted []provider.Requirement) (map[provider.Address]template.Reference, error) {
+	if wanted[0].Address.IsModule() {
+		return cmd.moduleTargets(wanted)
+	}
 	find := func(a provider.Address) (template.Reference, error) {
 		ref, method, err := cmd.mirrorOf(a)
 		if err == nil {

@@ -28,6 +28,9 @@ Examples:
       --from registry.example.com/staging/{namespace}/{type} \
       --to registry.example.com/tofu/{namespace}/{type} --trust trust.hcl
 
+   # the newest version of a module
+   tofu-oci copy oci://ghcr.io/acme/modules/vpc --to registry.example.com/modules/vpc
+
    # a preview of copying the three newest versions of a range
    tofu-oci copy 'hashicorp/aws@~> 5.0' --latest 3 --dry-run \
       --from ghcr.io/acme/providers/{namespace}/{type} \
@@ -62,9 +65,11 @@ func copyAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	from, err := repositoryTemplate(c, "from")
-	if err != nil {
-		return err
+	var from template.Template
+	if !wanted[0].Address.IsModule() {
+		if from, err = repositoryTemplate(c, "from"); err != nil {
+			return err
+		}
 	}
 	var options publish.Options
 	if err := checkOption(c, &options); err != nil {
@@ -88,7 +93,11 @@ func copyAction(c *cli.Context, out *report.Report) error {
 // checkSourceAndTarget returns an error if a target repository is also its source.
 func checkSourceAndTarget(from template.Template, refs map[provider.Address]template.Reference) error {
 	for a, to := range refs {
-		if ref, err := from.Repository(a); err == nil && ref == to {
+		find := from.Repository
+		if a.IsModule() {
+			find = moduleRepository
+		}
+		if ref, err := find(a); err == nil && ref == to {
 			return usagef("cannot copy %s from %s to itself; specify different repositories with --from and --to", a, to)
 		}
 	}

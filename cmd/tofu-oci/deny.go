@@ -31,7 +31,10 @@ Details: ` + docs + `approval.md
 
 Examples:
    tofu-oci deny hashicorp/null@3.2.4 --to ghcr.io/acme/providers/{namespace}/{type} \
-      --reason 'crashes on arm64, see OPS-4711' --by jane`),
+      --reason 'crashes on arm64, see OPS-4711' --by jane
+
+   # a version of a module
+   tofu-oci deny oci://ghcr.io/acme/modules/vpc@1.2.0 --reason 'opens port 22, see OPS-4712'`),
 		Flags: slices.Concat([]cli.Flag{
 			toFlag("`REPO`: repositories (default: first oci_mirror)"),
 			aliasFlag(),

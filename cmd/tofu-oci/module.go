@@ -9,12 +9,12 @@ import (
 func moduleCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "module",
-		Usage:     "push and mirror OpenTofu modules",
-		ArgsUsage: "push | mirror [FLAG...]",
+		Usage:     "push, mirror, pull, and list OpenTofu modules",
+		ArgsUsage: "push | mirror | pull | list [FLAG...]",
 		Description: strings.TrimSpace(`
 OpenTofu 1.10 and later installs modules from sources such as oci://ghcr.io/acme/vpc.
 
 Details: ` + docs + `modules.md`),
-		Subcommands: []*cli.Command{modulePushCommand(), moduleMirrorCommand()},
+		Subcommands: []*cli.Command{modulePushCommand(), moduleMirrorCommand(), modulePullCommand(), moduleListCommand()},
 	}
 }

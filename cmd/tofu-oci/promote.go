@@ -36,6 +36,9 @@ Examples:
    tofu-oci promote hashicorp/null@3.2.4 --to ghcr.io/acme/providers/{namespace}/{type} \
       --reason 'tested in staging, see OPS-4711' --by jane
 
+   # a version of a module
+   tofu-oci promote oci://ghcr.io/acme/modules/vpc@1.2.0
+
    # all pending versions of two providers
    tofu-oci promote hashicorp/null hashicorp/aws --all \
       --to ghcr.io/acme/providers/{namespace}/{type}`),

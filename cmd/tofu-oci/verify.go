@@ -33,6 +33,9 @@ Examples:
    # the newest version
    tofu-oci verify hashicorp/aws --from ghcr.io/acme/providers/{namespace}/{type}
 
+   # all versions of a module
+   tofu-oci verify oci://ghcr.io/acme/modules/vpc --all
+
    # a complete mirror, with a record of the checked releases
    tofu-oci verify --from ghcr.io/acme/providers/{namespace}/{type} \
       --providers providers.txt --output json > audit.json
@@ -74,6 +77,9 @@ func verifyAction(c *cli.Context, out *report.Report) error {
 	wanted, unknown, err := cmd.providersToVerify()
 	if err != nil {
 		return err
+	}
+	if len(wanted) > 0 && wanted[0].Address.IsModule() && (c.Bool("against-origin") || c.Bool("launch")) {
+		return usagef("--against-origin and --launch do not support modules")
 	}
 	o.Verify, o.Aliases, o.Open = cmd.policy.Verify, cmd.aliases, cmd.openFrom
 	if c.Bool("against-origin") {

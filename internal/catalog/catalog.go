@@ -76,7 +76,7 @@ func List(ctx context.Context, t template.Template, o Options) (Listing, error) 
 	if !t.Invertible() {
 		return Listing{}, fmt.Errorf("listing the providers of %q: %w", t.Redacted(), ErrTemplate)
 	}
-	refs, err := references(ctx, t, o)
+	refs, err := references(ctx, providerPattern(t), o.Names)
 	if err != nil {
 		return Listing{}, err
 	}
@@ -123,20 +123,42 @@ func (l *Listing) sort() {
 	l.Entries = slices.CompactFunc(l.Entries, func(a, b Entry) bool { return a.Address == b.Address })
 }
 
+// pattern is a template for providers or modules.
+type pattern struct {
+	text, redacted string
+	isLayout       bool
+	// example returns a repository.
+	example func() (template.Reference, error)
+	// fits reports whether a repository has the form of the template.
+	fits func(template.Reference) bool
+}
+
+func providerPattern(t template.Template) pattern {
+	return pattern{
+		text: t.String(), redacted: t.Redacted(), isLayout: t.IsLayout(),
+		example: func() (template.Reference, error) {
+			return t.Repository(provider.Address{Host: provider.DefaultHost, Namespace: "tofu", Type: "oci"})
+		},
+		fits: func(ref template.Reference) bool {
+			_, fits := t.Match(ref)
+			return fits
+		},
+	}
+}
+
 // references lists the repositories that match the template.
-func references(ctx context.Context, t template.Template, o Options) ([]template.Reference, error) {
-	if t.IsLayout() {
+func references(ctx context.Context, t pattern, list func(context.Context, template.Reference) ([]string, error)) ([]template.Reference, error) {
+	if t.isLayout {
 		return layouts(ctx, t)
 	}
-	if o.Names == nil {
+	if list == nil {
 		return nil, nil
 	}
-	probe := provider.Address{Host: provider.DefaultHost, Namespace: "tofu", Type: "oci"}
-	at, err := t.Repository(probe)
+	at, err := t.example()
 	if err != nil {
 		return nil, err
 	}
-	names, err := o.Names(ctx, at)
+	names, err := list(ctx, at)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +170,7 @@ func references(ctx context.Context, t template.Template, o Options) ([]template
 		if err != nil || ref.Registry != at.Registry {
 			continue
 		}
-		if _, fits := t.Match(ref); fits && !seen[ref] {
+		if t.fits(ref) && !seen[ref] {
 			seen[ref], refs = true, append(refs, ref)
 		}
 	}

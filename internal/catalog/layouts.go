@@ -26,20 +26,20 @@ const (
 )
 
 // layouts returns the image layouts that match a template.
-func layouts(ctx context.Context, t template.Template) ([]template.Reference, error) {
-	_, path, _ := strings.Cut(t.String(), ":")
+func layouts(ctx context.Context, t pattern) ([]template.Reference, error) {
+	_, path, _ := strings.Cut(t.text, ":")
 	dirs, err := directories(ctx, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: %w", repository.ErrNoLayout, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("searching for image layouts of %s: %w", t.Redacted(), err)
+		return nil, fmt.Errorf("searching for image layouts of %s: %w", t.redacted, err)
 	}
 	var found []template.Reference
 	for _, dir := range dirs {
 		ref := template.Reference{Layout: dir}
 		info, err := os.Stat(filepath.Join(filepath.FromSlash(dir), layoutFile))
-		if _, fits := t.Match(ref); fits && err == nil && info.Mode().IsRegular() {
+		if t.fits(ref) && err == nil && info.Mode().IsRegular() {
 			found = append(found, ref)
 		}
 	}

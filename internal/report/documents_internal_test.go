@@ -33,6 +33,7 @@ var documents = map[string]struct {
 	"error":          {document[none, errorSummary]{}, "any command that fails without results"},
 	"module":         {document[ModuleItem, none]{}, "module push"},
 	"list-providers": {document[ProviderItem, repositorySummary]{}, "list without PROVIDER"},
+	"list-modules":   {document[moduleItem, repositorySummary]{}, "module list without MODULE"},
 	"list-versions":  {document[versionItem, listSummary]{}, "list PROVIDER"},
 	"list-release":   {document[releaseItem, none]{}, "list PROVIDER@VERSION"},
 	"list-pending":   {document[PendingItem, repositorySummary]{}, "list --pending"},

@@ -11,6 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
@@ -214,6 +215,32 @@ func (o *Report) PrintProviders(items []ProviderItem, unknown []string) error {
 		names = append(names, i.Provider)
 	}
 	return printItems(o, "list-providers", items, repositorySummary{unknown}, joinLines(names))
+}
+
+// moduleItem is an item of module list without a module.
+type moduleItem struct {
+	// Module is the reference of the repository. Address is the module's address in its
+	// registry, if it was mirrored.
+	Module  string `json:"module"`
+	Address string `json:"address,omitempty"`
+	// Latest is the newest version.
+	Latest string `json:"latest"`
+}
+
+// ListModules prints the modules in the repositories of a template. unknown contains
+// the repositories that can't be read.
+func (o *Report) ListModules(from string, modules []catalog.ModuleEntry, unknown []template.Reference) error {
+	var items []moduleItem
+	var rows []string
+	for _, m := range modules {
+		i := moduleItem{Module: module.Reference{Repository: m.Reference}.String(), Address: m.Address, Latest: m.Latest.String()}
+		items = append(items, i)
+		rows = append(rows, cells(i.Module, i.Latest, i.Address))
+	}
+	if len(items) == 0 {
+		o.Note("no modules in the repositories of %s", from)
+	}
+	return printItems(o, "list-modules", items, repositorySummary{o.Unknown(catalog.Listing{Unknown: unknown})}, table(rows))
 }
 
 // Unknown prints a note about the repositories whose provider is unknown, and returns

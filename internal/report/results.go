@@ -256,7 +256,11 @@ func (o *Report) pulled(p pull.Pulled) {
 	var rows []string
 	for _, one := range i.Packages {
 		checksum := "checksum ok"
-		if !*one.Checksum {
+		switch {
+		case *one.Checksum:
+		case p.Requirement.Address.IsModule():
+			checksum = "digest ok"
+		default:
 			checksum = "no checksum"
 		}
 		rows = append(rows, cells("  "+one.Platform, one.Action, checksum, one.Path))

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/catalog"
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/report"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+func moduleListCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "list",
+		Usage:     "list modules, versions, or the contents of a version",
+		ArgsUsage: "[MODULE] [--from REPO] [FLAG...]",
+		Description: strings.TrimSpace(`
+Without MODULE, it lists the modules in the repositories of --from; with one exact version,
+its zip, documents, and signature.
+
+Details: ` + docs + `modules.md
+
+Examples:
+   # the versions of a module
+   tofu-oci module list oci://ghcr.io/acme/modules/vpc
+
+   # the contents of a version, as JSON
+   tofu-oci module list oci://ghcr.io/acme/modules/vpc@1.2.0 --output json
+
+   # the versions of a module that was mirrored from a module registry
+   tofu-oci module list terraform-aws-modules/vpc/aws \
+      --from ghcr.io/acme/modules/{namespace}/{name}/{system}
+
+   # the versions that wait for approval, or were denied
+   tofu-oci module list oci://ghcr.io/acme/modules/vpc --pending
+
+   # all modules
+   tofu-oci module list --from oci-layout:mirror/{namespace}/{name}/{system}`),
+		Flags: slices.Concat([]cli.Flag{
+			fromFlag("`REPO`: repositories of addresses"),
+			&cli.BoolFlag{Name: "pending", Category: commandline.GroupSelection, Usage: "list pending, denied, and pruned versions"},
+		}, trustFlags(), networkFlags(), outputFlags()),
+		Action: withReport(moduleListAction),
+	}
+}
+
+func moduleListAction(c *cli.Context, out *report.Report) error {
+	if c.NArg() > 1 {
+		return usagef("got %d arguments: want one MODULE", c.NArg())
+	}
+	cmd, err := newCommand(c, out)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.NArg() == 0 && c.Bool("pending"):
+		return usagef("--pending: specify a MODULE")
+	case c.NArg() == 0:
+		return cmd.listModules()
+	}
+	repo, ref, constraint, err := cmd.openModule(c.Args().First())
+	if err != nil {
+		return err
+	}
+	src, wanted, err := module.Source(c.Context, repo, ref)
+	if err != nil {
+		return err
+	}
+	if !constraint.IsZero() {
+		wanted.Constraint = constraint
+	}
+	if c.Bool("pending") {
+		return listPending(c, out, cmd, wanted)
+	}
+	if v, exact := wanted.Constraint.Exact(); exact {
+		err = listVersion(c.Context, out, src, cmd.policy, wanted.Address, v)
+	} else {
+		var versions []provider.Version
+		if versions, err = matchingVersions(c.Context, src, wanted); err == nil {
+			warnDenied(c.Context, out, src, wanted, 0)
+			return out.ListVersions(wanted.Address, versions)
+		}
+	}
+	if errors.Is(err, provider.ErrVersionNotFound) {
+		return explain.WithHint(err, "") // the default hint suggests tofu-oci list
+	}
+	return err
+}
+
+// listModules prints the modules in the repositories of --from.
+func (cmd *command) listModules() error {
+	t, err := moduleTemplate(cmd.c, "from")
+	if err != nil {
+		return err
+	}
+	modules, unknown, err := catalog.Modules(cmd.c.Context, t, catalog.ModuleOptions{
+		Names: cmd.repositoryNames,
+		Open:  func(ref template.Reference) (repository.Repository, error) { return repository.Open(ref, cmd.repos) },
+	})
+	if err != nil {
+		return err
+	}
+	return cmd.out.ListModules(t.Redacted(), modules, unknown)
+}

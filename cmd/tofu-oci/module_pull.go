@@ -1,0 +1,79 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/report"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+)
+
+func modulePullCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "pull",
+		Usage:     "download a module from an OCI repository to a directory",
+		ArgsUsage: "MODULE --dir DIRECTORY [--from REPO] [FLAG...]",
+		Description: strings.TrimSpace(`
+MODULE is a reference, or an address in a module registry, for which --from specifies the
+repositories. Without a version, tag, or digest, the newest version is downloaded.
+
+The package is verified before DIRECTORY gets its name. DIRECTORY must be missing, empty,
+or already contain the package.
+
+Details: ` + docs + `modules.md
+
+Examples:
+   # the newest version
+   tofu-oci module pull oci://ghcr.io/acme/modules/vpc --dir modules/vpc
+
+   # a version, a tag, and a digest
+   tofu-oci module pull oci://ghcr.io/acme/modules/vpc@1.2.0 --dir vpc
+   tofu-oci module pull 'oci://ghcr.io/acme/modules/vpc?tag=latest' --dir vpc
+   tofu-oci module pull 'oci://ghcr.io/acme/modules/vpc?digest=sha256:…' --dir vpc
+
+   # a module that was mirrored from a module registry
+   tofu-oci module pull 'terraform-aws-modules/vpc/aws@~> 5.0' --dir vpc \
+      --from ghcr.io/acme/modules/{namespace}/{name}/{system}`),
+		Flags: slices.Concat([]cli.Flag{
+			fromFlag("`REPO`: repositories of addresses"),
+			&cli.StringFlag{Name: "dir", Category: commandline.GroupContent, Usage: "unpack to `DIRECTORY`"},
+		}, trustFlags(), transferFlags(), networkFlags(), outputFlags()),
+		Action: withReport(modulePullAction),
+	}
+}
+
+func modulePullAction(c *cli.Context, out *report.Report) error {
+	switch {
+	case c.NArg() != 1:
+		return usagef("got %d arguments: want one MODULE, such as oci://ghcr.io/acme/modules/vpc", c.NArg())
+	case c.String("dir") == "":
+		return usagef("missing --dir: specify the directory to unpack to, such as --dir modules/vpc")
+	}
+	cmd, err := newCommand(c, out)
+	if err != nil {
+		return err
+	}
+	repo, ref, constraint, err := cmd.openModule(c.Args().First())
+	if err != nil {
+		return err
+	}
+	src, wanted, err := module.Source(c.Context, repo, ref)
+	if err != nil {
+		return err
+	}
+	if !constraint.IsZero() {
+		wanted.Constraint = constraint
+	}
+	options := pull.ManyOptions{
+		Options:  pull.Options{Verify: cmd.policy.Verify, Progress: out.Progress()},
+		OnResult: func(p pull.Pulled) { warnDenied(c.Context, out, src, p.Requirement, 1, p.Version) },
+	}
+	at := func(provider.Address) string { return ref.Repository.String() }
+	err = module.Pull(c.Context, src, wanted, c.String("dir"), out.WatchPull(1, at, cmd.withRemedy, options))
+	return out.FinishRun(err)
+}

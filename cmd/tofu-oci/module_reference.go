@@ -1,0 +1,114 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/pkg/module"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// parseRequirement parses an argument, which is a PROVIDER or, for some commands, the
+// reference of a module.
+func parseRequirement(c *cli.Context, arg string) (provider.Requirement, error) {
+	if !module.IsReference(arg) {
+		return provider.ParseRequirement(arg)
+	}
+	if !slices.Contains([]string{"copy", "deny", "promote", "verify"}, c.Command.Name) {
+		return provider.Requirement{}, usagef("%s is a module, which %s does not support; see tofu-oci module --help", arg, c.Command.Name)
+	}
+	r, err := module.ParseReference(arg)
+	switch {
+	case err != nil:
+		return provider.Requirement{}, err
+	case r.Tag != "" || r.Digest != "":
+		return provider.Requirement{}, usagef("%s: specify a version: %s@VERSION", arg, module.Reference{Repository: r.Repository})
+	case c.IsSet("from"):
+		return provider.Requirement{}, usagef("--from: omit it, because %s contains the repository", arg)
+	}
+	return r.Release(), nil
+}
+
+// moduleRepository returns the repository of a module.
+func moduleRepository(a provider.Address) (template.Reference, error) {
+	r, err := module.ParseReference(a.Type)
+	return r.Repository, err
+}
+
+// openModuleAddress opens the repository of a module.
+func (cmd *command) openModuleAddress(a provider.Address) (repository.Repository, error) {
+	ref, err := moduleRepository(a)
+	if err != nil {
+		return nil, err
+	}
+	return repository.Open(ref, cmd.repos)
+}
+
+// moduleTargets returns the target repository of each module. For copy, it is the
+// repository of --to. For all other commands, it is the repository in the argument.
+func (cmd *command) moduleTargets(wanted []provider.Requirement) (map[provider.Address]template.Reference, error) {
+	refs := map[provider.Address]template.Reference{}
+	for _, a := range addresses(wanted) {
+		ref, err := moduleRepository(a)
+		if cmd.c.Command.Name == "copy" {
+			if ref, err = template.ParseReference(strings.TrimPrefix(cmd.c.String("to"), "oci://")); err != nil {
+				err = usagef("--to: specify the target repository, such as registry.example.com/modules/vpc or oci-layout:vpc: %w", err)
+			}
+		} else if cmd.c.IsSet("to") {
+			err = usagef("--to: omit it, because %s contains the repository", a)
+		}
+		if err != nil {
+			return nil, err
+		}
+		refs[a] = ref
+	}
+	if len(refs) > 1 && cmd.c.Command.Name == "copy" {
+		return nil, usagef("--to contains one repository; specify one module")
+	}
+	return refs, nil
+}
+
+// openModule opens the repository of an argument, which is a reference, or an address
+// with a constraint. For an address, --from determines the repository.
+func (cmd *command) openModule(arg string) (repo repository.Repository, r module.Reference, constraint provider.Constraint, err error) {
+	switch {
+	case !module.IsReference(arg):
+		r, constraint, err = cmd.findModule(arg)
+	case cmd.c.IsSet("from"):
+		err = usagef("--from: omit it, because %s contains the repository", arg)
+	default:
+		r, err = module.ParseReference(arg)
+		err = misuse(err)
+	}
+	if err == nil {
+		repo, err = repository.Open(r.Repository, cmd.repos)
+	}
+	return repo, r, constraint, err
+}
+
+// findModule returns the repository of an address, and the constraint after it.
+func (cmd *command) findModule(arg string) (r module.Reference, constraint provider.Constraint, err error) {
+	wanted, err := module.ParseRequirement(arg)
+	if err != nil {
+		return r, constraint, misuse(err)
+	}
+	t, err := moduleTemplate(cmd.c, "from")
+	if err == nil {
+		r.Repository, err = wanted.Address.Repository(t)
+		err = flagError("from", err)
+	}
+	return r, wanted.Constraint, err
+}
+
+// moduleTemplate parses --to or --from as a template for modules.
+func moduleTemplate(c *cli.Context, flag string) (t template.ModuleTemplate, err error) {
+	if c.String(flag) == "" {
+		return t, usagef("missing --%s: specify a repository template, such as --%s ghcr.io/acme/modules/{namespace}/{name}/{system}", flag, flag)
+	}
+	err = parse(c, flag, &t, template.ParseModule)
+	return t, err
+}
