@@ -137,7 +137,7 @@ func (cmd *command) connectWith(config cliconfig.Config) error {
 	if err = cmp.Or(err, parseAll(c, "alias", &cmd.aliases, provider.ParseAlias)); err != nil {
 		return err
 	}
-	if _, single := commandline.FlagNamed(c.Command, "from").(*cli.StringFlag); single && c.IsSet("from") && !strings.Contains(c.Command.HelpName, " module ") {
+	if _, single := commandline.FlagNamed(c.Command, "from").(*cli.StringFlag); single && c.IsSet("from") && !strings.HasPrefix(c.Command.HelpName, "module ") {
 		if cmd.from, err = repositoryTemplate(c, "from"); err != nil {
 			return err
 		}
