@@ -90,7 +90,11 @@ func (d denying) run(ctx context.Context) (Result, error) {
 		}
 	}
 	// 3. Delete the tag of the version, or leave it unchanged.
-	if r.Live, err = d.unpublish(ctx, packed); err != nil || !found.pending.Exists() {
+	r.Live, err = d.unpublish(ctx, packed)
+	if err == nil && r.Live == nil && d.address.IsModule() {
+		r.Live, err = d.deleteLatest(ctx, found.version.Digest)
+	}
+	if err != nil || !found.pending.Exists() {
 		return r, err
 	}
 	// 4. Delete the pending tag, or point it to the denial.
@@ -228,4 +232,14 @@ func (d denying) unpublish(ctx context.Context, packed artifact.Referrer) (live,
 	}
 	// Some registries delete a manifest's referrers together with the manifest.
 	return nil, d.push(ctx, packed)
+}
+
+// deleteLatest deletes the tag latest of a module if it points to the denied version.
+// OpenTofu installs this tag by default.
+func (d denying) deleteLatest(ctx context.Context, denied digest.Digest) (live, err error) {
+	i, err := repository.Inspect(ctx, d.repo, "latest", repository.DepthIndex)
+	if err != nil || i.Digest != denied {
+		return nil, err
+	}
+	return d.deleteTag(ctx, i, repository.Inspection{})
 }

@@ -119,9 +119,14 @@ func TestApproval(t *testing.T) {
 		if _, err = approval.Promote(t.Context(), p, a, v, approval.PromoteOptions{}); err == nil {
 			t.Error("a module was promoted as a provider")
 		}
+		p.push(t, "1.0.0", "# 1", module.PushOptions{Latest: true})
 		denied, err := approval.Deny(t.Context(), p, r.Address, v, approval.DenyOptions{Reason: "leaks a password"})
 		if err != nil || denied.Status != publish.Denied {
 			t.Fatalf("got %+v, %v", denied, err)
+		}
+		tags, err := p.Tags(t.Context())
+		if err != nil || slices.Contains(tags, "1.0.0") || slices.Contains(tags, "latest") || !slices.Contains(tags, "denied-1.0.0") {
+			t.Errorf("%v, %v", tags, err)
 		}
 		if _, err := pullTo(t, p, p.ref, filepath.Join(t.TempDir(), "out"), r.Constraint); !errors.As(err, new(*repository.DeniedError)) {
 			t.Errorf("got %v", err)

@@ -156,8 +156,8 @@ func Inspect(ctx context.Context, repo Reader, tag string, depth Depth, platform
 	return i.InspectMore(ctx, repo, depth, platforms...)
 }
 
-// addModule adds the manifest of a module. No other content has to be read until blobs
-// are checked.
+// addModule adds the manifest of a module. Only a check of the blobs must
+// read more.
 func (i *Inspection) addModule(m artifact.Manifest) {
 	t := artifact.Target{Descriptor: i.Descriptor}
 	i.Module, i.Index = true, artifact.Index{Targets: []artifact.Target{t}, Annotations: m.Annotations}
