@@ -103,12 +103,3 @@ func (cmd *command) findModule(arg string) (r module.Reference, constraint provi
 	}
 	return r, wanted.Constraint, err
 }
-
-// moduleTemplate parses --to or --from as a template for modules.
-func moduleTemplate(c *cli.Context, flag string) (t template.ModuleTemplate, err error) {
-	if c.String(flag) == "" {
-		return t, usagef("missing --%s: specify a repository template, such as --%s ghcr.io/acme/modules/{namespace}/{name}/{system}", flag, flag)
-	}
-	err = parse(c, flag, &t, template.ParseModule)
-	return t, err
-}

@@ -29,7 +29,7 @@ var documents = map[string]struct {
 	form any
 	of   string
 }{
-	"results":        {document[Item, runSummary]{}, "mirror, publish, pull, copy, promote, deny, module mirror, trust check, and trust init"},
+	"results":        {document[Item, runSummary]{}, "mirror, publish, pull, copy, promote, deny, module mirror, module pull, trust check, and trust init"},
 	"error":          {document[none, errorSummary]{}, "any command that fails without results"},
 	"module":         {document[ModuleItem, none]{}, "module push"},
 	"list-providers": {document[ProviderItem, repositorySummary]{}, "list without PROVIDER"},
