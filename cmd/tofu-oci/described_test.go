@@ -85,7 +85,7 @@ func TestArguments(t *testing.T) {
 	want := map[commandline.Kind][]string{
 		commandline.Files:       {"publish", "sync validate", "sync plan", "sync apply", "sync init", "sync report"},
 		commandline.Directories: {"module push"},
-		commandline.OneOf:       {"module", "trust", "completion"},
+		commandline.OneOf:       {"trust", "completion"},
 		commandline.Nothing:     {"serve", "cache info", "cache prune", "version"},
 		commandline.Programs:    {"exec"},
 	}
