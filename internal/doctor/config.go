@@ -29,7 +29,7 @@ func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 		for _, a := range slices.SortedFunc(maps.Keys(c.Installation.DevOverrides), provider.Address.Compare) {
 			override := c.Installation.DevOverrides[a]
 			findings = append(findings, finding.New(finding.Warning, "dev-override",
-				fmt.Sprintf("OpenTofu uses %s from the directory %s, regardless of its version.", a, override.Path),
+				fmt.Sprintf("OpenTofu uses %s from the directory %s, regardless of the required version.", a, override.Path),
 				finding.Remedy{Hint: "delete the line at " + override.Position.String()}))
 		}
 	}

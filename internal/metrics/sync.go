@@ -60,7 +60,7 @@ func (s Sync) WriteTextfile(path string) error {
 	}
 	gauges(syncPrefix+"last_run_timestamp_seconds", "Time at which the last run ended.").WithLabelValues().Set(seconds(s.Finished))
 	gauges(syncPrefix+"last_run_exit_code", "Exit code of the last run.").WithLabelValues().Set(float64(s.ExitCode))
-	gauges(syncPrefix+"failed_actions", "Actions of the last run that failed.").WithLabelValues().Set(float64(s.Failed))
+	gauges(syncPrefix+"failed_actions", "Failed actions of the last run.").WithLabelValues().Set(float64(s.Failed))
 	gauges(syncPrefix+"transferred_bytes", "Total size of the zips that the last run transferred.").WithLabelValues().Set(float64(s.Bytes))
 	if succeeded > 0 {
 		gauges(lastSuccess, "Time at which the last run with exit code 0 ended.").WithLabelValues().Set(succeeded)

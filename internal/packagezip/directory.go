@@ -46,7 +46,7 @@ func locate(window []byte, size int64) (ending, error) {
 	}
 	b := window[at:]
 	if int(le.Uint16(b[20:]))+lengthEnd != len(b) {
-		return ending{}, archiveError("does not end with its end record")
+		return ending{}, archiveError("does not end with an end-of-central-directory record")
 	}
 	offset := size - int64(len(b))
 	e := ending{end: offset, records: uint64(le.Uint16(b[10:])), modulo: true}

@@ -22,7 +22,7 @@ const (
 	chunk = 64 << 10
 )
 
-var tooDeep = fmt.Sprintf("brackets are nested deeper than %d", maxDepth)
+var tooDeep = fmt.Sprintf("brackets are nested more than %d levels deep", maxDepth)
 
 // Budget limits the work of parsing documents in HCL 2. The zero value is a full
 // budget. A Budget must not be used concurrently.

@@ -77,7 +77,7 @@ func TestJSONErrorPositions(t *testing.T) {
 		`{"name": 1} {}`:                        "f:1:13: Extraneous data after value",
 		`{"name": 1,}`:                          "f:1:11: Trailing comma in object",
 		"":                                      "f:1:1: Missing value",
-		`{"name": ` + strings.Repeat("[", 70):   "f:1:73: brackets are nested deeper than 64",
+		`{"name": ` + strings.Repeat("[", 70):   "f:1:73: brackets are nested more than 64 levels deep",
 		`{"name":` + "\t" + `{"a": 1, "a": 1}}`: `f:1:19: duplicate key "a"`,
 	} {
 		_, err := readJSON(text)

@@ -60,7 +60,7 @@ func TestErrorPositions(t *testing.T) {
 		"all = [for x in [\"a\"] : x]":   "f:1:7: all must be a list of strings",
 		"all = [\n \"\"]":                "f:2:2: empty string",
 		"name = {":                       "f:1:9: Missing expression",
-		"x = " + strings.Repeat("[", 70): "f:1:69: brackets are nested deeper than 64",
+		"x = " + strings.Repeat("[", 70): "f:1:69: brackets are nested more than 64 levels deep",
 	} {
 		_, _, err := read(text)
 		if e, ok := errors.AsType[*stricthcl.Error](err); !ok || !strings.HasPrefix(e.Error(), want) {

@@ -88,7 +88,7 @@ func TestParseRulesRefuses(t *testing.T) {
 		"action, a variable":                {block("  unsigned = warn"), "f:2:14: unsigned must be a string"},
 		"bad version":                       {block("  signed_since = \"v1\""), "f:2:18: invalid version \"v1\""},
 		"syntax":                            {"trust \"acme/*\" {\n", "f:1:16: Unclosed configuration block"},
-		"nested":                            {block("  x = " + strings.Repeat("[", 100)), "f:2:70: brackets are nested deeper than 64"},
+		"nested":                            {block("  x = " + strings.Repeat("[", 100)), "f:2:70: brackets are nested more than 64 levels deep"},
 	} {
 		_, err := trust.ParseRules("f", []byte(test.text))
 		if e, ok := errors.AsType[*stricthcl.Error](err); !ok || !strings.HasPrefix(e.Error(), test.want) {

@@ -120,9 +120,9 @@ func TestParseErrorPositions(t *testing.T) {
 		{"JSON with a list in a list", `{"a":[[1],2],"host":7}`, 1, 7, "a list must not contain lists"},
 		{"an argument twice", "provider_installation {\n  direct {\n    include = []\n    include = []\n  }\n}", 4, 5, "include is already set"},
 		{"an argument without a value", "provider_installation {\n  direct = }\n}", 2, 12, "expected a value: a quoted string"},
-		{"lists in lists", "x = " + strings.Repeat("[", 20<<10), 1, 69, "brackets are nested deeper than 64"},
-		{"objects in objects", strings.Repeat("{\"a\":", 40<<10), 1, 321, "brackets are nested deeper than 64"},
-		{"blocks in blocks", strings.Repeat("a {", 80<<10), 1, 195, "brackets are nested deeper than 64"},
+		{"lists in lists", "x = " + strings.Repeat("[", 20<<10), 1, 69, "brackets are nested more than 64 levels deep"},
+		{"objects in objects", strings.Repeat("{\"a\":", 40<<10), 1, 321, "brackets are nested more than 64 levels deep"},
+		{"blocks in blocks", strings.Repeat("a {", 80<<10), 1, 195, "brackets are nested more than 64 levels deep"},
 		{"text for a host in JSON", `{"host":"a.example"}`, 1, 8, "OpenTofu rejects this form of host"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

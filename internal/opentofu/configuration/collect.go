@@ -94,7 +94,7 @@ func (w *walker) joined(a provider.Address, constraints []constraint) provider.C
 	case len(parts) == 0:
 		return provider.Constraint{}
 	case len(parts) > maxConstraints:
-		w.add(constraints[0].at, "the constraints of %s exceed %d parts", a, maxConstraints)
+		w.add(constraints[0].at, "the constraints of %s have more than %d parts", a, maxConstraints)
 		return provider.Constraint{}
 	}
 	c, err := provider.ParseConstraint(strings.Join(parts, ", "))

@@ -142,7 +142,7 @@ func (w *walker) follow(ctx context.Context, from place, c call, to place) {
 		w.add(c.at, "the module calls itself: %s", strings.Join(append(from.above, to.dir), " → "))
 		return
 	case len(from.above) >= maxDepth:
-		w.add(c.at, "modules are nested deeper than %d", maxDepth)
+		w.add(c.at, "modules are nested more than %d levels deep", maxDepth)
 		return
 	}
 	m, read := w.modules[to.dir]

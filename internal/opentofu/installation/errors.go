@@ -77,7 +77,7 @@ func (e *UnresolvedError) text(object, missing string) string {
 	if missing != "" {
 		return fmt.Sprintf("%s (%s)", missing, strings.Join(failures, "; "))
 	}
-	return fmt.Sprintf("no installation method has %s: %s", object, strings.Join(failures, "; "))
+	return fmt.Sprintf("no installation method provides %s: %s", object, strings.Join(failures, "; "))
 }
 
 // Unwrap returns the methods' errors, with the most specific errors first.
