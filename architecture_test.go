@@ -56,7 +56,7 @@ var rows = map[string][]string{
 		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/schedule", "internal/stricthcl", "internal/text",
 	},
 	"pkg/mirror":   {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/template", "internal/schedule"},
-	"pkg/module":   {"pkg/artifact", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/source/oci", "pkg/source/origin", "pkg/template", "internal/atomicfile", "internal/bounded", "internal/extprog", "internal/git", "internal/opentofu/configuration", "internal/packagezip", "internal/transfer"},
+	"pkg/module":   {"pkg/artifact", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/source/oci", "pkg/source/origin", "pkg/template", "internal/atomicfile", "internal/bounded", "internal/extprog", "internal/git", "internal/httpclient", "internal/opentofu/configuration", "internal/packagezip", "internal/transfer"},
 	"pkg/approval": {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "internal/bounded"},
 	"pkg/publish": {
 		"pkg/approval", "pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/sums", "pkg/template",
@@ -113,7 +113,7 @@ var rows = map[string][]string{
 	"internal/httpclient":  {"pkg/provider", "internal/bounded", "internal/text", "internal/schedule"},
 	"internal/credentials": {"internal/opentofu/cliconfig", "pkg/provider", "pkg/template", "internal/bounded", "internal/extprog", "internal/memo", "internal/atomicfile", "internal/text"},
 	"internal/extprog":     {"pkg/provider", "internal/bounded", "internal/text"},
-	"internal/git":         {"pkg/provider", "internal/atomicfile", "internal/bounded", "internal/extprog"},
+	"internal/git":         {"pkg/provider", "internal/atomicfile", "internal/extprog"},
 	"internal/bounded":     {"internal/text"},
 	"internal/text":        {},
 	"internal/memo":        {},

@@ -66,8 +66,7 @@ type Commit struct {
 	// Files contains the files, sorted by their paths.
 	Files []File
 
-	repo  repository
-	blobs *blobs
+	blobs blobs
 }
 
 // Fetch fetches a commit without its history. ref is a branch, a tag, or a full commit
@@ -77,8 +76,7 @@ func Fetch(ctx context.Context, at *url.URL, ref string, o Options) (*Commit, er
 	o = o.withDefaults()
 	c := &Commit{}
 	err := inScratch(ctx, at, &ref, o.Timeout, func(ctx context.Context, r repository) error {
-		c.repo = r
-		return c.fetch(ctx, at, ref, o)
+		return c.fetch(ctx, r, at, ref, o)
 	})
 	if err != nil {
 		c.Close()
@@ -96,7 +94,6 @@ func Resolve(ctx context.Context, at *url.URL, ref string) (id string, err error
 		return ref, nil
 	}
 	err = inScratch(ctx, at, &ref, defaultTimeout, func(ctx context.Context, r repository) error {
-		defer func() { _ = os.RemoveAll(r.dir) }()
 		// git fetch prefers these names in this order. The first one is an annotated
 		// tag's commit.
 		names := []string{"refs/tags/" + ref + "^{}", ref + "^{}", ref, "refs/tags/" + ref, "refs/heads/" + ref}
@@ -122,8 +119,8 @@ func Resolve(ctx context.Context, at *url.URL, ref string) (id string, err error
 	return id, nil
 }
 
-// inScratch calls do with an empty repository and a timeout. The default of ref is HEAD.
-// do must remove the repository.
+// inScratch calls do with a temporary repository and a timeout. The default of ref is
+// HEAD.
 func inScratch(ctx context.Context, at *url.URL, ref *string, timeout time.Duration, do func(context.Context, repository) error) error {
 	*ref = cmp.Or(*ref, "HEAD")
 	if err := errors.Join(checkURL(at), checkRef(*ref)); err != nil {
@@ -133,41 +130,41 @@ func inScratch(ctx context.Context, at *url.URL, ref *string, timeout time.Durat
 	if err != nil {
 		return fmt.Errorf("creating a temporary directory: %w", err)
 	}
+	defer func() { _ = os.RemoveAll(dir) }()
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%w: git took longer than %s", ErrLimit, timeout))
 	defer cancel()
 	return do(ctx, repository{dir})
 }
 
-// Close stops git and removes the temporary repository.
+// Close removes the files.
 func (c *Commit) Close() {
-	if c.blobs != nil {
-		c.blobs.close()
-	}
-	if c.repo.dir != "" {
-		_ = os.RemoveAll(c.repo.dir)
+	if c.blobs.file != nil {
+		_ = c.blobs.file.Close()
 	}
 }
 
-func (c *Commit) fetch(ctx context.Context, at *url.URL, ref string, o Options) error {
+func (c *Commit) fetch(ctx context.Context, r repository, at *url.URL, ref string, o Options) error {
 	// 1. Create a repository without hooks.
-	if _, err := c.repo.run(ctx, "init", "--quiet", "--bare", "--template="); err != nil {
+	if _, err := r.run(ctx, "init", "--quiet", "--bare", "--template="); err != nil {
 		return err
 	}
 	// 2. Fetch the commit while watching its size.
-	if err := c.repo.fetch(ctx, at, ref, o.MaxPack); err != nil {
+	if err := r.fetch(ctx, at, ref, o.MaxPack); err != nil {
 		return err
 	}
-	id, err := c.repo.run(ctx, "rev-parse", "--verify", "--end-of-options", fetched+"^{commit}")
+	id, err := r.run(ctx, "rev-parse", "--verify", "--end-of-options", fetched+"^{commit}")
 	if err != nil {
 		return err
 	}
 	c.ID = strings.TrimSpace(string(id))
-	// 3. List the files.
-	t, err := c.repo.list(ctx, c.ID, o)
+	// 3. Read the files.
+	t, err := r.list(ctx, c.ID, o)
 	if err != nil {
 		return err
 	}
-	c.blobs = &blobs{repo: c.repo, allowLFS: o.AllowLFS}
+	if c.blobs, err = r.readBlobs(ctx, t); err != nil {
+		return err
+	}
 	c.Files, err = t.files(c.blobs, o)
 	return err
 }

@@ -205,11 +205,6 @@ func TestFilesAreReadInAnyOrder(t *testing.T) {
 			t.Errorf("got %q, %v", text, err)
 		}
 	}
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := read(canceled, c.Files[0]); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
 }
 
 // TestCloseRemovesEverything checks that no temporary repository remains.

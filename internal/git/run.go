@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -91,18 +92,19 @@ func (r repository) run(ctx context.Context, arguments ...string) ([]byte, error
 	err := r.stream(ctx, writerFunc(func(p []byte) (int, error) {
 		out.Write(p[:min(len(p), maxShort-min(out.Len(), maxShort))])
 		return len(p), nil
-	}), arguments...)
+	}), nil, arguments...)
 	return out.Bytes(), err
 }
 
-// stream runs git and writes its output to out, which must not fail.
-func (r repository) stream(ctx context.Context, out writerFunc, arguments ...string) error {
+// stream runs git and writes its output to out. If out fails, the caller must cancel
+// ctx.
+func (r repository) stream(ctx context.Context, out io.Writer, input []byte, arguments ...string) error {
 	cmd, err := r.command(ctx, arguments...)
 	if err != nil {
 		return err
 	}
 	stderr := &extprog.Tail{}
-	if err := extprog.Execute(cmd, nil, out, stderr); err != nil {
+	if err := extprog.Execute(cmd, input, out, stderr); err != nil {
 		return failed(ctx, arguments[0], err, stderr.Text())
 	}
 	return nil

@@ -46,7 +46,7 @@ func (r repository) list(ctx context.Context, commit string, o Options) (tree, e
 	t := tree{}
 	var total int64
 	var line []byte
-	err := r.stream(ctx, func(p []byte) (int, error) {
+	err := r.stream(ctx, writerFunc(func(p []byte) (int, error) {
 		written := len(p)
 		for context.Cause(ctx) == nil && len(p) > 0 {
 			text, rest, ended := bytes.Cut(p, []byte{0})
@@ -69,7 +69,7 @@ func (r repository) list(ctx context.Context, commit string, o Options) (tree, e
 			}
 		}
 		return written, nil
-	}, "ls-tree", "-r", "-t", "-z", "-l", "--full-tree", commit)
+	}), nil, "ls-tree", "-r", "-t", "-z", "-l", "--full-tree", commit)
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
 	}
@@ -120,18 +120,19 @@ type File struct {
 	Path       string
 	Executable bool
 	Size       int64
-	// Open returns the content. Only one file of a commit can be open at a time.
-	Open func(ctx context.Context) (io.ReadCloser, error)
+	Open       func(ctx context.Context) (io.ReadCloser, error)
 }
 
 // files returns the files of the tree. A symbolic link that refers to a file of the
 // tree is returned as a copy of this file.
-func (t tree) files(b *blobs, o Options) ([]File, error) {
+func (t tree) files(b blobs, o Options) ([]File, error) {
 	var files []File
 	var total int64
 	add := func(name string, e entry) {
 		total += e.size
-		files = append(files, File{Path: name, Executable: e.mode == modeExecutable, Size: e.size, Open: b.opener(name, e)})
+		files = append(files, File{Path: name, Executable: e.mode == modeExecutable, Size: e.size, Open: func(context.Context) (io.ReadCloser, error) {
+			return io.NopCloser(b.open(e)), nil
+		}})
 	}
 	for name, e := range t {
 		switch e.mode {
@@ -139,6 +140,9 @@ func (t tree) files(b *blobs, o Options) ([]File, error) {
 		case modeFile, modeGroupFile, modeExecutable:
 			if path.Base(name) == ".gitmodules" && !o.AllowSubmodules {
 				return nil, fmt.Errorf("%w: the commit contains %s, and submodules are not fetched", ErrUnsafe, name)
+			}
+			if !o.AllowLFS && b.startsWith(e, lfsPrefix) {
+				return nil, fmt.Errorf("%w: %q is a Git LFS pointer, and LFS content is not fetched", ErrUnsafe, name)
 			}
 			add(name, e)
 		case modeLink:
@@ -163,7 +167,7 @@ func (t tree) files(b *blobs, o Options) ([]File, error) {
 }
 
 // resolve returns the file that a symbolic link refers to.
-func (t tree) resolve(link string, b *blobs) (entry, error) {
+func (t tree) resolve(link string, b blobs) (entry, error) {
 	name, e := link, t[link]
 	for range maxLinks {
 		if e.mode != modeLink {
@@ -172,7 +176,7 @@ func (t tree) resolve(link string, b *blobs) (entry, error) {
 		if e.size > maxTarget {
 			return entry{}, fmt.Errorf("%w: the target of the symbolic link %q exceeds %d bytes", ErrUnsafe, link, maxTarget)
 		}
-		target, err := b.read(e)
+		target, err := io.ReadAll(b.open(e))
 		if err != nil {
 			return entry{}, err
 		}

@@ -13,6 +13,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/git"
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -37,7 +38,7 @@ var scpForm = regexp.MustCompile(`^([\w.-]+@[\w.-]+):([^/].*)$`)
 func parseLocation(from origin.Location) (location, error) {
 	l := location{Location: from}
 	fail := func(problem string) (location, error) {
-		return l, provider.Errorf(provider.Refused, "unsupported module location %s: %s", redact(from.Source), problem)
+		return l, provider.Errorf(provider.Refused, "unsupported module location %s: %s", httpclient.RedactText(from.Source), problem)
 	}
 	text, isGit := strings.CutPrefix(from.Source, "git::")
 	if m := scpForm.FindStringSubmatch(text); m != nil && !strings.Contains(text, "://") {
@@ -76,22 +77,12 @@ func parseLocation(from origin.Location) (location, error) {
 	return fail("want git::, https, or oci")
 }
 
-// redact returns a location without credentials. Queries can contain credentials, except
-// in git locations.
-func redact(source string) string {
-	text, query, _ := strings.Cut(source, "?")
-	prefix, rest, found := strings.Cut(text, "://")
-	host, after, _ := strings.Cut(rest, "/")
-	if user, name, has := strings.Cut(host, "@"); found && has {
-		if user, _, secret := strings.Cut(user, ":"); !secret && strings.Contains(prefix, "ssh") {
-			name = user + "@" + name
-		}
-		text = prefix + "://" + name + "/" + after
+// origin returns the location without credentials.
+func (l location) origin() string {
+	if l.isGit || l.url.Scheme == "oci" {
+		return l.Source // checked by fetch
 	}
-	if query != "" && (strings.HasPrefix(source, "git::") || strings.HasPrefix(source, scheme)) {
-		return text + "?" + query
-	}
-	return text
+	return httpclient.RedactText(l.Source)
 }
 
 // fetched is a package from its origin.
@@ -117,7 +108,7 @@ func (l location) fetch(ctx context.Context, from *origin.Modules, o MirrorOptio
 	case l.url.Scheme == "oci":
 		return l.fetchArtifact(ctx, o)
 	}
-	return readArchive(ctx, redact(l.Source), func() (io.ReadCloser, error) { return from.OpenArchive(ctx, l.Location, l.url) })
+	return readArchive(ctx, l.origin(), func() (io.ReadCloser, error) { return from.OpenArchive(ctx, l.Location, l.url) })
 }
 
 // fetchArtifact fetches the zip of a module in an OCI repository.

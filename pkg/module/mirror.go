@@ -81,7 +81,7 @@ func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo
 	}
 	name := FromRegistry(a).Name
 	pkg := Package{Name: name, Version: v, Annotations: map[string]string{
-		artifact.AnnotationModule: a.String(), artifact.AnnotationModuleOrigin: redact(l.Source),
+		artifact.AnnotationModule: a.String(), artifact.AnnotationModuleOrigin: l.origin(),
 	}}
 	options := PushOptions{Stage: p.Stage, Force: p.Force, DryRun: p.DryRun}
 	// 2. Don't fetch a commit that the repository has.
