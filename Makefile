@@ -22,6 +22,7 @@ TOOLS     := $(CURDIR)/bin/tools
 ROUND_TOOLS := bin/tools/tofu bin/tools/registry
 E2E_TOOLS := $(ROUND_TOOLS) bin/tools/terraform bin/tools/regctl bin/tools/syft
 PEERS     := bin/tools/crane bin/tools/regsync
+MODULE_PEERS := bin/tools/oras
 LOADER    := bin/tools/vegeta
 LINTER    := bin/tools/golangci-lint
 DEADCODE  := bin/tools/deadcode
@@ -204,9 +205,9 @@ recording: build ## run the demonstration and generate docs/images/demo.svg
 	CGO_ENABLED=0 TOFU_OCI="$(BIN)/tofu-oci" $(GO) run -C e2e -trimpath ./demo -svg docs/images/demo.svg
 
 .PHONY: bench
-bench: build $(E2E_TOOLS) ## run the benchmarks
+bench: build $(E2E_TOOLS) $(MODULE_PEERS) ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
-	$(E2E_ENV) $(GO) test -C e2e -run '^$$' -bench . -timeout $(E2ETIME) ./...
+	$(E2E_ENV) ORAS="$(TOOLS)/oras" $(GO) test -C e2e -run '^$$' -bench . -timeout $(E2ETIME) ./...
 
 .PHONY: bench-peers
 bench-peers: build $(E2E_TOOLS) $(PEERS) ## compare with other tools, and write the tables to docs/performance.md
@@ -238,7 +239,7 @@ clean: ## remove all generated files that are not committed
 
 # Each tool has its own module with one `tool` directive, so a tool's dependencies affect neither the remaining tools nor the product.
 # touch updates the timestamp. go doesn't update the timestamp of an unchanged output, so make would run go again each time.
-$(E2E_TOOLS) $(PEERS) $(LOADER) $(RELEASERS) $(DEADCODE) $(D2): bin/tools/%: e2e/tools/%/go.mod e2e/tools/%/go.sum
+$(E2E_TOOLS) $(PEERS) $(MODULE_PEERS) $(LOADER) $(RELEASERS) $(DEADCODE) $(D2): bin/tools/%: e2e/tools/%/go.mod e2e/tools/%/go.sum
 	$(GO) build -C e2e/tools/$* -o "$(CURDIR)/$@" tool
 	@touch $@
 
