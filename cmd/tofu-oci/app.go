@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -67,8 +66,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
 		Name:  "tofu-oci",
 		Usage: "mirror OpenTofu providers to OCI registries, and install and verify them",
-		Description: strings.TrimSpace(`
-tofu-oci also publishes your own providers and serves providers to clients without OCI
+		Description: `tofu-oci also publishes your own providers and serves providers to clients without OCI
 support.
 
 A PROVIDER is [HOST/]NAMESPACE/TYPE[@CONSTRAINT], such as hashicorp/aws,
@@ -89,7 +87,7 @@ Exit codes: 0 success, 1 failure, 2 invalid usage or configuration, 3 some items
 and some succeeded, 4 verification failed or conflict, 5 not found, 6 access denied,
 10 changes pending, 130 interrupted.
 
-Details: ` + docs + `cli.md`),
+Details: ` + docs + `cli.md`,
 		Commands:                  []*cli.Command{mirrorCommand(), publishCommand(), pullCommand(), copyCommand(), listCommand(), promoteCommand(), denyCommand(), lockCommand(), execCommand(), verifyCommand(), syncCommand(), moduleCommand(), serveCommand(), trustCommand(), tofurcCommand(), doctorCommand(), loginCommand(), logoutCommand(), cacheCommand(), completionCommand(), manCommand(), versionCommand()},
 		Metadata:                  map[string]any{stateKey: &state{}},
 		Writer:                    stdout,

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -72,11 +71,10 @@ func cacheCommand() *cli.Command {
 		Name:      "cache",
 		Usage:     "show or clean up the local cache of packages",
 		ArgsUsage: "info | prune [FLAG...]",
-		Description: strings.TrimSpace(`
-A cache is a directory of downloaded and unpacked packages that commands and processes can
+		Description: `A cache is a directory of downloaded and unpacked packages that commands and processes can
 share. By default, only exec uses a cache, in the user's cache directory.
 
-Details: ` + docs + `concepts.md`),
+Details: ` + docs + `concepts.md`,
 		Subcommands: []*cli.Command{cacheInfoCommand(), cachePruneCommand()},
 	}
 }
@@ -86,15 +84,14 @@ func cacheInfoCommand() *cli.Command {
 		Name:      "info",
 		Usage:     "show the size of a cache and when it was last used",
 		ArgsUsage: "[--cache DIR] [FLAG...]",
-		Description: strings.TrimSpace(`
-File sizes are summed up; copies that share disk blocks use less space.
+		Description: `File sizes are summed up; copies that share disk blocks use less space.
 
 Examples:
    # the cache of exec
    tofu-oci cache info
 
    # the cache of a pipeline
-   tofu-oci cache info --cache /ci/cache --output json`),
+   tofu-oci cache info --cache /ci/cache --output json`,
 		Flags:  slices.Concat([]cli.Flag{cacheFlag("the cache in `DIR` (default: the cache of exec)")}, outputFlags()),
 		Action: withReport(cacheInfo),
 	}
@@ -105,8 +102,7 @@ func cachePruneCommand() *cli.Command {
 		Name:      "prune",
 		Usage:     "remove the least recently used packages from a cache",
 		ArgsUsage: "--max-size SIZE | --max-age DURATION [FLAG...]",
-		Description: strings.TrimSpace(`
-Packages in use by a running process are kept.
+		Description: `Packages in use by a running process are kept.
 
 If a .terraform directory links to a removed package, run tofu-oci exec -- tofu init
 again.
@@ -116,7 +112,7 @@ Examples:
    tofu-oci cache prune --cache /ci/cache --max-age 30d --max-size 20GB
 
    # a preview
-   tofu-oci cache prune --cache /ci/cache --max-size 5GB --dry-run`),
+   tofu-oci cache prune --cache /ci/cache --max-size 5GB --dry-run`,
 		Flags: slices.Concat([]cli.Flag{
 			cacheFlag("the cache in `DIR` (default: the cache of exec)"),
 			&cli.StringFlag{Name: "max-size", Category: commandline.GroupSelection, Usage: "remove the least recently used packages until the cache is no larger than `SIZE`, such as 500MB or 1.5GiB"},

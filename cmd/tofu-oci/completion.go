@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,8 +13,7 @@ func completionCommand() *cli.Command {
 		Name:      "completion",
 		Usage:     "print a shell completion script",
 		ArgsUsage: "bash|zsh|fish|powershell",
-		Description: strings.TrimSpace(`
-tofu-oci's packages already include the script. After an upgrade, generate the script again.
+		Description: `tofu-oci's packages already include the script. After an upgrade, generate the script again.
 
 Examples:
    # bash, with the bash-completion package
@@ -31,7 +29,7 @@ Examples:
    tofu-oci completion fish > ~/.config/fish/completions/tofu-oci.fish
 
    # PowerShell, for new sessions
-   tofu-oci completion powershell >> $PROFILE`),
+   tofu-oci completion powershell >> $PROFILE`,
 		Action: completion,
 	}
 }

@@ -13,7 +13,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-const copyText = `Digests, signatures, and attestations are preserved, so lock files stay valid.
+func copyCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "copy",
+		Usage:     "copy releases byte for byte from one OCI repository to another",
+		ArgsUsage: "[PROVIDER...] --from REPO [--to REPO] [FLAG...]",
+		Description: `Digests, signatures, and attestations are preserved, so lock files stay valid.
 
 Details: ` + docs + `airgap.md
 
@@ -34,14 +39,7 @@ Examples:
    # a preview of copying the three newest versions of a range
    tofu-oci copy 'hashicorp/aws@~> 5.0' --latest 3 --dry-run \
       --from ghcr.io/acme/providers/{namespace}/{type} \
-      --to oci-layout:mirror/{namespace}/{type}`
-
-func copyCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "copy",
-		Usage:       "copy releases byte for byte from one OCI repository to another",
-		ArgsUsage:   "[PROVIDER...] --from REPO [--to REPO] [FLAG...]",
-		Description: copyText,
+      --to oci-layout:mirror/{namespace}/{type}`,
 		Flags: slices.Concat([]cli.Flag{
 			fromFlag("`REPO`: source repositories"),
 			toFlag("`REPO`: target repositories (default: first oci_mirror)"),

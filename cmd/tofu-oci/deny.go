@@ -20,8 +20,7 @@ func denyCommand() *cli.Command {
 		Name:      "deny",
 		Usage:     "record that a version must not be used, and delete its tags",
 		ArgsUsage: "PROVIDER@VERSION --reason TEXT [--to REPO] [FLAG...]",
-		Description: strings.TrimSpace(`
-All commands then skip the version or, if it is specified exactly, fail with exit code 4.
+		Description: `All commands then skip the version or, if it is specified exactly, fail with exit code 4.
 
 If the registry doesn't support deleting tags, tofu init can still install the version.
 In this case, deny exits with code 3 and explains how to delete the tag. To undo a denial,
@@ -34,7 +33,7 @@ Examples:
       --reason 'crashes on arm64, see OPS-4711' --by jane
 
    # a version of a module
-   tofu-oci deny oci://ghcr.io/acme/modules/vpc@1.2.0 --reason 'opens port 22, see OPS-4712'`),
+   tofu-oci deny oci://ghcr.io/acme/modules/vpc@1.2.0 --reason 'opens port 22, see OPS-4712'`,
 		Flags: slices.Concat([]cli.Flag{
 			toFlag("`REPO`: repositories (default: first oci_mirror)"),
 			aliasFlag(),

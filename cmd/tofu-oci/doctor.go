@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -23,8 +22,7 @@ func doctorCommand() *cli.Command {
 		Name:      "doctor",
 		Usage:     "diagnose how a provider is found and what OpenTofu would install",
 		ArgsUsage: "[PROVIDER] [--from REPO | --to REPO] [FLAG...]",
-		Description: strings.TrimSpace(`
-Prints the configuration, installation method, repository, and credentials in use, and how
+		Description: `Prints the configuration, installation method, repository, and credentials in use, and how
 to fix each problem.
 
 It changes nothing and prints no secrets. The exit code is 1 if a finding is an error.
@@ -42,7 +40,7 @@ Examples:
    tofu-oci doctor hashicorp/aws --to ghcr.io/acme/providers/{namespace}/{type} --push
 
    # does the lock file match?
-   tofu-oci doctor hashicorp/aws --lock-file .terraform.lock.hcl --platform linux_arm64`),
+   tofu-oci doctor hashicorp/aws --lock-file .terraform.lock.hcl --platform linux_arm64`,
 		Flags: slices.Concat([]cli.Flag{
 			fromFlag("`REPO`: repositories to install from"),
 			toFlag("`REPO`: repositories to push to"),

@@ -30,8 +30,7 @@ func execCommand() *cli.Command {
 		Name:      commandline.Exec,
 		Usage:     "run OpenTofu, Terraform, or Terragrunt with providers from OCI repositories",
 		ArgsUsage: "[FLAG...] -- COMMAND [ARGUMENT...]",
-		Description: strings.TrimSpace(`
-Downloads the locked providers to a cache, verifies them, and runs COMMAND with a CLI
+		Description: `Downloads the locked providers to a cache, verifies them, and runs COMMAND with a CLI
 configuration that installs them from the cache.
 
 If the directory has no lock file, exec writes one, like tofu-oci lock. Only locked
@@ -50,7 +49,7 @@ Examples:
       -- terraform -chdir=live plan
 
    # Terragrunt, with the lock files of all units
-   tofu-oci exec --lock-file 'live/**/.terraform.lock.hcl' -- terragrunt run-all plan`),
+   tofu-oci exec --lock-file 'live/**/.terraform.lock.hcl' -- terragrunt run-all plan`,
 		Flags: slices.Concat([]cli.Flag{
 			fromFlag("`REPO`: repositories (default: the CLI configuration)"),
 			lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable; default: the lock file in COMMAND's directory)"),

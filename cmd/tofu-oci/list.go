@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -31,8 +30,7 @@ func listCommand() *cli.Command {
 		Name:      "list",
 		Usage:     "list providers, versions, or the contents of a version",
 		ArgsUsage: "[PROVIDER...] [FLAG...]",
-		Description: strings.TrimSpace(`
-Without PROVIDER, lists the providers in the --from repositories. With an exact version,
+		Description: `Without PROVIDER, lists the providers in the --from repositories. With an exact version,
 lists the version's platforms, hashes, and signature.
 
 With --check-level, the exit code is 4 if a version is incomplete.
@@ -54,7 +52,7 @@ Examples:
    tofu-oci list --from oci-layout:mirror/{namespace}/{type}
 
    # all pending releases
-   tofu-oci list --pending --from ghcr.io/acme/providers/{namespace}/{type}`),
+   tofu-oci list --pending --from ghcr.io/acme/providers/{namespace}/{type}`,
 		Flags: slices.Concat([]cli.Flag{
 			fromFlag("`REPO`: repositories (default: the CLI configuration)"),
 			&cli.StringFlag{Name: "server", Category: commandline.GroupSelection, Usage: "`URL`: list the contents of a tofu-oci server"},

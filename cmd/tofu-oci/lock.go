@@ -26,8 +26,7 @@ func lockCommand() *cli.Command {
 		Name:      lockName,
 		Usage:     "write or check dependency lock files with the hashes of all platforms",
 		ArgsUsage: "[PROVIDER...] [--module-dir DIRECTORY]... [FLAG...]",
-		Description: strings.TrimSpace(`
-Locks the providers that a configuration requires, or the given PROVIDERs, without
+		Description: `Locks the providers that a configuration requires, or the given PROVIDERs, without
 downloading their zips.
 
 Locked versions and comments are kept unless you use --upgrade. With --check, lock writes
@@ -44,7 +43,7 @@ Examples:
 
    # a pipeline: can all locked providers be installed on these platforms?
    tofu-oci lock --check --lock-file 'live/**/.terraform.lock.hcl' \
-      --platform linux_amd64 --platform darwin_arm64 --output github`),
+      --platform linux_amd64 --platform darwin_arm64 --output github`,
 		Flags: slices.Concat([]cli.Flag{
 			fromFlag("`REPO`: repositories (default: the CLI configuration)"),
 			&cli.StringSliceFlag{Name: "module-dir", Category: commandline.GroupSelection, Usage: "`DIRECTORY`: module directory (repeatable; default: .)"},

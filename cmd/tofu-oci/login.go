@@ -27,8 +27,7 @@ func loginCommand() *cli.Command {
 		Name:      commandline.Login,
 		Usage:     "log in to an OCI registry and store the credentials",
 		ArgsUsage: "REGISTRY [--username NAME] [--password-stdin] [FLAG...]",
-		Description: strings.TrimSpace(`
-The credentials are stored in Docker's credential helper or in ~/.docker/config.json, where
+		Description: `The credentials are stored in Docker's credential helper or in ~/.docker/config.json, where
 tofu-oci, OpenTofu, and Docker find them.
 
 REGISTRY is HOST[:PORT] or, for the repositories below a path, HOST[:PORT]/PATH. Most
@@ -45,7 +44,7 @@ Examples:
 
    # Amazon ECR
    aws ecr get-login-password | tofu-oci login --username AWS --password-stdin \
-      123456789012.dkr.ecr.eu-central-1.amazonaws.com`),
+      123456789012.dkr.ecr.eu-central-1.amazonaws.com`,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "username", Category: commandline.GroupSelection, Aliases: []string{"u"}, Usage: "log in as `NAME` (default: prompt)"},
 			&cli.BoolFlag{Name: "password-stdin", Category: commandline.GroupSelection, Usage: "read the password from stdin"},

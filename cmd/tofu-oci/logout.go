@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,14 +14,13 @@ func logoutCommand() *cli.Command {
 		Name:      "logout",
 		Usage:     "delete stored credentials for an OCI registry",
 		ArgsUsage: "REGISTRY [FLAG...]",
-		Description: strings.TrimSpace(`
-The registry is not contacted: a token stays valid until it expires or is revoked.
+		Description: `The registry is not contacted: a token stays valid until it expires or is revoked.
 
 Details: ` + docs + `credentials.md
 
 Examples:
    tofu-oci logout ghcr.io
-   tofu-oci logout registry.example.com/acme`),
+   tofu-oci logout registry.example.com/acme`,
 		Flags:  slices.Concat([]cli.Flag{configFlag()}, outputFlags()),
 		Action: withReport(logoutAction),
 	}

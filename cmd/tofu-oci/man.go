@@ -19,15 +19,14 @@ func manCommand() *cli.Command {
 		Name:      "man",
 		Usage:     "print a manual page, or write all manual pages to a directory",
 		ArgsUsage: "[COMMAND...] | --dir DIRECTORY",
-		Description: strings.TrimSpace(`
-The pages have the same content as --help. tofu-oci's packages include them.
+		Description: `The pages have the same content as --help. tofu-oci's packages include them.
 
 Examples:
    # read the page of a command
    tofu-oci man cache prune | man -l -
 
    # install all pages, for man tofu-oci-mirror
-   tofu-oci man --dir ~/.local/share/man/man1`),
+   tofu-oci man --dir ~/.local/share/man/man1`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "dir", Category: commandline.GroupContent, Usage: "write to `DIRECTORY`; created if it doesn't exist"},
 		},

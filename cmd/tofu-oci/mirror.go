@@ -17,7 +17,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-const mirrorText = `Downloads each release that is missing from the repository, verifies its checksums and
+func mirrorCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "mirror",
+		Usage:     "mirror provider releases from their origin registries to OCI repositories",
+		ArgsUsage: "[PROVIDER...] [--to REPO] [FLAG...]",
+		Description: `Downloads each release that is missing from the repository, verifies its checksums and
 signature, and pushes it in the format that OpenTofu's oci_mirror reads.
 
 Details: ` + docs + `operations.md
@@ -35,14 +40,7 @@ Examples:
       --to ghcr.io/acme/providers/{namespace}/{type}
 
    # a directory for an air-gapped site
-   tofu-oci mirror hashicorp/null hashicorp/time --to oci-layout:mirror/{namespace}/{type}`
-
-func mirrorCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "mirror",
-		Usage:       "mirror provider releases from their origin registries to OCI repositories",
-		ArgsUsage:   "[PROVIDER...] [--to REPO] [FLAG...]",
-		Description: mirrorText,
+   tofu-oci mirror hashicorp/null hashicorp/time --to oci-layout:mirror/{namespace}/{type}`,
 		Flags: slices.Concat([]cli.Flag{
 			toFlag("`REPO`: target repositories (default: first oci_mirror)"),
 			platformFlag("only `OS_ARCH`, such as linux_amd64 (repeatable)"),

@@ -12,6 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/report"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // outputFlags returns the flags of commands that print results as text or JSON.
@@ -80,8 +81,7 @@ func checkFormat(c *cli.Context, format string) error {
 	if slices.Contains(formats, format) {
 		return nil
 	}
-	last := len(formats) - 1
-	return usagef("invalid --output %q: want %s or %s", format, strings.Join(formats[:last], ", "), formats[last])
+	return usagef("invalid --output %q: want %s", format, text.List(formats, "or"))
 }
 
 // startDebug starts the debug log and logs the build, the command, and the environment

@@ -22,8 +22,7 @@ func promoteCommand() *cli.Command {
 		Name:      "promote",
 		Usage:     "make versions that mirror --stage pushed available to OpenTofu",
 		ArgsUsage: "PROVIDER... [--to REPO] [FLAG...]",
-		Description: strings.TrimSpace(`
-Verifies the signature again and moves the tag; digests don't change, and no data is
+		Description: `Verifies the signature again and moves the tag; digests don't change, and no data is
 copied.
 
 Details: ` + docs + `approval.md
@@ -41,7 +40,7 @@ Examples:
 
    # all pending versions of two providers
    tofu-oci promote hashicorp/null hashicorp/aws --all \
-      --to ghcr.io/acme/providers/{namespace}/{type}`),
+      --to ghcr.io/acme/providers/{namespace}/{type}`,
 		Flags: slices.Concat([]cli.Flag{
 			toFlag("`REPO`: repositories (default: first oci_mirror)"),
 		}, versionFlags("matching pending versions"), []cli.Flag{

@@ -16,7 +16,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 )
 
-const publishText = `PATH is a zip or a directory, such as GoReleaser's dist, with zips named
+func publishCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "publish",
+		Usage:     "publish locally built provider zips to an OCI repository",
+		ArgsUsage: "PATH... --provider ADDRESS [--to REPO] [FLAG...]",
+		Description: `PATH is a zip or a directory, such as GoReleaser's dist, with zips named
 terraform-provider-TYPE_VERSION_OS_ARCH.zip and, optionally, SHA256SUMS, signatures,
 SBOMs, and provenance.
 
@@ -36,14 +41,7 @@ Examples:
 
    # a generated SBOM for each package
    tofu-oci publish dist --provider acme/widget --to ghcr.io/acme/{type} \
-      --sbom-program 'syft scan file:{binary} -o spdx-json'`
-
-func publishCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "publish",
-		Usage:       "publish locally built provider zips to an OCI repository",
-		ArgsUsage:   "PATH... --provider ADDRESS [--to REPO] [FLAG...]",
-		Description: publishText,
+      --sbom-program 'syft scan file:{binary} -o spdx-json'`,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "provider", Category: commandline.GroupSelection, Usage: "`ADDRESS`: [HOST/]NAMESPACE/TYPE"},
 			toFlag("`REPO`: target repositories (default: first oci_mirror)"),
@@ -103,64 +101,45 @@ func publishAction(c *cli.Context, out *report.Report) error {
 		return err
 	}
 	options.Aliases, options.Platforms = cmd.aliases, cmd.platforms
-	p := publisher{cmd: cmd, src: src, address: a, repo: repo, options: options}
-	return p.publish(c.Context)
+	return cmd.publish(src, a, repo, options)
 }
 
-// publisher publishes the releases in a build directory.
-type publisher struct {
-	cmd     *command
-	src     *builddir.Source
-	address provider.Address
-	repo    repository.Repository
-	options publish.Options
-}
-
-// publish checks all releases before it publishes any release.
-func (p *publisher) publish(ctx context.Context) error {
-	out := p.cmd.out
-	for _, path := range p.src.Ignored() {
-		if name, ok := p.src.SuggestName(path); ok {
+// publish publishes the releases in a build directory. It checks all releases before it publishes
+// any release.
+func (cmd *command) publish(src *builddir.Source, a provider.Address, repo repository.Repository, options publish.Options) error {
+	ctx, out := cmd.c.Context, cmd.out
+	for _, path := range src.Ignored() {
+		if name, ok := src.SuggestName(path); ok {
 			path += "; a package must be named " + name
 		}
 		out.Note("ignored %s", path)
 	}
-	wanted, err := p.src.Requirements(ctx, p.address)
+	wanted, err := src.Requirements(ctx, a)
 	if err != nil {
 		return err
 	}
-	if out.Unchecked = p.cmd.c.Bool("skip-checks"); out.Unchecked {
+	if out.Unchecked = cmd.c.Bool("skip-checks"); out.Unchecked {
 		out.Warn("the packages were not checked because of --skip-checks")
-	} else if err := p.check(ctx, wanted); err != nil {
-		return err
-	}
-	if p.cmd.c.Bool("launch") {
-		if err := p.launch(ctx, wanted); err != nil {
-			return err
+	} else {
+		started := func(r provider.Requirement) (done func()) { return out.Step("checking %s", r) }
+		var warnings []string
+		warnings, err = src.CheckAll(ctx, wanted, started, options.Platforms...)
+		for _, w := range warnings {
+			out.Warn("%s", w)
 		}
 	}
-	err = mirror.Run(ctx, p.src, wanted, out.WatchMirror(mirror.Options{
-		Publisher: &publish.Publisher{Concurrency: p.cmd.concurrency, Progress: out.Progress()}, FailFast: p.cmd.c.Bool("fail-fast"),
-		Target: func(provider.Address) (repository.Repository, publish.Options, error) { return p.repo, p.options, nil },
+	if err == nil && cmd.c.Bool("launch") {
+		start := func(ctx context.Context, p provider.Package) error { return launchPackage(ctx, out, src, p) }
+		err = launch.Many(ctx, src, wanted, options.Platforms, start, func(r provider.Release) {
+			out.Warn("%s %s: not launched, because it has no package for %s", r.Address, r.Version, provider.CurrentPlatform())
+		})
+	}
+	if err != nil {
+		return err
+	}
+	err = mirror.Run(ctx, src, wanted, out.WatchMirror(mirror.Options{
+		Publisher: &publish.Publisher{Concurrency: cmd.concurrency, Progress: out.Progress()}, FailFast: cmd.c.Bool("fail-fast"),
+		Target: func(provider.Address) (repository.Repository, publish.Options, error) { return repo, options, nil },
 	}))
 	return out.FinishRun(err)
-}
-
-func (p *publisher) check(ctx context.Context, wanted []provider.Requirement) error {
-	started := func(r provider.Requirement) (done func()) { return p.cmd.out.Step("checking %s", r) }
-	warnings, err := p.src.CheckAll(ctx, wanted, started, p.options.Platforms...)
-	for _, w := range warnings {
-		p.cmd.out.Warn("%s", w)
-	}
-	return err
-}
-
-// launch starts the packages for the current platform.
-func (p *publisher) launch(ctx context.Context, wanted []provider.Requirement) error {
-	start := func(ctx context.Context, pkg provider.Package) error {
-		return launchPackage(ctx, p.cmd.out, p.src, pkg)
-	}
-	return launch.Many(ctx, p.src, wanted, p.options.Platforms, start, func(r provider.Release) {
-		p.cmd.out.Warn("%s %s: not launched, because it has no package for %s", r.Address, r.Version, provider.CurrentPlatform())
-	})
 }

@@ -11,7 +11,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
-const pullText = `Checksums and signatures are verified before anything is written; existing files are
+func pullCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "pull",
+		Usage:     "download providers from OCI repositories to a directory",
+		ArgsUsage: "[PROVIDER...] --dir DIRECTORY [--from REPO] [FLAG...]",
+		Description: `Checksums and signatures are verified before anything is written; existing files are
 never overwritten.
 
 The layouts are zip (DIR/FILE.zip), packed and unpacked (for a filesystem_mirror of zips
@@ -34,14 +39,7 @@ Examples:
 
    # a network_mirror for a web server
    tofu-oci pull hashicorp/null --layout network --platform linux_amd64 \
-      --from ghcr.io/acme/providers/{namespace}/{type} --dir /srv/www/providers`
-
-func pullCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "pull",
-		Usage:       "download providers from OCI repositories to a directory",
-		ArgsUsage:   "[PROVIDER...] --dir DIRECTORY [--from REPO] [FLAG...]",
-		Description: pullText,
+      --from ghcr.io/acme/providers/{namespace}/{type} --dir /srv/www/providers`,
 		Flags: slices.Concat([]cli.Flag{
 			fromFlag("`REPO`: repositories (default: the CLI configuration)"),
 			platformFlag("`OS_ARCH`: platform (repeatable; default: the current one)"),

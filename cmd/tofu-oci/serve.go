@@ -23,7 +23,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-const serveText = `Implements the provider network mirror protocol at /mirror/, the provider registry protocol,
+func serveCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "serve",
+		Usage:     "serve providers from OCI repositories to clients without OCI support",
+		ArgsUsage: "--from REPO... [--listen ADDRESS] [FLAG...]",
+		Description: `Implements the provider network mirror protocol at /mirror/, the provider registry protocol,
 and an API at /api/v1/. The server is stateless, so you can run any number of replicas.
 
 Details: ` + docs + `serve.md and serve-access.md
@@ -39,16 +44,9 @@ Examples:
 
    # releases of hashicorp, mirrored on first request, from three days after publication
    tofu-oci serve --listen :443 --tls-cert tls.crt --tls-key tls.key --min-age 72h \
-      --from ghcr.io/acme/mirror/{namespace}/{type} --pull-through 'hashicorp/*'`
-
-func serveCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "serve",
-		Usage:       "serve providers from OCI repositories to clients without OCI support",
-		ArgsUsage:   "--from REPO... [--listen ADDRESS] [FLAG...]",
-		Description: serveText,
-		Flags:       slices.Concat(servedFlags(), pullThroughFlags(), listenFlags(), networkFlags(), outputFlags()),
-		Action:      withReport(serveAction),
+      --from ghcr.io/acme/mirror/{namespace}/{type} --pull-through 'hashicorp/*'`,
+		Flags:  slices.Concat(servedFlags(), pullThroughFlags(), listenFlags(), networkFlags(), outputFlags()),
+		Action: withReport(serveAction),
 	}
 }
 

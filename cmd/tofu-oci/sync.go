@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -28,11 +27,10 @@ func syncCommand() *cli.Command {
 		Name:      "sync",
 		Usage:     "mirror and prune providers as declared in a file",
 		ArgsUsage: "validate | plan | apply | init | report [FLAG...]",
-		Description: strings.TrimSpace(`
-A declaration lists providers, version policies, and target repositories. sync plan shows
+		Description: `A declaration lists providers, version policies, and target repositories. sync plan shows
 the required changes, and sync apply performs them. The default DECLARATION is mirror.hcl.
 
-Details: ` + docs + `sync.md`),
+Details: ` + docs + `sync.md`,
 		Subcommands: []*cli.Command{syncValidateCommand(), syncPlanCommand(), syncApplyCommand(), syncInitCommand(), syncReportCommand()},
 	}
 }
@@ -42,15 +40,14 @@ func syncPlanCommand() *cli.Command {
 		Name:      "plan",
 		Usage:     "show the actions that make repositories match a declaration",
 		ArgsUsage: "[DECLARATION] [FLAG...]",
-		Description: strings.TrimSpace(`
-Changes nothing, runs only credential helpers, and sends no notifications.
+		Description: `Changes nothing, runs only credential helpers, and sends no notifications.
 
 Examples:
    # a comment for a pull request
    tofu-oci sync plan mirror.hcl --output markdown > comment.md
 
    # a plan to approve; the exit code is 10 if there are changes
-   tofu-oci sync plan --out plan.json --detailed-exitcode`),
+   tofu-oci sync plan --out plan.json --detailed-exitcode`,
 		Flags: slices.Concat(syncFlags(), []cli.Flag{
 			&cli.StringFlag{Name: "out", Category: commandline.GroupOutput, Usage: "write the plan to `FILE`, for sync apply --plan"},
 			&cli.BoolFlag{Name: "detailed-exitcode", Category: commandline.GroupOutput, Usage: "exit with code 10 if there are changes"},
@@ -64,8 +61,7 @@ func syncApplyCommand() *cli.Command {
 		Name:      "apply",
 		Usage:     "make repositories match a declaration",
 		ArgsUsage: "[DECLARATION] [--plan FILE] [FLAG...]",
-		Description: strings.TrimSpace(`
-After an interruption, the next run completes the work. With --plan, performs only actions
+		Description: `After an interruption, the next run completes the work. With --plan, performs only actions
 in the plan. If the declaration, the trust file, or a digest in the plan has changed,
 changes nothing and exits with code 4.
 
@@ -74,7 +70,7 @@ Examples:
    tofu-oci sync apply --plan plan.json
 
    # one of four parallel jobs; sync report merges their results
-   tofu-oci sync apply --shard 2/4 --out result-2.json`),
+   tofu-oci sync apply --shard 2/4 --out result-2.json`,
 		Flags: slices.Concat(syncFlags(), []cli.Flag{
 			&cli.StringFlag{Name: "plan", Category: commandline.GroupOperation, Usage: "perform only the actions in `FILE`, of sync plan --out"},
 			missingRepositoryFlag(),

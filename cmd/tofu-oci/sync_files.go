@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -27,12 +26,11 @@ func syncValidateCommand() *cli.Command {
 		Name:      "validate",
 		Usage:     "check a declaration and the files that it refers to",
 		ArgsUsage: "[DECLARATION] [--explain PROVIDER] [FLAG...]",
-		Description: strings.TrimSpace(`
-Sends no requests.
+		Description: `Sends no requests.
 
 Examples:
    # the settings of a provider, and the line that each setting comes from
-   tofu-oci sync validate mirror.hcl --explain hashicorp/aws`),
+   tofu-oci sync validate mirror.hcl --explain hashicorp/aws`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "explain", Category: commandline.GroupSelection, Usage: "show the settings of `PROVIDER`"},
 			outputFlag("`FORMAT`: text or json"), quietFlag(),
@@ -71,15 +69,14 @@ func syncInitCommand() *cli.Command {
 		Name:      "init",
 		Usage:     "write an initial declaration",
 		ArgsUsage: "[DECLARATION] [--from REPO] [FLAG...]",
-		Description: strings.TrimSpace(`
-The file contains explanatory comments. Existing files are not overwritten.
+		Description: `The file contains explanatory comments. Existing files are not overwritten.
 
 Examples:
    # the providers of an existing mirror
    tofu-oci sync init --from ghcr.io/acme/providers/{namespace}/{type}
 
    # the providers in lock files
-   tofu-oci sync init --lock-file 'live/**/.terraform.lock.hcl'`),
+   tofu-oci sync init --lock-file 'live/**/.terraform.lock.hcl'`,
 		Flags: append([]cli.Flag{
 			fromFlag("`REPO`: declare the providers in these repositories"),
 			lockFileFlag("`FILE`: lock file, directory, or pattern to declare (repeatable)"),
@@ -149,12 +146,11 @@ func syncReportCommand() *cli.Command {
 		Name:      "report",
 		Usage:     "merge the results of all shards, and send one notification",
 		ArgsUsage: "FILE... [--declaration FILE] [FLAG...]",
-		Description: strings.TrimSpace(`
-Each FILE is the result of sync apply --shard I/N --out FILE. If a shard's
+		Description: `Each FILE is the result of sync apply --shard I/N --out FILE. If a shard's
 result is missing, the exit code is 3. Otherwise, it is the same as for a single run.
 
 Examples:
-   tofu-oci sync report result-*.json --textfile sync.prom`),
+   tofu-oci sync report result-*.json --textfile sync.prom`,
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "declaration", Category: commandline.GroupSelection, Usage: "`FILE`: the declaration (default: its path in the results)"},
 			&cli.StringFlag{Name: "ca-file", Category: commandline.GroupNetwork, Usage: "also trust the CA certificates in `FILE` (PEM)"},

@@ -28,8 +28,7 @@ func tofurcCommand() *cli.Command {
 		Name:      "tofurc",
 		Usage:     "print, write, or validate OpenTofu's CLI configuration for a repository",
 		ArgsUsage: "REPO [PATTERN...] [--write FILE] | --validate FILE",
-		Description: strings.TrimSpace(`
-The provider_installation block belongs in ~/.tofurc or in the file of TF_CLI_CONFIG_FILE.
+		Description: `The provider_installation block belongs in ~/.tofurc or in the file of TF_CLI_CONFIG_FILE.
 
 PATTERN is [HOST/]NAMESPACE/TYPE with * for trailing parts; the default is all providers
 of the template. Matching providers are installed only from the repository. If --write
@@ -42,7 +41,7 @@ Examples:
    tofu-oci tofurc ghcr.io/acme/providers/{namespace}/{type} --write ~/.tofurc
    tofu-oci tofurc registry.example.com/{hostname}/{namespace}/{type} '*/*/*'
    tofu-oci tofurc ghcr.io/acme/aws hashicorp/aws
-   tofu-oci tofurc --validate ~/.tofurc`),
+   tofu-oci tofurc --validate ~/.tofurc`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "write", Category: commandline.GroupOperation, Usage: "add the block to `FILE`"},
 			dryRunFlag("with --write: print the changes, and write nothing"),

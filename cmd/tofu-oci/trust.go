@@ -26,8 +26,7 @@ func trustCommand() *cli.Command {
 		Name:      "trust",
 		Usage:     "pin providers to their signing keys, or check releases against the pins",
 		ArgsUsage: "init|check PROVIDER... [--from REPO] [FLAG...]",
-		Description: strings.TrimSpace(`
-init writes the keys that signed the current releases to a new trust file, the FILE of
+		Description: `init writes the keys that signed the current releases to a new trust file, the FILE of
 --trust. Compare the fingerprints with those that the authors publish. check exits with
 code 4 if a release does not meet the policy.
 
@@ -37,7 +36,7 @@ Examples:
    tofu-oci trust init hashicorp/null acme/widget --trust trust.hcl
    tofu-oci trust init --sources providers.txt --trust trust.hcl
    tofu-oci trust check hashicorp/null --trust trust.hcl \
-      --from ghcr.io/acme/providers/{namespace}/{type}`),
+      --from ghcr.io/acme/providers/{namespace}/{type}`,
 		Flags: slices.Concat([]cli.Flag{
 			fromFlag("`REPO`: repositories (default: the CLI configuration)"),
 			sourcesFlag(),

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -23,8 +22,7 @@ func verifyCommand() *cli.Command {
 		Name:      "verify",
 		Usage:     "verify the releases in a repository: completeness, checksums, and signatures",
 		ArgsUsage: "[PROVIDER...] [FLAG...]",
-		Description: strings.TrimSpace(`
-Without PROVIDER, --from is required, and all versions in its repositories are verified.
+		Description: `Without PROVIDER, --from is required, and all versions in its repositories are verified.
 The exit code is 4 if a finding is an error.
 
 Details: ` + docs + `trust.md#verify
@@ -42,7 +40,7 @@ Examples:
 
    # a weekly job that also reads all blobs, for code scanning
    tofu-oci verify hashicorp/aws hashicorp/null --all --deep --output sarif \
-      --from ghcr.io/acme/providers/{namespace}/{type} > findings.sarif`),
+      --from ghcr.io/acme/providers/{namespace}/{type} > findings.sarif`,
 		Flags: slices.Concat([]cli.Flag{
 			fromFlag("`REPO`: repositories (default: first oci_mirror)"),
 			sourcesFlag(),

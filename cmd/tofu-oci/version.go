@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -22,12 +23,11 @@ func versionCommand() *cli.Command {
 		Name:      commandline.Version,
 		Usage:     "print the version, the commit, and the build environment",
 		ArgsUsage: "[FLAG...]",
-		Description: strings.TrimSpace(`
-tofu-oci --version prints the same information.
+		Description: `tofu-oci --version prints the same information.
 
 Examples:
    tofu-oci version
-   tofu-oci version --output json`),
+   tofu-oci version --output json`,
 		Flags:  []cli.Flag{outputFlag("`FORMAT`: text or json")},
 		Action: withReport(versionAction),
 	}
@@ -66,15 +66,10 @@ func buildOf(info *debug.BuildInfo, linked linkerValues) report.Build {
 	if b.Version == devVersion && moduleVersion != "" && moduleVersion != "(devel)" {
 		b.Version = strings.TrimPrefix(moduleVersion, "v")
 	}
-	if b.Commit == "" {
-		b.Commit = settings["vcs.revision"]
-	}
+	b.Commit, b.Date = cmp.Or(b.Commit, settings["vcs.revision"]), cmp.Or(b.Date, settings["vcs.time"])
 	b.Modified = b.Commit == settings["vcs.revision"] && settings["vcs.modified"] == "true"
 	if revision, err := module.PseudoVersionRev(moduleVersion); b.Commit == "" && err == nil {
 		b.Commit = revision // the first twelve characters of the commit
-	}
-	if b.Date == "" {
-		b.Date = settings["vcs.time"]
 	}
 	if t, err := module.PseudoVersionTime(moduleVersion); b.Date == "" && err == nil {
 		b.Date = t.Format(time.RFC3339)

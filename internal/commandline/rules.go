@@ -1,9 +1,10 @@
 package commandline
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // A FlagRule restricts which flags and arguments can be combined. Its lists contain
@@ -104,10 +105,7 @@ func alternatives(flags []string) string {
 		}
 		names = append(names, "--"+flag)
 	}
-	if last := len(names) - 1; last > 1 {
-		return fmt.Sprintf("%s, or %s", strings.Join(names[:last], ", "), names[last])
-	}
-	return strings.Join(names, " or ")
+	return text.List(names, "or")
 }
 
 // applyRules drops flags set by variables until the command line violates no rule. If

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/credentials"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // LoggedIn is the result of login.
@@ -36,23 +37,11 @@ func (o *Report) LoggedIn(l LoggedIn) error {
 	if l.Helper != "" {
 		where = fmt.Sprintf("credentials saved with docker-credential-%s, as configured in %s", l.Helper, l.File)
 	}
-	text := fmt.Sprintf("logged in to %s as %s\n%s\n", l.Registry, l.Username, where)
+	where = fmt.Sprintf("logged in to %s as %s\n%s\n", l.Registry, l.Username, where)
 	if len(l.FoundBy) > 0 {
-		text += fmt.Sprintf("found by %s\n", joinList(l.FoundBy))
+		where += fmt.Sprintf("found by %s\n", text.List(l.FoundBy, "and"))
 	}
-	return printItems(o, "login", []LoggedIn{l}, none{}, text)
-}
-
-// joinList joins values with commas and "and", for example "a, b, and c".
-func joinList(words []string) string {
-	last := len(words) - 1
-	switch last {
-	case 0:
-		return words[0]
-	case 1:
-		return words[0] + " and " + words[1]
-	}
-	return strings.Join(words[:last], ", ") + ", and " + words[last]
+	return printItems(o, "login", []LoggedIn{l}, none{}, where)
 }
 
 // loggedOut is the result of logout.
@@ -77,10 +66,10 @@ type removedLogin struct {
 // returned.
 func (o *Report) LoggedOut(target credentials.Prefix, removed []credentials.Location, files, left []string, failed error) error {
 	l := loggedOut{Registry: target.String(), Removed: []removedLogin{}, Problems: left}
-	text := ""
+	result := ""
 	for _, kept := range removed {
 		l.Removed = append(l.Removed, removedLogin(kept))
-		text += fmt.Sprintf("removed the credentials for %s from %s\n", target, kept)
+		result += fmt.Sprintf("removed the credentials for %s from %s\n", target, kept)
 	}
 	for _, problem := range left {
 		o.Warn("%s", problem)
@@ -89,7 +78,7 @@ func (o *Report) LoggedOut(target credentials.Prefix, removed []credentials.Loca
 	case failed != nil && o.json: // the error's document is printed instead
 		return failed
 	case failed == nil && len(removed) == 0:
-		text = fmt.Sprintf("no credentials for %s in %s\n", target, strings.Join(files, ", "))
+		result = fmt.Sprintf("no credentials for %s in %s\n", target, strings.Join(files, ", "))
 	}
-	return cmp.Or(failed, printItems(o, "logout", []loggedOut{l}, none{}, text))
+	return cmp.Or(failed, printItems(o, "logout", []loggedOut{l}, none{}, result))
 }
