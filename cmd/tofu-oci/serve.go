@@ -1,26 +1,21 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
-	"net/url"
+	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/net/netutil"
 
-	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/report"
-	"github.com/tofu-oci/tofu-oci/internal/serve/access"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
-	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 func serveCommand() *cli.Command {
@@ -132,96 +127,39 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return l, err
 }
 
-// serveOptions parses the flags about what the server provides.
-func serveOptions(c *cli.Context, out *report.Report, log *report.ServerLog) (o serve.Options, err error) {
-	if err := parseAll(c, "from", &o.From, template.Parse); err != nil {
-		return o, err
+const (
+	// metricsTimeout limits the duration of a scrape.
+	metricsTimeout = 15 * time.Second
+	// maxMetricsConnections is sufficient for several Prometheus servers and manual
+	// requests.
+	maxMetricsConnections = 16
+)
+
+// startMetrics serves the metrics and probes if --metrics-listen is set. Probes use this
+// address, because they must work regardless of the number of connections to the main address.
+func startMetrics(c *cli.Context, log *report.ServerLog, s *serve.Server) (closeServer func(), err error) {
+	address := c.String("metrics-listen")
+	if address == "" {
+		return func() {}, nil
 	}
-	if len(o.From) == 0 {
-		return o, missingTemplate("from")
-	}
-	cmd, err := newCommand(c, out)
+	l, err := (&net.ListenConfig{}).Listen(c.Context, "tcp", address)
 	if err != nil {
-		return o, err
+		return nil, fmt.Errorf("--metrics-listen %s: %w", address, err)
 	}
-	o.Open = func(ref template.Reference) (repository.Reader, error) { return repository.Open(ref, cmd.repos) }
-	o.Catalog = cmd.repositoryNames
-	if o.Providers, err = servedProviders(c); err != nil {
-		return o, err
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", log.Handler())
+	mux.Handle("/healthz", s.Probes())
+	mux.Handle("/readyz", s.Probes())
+	server := &http.Server{
+		Handler: mux, ReadTimeout: metricsTimeout, WriteTimeout: metricsTimeout, IdleTimeout: 2 * time.Minute,
+		// Prometheus keeps connections open between scrapes.
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(c.Context) },
 	}
-	o.Ready = func(ctx context.Context) error { return catalog.Reachable(ctx, o.From, cmd.repos) }
-	o.Store, o.Aliases, o.Events, o.Redirect = cmd.cache, cmd.aliases, log.Events(), c.Bool("redirect")
-	o.MaxAge, o.StaleIfError = c.Duration("tags-ttl"), c.Duration("stale-if-error")
-	err = cmp.Or(
-		parseSet(c, "unannotated", &o.Unannotated, provider.ParseHost),
-		parse(c, "memory", &o.Memory, commandline.ParseSize),
-		parseSet(c, "base-url", &o.BaseURL, url.Parse),
-	)
-	if err != nil {
-		return o, err
-	}
-	if o.MaxAge <= 0 || o.StaleIfError <= 0 || o.Memory <= 0 {
-		return o, usagef("invalid --tags-ttl, --stale-if-error, or --memory: want a positive value")
-	}
-	for _, text := range c.StringSlice("trusted-proxy") {
-		network, err := netip.ParsePrefix(text)
-		if err != nil {
-			return o, usagef("invalid --trusted-proxy %q: want a network, such as 10.0.0.0/8 or 127.0.0.1/32", text)
+	log.Metrics(l.Addr())
+	go func() {
+		if err := server.Serve(netutil.LimitListener(l, maxMetricsConnections)); !errors.Is(err, http.ErrServerClosed) {
+			log.Trouble("metrics: " + err.Error())
 		}
-		o.TrustedProxies = append(o.TrustedProxies, network)
-	}
-	if signer, found, err := readSigner(c); err != nil {
-		return o, err
-	} else if found {
-		o.Signer = signer
-	}
-	if o.PullThrough, err = pullThrough(c, cmd, o); err != nil {
-		return o, err
-	}
-	err = accessOptions(c, cmd, log, &o)
-	return o, err
-}
-
-// servedProviders returns a function that reads the file of --providers. Without the
-// flag, it returns nil. It reads the file once to report errors.
-func servedProviders(c *cli.Context) (func() ([]provider.Address, error), error) {
-	if known, err := readProviders(c); known == nil || err != nil {
-		return nil, err
-	}
-	return func() ([]provider.Address, error) { return readProviders(c) }, nil
-}
-
-// accessOptions parses the flags about access control.
-func accessOptions(c *cli.Context, cmd *command, log *report.ServerLog, o *serve.Options) (err error) {
-	if path := c.String("serve-config"); c.IsSet("serve-config") { // an empty name must not disable access control
-		file, err := access.Open(path, access.Options{HTTP: cmd.http, Reloaded: log.Reloaded})
-		if err != nil {
-			return flagError("serve-config", err)
-		}
-		o.Rules = file.Get
-	}
-	o.Key = access.NewArchiveKey()
-	if err := parseSet(c, "archive-key", &o.Key, access.ReadArchiveKey); err != nil {
-		return err
-	}
-	const burst = 10 // in seconds, because init requests dozens of documents at once
-	o.Limiter = access.NewLimiter(c.Float64("rate"), int(c.Float64("rate")*burst))
-	return nil
-}
-
-// listenOptions parses the flags about how the server listens and shuts down.
-func listenOptions(c *cli.Context, log *report.ServerLog) (o serve.ListenOptions, err error) {
-	o = serve.ListenOptions{
-		InsecureHTTP: c.Bool("insecure-http"), MaxConnections: c.Int("max-connections"), MaxPerAddress: c.Int("max-connections-per-address"), Grace: c.Duration("grace"),
-		OnConnectionError: log.Trouble,
-	}
-	o.OnListen = func(address net.Addr) { log.Listening(address, o.TLS != nil) }
-	certFile, keyFile := c.String("tls-cert"), c.String("tls-key")
-	if (certFile == "") != (keyFile == "") {
-		return o, usagef("--tls-cert and --tls-key must be used together")
-	}
-	if certFile != "" {
-		o.TLS, err = serve.TLSConfig(certFile, keyFile, log.Certificate)
-	}
-	return o, flagError("tls-cert", err)
+	}()
+	return func() { _ = server.Close() }, nil
 }

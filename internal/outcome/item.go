@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
@@ -118,7 +119,7 @@ func Done(r sync.Result) Item {
 		}
 	}
 	if r.Action.Kind == sync.Restore {
-		i.Tag, i.Digest = strings.TrimPrefix(i.Tag, "pruned-"), i.From
+		i.Tag, i.Digest = artifact.Tag(r.Action.Version), i.From
 	}
 	if r.Published.Status != "" {
 		i.Tag, i.Digest = cmp.Or(r.Published.Tag, i.Tag), r.Published.Digest.String()

@@ -75,34 +75,16 @@ func (d *Debug) Trace() *httpclient.Trace {
 	}
 	return &httpclient.Trace{
 		OnRequest: func(s httpclient.RequestEvent) {
-			line := []any{"request", s.Number, "method", s.Method, "url", s.URL, "login", s.Scheme, "proxy", s.Proxy, "range", s.Range}
-			if s.Waited >= time.Millisecond {
-				line = append(line, "waited_ms", s.Waited)
-			}
-			if s.Size > 0 {
-				line = append(line, "bytes", s.Size)
-			}
-			if s.Try > 1 {
-				line = append(line, "try", s.Try)
-			}
-			d.Log("request", line...)
+			d.Log("request", "request", s.Number, "method", s.Method, "url", s.URL, "login", s.Scheme, "proxy", s.Proxy, "range", s.Range,
+				"waited_ms", onlyIf(s.Waited >= time.Millisecond, s.Waited), "bytes", onlyIf(s.Size > 0, s.Size), "try", onlyIf(s.Try > 1, s.Try))
 		},
 		OnResponse: func(a httpclient.ResponseEvent) {
 			if a.Err != nil {
 				d.Log("no response", "request", a.Number, "ms", a.After, "error", a.Err)
 				return
 			}
-			line := []any{
-				"request", a.Number, "status", a.Status, "ms", a.After, "protocol", a.Protocol, "type", a.Type,
-				"location", a.Location, "challenge", a.Challenge,
-			}
-			if a.RetryAfter > 0 {
-				line = append(line, "retry_after_ms", a.RetryAfter)
-			}
-			if a.Size >= 0 {
-				line = append(line, "bytes", a.Size)
-			}
-			d.Log("response", line...)
+			d.Log("response", "request", a.Number, "status", a.Status, "ms", a.After, "protocol", a.Protocol, "type", a.Type,
+				"location", a.Location, "challenge", a.Challenge, "retry_after_ms", onlyIf(a.RetryAfter > 0, a.RetryAfter), "bytes", onlyIf(a.Size >= 0, a.Size))
 		},
 		OnBody: func(r httpclient.BodyEvent) {
 			d.Log("body", "request", r.Number, "bytes", r.Bytes, "ms", r.After, "error", r.Err)

@@ -44,6 +44,14 @@ func newLogger(w io.Writer, json bool, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(escaped{w, Printable}, options))
 }
 
+// onlyIf returns a value to log, or nil, which is omitted.
+func onlyIf(logged bool, value any) any {
+	if !logged {
+		return nil
+	}
+	return value
+}
+
 // loggedValue omits empty values, formats durations in milliseconds, and removes secrets
 // from errors.
 func loggedValue(_ []string, a slog.Attr) slog.Attr {
@@ -88,15 +96,9 @@ func (l *ServerLog) Events() serve.Events {
 
 // answered logs a request and its response.
 func (l *ServerLog) answered(a serve.RequestEvent) {
-	line := []any{
-		"route", a.Route, "method", a.Method, "path", a.Path, "status", a.Status, "bytes", a.Bytes,
+	l.access.Info("served", "route", a.Route, "method", a.Method, "path", a.Path, "status", a.Status, "bytes", a.Bytes,
 		"ms", a.Duration.Milliseconds(), "client", a.Client, "caller", a.Caller, "repository", a.Repository,
-	}
-	if a.Age >= time.Second {
-		line = append(line, "age", int(a.Age.Seconds()))
-	}
-	line = append(line, "stale", a.Stale, "error", a.Err)
-	l.access.Info("served", line...)
+		"age", onlyIf(a.Age >= time.Second, int(a.Age.Seconds())), "stale", a.Stale, "error", a.Err)
 }
 
 // pulled logs the mirroring of a release on request.

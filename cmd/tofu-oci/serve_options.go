@@ -1,0 +1,157 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/catalog"
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/report"
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+// serveOptions parses the flags about what the server provides.
+func serveOptions(c *cli.Context, out *report.Report, log *report.ServerLog) (o serve.Options, err error) {
+	if err := parseAll(c, "from", &o.From, template.Parse); err != nil {
+		return o, err
+	}
+	if len(o.From) == 0 {
+		return o, missingTemplate("from")
+	}
+	cmd, err := newCommand(c, out)
+	if err != nil {
+		return o, err
+	}
+	o.Open = func(ref template.Reference) (repository.Reader, error) { return repository.Open(ref, cmd.repos) }
+	o.Catalog = cmd.repositoryNames
+	if o.Providers, err = servedProviders(c); err != nil {
+		return o, err
+	}
+	o.Ready = func(ctx context.Context) error { return catalog.Reachable(ctx, o.From, cmd.repos) }
+	o.Store, o.Aliases, o.Events, o.Redirect = cmd.cache, cmd.aliases, log.Events(), c.Bool("redirect")
+	o.MaxAge, o.StaleIfError = c.Duration("tags-ttl"), c.Duration("stale-if-error")
+	err = cmp.Or(
+		parseSet(c, "unannotated", &o.Unannotated, provider.ParseHost),
+		parse(c, "memory", &o.Memory, commandline.ParseSize),
+		parseSet(c, "base-url", &o.BaseURL, url.Parse),
+	)
+	if err != nil {
+		return o, err
+	}
+	if o.MaxAge <= 0 || o.StaleIfError <= 0 || o.Memory <= 0 {
+		return o, usagef("invalid --tags-ttl, --stale-if-error, or --memory: want a positive value")
+	}
+	for _, text := range c.StringSlice("trusted-proxy") {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return o, usagef("invalid --trusted-proxy %q: want a network, such as 10.0.0.0/8 or 127.0.0.1/32", text)
+		}
+		o.TrustedProxies = append(o.TrustedProxies, network)
+	}
+	if signer, found, err := readSigner(c); err != nil {
+		return o, err
+	} else if found {
+		o.Signer = signer
+	}
+	if o.PullThrough, err = pullThrough(c, cmd, o); err != nil {
+		return o, err
+	}
+	err = accessOptions(c, cmd, log, &o)
+	return o, err
+}
+
+// servedProviders returns a function that reads the file of --providers. Without the
+// flag, it returns nil. It reads the file once to report errors.
+func servedProviders(c *cli.Context) (func() ([]provider.Address, error), error) {
+	if known, err := readProviders(c); known == nil || err != nil {
+		return nil, err
+	}
+	return func() ([]provider.Address, error) { return readProviders(c) }, nil
+}
+
+// accessOptions parses the flags about access control.
+func accessOptions(c *cli.Context, cmd *command, log *report.ServerLog, o *serve.Options) (err error) {
+	if path := c.String("serve-config"); c.IsSet("serve-config") { // an empty name must not disable access control
+		file, err := access.Open(path, access.Options{HTTP: cmd.http, Reloaded: log.Reloaded})
+		if err != nil {
+			return flagError("serve-config", err)
+		}
+		o.Rules = file.Get
+	}
+	o.Key = access.NewArchiveKey()
+	if err := parseSet(c, "archive-key", &o.Key, access.ReadArchiveKey); err != nil {
+		return err
+	}
+	const burst = 10 // in seconds, because init requests dozens of documents at once
+	o.Limiter = access.NewLimiter(c.Float64("rate"), int(c.Float64("rate")*burst))
+	return nil
+}
+
+// listenOptions parses the flags about how the server listens and shuts down.
+func listenOptions(c *cli.Context, log *report.ServerLog) (o serve.ListenOptions, err error) {
+	o = serve.ListenOptions{
+		InsecureHTTP: c.Bool("insecure-http"), MaxConnections: c.Int("max-connections"), MaxPerAddress: c.Int("max-connections-per-address"), Grace: c.Duration("grace"),
+		OnConnectionError: log.Trouble,
+	}
+	o.OnListen = func(address net.Addr) { log.Listening(address, o.TLS != nil) }
+	certFile, keyFile := c.String("tls-cert"), c.String("tls-key")
+	if (certFile == "") != (keyFile == "") {
+		return o, usagef("--tls-cert and --tls-key must be used together")
+	}
+	if certFile != "" {
+		o.TLS, err = serve.TLSConfig(certFile, keyFile, log.Certificate)
+	}
+	return o, flagError("tls-cert", err)
+}
+
+// pullThroughFlags returns the flags about releases that are mirrored on first request.
+func pullThroughFlags() []cli.Flag {
+	return slices.Concat([]cli.Flag{
+		&cli.StringSliceFlag{Name: "pull-through", Category: commandline.GroupSelection, Usage: "`PATTERN`: mirror providers on request (repeatable)"},
+		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "mirror no versions younger than `DURATION`"},
+	}, trustFlags())
+}
+
+// pullThrough parses the flags. It returns nil without --pull-through.
+func pullThrough(c *cli.Context, cmd *command, served serve.Options) (*pullthrough.Options, error) {
+	if !c.IsSet("pull-through") {
+		return nil, nil
+	}
+	o := &pullthrough.Options{
+		// Cached origin responses must not make the server's responses much older.
+		Source:   cmd.originWithLifetime(served.MaxAge / 2),
+		Open:     func(ref template.Reference) (repository.Repository, error) { return repository.Open(ref, cmd.repos) },
+		Cooldown: mirror.Cooldown{MinAge: cmd.minAge},
+		Publish:  publish.Options{Aliases: cmd.aliases, Verify: verifyOffered(cmd, served.From)},
+	}
+	if err := parseAll(c, "pull-through", &o.Patterns, provider.ParsePattern); err != nil {
+		return nil, err
+	}
+	_, err := pullthrough.New(*o)
+	return o, misuse(err)
+}
+
+// verifyOffered returns a function that verifies releases from origin registries. It
+// reads earlier releases from the last repository of --from, to which new providers are
+// mirrored.
+func verifyOffered(cmd *command, from []template.Template) func(context.Context, provider.Release) (provider.Verdict, error) {
+	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+		p := cmd.policy
+		p.History = &trust.SignerHistory{Source: cmd.ociSource(from[len(from)-1])} // a new source each time, because releases are added
+		return p.VerifyOffered(ctx, r)
+	}
+}
