@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -9,7 +8,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
@@ -60,18 +58,18 @@ func failFastFlag() cli.Flag {
 
 // requiredProviders returns the PROVIDERs of the command line and of --sources. It returns
 // an error if there are none.
-func requiredProviders(c *cli.Context, out *report.Report) ([]provider.Requirement, error) {
-	if !hasProviders(c) {
+func requiredProviders(cmd *command) ([]provider.Requirement, error) {
+	if !hasProviders(cmd.c) {
 		or := ""
-		switch sources := commandline.FlagNamed(c.Command, "sources") != nil; {
-		case sources && commandline.FlagNamed(c.Command, "lock-file") != nil:
+		switch sources := commandline.FlagNamed(cmd.c.Command, "sources") != nil; {
+		case sources && commandline.FlagNamed(cmd.c.Command, "lock-file") != nil:
 			or = ", --sources FILE, or --lock-file FILE"
 		case sources:
 			or = ", or --sources FILE"
 		}
-		return nil, usagef("specify at least one PROVIDER, such as hashicorp/null%s; see tofu-oci %s --help", or, c.Command.Name)
+		return nil, usagef("specify at least one PROVIDER, such as hashicorp/null%s; see tofu-oci %s --help", or, cmd.c.Command.Name)
 	}
-	return providers(c, c.Args().Slice(), out)
+	return providers(cmd, cmd.c.Args().Slice())
 }
 
 // hasProviders reports whether PROVIDERs are specified as arguments or in a file.
@@ -79,11 +77,11 @@ func hasProviders(c *cli.Context) bool { return c.Args().Present() || c.IsSet("s
 
 // providers returns the PROVIDERs among args, followed by the PROVIDERs of --sources.
 // Duplicates are omitted.
-func providers(c *cli.Context, args []string, out *report.Report) ([]provider.Requirement, error) {
+func providers(cmd *command, args []string) ([]provider.Requirement, error) {
 	var wanted []provider.Requirement
 	places := map[string]string{}
 	for _, arg := range args {
-		r, err := parseRequirement(c, arg)
+		r, err := parseRequirement(cmd.c, arg)
 		if err != nil {
 			return nil, misuse(err)
 		}
@@ -93,18 +91,18 @@ func providers(c *cli.Context, args []string, out *report.Report) ([]provider.Re
 		wanted = append(wanted, r)
 		places[r.String()] = "on the command line"
 	}
-	files := c.StringSlice("sources")
+	files := cmd.c.StringSlice("sources")
 	if first := slices.Index(files, catalog.Stdin); first >= 0 && slices.Contains(files[first+1:], catalog.Stdin) {
 		return nil, usagef("--sources - cannot be repeated")
 	}
 	for _, file := range files {
-		listed, err := catalog.ReadSources(file, c.App.Reader)
+		listed, err := catalog.ReadSources(file, cmd.c.App.Reader)
 		if err != nil {
 			return nil, flagError("sources", err)
 		}
 		for _, s := range listed {
 			if place, duplicate := places[s.Requirement.String()]; duplicate {
-				out.Note("%s: %s is already specified %s", s.Place, s.Requirement, place)
+				cmd.out.Note("%s: %s is already specified %s", s.Place, s.Requirement, place)
 				continue
 			}
 			places[s.Requirement.String()] = "in " + s.Place
@@ -225,26 +223,26 @@ type selection struct {
 
 // selectProviders parses the PROVIDERs and reads the files of --lock-file. If both are
 // specified, the PROVIDERs restrict the locked providers.
-func selectProviders(c *cli.Context, out *report.Report) (s selection, err error) {
-	names := c.StringSlice("lock-file")
+func selectProviders(cmd *command) (s selection, err error) {
+	names := cmd.c.StringSlice("lock-file")
 	if len(names) == 0 {
-		s.requirements, err = requiredProviders(c, out)
+		s.requirements, err = requiredProviders(cmd)
 		return s, err
 	}
-	only, err := providers(c, c.Args().Slice(), out)
+	only, err := providers(cmd, cmd.c.Args().Slice())
 	if err != nil {
 		return s, err
 	}
 	for _, r := range only {
-		if variable := stateOf(c.App).variables["lock-file"]; variable != "" && !r.Constraint.IsZero() {
-			out.Note("%s is ignored, because %s specifies a version", variable, r)
+		if variable := stateOf(cmd.c.App).variables["lock-file"]; variable != "" && !r.Constraint.IsZero() {
+			cmd.out.Note("%s is ignored, because %s specifies a version", variable, r)
 			return selection{requirements: only}, nil
 		}
 		if !r.Constraint.IsZero() {
 			return s, usagef("%s: cannot combine a version constraint with --lock-file; omit @%s", r, r.Constraint)
 		}
 	}
-	if s.locked, err = readLockFiles(c, names); err != nil {
+	if s.locked, err = readLockFiles(cmd.c, names); err != nil {
 		return s, err
 	}
 	if len(only) > 0 {
@@ -272,20 +270,20 @@ func readLockFiles(c *cli.Context, names []string) (lock.Selections, error) {
 }
 
 // limit restricts a source to locked packages.
-func (s selection) limit(src provider.Source, out *report.Report) provider.Source {
+func (cmd *command) limit(src provider.Source, s selection) provider.Source {
 	if s.locked == nil {
 		return src
 	}
-	return lock.NewSource(src, s.locked, lock.Options{Progress: out.Progress()}, func(p provider.Package) {
-		out.Note("%s %s for %s: verified by its h1 hash, because the lock file has no zh hash of the zip", p.Address, p.Version, p.Platform)
+	return lock.NewSource(src, s.locked, lock.Options{Progress: cmd.out.Progress()}, func(p provider.Package) {
+		cmd.out.Note("%s %s for %s: verified by its h1 hash, because the lock file has no zh hash of the zip", p.Address, p.Version, p.Platform)
 	})
 }
 
 // warnDenied warns about denied versions that a requirement would otherwise select. n
 // is the number of requested versions, or zero for all versions. selected contains the
 // selected versions.
-func warnDenied(ctx context.Context, out *report.Report, src provider.Source, r provider.Requirement, n int, selected ...provider.Version) {
-	for _, v := range source.Denied(ctx, src, r, n, selected) {
-		out.Warn("skipping denied version %s %s", r.Address, v)
+func (cmd *command) warnDenied(src provider.Source, r provider.Requirement, n int, selected ...provider.Version) {
+	for _, v := range source.Denied(cmd.c.Context, src, r, n, selected) {
+		cmd.out.Warn("skipping denied version %s %s", r.Address, v)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
@@ -26,15 +25,27 @@ func verifyCacheFlag() cli.Flag {
 
 // openCache opens the cache of a run. It returns nil without --cache, except for exec, which
 // always uses a cache.
-func openCache(c *cli.Context, out *report.Report) (*store.Store, error) {
-	if c.String("cache") == "" && c.Command.Name != commandline.Exec {
+func openCache(cmd *command) (*store.Store, error) {
+	if cmd.c.String("cache") == "" && cmd.c.Command.Name != commandline.Exec {
 		return nil, nil
 	}
-	dir, err := cacheDir(c)
+	dir, err := cacheDir(cmd.c)
 	if err != nil {
 		return nil, err
 	}
-	s, err := store.Open(dir, storeOptions(out, c.Bool("verify-cache")))
+	s, err := store.Open(dir, store.Options{
+		Recheck: cmd.c.Bool("verify-cache"),
+		OnDamaged: func(path string, why error) {
+			cmd.out.Warn("%s in the cache is damaged and is fetched again: %v", path, why)
+		},
+		OnFailed: func(err error) {
+			remedy := ""
+			if errors.Is(err, syscall.ENOSPC) {
+				remedy = "; run tofu-oci cache prune to remove old files"
+			}
+			cmd.out.Warn("caching is disabled for the rest of this run: %v%s", err, remedy)
+		},
+	})
 	return s, flagError("cache", err)
 }
 
@@ -48,22 +59,6 @@ func cacheDir(c *cli.Context) (dir string, err error) {
 		return "", usagef("finding the user's cache directory: %w; specify a directory with --cache DIR or TOFU_OCI_CACHE", err)
 	}
 	return filepath.Join(user, "tofu-oci"), nil
-}
-
-func storeOptions(out *report.Report, verify bool) store.Options {
-	return store.Options{
-		Recheck: verify,
-		OnDamaged: func(path string, why error) {
-			out.Warn("%s in the cache is damaged and is fetched again: %v", path, why)
-		},
-		OnFailed: func(err error) {
-			remedy := ""
-			if errors.Is(err, syscall.ENOSPC) {
-				remedy = "; run tofu-oci cache prune to remove old files"
-			}
-			out.Warn("caching is disabled for the rest of this run: %v%s", err, remedy)
-		},
-	}
 }
 
 func cacheCommand() *cli.Command {
@@ -137,42 +132,42 @@ func openNamedCache(c *cli.Context) (*store.Store, error) {
 	return s, flagError("cache", err)
 }
 
-func cacheInfo(c *cli.Context, out *report.Report) error {
-	s, err := openNamedCache(c)
+func cacheInfo(cmd *command) error {
+	s, err := openNamedCache(cmd.c)
 	if err != nil {
 		return err
 	}
-	entries, err := s.Entries(c.Context)
+	entries, err := s.Entries(cmd.c.Context)
 	if err != nil {
 		return err
 	}
-	return out.CacheInfo(s.Dir(), entries)
+	return cmd.out.CacheInfo(s.Dir(), entries)
 }
 
-func cachePrune(c *cli.Context, out *report.Report) error {
-	s, err := openNamedCache(c)
+func cachePrune(cmd *command) error {
+	s, err := openNamedCache(cmd.c)
 	if err != nil {
 		return err
 	}
-	o := store.PruneOptions{DryRun: c.Bool("dry-run")}
-	if !c.IsSet("max-size") && !c.IsSet("max-age") {
+	o := store.PruneOptions{DryRun: cmd.c.Bool("dry-run")}
+	if !cmd.c.IsSet("max-size") && !cmd.c.IsSet("max-age") {
 		return usagef("missing limit: specify --max-size SIZE, --max-age DURATION, or both")
 	}
-	if c.IsSet("max-size") {
+	if cmd.c.IsSet("max-size") {
 		o.MaxSize = new(int64)
-		if err := parse(c, "max-size", o.MaxSize, commandline.ParseSize); err != nil {
+		if err := parse(cmd.c, "max-size", o.MaxSize, commandline.ParseSize); err != nil {
 			return err
 		}
 	}
-	if c.IsSet("max-age") {
+	if cmd.c.IsSet("max-age") {
 		o.MaxAge = new(time.Duration)
-		if err := parseSet(c, "max-age", o.MaxAge, text.ParseAge); err != nil {
+		if err := parseSet(cmd.c, "max-age", o.MaxAge, text.ParseAge); err != nil {
 			return err
 		}
 	}
-	pruned, err := s.Prune(c.Context, o)
+	pruned, err := s.Prune(cmd.c.Context, o)
 	if err != nil {
 		return err
 	}
-	return out.CachePruned(s.Dir(), pruned)
+	return cmd.out.CachePruned(s.Dir(), pruned)
 }

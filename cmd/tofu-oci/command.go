@@ -58,7 +58,8 @@ func concurrencyFlag(value int) cli.Flag {
 	return &cli.IntFlag{Name: "concurrency", Category: commandline.GroupTransfer, Value: value, Usage: "transfer up to `N` zips at once"}
 }
 
-// command contains the parsed flags of a running command and its connections to registries.
+// command is a running command with its report. prepare parses its flags and prepares its
+// connections to registries, and connect only the connections.
 type command struct {
 	c   *cli.Context
 	out *report.Report
@@ -82,39 +83,36 @@ type command struct {
 	cache       *store.Store
 }
 
-// newCommand parses the flags that commands have in common and prepares connections.
-func newCommand(c *cli.Context, out *report.Report) (*command, error) {
+// prepare parses the flags that commands have in common and prepares connections.
+func (cmd *command) prepare() (err error) {
+	c := cmd.c
 	all, platformErr := platforms(c)
 	n, latestErr := latest(c, 1)
-	cmd := &command{c: c, out: out, platforms: all, latest: n, concurrency: c.Int("concurrency")}
-	err := cmp.Or(platformErr, latestErr)
-	if err == nil && cmd.concurrency < 1 && commandline.FlagNamed(c.Command, "concurrency") != nil {
-		err = usagef("invalid --concurrency %d: want at least 1", cmd.concurrency)
+	cmd.platforms, cmd.latest, cmd.concurrency = all, n, c.Int("concurrency")
+	if err := cmp.Or(platformErr, latestErr); err != nil {
+		return err
 	}
-	if err == nil {
-		err = parseSet(c, "min-age", &cmd.minAge, text.ParseAge)
+	if cmd.concurrency < 1 && commandline.FlagNamed(c.Command, "concurrency") != nil {
+		return usagef("invalid --concurrency %d: want at least 1", cmd.concurrency)
 	}
-	if err == nil && commandline.FlagNamed(c.Command, "signatures") != nil {
-		cmd.policy, err = signaturePolicy(c)
+	if err := parseSet(c, "min-age", &cmd.minAge, text.ParseAge); err != nil {
+		return err
 	}
-	if err == nil {
-		cmd.cache, err = openCache(c, out)
+	if commandline.FlagNamed(c.Command, "signatures") != nil {
+		if cmd.policy, err = signaturePolicy(c); err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		err = cmd.connect()
+	if cmd.cache, err = openCache(cmd); err != nil {
+		return err
 	}
-	return cmd, err
+	return cmd.connect()
 }
 
-// connect returns a command that has no signature policy, no cache, and no selected
-// versions.
-func connect(c *cli.Context, out *report.Report) (*command, error) {
-	cmd := &command{c: c, out: out}
-	return cmd, cmd.connect()
-}
-
+// connect prepares connections. The command has no signature policy, no cache, and no selected
+// versions, unless prepare is used instead.
 func (cmd *command) connect() (err error) {
-	if cmd.config, err = cliConfiguration(cmd.c, cmd.out); err != nil {
+	if cmd.config, err = cliConfiguration(cmd); err != nil {
 		return err
 	}
 	return cmd.connectWith(cmd.config)
@@ -134,7 +132,7 @@ func (cmd *command) connectWith(config cliconfig.Config) error {
 		return usagef("invalid --timeout %s: want at least 1s", d)
 	}
 	realms, err := tokenRealms(c)
-	if err = cmp.Or(err, parseAll(c, "alias", &cmd.aliases, provider.ParseAlias)); err != nil {
+	if err := cmp.Or(err, parseAll(c, "alias", &cmd.aliases, provider.ParseAlias)); err != nil {
 		return err
 	}
 	if _, single := commandline.FlagNamed(c.Command, "from").(*cli.StringFlag); single && c.IsSet("from") && !strings.HasPrefix(c.Command.HelpName, "module ") {

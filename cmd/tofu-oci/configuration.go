@@ -13,14 +13,14 @@ import (
 
 // cliConfiguration reads OpenTofu's CLI configuration from the file of --config or, without
 // the flag, from the files that OpenTofu reads.
-func cliConfiguration(c *cli.Context, out *report.Report) (cliconfig.Config, error) {
-	files, config, err := readConfiguration(c.String("config"))
-	out.Debug.Configuration(files)
+func cliConfiguration(cmd *command) (cliconfig.Config, error) {
+	files, config, err := readConfiguration(cmd.c.String("config"))
+	cmd.out.Debug.Configuration(files)
 	if err != nil {
-		return config, configError(c, err)
+		return config, configError(cmd.c, err)
 	}
 	for _, n := range config.Notes {
-		out.Note("%s", n)
+		cmd.out.Note("%s", n)
 	}
 	return config, nil
 }

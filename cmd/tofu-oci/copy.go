@@ -6,7 +6,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -58,23 +57,22 @@ Examples:
 	}
 }
 
-func copyAction(c *cli.Context, out *report.Report) error {
-	wanted, err := requiredProviders(c, out)
+func copyAction(cmd *command) error {
+	wanted, err := requiredProviders(cmd)
 	if err != nil {
 		return err
 	}
 	var from template.Template
 	if !wanted[0].Address.IsModule() {
-		if from, err = repositoryTemplate(c, "from"); err != nil {
+		if from, err = repositoryTemplate(cmd.c, "from"); err != nil {
 			return err
 		}
 	}
 	var options publish.Options
-	if err := checkOption(c, &options); err != nil {
+	if err := checkOption(cmd.c, &options); err != nil {
 		return err
 	}
-	cmd, err := newCommand(c, out)
-	if err != nil {
+	if err := cmd.prepare(); err != nil {
 		return err
 	}
 	refs, err := cmd.targets(wanted)
@@ -84,8 +82,8 @@ func copyAction(c *cli.Context, out *report.Report) error {
 	if err := checkSourceAndTarget(from, refs); err != nil {
 		return err
 	}
-	options.Verify, options.Aliases, options.NoReferrers = cmd.policy.Verify, cmd.aliases, c.Bool("no-referrers")
-	return out.FinishRun(mirror.Copy(c.Context, cmd.openSource, wanted, cmd.mirrorOptions(refs, options)))
+	options.Verify, options.Aliases, options.NoReferrers = cmd.policy.Verify, cmd.aliases, cmd.c.Bool("no-referrers")
+	return cmd.out.FinishRun(mirror.Copy(cmd.c.Context, cmd.openSource, wanted, cmd.mirrorOptions(refs, options)))
 }
 
 // checkSourceAndTarget returns an error if a target repository is also its source.

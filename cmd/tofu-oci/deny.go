@@ -10,7 +10,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -49,8 +48,8 @@ func byFlag() cli.Flag {
 	return &cli.StringFlag{Name: "by", Category: commandline.GroupOperation, Usage: "`NAME`: record who decided"}
 }
 
-func denyAction(c *cli.Context, out *report.Report) error {
-	wanted, err := requiredProviders(c, out)
+func denyAction(cmd *command) error {
+	wanted, err := requiredProviders(cmd)
 	if err != nil {
 		return err
 	}
@@ -60,12 +59,11 @@ func denyAction(c *cli.Context, out *report.Report) error {
 	case len(wanted) > 1:
 		return usagef("got %d arguments: want one PROVIDER@VERSION, because each denial has its own reason", len(wanted))
 	case !exact:
-		return usagef("%s: specify the version to deny: %s@VERSION", c.Args().First(), r.Address)
-	case strings.TrimSpace(c.String("reason")) == "":
+		return usagef("%s: specify the version to deny: %s@VERSION", cmd.c.Args().First(), r.Address)
+	case strings.TrimSpace(cmd.c.String("reason")) == "":
 		return usagef("missing --reason: specify why the version must not be used")
 	}
-	cmd, err := connect(c, out)
-	if err != nil {
+	if err := cmd.connect(); err != nil {
 		return err
 	}
 	refs, err := cmd.targets(wanted)
@@ -76,12 +74,12 @@ func denyAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	o := approval.DenyOptions{Reason: c.String("reason"), By: c.String("by"), Aliases: cmd.aliases, DryRun: c.Bool("dry-run")}
-	result, err := approval.Deny(c.Context, repo, r.Address, v, o)
-	out.Decided(approval.Decision{Requirement: r, Repository: repo.String(), Version: v, Result: result, Err: err})
-	err = errors.Join(out.Finish(), c.Context.Err())
+	o := approval.DenyOptions{Reason: cmd.c.String("reason"), By: cmd.c.String("by"), Aliases: cmd.aliases, DryRun: cmd.c.Bool("dry-run")}
+	result, err := approval.Deny(cmd.c.Context, repo, r.Address, v, o)
+	cmd.out.Decided(approval.Decision{Requirement: r, Repository: repo.String(), Version: v, Result: result, Err: err})
+	err = errors.Join(cmd.out.Finish(), cmd.c.Context.Err())
 	if err == nil && result.Live != nil {
-		out.Warn("%s %s is denied, but a plain tofu init can still install it: %s", r.Address, v, cmp.Or(explain.UntagHint(result.Live), "delete its tag"))
+		cmd.out.Warn("%s %s is denied, but a plain tofu init can still install it: %s", r.Address, v, cmp.Or(explain.UntagHint(result.Live), "delete its tag"))
 		return &explain.ExitError{Code: explain.ExitPartly}
 	}
 	return err

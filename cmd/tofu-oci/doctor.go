@@ -10,7 +10,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/credentials"
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -53,35 +52,35 @@ Examples:
 	}
 }
 
-func doctorAction(c *cli.Context, out *report.Report) error {
-	o := doctor.Options{PlainHTTP: c.StringSlice("plain-http")}
-	if file := c.String("ca-file"); os.Getenv("SSL_CERT_FILE") == "" {
+func doctorAction(cmd *command) error {
+	o := doctor.Options{PlainHTTP: cmd.c.StringSlice("plain-http")}
+	if file := cmd.c.String("ca-file"); os.Getenv("SSL_CERT_FILE") == "" {
 		o.CAFile = file
 	}
-	err := doctorProvider(c, out, &o)
+	err := doctorProvider(cmd, &o)
 	if err == nil {
-		err = doctorTemplate(c, &o)
+		err = doctorTemplate(cmd.c, &o)
 	}
 	if err != nil {
 		return err
 	}
 	// 1. Read the configuration. If it is malformed, nothing else can be checked.
-	o.Files, o.Config, err = readConfiguration(c.String("config"))
-	out.Debug.Configuration(o.Files)
+	o.Files, o.Config, err = readConfiguration(cmd.c.String("config"))
+	cmd.out.Debug.Configuration(o.Files)
 	if err != nil {
 		findings, ok := doctor.CheckSyntax(err)
 		if !ok {
-			return configError(c, err)
+			return configError(cmd.c, err)
 		}
 		report := doctor.Facts(o.Files)
 		report.Findings = findings
 		if o.Wanted.Address != (provider.Address{}) {
 			report.Source, report.Platform = o.Wanted.String(), o.Platform.String()
 		}
-		return out.Doctor(report)
+		return cmd.out.Doctor(report)
 	}
 	// 2. Read the lock file.
-	if file := c.String("lock-file"); file != "" {
+	if file := cmd.c.String("lock-file"); file != "" {
 		locks, err := lockfile.Read(file)
 		if err != nil {
 			return flagError("lock-file", err)
@@ -91,23 +90,23 @@ func doctorAction(c *cli.Context, out *report.Report) error {
 		}
 	}
 	// 3. Examine the provider and its repository.
-	if err := doctorConnections(c, out, &o); err != nil {
+	if err := doctorConnections(cmd, &o); err != nil {
 		return err
 	}
-	report, err := doctor.Examine(c.Context, o)
+	report, err := doctor.Examine(cmd.c.Context, o)
 	if err != nil {
 		return err
 	}
-	return out.Doctor(report)
+	return cmd.out.Doctor(report)
 }
 
 // doctorProvider parses PROVIDER and --platform. If --from or --to is set, PROVIDER can
 // be omitted.
-func doctorProvider(c *cli.Context, out *report.Report, o *doctor.Options) error {
-	if !c.Args().Present() && (c.IsSet("from") || c.IsSet("to")) {
+func doctorProvider(cmd *command, o *doctor.Options) error {
+	if !cmd.c.Args().Present() && (cmd.c.IsSet("from") || cmd.c.IsSet("to")) {
 		return nil
 	}
-	wanted, err := requiredProviders(c, out)
+	wanted, err := requiredProviders(cmd)
 	if err != nil {
 		return err
 	}
@@ -115,7 +114,7 @@ func doctorProvider(c *cli.Context, out *report.Report, o *doctor.Options) error
 		return usagef("got %d arguments: want one PROVIDER", len(wanted))
 	}
 	o.Wanted, o.Platform = wanted[0], provider.CurrentPlatform()
-	if text := c.String("platform"); text != "" {
+	if text := cmd.c.String("platform"); text != "" {
 		o.Platform, err = parsePlatform(text)
 	}
 	return err
@@ -138,8 +137,7 @@ func doctorTemplate(c *cli.Context, o *doctor.Options) error {
 }
 
 // doctorConnections sets the functions that connect to registries.
-func doctorConnections(c *cli.Context, out *report.Report, o *doctor.Options) error {
-	cmd := &command{c: c, out: out}
+func doctorConnections(cmd *command, o *doctor.Options) error {
 	err := cmd.connectWith(o.Config)
 	if err != nil {
 		return err

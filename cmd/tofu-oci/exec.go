@@ -14,7 +14,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
@@ -64,25 +63,25 @@ Examples:
 	}
 }
 
-func execAction(c *cli.Context, out *report.Report) error {
-	if !c.Args().Present() {
+func execAction(cmd *command) error {
+	if !cmd.c.Args().Present() {
 		return usagef("missing command: specify it after --, as in tofu-oci exec -- tofu init")
 	}
-	o, cmd, err := execOptions(c, out)
+	o, err := execOptions(cmd)
 	if err != nil {
 		return err
 	}
-	code, err := exec.Run(c.Context, o)
+	code, err := exec.Run(cmd.c.Context, o)
 	_, malformed := errors.AsType[*stricthcl.Error](err)
 	switch {
 	case err == nil && code != explain.ExitDone:
 		return &explain.ExitError{Code: code, Child: true}
 	case malformed && provider.KindOf(err) == provider.Malformed:
-		return configError(c, err)
+		return configError(cmd.c, err)
 	case errors.Is(err, lock.ErrNotLocked):
-		return explain.WithHint(err, "lock it: "+lockCommandLine(c))
+		return explain.WithHint(err, "lock it: "+lockCommandLine(cmd.c))
 	}
-	return withHint(err, cmd.remedies().Exec(c.Context, err))
+	return withHint(err, cmd.remedies().Exec(cmd.c.Context, err))
 }
 
 // lockCommandLine returns the command line that locks the providers for exec's command.
@@ -100,15 +99,15 @@ func lockCommandLine(c *cli.Context) string {
 	return command
 }
 
-func execOptions(c *cli.Context, out *report.Report) (o exec.Options, cmd *command, err error) {
+func execOptions(cmd *command) (o exec.Options, err error) {
 	o = exec.Options{
-		Command: c.Args().Slice(), Dir: c.String("chdir"), Environment: cliconfig.SystemEnvironment(), Config: c.String("config"),
-		Stdin: os.Stdin, Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Progress: out.Progress(),
+		Command: cmd.c.Args().Slice(), Dir: cmd.c.String("chdir"), Environment: cliconfig.SystemEnvironment(), Config: cmd.c.String("config"),
+		Stdin: os.Stdin, Stdout: cmd.c.App.Writer, Stderr: cmd.c.App.ErrWriter, Progress: cmd.out.Progress(),
 		Starting: func() {
-			out.EndProgress()
-			out.Debug.Log("program", "path", c.Args().First())
+			cmd.out.EndProgress()
+			cmd.out.Debug.Log("program", "path", cmd.c.Args().First())
 		},
-		Left: func(a provider.Address, why string) { out.Note("%s is left to the CLI configuration: %s", a, why) },
+		Left: func(a provider.Address, why string) { cmd.out.Note("%s is left to the CLI configuration: %s", a, why) },
 	}
 	o.Reading = func(terraform bool) configuration.Options {
 		reading := configurationOptions(terraform)
@@ -117,31 +116,31 @@ func execOptions(c *cli.Context, out *report.Report) (o exec.Options, cmd *comma
 	}
 	if o.Dir != "" {
 		if info, err := os.Stat(o.Dir); err != nil {
-			return o, nil, flagError("chdir", err)
+			return o, flagError("chdir", err)
 		} else if !info.IsDir() {
-			return o, nil, usagef("--chdir: %s is not a directory", o.Dir)
+			return o, usagef("--chdir: %s is not a directory", o.Dir)
 		}
 	}
-	if o.LockFiles, err = lock.Find(c.Context, c.StringSlice("lock-file")...); err != nil {
-		return o, nil, flagError("lock-file", err)
+	if o.LockFiles, err = lock.Find(cmd.c.Context, cmd.c.StringSlice("lock-file")...); err != nil {
+		return o, flagError("lock-file", err)
 	}
-	if cmd, err = newCommand(c, out); err != nil {
-		return o, cmd, err
+	if err := cmd.prepare(); err != nil {
+		return o, err
 	}
 	o.Concurrency, o.Store = cmd.concurrency, cmd.cache
-	o.Verify, o.OnlyLocked = out.Warning(cmd.policy.Verify), isStricter(cmd.policy)
+	o.Verify, o.OnlyLocked = cmd.out.Warning(cmd.policy.Verify), isStricter(cmd.policy)
 	o.Source, err = cmd.source()
-	o.Lock, o.Approves = &lock.FileOptions{DryRun: c.Bool("no-write-lock")}, cmd.hasApprovals
+	o.Lock, o.Approves = &lock.FileOptions{DryRun: cmd.c.Bool("no-write-lock")}, cmd.hasApprovals
 	o.Locked = func(change lock.Change) {
 		for _, module := range change.Unread {
-			out.Warn("%s: the providers of this module are not locked: %s", filepath.Dir(change.Path), module)
+			cmd.out.Warn("%s: the providers of this module are not locked: %s", filepath.Dir(change.Path), module)
 		}
-		noteUnlocked(out, cmd.config, change)
+		cmd.noteUnlocked(change)
 		if change.Written {
-			out.Note("wrote %s", change.Path)
+			cmd.out.Note("wrote %s", change.Path)
 		}
 	}
-	return o, cmd, err
+	return o, err
 }
 
 // isStricter reports whether a policy can reject releases that OpenTofu would install.

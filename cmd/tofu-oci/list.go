@@ -62,8 +62,8 @@ Examples:
 			aliasFlag(),
 			&cli.StringFlag{Name: "check-level", Category: commandline.GroupOperation, Usage: "`LEVEL`: report incomplete versions, as found by index, manifests, blobs, or deep"},
 		}, trustFlags(), networkFlags(), outputFlags()),
-		Action: withReport(func(c *cli.Context, out *report.Report) error {
-			err := list(c, out)
+		Action: withReport(func(cmd *command) error {
+			err := list(cmd)
 			if errors.Is(err, provider.ErrVersionNotFound) {
 				return explain.WithHint(err, "") // the default hint suggests tofu-oci list
 			}
@@ -72,46 +72,45 @@ Examples:
 	}
 }
 
-func list(c *cli.Context, out *report.Report) error {
+func list(cmd *command) error {
 	switch {
-	case c.IsSet("server"):
-		return listServer(c, out)
-	case c.Bool("pending") && (c.NArg() != 1 || c.IsSet("sources")):
-		return listAllPending(c, out)
-	case !c.Args().Present():
-		return listProviders(c, out)
+	case cmd.c.IsSet("server"):
+		return listServer(cmd)
+	case cmd.c.Bool("pending") && (cmd.c.NArg() != 1 || cmd.c.IsSet("sources")):
+		return listAllPending(cmd)
+	case !cmd.c.Args().Present():
+		return listProviders(cmd)
 	}
-	wanted, err := requiredProviders(c, out)
+	wanted, err := requiredProviders(cmd)
 	if err != nil {
 		return err
 	}
 	if len(wanted) > 1 {
 		return usagef("got %d arguments: want one PROVIDER", len(wanted))
 	}
-	cmd, err := newCommand(c, out)
-	if err != nil {
+	if err := cmd.prepare(); err != nil {
 		return err
 	}
 	r := wanted[0]
-	if c.Bool("pending") {
-		return listPending(c, out, cmd, r)
+	if cmd.c.Bool("pending") {
+		return listPending(cmd, r)
 	}
-	if c.IsSet("check-level") {
-		return listChecked(c, out, cmd, r)
+	if cmd.c.IsSet("check-level") {
+		return listChecked(cmd, r)
 	}
 	src, err := cmd.source()
 	if err != nil {
 		return err
 	}
 	if v, exact := r.Constraint.Exact(); exact {
-		return listVersion(c.Context, out, src, cmd.policy, r.Address, v)
+		return listVersion(cmd, src, r.Address, v)
 	}
-	versions, err := matchingVersions(c.Context, src, r)
+	versions, err := matchingVersions(cmd.c.Context, src, r)
 	if err != nil {
 		return err
 	}
-	warnDenied(c.Context, out, src, r, 0)
-	return out.ListVersions(r.Address, versions)
+	cmd.warnDenied(src, r, 0)
+	return cmd.out.ListVersions(r.Address, versions)
 }
 
 // matchingVersions returns the versions that meet a constraint. Without a constraint, it
@@ -124,12 +123,13 @@ func matchingVersions(ctx context.Context, src provider.Source, r provider.Requi
 }
 
 // listVersion prints the contents of a version.
-func listVersion(ctx context.Context, out *report.Report, src provider.Source, policy trust.Policy, a provider.Address, v provider.Version) error {
+func listVersion(cmd *command, src provider.Source, a provider.Address, v provider.Version) error {
+	ctx := cmd.c.Context
 	release, err := src.Release(ctx, a, v)
 	if err != nil {
 		return err
 	}
-	verdict, err := policy.Verify(ctx, release)
+	verdict, err := cmd.policy.Verify(ctx, release)
 	refused, isRefused := errors.AsType[*trust.RefusedError](err)
 	if err != nil && !isRefused {
 		return err
@@ -144,20 +144,20 @@ func listVersion(ctx context.Context, out *report.Report, src provider.Source, p
 	if err != nil {
 		return err
 	}
-	return out.ListRelease(release, referrers, approvals, verdict, refused)
+	return cmd.out.ListRelease(release, referrers, approvals, verdict, refused)
 }
 
 // listChecked prints versions with the findings of --check-level.
-func listChecked(c *cli.Context, out *report.Report, cmd *command, r provider.Requirement) error {
-	level, err := repository.ParseDepth(c.String("check-level"))
+func listChecked(cmd *command, r provider.Requirement) error {
+	level, err := repository.ParseDepth(cmd.c.String("check-level"))
 	if err != nil || level == repository.DepthTags {
-		return usagef("invalid --check-level %q: want index, manifests, blobs, or deep", c.String("check-level"))
+		return usagef("invalid --check-level %q: want index, manifests, blobs, or deep", cmd.c.String("check-level"))
 	}
 	repo, from, err := cmd.openFrom(r.Address)
 	if err != nil {
 		return err
 	}
-	tags, err := repo.Tags(c.Context)
+	tags, err := repo.Tags(cmd.c.Context)
 	if err != nil {
 		return err
 	}
@@ -167,13 +167,13 @@ func listChecked(c *cli.Context, out *report.Report, cmd *command, r provider.Re
 			return err
 		}
 	}
-	done := out.Step("checking %s of %s", report.Counted(len(versions), "version"), r.Address)
-	found, err := verify.Statuses(c.Context, repo, r.Address, versions, level, verify.Options{Aliases: cmd.aliases, Template: from})
+	done := cmd.out.Step("checking %s of %s", report.Counted(len(versions), "version"), r.Address)
+	found, err := verify.Statuses(cmd.c.Context, repo, r.Address, versions, level, verify.Options{Aliases: cmd.aliases, Template: from})
 	done()
 	if err != nil {
 		return err
 	}
-	return out.ListStatuses(r.Address, found)
+	return cmd.out.ListStatuses(r.Address, found)
 }
 
 // providersFlag returns the flag that replaces a registry's list of repositories.
@@ -188,19 +188,18 @@ func readProviders(c *cli.Context) (known []provider.Address, err error) {
 }
 
 // listProviders prints the providers in the repositories of --from.
-func listProviders(c *cli.Context, out *report.Report) error {
-	if !c.IsSet("from") {
+func listProviders(cmd *command) error {
+	if !cmd.c.IsSet("from") {
 		return usagef("specify a PROVIDER, such as hashicorp/null, or list all providers with --from REPO or --server URL; see tofu-oci list --help")
 	}
-	cmd, err := connect(c, out)
-	if err != nil {
+	if err := cmd.connect(); err != nil {
 		return err
 	}
 	l, err := cmd.catalogListing()
 	if err != nil {
 		return err
 	}
-	return out.ListProviders(cmd.from, l)
+	return cmd.out.ListProviders(cmd.from, l)
 }
 
 // catalogListing returns the providers in the repositories of --from.
@@ -229,38 +228,37 @@ func (cmd *command) owner(ctx context.Context, ref template.Reference) (provider
 // listAllPending prints the pending releases of the specified PROVIDERs. If no
 // PROVIDERs are specified, it prints the pending releases of all providers in the
 // repositories of --from.
-func listAllPending(c *cli.Context, out *report.Report) error {
-	wanted, err := providers(c, c.Args().Slice(), out)
+func listAllPending(cmd *command) error {
+	wanted, err := providers(cmd, cmd.c.Args().Slice())
 	if err != nil {
 		return err
 	}
-	cmd, err := connect(c, out)
-	if err != nil {
+	if err := cmd.connect(); err != nil {
 		return err
 	}
 	var unknown []string
-	if !hasProviders(c) {
+	if !hasProviders(cmd.c) {
 		l, err := cmd.catalogListing()
 		if err != nil {
 			return err
 		}
 		wanted = l.Requirements()
-		unknown = out.Unknown(l)
+		unknown = cmd.out.Unknown(l)
 	}
-	lists, err := approval.ListMany(c.Context, wanted, cmd.openSource)
+	lists, err := approval.ListMany(cmd.c.Context, wanted, cmd.openSource)
 	if err != nil {
 		return err
 	}
-	return out.ListAllPending(lists, wanted, unknown)
+	return cmd.out.ListAllPending(lists, wanted, unknown)
 }
 
 // listPending prints the pending releases of a provider, or the contents of one exact version.
-func listPending(c *cli.Context, out *report.Report, cmd *command, r provider.Requirement) error {
+func listPending(cmd *command, r provider.Requirement) error {
 	repo, _, err := cmd.openFrom(r.Address)
 	if err != nil {
 		return err
 	}
-	entries, err := approval.List(c.Context, repo)
+	entries, err := approval.List(cmd.c.Context, repo)
 	if err != nil {
 		return err
 	}
@@ -269,29 +267,28 @@ func listPending(c *cli.Context, out *report.Report, cmd *command, r provider.Re
 		return e.Version == v && (e.State == publish.Denied || e.State == approval.Pruned)
 	})
 	if !exact || decided {
-		return out.ListPending(report.PendingOf(r.Address, entries, r), nil, false)
+		return cmd.out.ListPending(report.PendingOf(r.Address, entries, r), nil, false)
 	}
 	for _, e := range entries {
 		if e.Version == v && e.Record != nil {
-			out.Warn("%s %s was denied before: %s", r.Address, v, e.Record)
+			cmd.out.Warn("%s %s was denied before: %s", r.Address, v, e.Record)
 		}
 	}
 	src := oci.NewPending(func(provider.Address) (repository.Reader, error) { return repo, nil }, cmd.aliases...)
-	return listVersion(c.Context, out, src, cmd.policy, r.Address, v)
+	return listVersion(cmd, src, r.Address, v)
 }
 
 // serverClient returns a client for the server of --server. If a token for the server's
 // host exists, the client uses it.
-func serverClient(c *cli.Context, out *report.Report) (*api.Client, error) {
-	u, err := url.Parse(c.String("server"))
+func serverClient(cmd *command) (*api.Client, error) {
+	u, err := url.Parse(cmd.c.String("server"))
 	if err != nil {
 		return nil, usagef("invalid --server: want a URL, such as https://tofu.example.com")
 	}
-	cmd, err := connect(c, out)
-	if err != nil {
+	if err := cmd.connect(); err != nil {
 		return nil, err
 	}
-	o := api.ClientOptions{HTTP: cmd.http, URL: u, PlainHTTP: c.StringSlice("plain-http")}
+	o := api.ClientOptions{HTTP: cmd.http, URL: u, PlainHTTP: cmd.c.StringSlice("plain-http")}
 	client, err := api.NewClient(o)
 	if err != nil {
 		return nil, flagError("server", err)
@@ -300,7 +297,7 @@ func serverClient(c *cli.Context, out *report.Report) (*api.Client, error) {
 	if err != nil {
 		return client, nil //nolint:nilerr // an address such as [::1] cannot have a token
 	}
-	token, err := cmd.token(c.Context, host)
+	token, err := cmd.token(cmd.c.Context, host)
 	if err != nil {
 		return nil, err
 	}
@@ -310,33 +307,33 @@ func serverClient(c *cli.Context, out *report.Report) (*api.Client, error) {
 
 // listServer prints the providers of a server, the versions of a provider, or the contents of
 // a version.
-func listServer(c *cli.Context, out *report.Report) error {
-	if c.NArg() > 1 {
-		return usagef("got %d arguments: want one PROVIDER", c.NArg())
+func listServer(cmd *command) error {
+	if cmd.c.NArg() > 1 {
+		return usagef("got %d arguments: want one PROVIDER", cmd.c.NArg())
 	}
-	client, err := serverClient(c, out)
+	client, err := serverClient(cmd)
 	if err != nil {
 		return err
 	}
-	if !c.Args().Present() {
-		found, err := client.Providers(c.Context, "")
+	if !cmd.c.Args().Present() {
+		found, err := client.Providers(cmd.c.Context, "")
 		if err != nil {
 			return err
 		}
-		return out.ListServedProviders(found)
+		return cmd.out.ListServedProviders(found)
 	}
-	wanted, err := requiredProviders(c, out)
+	wanted, err := requiredProviders(cmd)
 	if err != nil {
 		return err
 	}
 	if v, exact := wanted[0].Constraint.Exact(); exact {
-		release, err := client.Version(c.Context, wanted[0].Address, v)
+		release, err := client.Version(cmd.c.Context, wanted[0].Address, v)
 		if err != nil {
 			return err
 		}
-		return out.ListServed(release)
+		return cmd.out.ListServed(release)
 	}
-	found, err := client.Provider(c.Context, wanted[0].Address)
+	found, err := client.Provider(cmd.c.Context, wanted[0].Address)
 	if err != nil {
 		return err
 	}
@@ -344,5 +341,5 @@ func listServer(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	return out.ListServedVersions(wanted[0].Address, versions)
+	return cmd.out.ListServedVersions(wanted[0].Address, versions)
 }

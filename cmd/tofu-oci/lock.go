@@ -11,9 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
-	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -66,12 +64,12 @@ Examples:
 	}
 }
 
-func lockAction(c *cli.Context, out *report.Report) error {
-	l, err := newLocker(c, out)
+func lockAction(cmd *command) error {
+	l, err := newLocker(cmd)
 	if err != nil {
 		return err
 	}
-	if c.Bool("check") {
+	if cmd.c.Bool("check") {
 		return l.check()
 	}
 	return l.write()
@@ -79,17 +77,15 @@ func lockAction(c *cli.Context, out *report.Report) error {
 
 // locker writes or checks lock files.
 type locker struct {
-	c       *cli.Context
-	out     *report.Report
-	cmd     *command
+	*command
 	src     provider.Source
 	options lock.FileOptions
 }
 
-func newLocker(c *cli.Context, out *report.Report) (l locker, err error) {
-	l = locker{c: c, out: out, options: lock.FileOptions{Upgrade: c.Bool("upgrade"), DryRun: c.Bool("dry-run")}}
-	l.options.ComputeH1 = c.Bool("compute-h1")
-	if l.options.Named, err = providers(c, c.Args().Slice(), out); err != nil {
+func newLocker(cmd *command) (l locker, err error) {
+	l = locker{command: cmd, options: lock.FileOptions{Upgrade: cmd.c.Bool("upgrade"), DryRun: cmd.c.Bool("dry-run")}}
+	l.options.ComputeH1 = cmd.c.Bool("compute-h1")
+	if l.options.Named, err = providers(cmd, cmd.c.Args().Slice()); err != nil {
 		return l, err
 	}
 	for i, r := range l.options.Named {
@@ -97,21 +93,21 @@ func newLocker(c *cli.Context, out *report.Report) (l locker, err error) {
 			return l, usagef("duplicate PROVIDER %s: a lock file contains one version of each provider", r.Address)
 		}
 	}
-	if l.cmd, err = newCommand(c, out); err != nil {
+	if err := cmd.prepare(); err != nil {
 		return l, err
 	}
-	l.options.Platforms, l.options.Template = l.cmd.platforms, l.cmd.from
-	l.options.Verify, l.options.Progress = out.Warning(l.cmd.policy.Verify), out.Progress()
+	l.options.Platforms, l.options.Template = l.platforms, l.from
+	l.options.Verify, l.options.Progress = cmd.out.Warning(l.policy.Verify), cmd.out.Progress()
 	l.options.Options = l.options.WithCache()
-	l.options.Repository, l.options.Configuration = l.cmd.openSource, configurationOptions(c.Bool("terraform"))
-	if !c.IsSet("from") { // --from replaces the CLI configuration
+	l.options.Repository, l.options.Configuration = l.openSource, configurationOptions(cmd.c.Bool("terraform"))
+	if !cmd.c.IsSet("from") { // --from replaces the CLI configuration
 		l.options.Skip = func(a provider.Address) bool {
-			_, overridden := l.cmd.config.DevOverride(a)
+			_, overridden := l.config.DevOverride(a)
 			return overridden
 		}
 	}
-	src, err := l.cmd.source()
-	l.src = source.NewCached(src, l.cmd.cache, source.CacheOptions{})
+	src, err := l.source()
+	l.src = source.NewCached(src, l.cache, source.CacheOptions{})
 	return l, err
 }
 
@@ -164,22 +160,22 @@ func (l locker) directory(ctx context.Context, dir string) (lock.Change, error) 
 	done := l.out.Step("locking %s", filepath.Join(dir, lock.Filename))
 	change, err := lock.Directory(ctx, l.src, dir, l.options)
 	done()
-	noteUnlocked(l.out, l.cmd.config, change)
+	l.noteUnlocked(change)
 	for i, p := range change.Providers {
-		change.Providers[i].Err = withHint(p.Err, l.cmd.remedies().Lock(ctx, p.Err))
+		change.Providers[i].Err = withHint(p.Err, l.remedies().Lock(ctx, p.Err))
 	}
 	return change, err
 }
 
 // noteUnlocked reports providers that were not locked and denied versions that were skipped.
-func noteUnlocked(out *report.Report, config cliconfig.Config, change lock.Change) {
+func (cmd *command) noteUnlocked(change lock.Change) {
 	for _, a := range change.Skipped {
-		override, _ := config.DevOverride(a)
-		out.Note("%s is not locked, because dev_overrides replaces it with %s", a, override.Path)
+		override, _ := cmd.config.DevOverride(a)
+		cmd.out.Note("%s is not locked, because dev_overrides replaces it with %s", a, override.Path)
 	}
 	for _, p := range change.Providers {
 		for _, v := range p.Denied {
-			out.Warn("skipping denied version %s %s", p.Requirement.Address, v)
+			cmd.out.Warn("skipping denied version %s %s", p.Requirement.Address, v)
 		}
 	}
 }
@@ -197,7 +193,7 @@ func (l locker) check() error {
 	started := func(path string) (done func()) { return l.out.Step("checking %s", path) }
 	err = lock.CheckFiles(l.c.Context, l.src, files, o, started, func(path string, found []lock.Checked, err error) {
 		for i := range found {
-			found[i].Err = l.cmd.withRemedy(found[i].Err)
+			found[i].Err = l.withRemedy(found[i].Err)
 		}
 		l.out.CheckedLock(path, found, err)
 	})

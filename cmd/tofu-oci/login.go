@@ -53,14 +53,13 @@ Examples:
 	}
 }
 
-func loginAction(c *cli.Context, out *report.Report) error {
+func loginAction(cmd *command) error {
 	// 1. Find the registry and the location of its credentials.
-	target, err := loginTarget(c)
+	target, err := loginTarget(cmd.c)
 	if err != nil {
 		return err
 	}
-	cmd, err := connect(c, out)
-	if err != nil {
+	if err := cmd.connect(); err != nil {
 		return err
 	}
 	store, err := credentialStore(cmd.config)
@@ -72,30 +71,30 @@ func loginAction(c *cli.Context, out *report.Report) error {
 	}
 
 	// 2. Read the credentials.
-	login, err := readLogin(c, target)
+	login, err := readLogin(cmd.c, target)
 	if err != nil {
 		return err
 	}
 
 	// 3. Check the credentials.
-	checked, err := cmd.checkLogin(c.Context, target, login)
+	checked, err := cmd.checkLogin(cmd.c.Context, target, login)
 	if err != nil {
 		return err
 	}
 	if !checked {
-		out.Warn("the credentials for %s could not be checked, because the registry did not request any", target)
+		cmd.out.Warn("the credentials for %s could not be checked, because the registry did not request any", target)
 	}
 
 	// 4. Store the credentials and report which programs find them.
-	kept, err := store.Save(c.Context, target, login)
+	kept, err := store.Save(cmd.c.Context, target, login)
 	if err != nil {
 		return err
 	}
-	found, problems, err := store.FoundBy(c.Context, target, login, kept)
+	found, problems, err := store.FoundBy(cmd.c.Context, target, login, kept)
 	if err != nil {
 		problems = append(problems, fmt.Sprintf("finding the credentials: %v", err))
 	}
-	return out.LoggedIn(report.LoggedIn{
+	return cmd.out.LoggedIn(report.LoggedIn{
 		Registry: target.String(), Username: login.Username, File: kept.File, Helper: kept.Helper, Encrypted: kept.Helper != "",
 		Checked: checked, FoundBy: append([]string{}, found...), Problems: problems,
 	})

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/urfave/cli/v2"
-
-	"github.com/tofu-oci/tofu-oci/internal/report"
 )
 
 func logoutCommand() *cli.Command {
@@ -26,12 +24,12 @@ Examples:
 	}
 }
 
-func logoutAction(c *cli.Context, out *report.Report) error {
-	target, err := loginTarget(c)
+func logoutAction(cmd *command) error {
+	target, err := loginTarget(cmd.c)
 	if err != nil {
 		return err
 	}
-	config, err := cliConfiguration(c, out)
+	config, err := cliConfiguration(cmd)
 	if err != nil {
 		return err
 	}
@@ -39,13 +37,13 @@ func logoutAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	removed, failed := store.Delete(c.Context, target)
+	removed, failed := store.Delete(cmd.c.Context, target)
 	if failed != nil {
-		return out.LoggedOut(target, removed, nil, nil, failed)
+		return cmd.out.LoggedOut(target, removed, nil, nil, failed)
 	}
-	left, err := store.Remaining(c.Context, target)
+	left, err := store.Remaining(cmd.c.Context, target)
 	if err != nil {
 		left = append(left, fmt.Sprintf("looking for remaining credentials: %v", err))
 	}
-	return out.LoggedOut(target, removed, store.Files(), left, nil)
+	return cmd.out.LoggedOut(target, removed, store.Files(), left, nil)
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -62,17 +61,16 @@ Examples:
 	}
 }
 
-func mirrorAction(c *cli.Context, out *report.Report) error {
-	selected, err := selectProviders(c, out)
+func mirrorAction(cmd *command) error {
+	selected, err := selectProviders(cmd)
 	if err != nil {
 		return err
 	}
 	var options publish.Options
-	if err := artifactOptions(c, &options); err != nil {
+	if err := artifactOptions(cmd.c, &options); err != nil {
 		return err
 	}
-	cmd, err := newCommand(c, out)
-	if err != nil {
+	if err := cmd.prepare(); err != nil {
 		return err
 	}
 	refs, err := cmd.targets(selected.requirements)
@@ -81,11 +79,11 @@ func mirrorAction(c *cli.Context, out *report.Report) error {
 	}
 	cmd.policy.History = &trust.SignerHistory{Source: oci.New(cmd.openReader(refs), cmd.aliases...)}
 	options.Verify, options.Aliases, options.Platforms = cmd.policy.VerifyOffered, cmd.aliases, cmd.platforms
-	options.Stage, options.NoH1, options.Recheck = c.Bool("stage"), c.Bool("no-h1"), c.Bool("recheck")
+	options.Stage, options.NoH1, options.Recheck = cmd.c.Bool("stage"), cmd.c.Bool("no-h1"), cmd.c.Bool("recheck")
 	// Don't add zips to the cache. A mirror transfers the zips of all platforms once,
 	// which would evict the zips that pull requires.
-	src := selected.limit(source.NewCached(cmd.origin(), cmd.cache, source.CacheOptions{ReadOnly: true}), out)
-	return out.FinishRun(mirror.Run(c.Context, src, selected.requirements, cmd.mirrorOptions(refs, options)))
+	src := cmd.limit(source.NewCached(cmd.origin(), cmd.cache, source.CacheOptions{ReadOnly: true}), selected)
+	return cmd.out.FinishRun(mirror.Run(cmd.c.Context, src, selected.requirements, cmd.mirrorOptions(refs, options)))
 }
 
 // mirrorOptions returns the options of a run that writes releases to repositories and

@@ -10,7 +10,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -52,41 +51,40 @@ Examples:
 	}
 }
 
-func moduleListAction(c *cli.Context, out *report.Report) error {
-	if c.NArg() > 1 {
-		return usagef("got %d arguments: want one MODULE", c.NArg())
+func moduleListAction(cmd *command) error {
+	if cmd.c.NArg() > 1 {
+		return usagef("got %d arguments: want one MODULE", cmd.c.NArg())
 	}
-	cmd, err := newCommand(c, out)
-	if err != nil {
+	if err := cmd.prepare(); err != nil {
 		return err
 	}
 	switch {
-	case c.NArg() == 0 && c.Bool("pending"):
+	case cmd.c.NArg() == 0 && cmd.c.Bool("pending"):
 		return usagef("--pending: specify a MODULE")
-	case c.NArg() == 0:
+	case cmd.c.NArg() == 0:
 		return cmd.listModules()
 	}
-	repo, ref, constraint, err := cmd.openModule(c.Args().First())
+	repo, ref, constraint, err := cmd.openModule(cmd.c.Args().First())
 	if err != nil {
 		return err
 	}
-	src, wanted, err := module.Source(c.Context, repo, ref)
+	src, wanted, err := module.Source(cmd.c.Context, repo, ref)
 	if err != nil {
 		return err
 	}
 	if !constraint.IsZero() {
 		wanted.Constraint = constraint
 	}
-	if c.Bool("pending") {
-		return listPending(c, out, cmd, wanted)
+	if cmd.c.Bool("pending") {
+		return listPending(cmd, wanted)
 	}
 	if v, exact := wanted.Constraint.Exact(); exact {
-		err = listVersion(c.Context, out, src, cmd.policy, wanted.Address, v)
+		err = listVersion(cmd, src, wanted.Address, v)
 	} else {
 		var versions []provider.Version
-		if versions, err = matchingVersions(c.Context, src, wanted); err == nil {
-			warnDenied(c.Context, out, src, wanted, 0)
-			return out.ListVersions(wanted.Address, versions)
+		if versions, err = matchingVersions(cmd.c.Context, src, wanted); err == nil {
+			cmd.warnDenied(src, wanted, 0)
+			return cmd.out.ListVersions(wanted.Address, versions)
 		}
 	}
 	if errors.Is(err, provider.ErrVersionNotFound) {

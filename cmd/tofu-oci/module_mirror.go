@@ -6,7 +6,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -57,13 +56,13 @@ func moduleMirrorCommand() *cli.Command {
 	}
 }
 
-func moduleMirrorAction(c *cli.Context, out *report.Report) error {
+func moduleMirrorAction(cmd *command) error {
+	c := cmd.c
 	wanted, err := moduleRequirements(c)
 	if err != nil {
 		return err
 	}
-	cmd, err := newCommand(c, out)
-	if err != nil {
+	if err := cmd.prepare(); err != nil {
 		return err
 	}
 	refs, err := mirroredModules(c, wanted)
@@ -71,7 +70,7 @@ func moduleMirrorAction(c *cli.Context, out *report.Report) error {
 		return err
 	}
 	options := publish.Options{Stage: c.Bool("stage")}
-	return out.FinishRun(module.Mirror(c.Context, cmd.moduleOrigin(), wanted, module.MirrorOptions{
+	return cmd.out.FinishRun(module.Mirror(c.Context, cmd.moduleOrigin(), wanted, module.MirrorOptions{
 		Options: cmd.mirrorOptions(refs, options),
 		Open: func(ref template.Reference) (repository.Reader, error) {
 			return repository.Open(ref, cmd.repos)
@@ -94,7 +93,7 @@ func moduleRequirements(c *cli.Context) ([]module.Requirement, error) {
 	for _, argument := range c.Args().Slice() {
 		r, err := module.ParseRequirement(argument)
 		if err != nil {
-			return nil, usagef("%w", err)
+			return nil, misuse(err)
 		}
 		wanted = append(wanted, r)
 	}
@@ -111,25 +110,18 @@ func mirroredModules(c *cli.Context, wanted []module.Requirement) (map[provider.
 	for _, r := range wanted {
 		ref, err := r.Address.Repository(t)
 		if err != nil {
-			return nil, usagef("--to: %w", err)
+			return nil, flagError("to", err)
 		}
 		refs[r.Address.InRegistry()], repositories[r.Address.InRegistry()] = ref, ref.String()
 	}
-	if err := template.CheckDistinct(repositories); err != nil {
-		return nil, usagef("--to: %w", err)
-	}
-	return refs, nil
+	return refs, flagError("to", template.CheckDistinct(repositories))
 }
 
 // moduleTemplate parses --to or --from as a template for modules.
-func moduleTemplate(c *cli.Context, flag string) (template.ModuleTemplate, error) {
-	text := c.String(flag)
-	if text == "" {
-		return template.ModuleTemplate{}, usagef("missing --%s: specify a repository template, such as --%s ghcr.io/acme/modules/{namespace}/{name}/{system}", flag, flag)
+func moduleTemplate(c *cli.Context, flag string) (t template.ModuleTemplate, err error) {
+	if c.String(flag) == "" {
+		return t, usagef("missing --%s: specify a repository template, such as --%s ghcr.io/acme/modules/{namespace}/{name}/{system}", flag, flag)
 	}
-	t, err := template.ParseModule(text)
-	if err != nil {
-		return t, usagef("--%s: %w", flag, err)
-	}
-	return t, nil
+	err = parse(c, flag, &t, template.ParseModule)
+	return t, err
 }

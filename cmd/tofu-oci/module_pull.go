@@ -7,7 +7,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
@@ -47,22 +46,21 @@ Examples:
 	}
 }
 
-func modulePullAction(c *cli.Context, out *report.Report) error {
+func modulePullAction(cmd *command) error {
 	switch {
-	case c.NArg() != 1:
-		return usagef("got %d arguments: want one MODULE, such as oci://ghcr.io/acme/modules/vpc", c.NArg())
-	case c.String("dir") == "":
+	case cmd.c.NArg() != 1:
+		return usagef("got %d arguments: want one MODULE, such as oci://ghcr.io/acme/modules/vpc", cmd.c.NArg())
+	case cmd.c.String("dir") == "":
 		return usagef("missing --dir: specify the directory to unpack to, such as --dir modules/vpc")
 	}
-	cmd, err := newCommand(c, out)
+	if err := cmd.prepare(); err != nil {
+		return err
+	}
+	repo, ref, constraint, err := cmd.openModule(cmd.c.Args().First())
 	if err != nil {
 		return err
 	}
-	repo, ref, constraint, err := cmd.openModule(c.Args().First())
-	if err != nil {
-		return err
-	}
-	src, wanted, err := module.Source(c.Context, repo, ref)
+	src, wanted, err := module.Source(cmd.c.Context, repo, ref)
 	if err != nil {
 		return err
 	}
@@ -70,10 +68,10 @@ func modulePullAction(c *cli.Context, out *report.Report) error {
 		wanted.Constraint = constraint
 	}
 	options := pull.ManyOptions{
-		Options:  pull.Options{Verify: cmd.policy.Verify, Progress: out.Progress()},
-		OnResult: func(p pull.Pulled) { warnDenied(c.Context, out, src, p.Requirement, 1, p.Version) },
+		Options:  pull.Options{Verify: cmd.policy.Verify, Progress: cmd.out.Progress()},
+		OnResult: func(p pull.Pulled) { cmd.warnDenied(src, p.Requirement, 1, p.Version) },
 	}
 	at := func(provider.Address) string { return ref.Repository.String() }
-	err = module.Pull(c.Context, src, wanted, c.String("dir"), out.WatchPull(1, at, cmd.withRemedy, options))
-	return out.FinishRun(err)
+	err = module.Pull(cmd.c.Context, src, wanted, cmd.c.String("dir"), cmd.out.WatchPull(1, at, cmd.withRemedy, options))
+	return cmd.out.FinishRun(err)
 }

@@ -25,8 +25,7 @@ func modulePushCommand() *cli.Command {
 		Name:      "push",
 		Usage:     "push the module in a directory",
 		ArgsUsage: "DIR --to REPOSITORY [--version VERSION] [FLAG...]",
-		Description: strings.TrimSpace(`
-It packs all files except .terraform, .git, states, lock files, and the files that
+		Description: `It packs all files except .terraform, .git, states, lock files, and the files that
 .terraformignore specifies. Equal files result in the same digest on all systems.
 
 Details: ` + docs + `modules.md
@@ -43,7 +42,7 @@ Examples:
       --sbom vpc.spdx.json --provenance vpc.intoto.jsonl
 
    # to an image layout
-   tofu-oci module push modules/vpc --to oci-layout:build/vpc --version 1.2.0`),
+   tofu-oci module push modules/vpc --to oci-layout:build/vpc --version 1.2.0`,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "to", Category: commandline.GroupSelection, Usage: "`REPOSITORY`, such as ghcr.io/acme/vpc or oci-layout:DIR"},
 			&cli.StringFlag{Name: "version", Category: commandline.GroupSelection, Usage: "`VERSION` of the module (default: git tag of the commit)"},
@@ -65,7 +64,8 @@ Examples:
 	}
 }
 
-func modulePush(c *cli.Context, out *report.Report) error {
+func modulePush(cmd *command) error {
+	c, out := cmd.c, cmd.out
 	if c.NArg() != 1 {
 		return usagef("got %d arguments: want one DIR, such as tofu-oci module push . --to ghcr.io/acme/modules/vpc", c.NArg())
 	}
@@ -88,11 +88,10 @@ func modulePush(c *cli.Context, out *report.Report) error {
 	if found {
 		options.Signer = signer
 	}
-	cmd, err := connect(c, out)
-	if err != nil {
+	if err := cmd.connect(); err != nil {
 		return err
 	}
-	p, err := modulePackage(c, out, settings.Index)
+	p, err := modulePackage(cmd, settings.Index)
 	if err != nil {
 		return err
 	}
@@ -118,10 +117,7 @@ func modulePushTarget(c *cli.Context) (template.Reference, error) {
 		return template.Reference{}, usagef("--to %s: want the repository of one module, not a template", text)
 	}
 	ref, err := template.ParseReference(strings.TrimPrefix(text, "oci://"))
-	if err != nil {
-		return ref, usagef("--to: %w", err)
-	}
-	return ref, nil
+	return ref, flagError("to", err)
 }
 
 // moduleName returns the last part of the repository's name.
@@ -137,7 +133,8 @@ func moduleName(ref template.Reference) string {
 }
 
 // modulePackage reads the directory and the documents.
-func modulePackage(c *cli.Context, out *report.Report, index artifact.Options) (p module.Package, err error) {
+func modulePackage(cmd *command, index artifact.Options) (p module.Package, err error) {
+	c, out := cmd.c, cmd.out
 	done := out.Step("reading %s", c.Args().First())
 	dir, err := module.ReadDirectory(c.Context, c.Args().First())
 	done()
@@ -163,12 +160,12 @@ func modulePackage(c *cli.Context, out *report.Report, index artifact.Options) (
 	}
 	for _, file := range c.StringSlice("sbom") {
 		if err := addDocument(&p, file, func(data []byte) (string, error) { return artifact.DocumentType(provider.KindSBOM, file, data) }); err != nil {
-			return p, usagef("--sbom: %w", err)
+			return p, flagError("sbom", err)
 		}
 	}
 	for _, file := range c.StringSlice("provenance") {
 		if err := addDocument(&p, file, func([]byte) (string, error) { return artifact.MediaTypeInToto, nil }); err != nil {
-			return p, usagef("--provenance: %w", err)
+			return p, flagError("provenance", err)
 		}
 	}
 	return p, nil
@@ -192,10 +189,7 @@ func addDocument(p *module.Package, file string, mediaType func(data []byte) (st
 func moduleVersion(text string, dir module.Directory) (provider.Version, error) {
 	if text != "" {
 		v, err := provider.ParseVersion(strings.TrimPrefix(text, "v"))
-		if err != nil {
-			return v, usagef("--version: %w", err)
-		}
-		return v, nil
+		return v, flagError("version", err)
 	}
 	switch len(dir.Versions) {
 	case 1:

@@ -34,7 +34,7 @@ func quietFlag() cli.Flag {
 
 // withReport returns an action that creates a report, runs do, and completes the report. With
 // --output json, an error of do is also printed as JSON.
-func withReport(do func(*cli.Context, *report.Report) error) cli.ActionFunc {
+func withReport(do func(*command) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		out, err := newReport(c)
 		if err != nil {
@@ -43,7 +43,7 @@ func withReport(do func(*cli.Context, *report.Report) error) cli.ActionFunc {
 		c.Context = out.Debug.Programs(c.Context)
 		run := stateOf(c.App)
 		run.reporting = true
-		err = commandline.WithVariables(do(c, out), run.variables)
+		err = commandline.WithVariables(do(&command{c: c, out: out}), run.variables)
 		out.EndProgress()
 		if _, reported := errors.AsType[*explain.ExitError](err); err != nil && !reported && out.Format == report.JSON {
 			err = errors.Join(err, out.PrintError(err))

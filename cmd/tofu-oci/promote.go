@@ -8,7 +8,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -54,13 +53,12 @@ Examples:
 	}
 }
 
-func promoteAction(c *cli.Context, out *report.Report) error {
-	wanted, err := requiredProviders(c, out)
+func promoteAction(cmd *command) error {
+	wanted, err := requiredProviders(cmd)
 	if err != nil {
 		return err
 	}
-	cmd, err := newCommand(c, out)
-	if err != nil {
+	if err := cmd.prepare(); err != nil {
 		return err
 	}
 	refs, err := cmd.targets(wanted)
@@ -68,18 +66,18 @@ func promoteAction(c *cli.Context, out *report.Report) error {
 		return err
 	}
 	cmd.policy.History = &trust.SignerHistory{Source: oci.New(cmd.openReader(refs), cmd.aliases...)}
-	err = approval.PromoteMany(c.Context, wanted, approval.ManyOptions{
+	err = approval.PromoteMany(cmd.c.Context, wanted, approval.ManyOptions{
 		PromoteOptions: approval.PromoteOptions{
-			Verify: cmd.policy.Verify, Aliases: cmd.aliases, Force: c.Bool("force"), DryRun: c.Bool("dry-run"),
-			Approval: artifact.Approval{Reason: strings.TrimSpace(c.String("reason")), By: strings.TrimSpace(c.String("by"))},
+			Verify: cmd.policy.Verify, Aliases: cmd.aliases, Force: cmd.c.Bool("force"), DryRun: cmd.c.Bool("dry-run"),
+			Approval: artifact.Approval{Reason: strings.TrimSpace(cmd.c.String("reason")), By: strings.TrimSpace(cmd.c.String("by"))},
 		},
 		Latest: cmd.latest,
 		Open:   func(a provider.Address) (repository.Repository, error) { return repository.Open(refs[a], cmd.repos) },
-		Done:   out.Decided,
-		OnSkip: out.SkippedPreReleases,
+		Done:   cmd.out.Decided,
+		OnSkip: cmd.out.SkippedPreReleases,
 	})
-	if err != nil && c.Context.Err() == nil {
+	if err != nil && cmd.c.Context.Err() == nil {
 		return err
 	}
-	return errors.Join(out.Finish(), c.Context.Err())
+	return errors.Join(cmd.out.Finish(), cmd.c.Context.Err())
 }

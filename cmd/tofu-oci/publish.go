@@ -8,7 +8,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/launch"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -60,35 +59,34 @@ Examples:
 	}
 }
 
-func publishAction(c *cli.Context, out *report.Report) error {
-	if !c.Args().Present() {
+func publishAction(cmd *command) error {
+	if !cmd.c.Args().Present() {
 		return usagef("specify a PATH, such as dist; see tofu-oci publish --help")
 	}
-	if c.String("provider") == "" {
+	if cmd.c.String("provider") == "" {
 		return usagef("missing --provider: specify the provider's address, such as --provider example.com/acme/widget")
 	}
 	var a provider.Address
-	if err := parse(c, "provider", &a, provider.ParseAddress); err != nil {
+	if err := parse(cmd.c, "provider", &a, provider.ParseAddress); err != nil {
 		return err
 	}
-	options := publish.Options{Operation: "publishing", Force: c.Bool("force"), DryRun: c.Bool("dry-run")}
-	if err := artifactOptions(c, &options); err != nil {
+	options := publish.Options{Operation: "publishing", Force: cmd.c.Bool("force"), DryRun: cmd.c.Bool("dry-run")}
+	if err := artifactOptions(cmd.c, &options); err != nil {
 		return err
 	}
 	if options.Check == repository.DepthTags {
 		return usagef("--check-level tags: a tag does not list the platforms of this build; use --check-level index")
 	}
-	cmd, err := newCommand(c, out)
-	if err != nil {
+	if err := cmd.prepare(); err != nil {
 		return err
 	}
-	if err := sign(c, &options, &cmd.policy); err != nil {
+	if err := sign(cmd.c, &options, &cmd.policy); err != nil {
 		return err
 	}
 	if options.Verify = cmd.policy.Verify; !cmd.policy.Keyring.IsZero() {
 		options.Signing.Keys = cmd.policy.Keyring.KeysOf
 	}
-	src, err := builddir.New(a, c.Args().Slice()...)
+	src, err := builddir.New(a, cmd.c.Args().Slice()...)
 	if err != nil {
 		return misuse(err)
 	}
@@ -129,7 +127,7 @@ func (cmd *command) publish(src *builddir.Source, a provider.Address, repo repos
 		}
 	}
 	if err == nil && cmd.c.Bool("launch") {
-		start := func(ctx context.Context, p provider.Package) error { return launchPackage(ctx, out, src, p) }
+		start := func(ctx context.Context, p provider.Package) error { return cmd.launchPackage(ctx, src, p) }
 		err = launch.Many(ctx, src, wanted, options.Platforms, start, func(r provider.Release) {
 			out.Warn("%s %s: not launched, because it has no package for %s", r.Address, r.Version, provider.CurrentPlatform())
 		})

@@ -6,7 +6,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
@@ -57,23 +56,22 @@ Examples:
 	}
 }
 
-func pullAction(c *cli.Context, out *report.Report) error {
-	selected, err := selectProviders(c, out)
+func pullAction(cmd *command) error {
+	selected, err := selectProviders(cmd)
 	if err != nil {
 		return err
 	}
-	if c.String("dir") == "" {
+	if cmd.c.String("dir") == "" {
 		return usagef("missing --dir: specify the directory to write to, such as --dir .")
 	}
 	var layout pull.Layout
-	if err := parse(c, "layout", &layout, pull.ParseLayout); err != nil {
+	if err := parse(cmd.c, "layout", &layout, pull.ParseLayout); err != nil {
 		return err
 	}
-	cmd, err := newCommand(c, out)
-	if err != nil {
+	if err := cmd.prepare(); err != nil {
 		return err
 	}
-	sink, err := pull.NewSink(layout, c.String("dir"), cmd.cache)
+	sink, err := pull.NewSink(layout, cmd.c.String("dir"), cmd.cache)
 	if err != nil {
 		return flagError("dir", err)
 	}
@@ -83,12 +81,12 @@ func pullAction(c *cli.Context, out *report.Report) error {
 	}
 	options := pull.ManyOptions{
 		Options: pull.Options{
-			Evidence: c.Bool("with-evidence"), Concurrency: cmd.concurrency, Platforms: cmd.platforms, Verify: cmd.policy.Verify, Progress: out.Progress(),
+			Evidence: cmd.c.Bool("with-evidence"), Concurrency: cmd.concurrency, Platforms: cmd.platforms, Verify: cmd.policy.Verify, Progress: cmd.out.Progress(),
 		},
-		FailFast: c.Bool("fail-fast"),
-		OnResult: func(p pull.Pulled) { warnDenied(c.Context, out, src, p.Requirement, 1, p.Version) },
+		FailFast: cmd.c.Bool("fail-fast"),
+		OnResult: func(p pull.Pulled) { cmd.warnDenied(src, p.Requirement, 1, p.Version) },
 	}
 	cached := source.NewCached(src, cmd.cache, source.CacheOptions{})
-	err = pull.Many(c.Context, selected.limit(cached, out), sink, selected.requirements, out.WatchPull(len(selected.requirements), cmd.sourceRepository, cmd.withRemedy, options))
-	return out.FinishRun(err)
+	err = pull.Many(cmd.c.Context, cmd.limit(cached, selected), sink, selected.requirements, cmd.out.WatchPull(len(selected.requirements), cmd.sourceRepository, cmd.withRemedy, options))
+	return cmd.out.FinishRun(err)
 }

@@ -82,16 +82,16 @@ func listenFlags() []cli.Flag {
 	}
 }
 
-func serveAction(c *cli.Context, out *report.Report) error {
-	if c.Args().Present() {
-		return usagef("unexpected argument %q; see tofu-oci serve --help", c.Args().First())
+func serveAction(cmd *command) error {
+	if cmd.c.Args().Present() {
+		return usagef("unexpected argument %q; see tofu-oci serve --help", cmd.c.Args().First())
 	}
-	log := report.NewServerLog(out)
-	options, err := serveOptions(c, out, log)
+	log := report.NewServerLog(cmd.out)
+	options, err := serveOptions(cmd, log)
 	if err != nil {
 		return err
 	}
-	listenConfig, err := listenOptions(c, log)
+	listenConfig, err := listenOptions(cmd.c, log)
 	if err != nil {
 		return err
 	}
@@ -99,16 +99,16 @@ func serveAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return misuse(err)
 	}
-	l, err := listen(c.Context, c.String("listen"))
+	l, err := listen(cmd.c.Context, cmd.c.String("listen"))
 	if err != nil {
 		return err
 	}
-	closeMetrics, err := startMetrics(c, log, server)
+	closeMetrics, err := startMetrics(cmd.c, log, server)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	defer closeMetrics()
-	return server.Run(c.Context, l, listenConfig)
+	return server.Run(cmd.c.Context, l, listenConfig)
 }
 
 // listen listens on the address of --listen.

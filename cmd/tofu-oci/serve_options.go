@@ -25,29 +25,28 @@ import (
 )
 
 // serveOptions parses the flags about what the server provides.
-func serveOptions(c *cli.Context, out *report.Report, log *report.ServerLog) (o serve.Options, err error) {
-	if err := parseAll(c, "from", &o.From, template.Parse); err != nil {
+func serveOptions(cmd *command, log *report.ServerLog) (o serve.Options, err error) {
+	if err := parseAll(cmd.c, "from", &o.From, template.Parse); err != nil {
 		return o, err
 	}
 	if len(o.From) == 0 {
 		return o, missingTemplate("from")
 	}
-	cmd, err := newCommand(c, out)
-	if err != nil {
+	if err := cmd.prepare(); err != nil {
 		return o, err
 	}
 	o.Open = func(ref template.Reference) (repository.Reader, error) { return repository.Open(ref, cmd.repos) }
 	o.Catalog = cmd.repositoryNames
-	if o.Providers, err = servedProviders(c); err != nil {
+	if o.Providers, err = servedProviders(cmd.c); err != nil {
 		return o, err
 	}
 	o.Ready = func(ctx context.Context) error { return catalog.Reachable(ctx, o.From, cmd.repos) }
-	o.Store, o.Aliases, o.Events, o.Redirect = cmd.cache, cmd.aliases, log.Events(), c.Bool("redirect")
-	o.MaxAge, o.StaleIfError = c.Duration("tags-ttl"), c.Duration("stale-if-error")
+	o.Store, o.Aliases, o.Events, o.Redirect = cmd.cache, cmd.aliases, log.Events(), cmd.c.Bool("redirect")
+	o.MaxAge, o.StaleIfError = cmd.c.Duration("tags-ttl"), cmd.c.Duration("stale-if-error")
 	err = cmp.Or(
-		parseSet(c, "unannotated", &o.Unannotated, provider.ParseHost),
-		parse(c, "memory", &o.Memory, commandline.ParseSize),
-		parseSet(c, "base-url", &o.BaseURL, url.Parse),
+		parseSet(cmd.c, "unannotated", &o.Unannotated, provider.ParseHost),
+		parse(cmd.c, "memory", &o.Memory, commandline.ParseSize),
+		parseSet(cmd.c, "base-url", &o.BaseURL, url.Parse),
 	)
 	if err != nil {
 		return o, err
@@ -55,22 +54,22 @@ func serveOptions(c *cli.Context, out *report.Report, log *report.ServerLog) (o 
 	if o.MaxAge <= 0 || o.StaleIfError <= 0 || o.Memory <= 0 {
 		return o, usagef("invalid --tags-ttl, --stale-if-error, or --memory: want a positive value")
 	}
-	for _, text := range c.StringSlice("trusted-proxy") {
+	for _, text := range cmd.c.StringSlice("trusted-proxy") {
 		network, err := netip.ParsePrefix(text)
 		if err != nil {
 			return o, usagef("invalid --trusted-proxy %q: want a network, such as 10.0.0.0/8 or 127.0.0.1/32", text)
 		}
 		o.TrustedProxies = append(o.TrustedProxies, network)
 	}
-	if signer, found, err := readSigner(c); err != nil {
+	if signer, found, err := readSigner(cmd.c); err != nil {
 		return o, err
 	} else if found {
 		o.Signer = signer
 	}
-	if o.PullThrough, err = pullThrough(c, cmd, o); err != nil {
+	if o.PullThrough, err = pullThrough(cmd, o); err != nil {
 		return o, err
 	}
-	err = accessOptions(c, cmd, log, &o)
+	err = accessOptions(cmd, log, &o)
 	return o, err
 }
 
@@ -84,8 +83,8 @@ func servedProviders(c *cli.Context) (func() ([]provider.Address, error), error)
 }
 
 // accessOptions parses the flags about access control.
-func accessOptions(c *cli.Context, cmd *command, log *report.ServerLog, o *serve.Options) (err error) {
-	if path := c.String("serve-config"); c.IsSet("serve-config") { // an empty name must not disable access control
+func accessOptions(cmd *command, log *report.ServerLog, o *serve.Options) (err error) {
+	if path := cmd.c.String("serve-config"); cmd.c.IsSet("serve-config") { // an empty name must not disable access control
 		file, err := access.Open(path, access.Options{HTTP: cmd.http, Reloaded: log.Reloaded})
 		if err != nil {
 			return flagError("serve-config", err)
@@ -93,11 +92,11 @@ func accessOptions(c *cli.Context, cmd *command, log *report.ServerLog, o *serve
 		o.Rules = file.Get
 	}
 	o.Key = access.NewArchiveKey()
-	if err := parseSet(c, "archive-key", &o.Key, access.ReadArchiveKey); err != nil {
+	if err := parseSet(cmd.c, "archive-key", &o.Key, access.ReadArchiveKey); err != nil {
 		return err
 	}
 	const burst = 10 // in seconds, because init requests dozens of documents at once
-	o.Limiter = access.NewLimiter(c.Float64("rate"), int(c.Float64("rate")*burst))
+	o.Limiter = access.NewLimiter(cmd.c.Float64("rate"), int(cmd.c.Float64("rate")*burst))
 	return nil
 }
 
@@ -127,8 +126,8 @@ func pullThroughFlags() []cli.Flag {
 }
 
 // pullThrough parses the flags. It returns nil without --pull-through.
-func pullThrough(c *cli.Context, cmd *command, served serve.Options) (*pullthrough.Options, error) {
-	if !c.IsSet("pull-through") {
+func pullThrough(cmd *command, served serve.Options) (*pullthrough.Options, error) {
+	if !cmd.c.IsSet("pull-through") {
 		return nil, nil
 	}
 	o := &pullthrough.Options{
@@ -138,7 +137,7 @@ func pullThrough(c *cli.Context, cmd *command, served serve.Options) (*pullthrou
 		Cooldown: mirror.Cooldown{MinAge: cmd.minAge},
 		Publish:  publish.Options{Aliases: cmd.aliases, Verify: verifyOffered(cmd, served.From)},
 	}
-	if err := parseAll(c, "pull-through", &o.Patterns, provider.ParsePattern); err != nil {
+	if err := parseAll(cmd.c, "pull-through", &o.Patterns, provider.ParsePattern); err != nil {
 		return nil, err
 	}
 	_, err := pullthrough.New(*o)

@@ -119,21 +119,20 @@ func readDeclarationFrom(path string) (*sync.Declaration, error) {
 }
 
 // syncOptions returns the options of sync plan and sync apply.
-func syncOptions(c *cli.Context, out *report.Report) (o sync.Options, err error) {
-	if o.Declaration, err = readDeclaration(c); err != nil {
+func syncOptions(cmd *command) (o sync.Options, err error) {
+	if o.Declaration, err = readDeclaration(cmd.c); err != nil {
 		return o, err
 	}
 	if o.Policy, o.Trust, err = o.Declaration.Policy(os.Getenv); err != nil {
 		return o, misuse(err)
 	}
-	if o.Shard, err = sync.ParseShard(c.String("shard"), os.Getenv); err != nil {
+	if o.Shard, err = sync.ParseShard(cmd.c.String("shard"), os.Getenv); err != nil {
 		return o, flagError("shard", err)
 	}
-	if err := parse(c, "check-level", &o.Check, repository.ParseDepth); err != nil {
+	if err := parse(cmd.c, "check-level", &o.Check, repository.ParseDepth); err != nil {
 		return o, err
 	}
-	cmd, err := newCommand(c, out)
-	if err != nil {
+	if err := cmd.prepare(); err != nil {
 		return o, err
 	}
 	o.Source = source.NewMemo(cmd.origin(), 0)
@@ -141,61 +140,61 @@ func syncOptions(c *cli.Context, out *report.Report) (o sync.Options, err error)
 		repo, _, err := cmd.openTarget(publish.Options{}, ref)
 		return repo, err
 	}
-	o.Publisher = &publish.Publisher{Concurrency: cmd.concurrency, Progress: out.Progress()}
-	o.Wanted, o.Problems = wantedBy(c, out, o.Declaration)
+	o.Publisher = &publish.Publisher{Concurrency: cmd.concurrency, Progress: cmd.out.Progress()}
+	o.Wanted, o.Problems = cmd.wantedBy(o.Declaration)
 	return o, nil
 }
 
 // wantedBy returns the providers that a declaration selects, and warns if there are none.
-func wantedBy(c *cli.Context, out *report.Report, d *sync.Declaration) (wanted []sync.Wanted, problems []error) {
-	if wanted, problems = d.Wanted(c.Context); len(wanted)+len(problems) == 0 {
-		out.Warn(`no provider is selected; a pattern such as "hashicorp/*" only sets policies: add provider blocks with addresses, sources, or lock_files`)
+func (cmd *command) wantedBy(d *sync.Declaration) (wanted []sync.Wanted, problems []error) {
+	if wanted, problems = d.Wanted(cmd.c.Context); len(wanted)+len(problems) == 0 {
+		cmd.out.Warn(`no provider is selected; a pattern such as "hashicorp/*" only sets policies: add provider blocks with addresses, sources, or lock_files`)
 	}
 	return wanted, problems
 }
 
-func syncPlan(c *cli.Context, out *report.Report) error {
-	o, err := syncOptions(c, out)
+func syncPlan(cmd *command) error {
+	o, err := syncOptions(cmd)
 	if err != nil {
 		return err
 	}
-	done := out.Step("planning %s", report.Counted(len(o.Wanted), "provider"))
-	plan, err := sync.NewPlan(c.Context, o)
+	done := cmd.out.Step("planning %s", report.Counted(len(o.Wanted), "provider"))
+	plan, err := sync.NewPlan(cmd.c.Context, o)
 	done()
 	if err != nil {
 		return err
 	}
-	if file := c.String("out"); file != "" {
+	if file := cmd.c.String("out"); file != "" {
 		if err := plan.Write(file); err != nil {
 			return flagError("out", err)
 		}
 	}
-	err = out.SyncPlanned(plan, o.Problems)
-	if err == nil && c.Bool("detailed-exitcode") && plan.HasChanges() {
+	err = cmd.out.SyncPlanned(plan, o.Problems)
+	if err == nil && cmd.c.Bool("detailed-exitcode") && plan.HasChanges() {
 		return &explain.ExitError{Code: explain.ExitChanges}
 	}
 	return err
 }
 
-func syncApply(c *cli.Context, out *report.Report) error {
-	o, err := syncOptions(c, out)
+func syncApply(cmd *command) error {
+	o, err := syncOptions(cmd)
 	if err != nil {
 		return err
 	}
-	watch := watcher{c: c, out: out}
+	watch := watcher{command: cmd}
 	if o.Shard.Count > 0 {
-		out.Summary = "" // sync report watches all shards
+		cmd.out.Summary = "" // sync report watches all shards
 	} else if err := watch.open(o.Declaration); err != nil {
 		return err
 	}
-	return watch.finish(applyPlan(c, out, o))
+	return watch.finish(applyPlan(cmd, o))
 }
 
 // applyPlan plans and applies.
-func applyPlan(c *cli.Context, out *report.Report, o sync.Options) error {
-	out.Sync = outcome.New(&sync.Plan{Declaration: sync.PlannedFile{Path: o.Declaration.Path, Digest: o.Declaration.Digest}}) // if there is no plan
-	plan, err := sync.NewPlan(c.Context, o)
-	if file := c.String("plan"); file != "" && err == nil {
+func applyPlan(cmd *command, o sync.Options) error {
+	cmd.out.Sync = outcome.New(&sync.Plan{Declaration: sync.PlannedFile{Path: o.Declaration.Path, Digest: o.Declaration.Digest}}) // if there is no plan
+	plan, err := sync.NewPlan(cmd.c.Context, o)
+	if file := cmd.c.String("plan"); file != "" && err == nil {
 		var approved *sync.Plan
 		if approved, err = sync.ReadPlan(file); err != nil {
 			return flagError("plan", err)
@@ -205,21 +204,20 @@ func applyPlan(c *cli.Context, out *report.Report, o sync.Options) error {
 	if err != nil {
 		return err
 	}
-	err = plan.Apply(c.Context, out.WatchSync(o, plan))
-	if c.IsSet("textfile") || c.IsSet("out") {
-		out.Sync.Summary.Newest = sync.Newest(c.Context, o)
+	err = plan.Apply(cmd.c.Context, cmd.out.WatchSync(o, plan))
+	if cmd.c.IsSet("textfile") || cmd.c.IsSet("out") {
+		cmd.out.Sync.Summary.Newest = sync.Newest(cmd.c.Context, o)
 	}
-	err = out.FinishSync(o.Problems, err)
-	if file := c.String("out"); file != "" {
-		err = errors.Join(err, out.Sync.Write(file)) // the error contains the path
+	err = cmd.out.FinishSync(o.Problems, err)
+	if file := cmd.c.String("out"); file != "" {
+		err = errors.Join(err, cmd.out.Sync.Write(file)) // the error contains the path
 	}
 	return err
 }
 
 // watcher sends the notification of a run and writes its metrics.
 type watcher struct {
-	c   *cli.Context
-	out *report.Report
+	*command
 	// hook is nil if no notifications are sent.
 	hook *outcome.Webhook
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -39,29 +38,29 @@ Examples:
 	}
 }
 
-func syncValidate(c *cli.Context, out *report.Report) error {
-	d, err := readDeclaration(c)
+func syncValidate(cmd *command) error {
+	d, err := readDeclaration(cmd.c)
 	if err != nil {
 		return err
 	}
 	if _, _, err := d.Policy(os.Getenv); err != nil {
 		return misuse(err)
 	}
-	wanted, problems := wantedBy(c, out, d)
+	wanted, problems := cmd.wantedBy(d)
 	if err := d.CheckRepositories(wanted); err != nil {
 		return err
 	}
-	if !c.IsSet("explain") {
-		return out.Declared(d, wanted, nil, problems)
+	if !cmd.c.IsSet("explain") {
+		return cmd.out.Declared(d, wanted, nil, problems)
 	}
 	var a provider.Address
-	if err := parse(c, "explain", &a, provider.ParseAddress); err != nil {
+	if err := parse(cmd.c, "explain", &a, provider.ParseAddress); err != nil {
 		return err
 	}
 	if wanted = slices.DeleteFunc(wanted, func(w sync.Wanted) bool { return w.Address != a }); len(wanted) == 0 {
 		wanted = []sync.Wanted{{Address: a}} // nothing selects it
 	}
-	return out.Declared(d, wanted, d.Explain(a), problems)
+	return cmd.out.Declared(d, wanted, d.Explain(a), problems)
 }
 
 func syncInitCommand() *cli.Command {
@@ -85,14 +84,14 @@ Examples:
 	}
 }
 
-func syncInit(c *cli.Context, out *report.Report) error {
-	path := cmp.Or(c.Args().First(), defaultDeclaration)
+func syncInit(cmd *command) error {
+	path := cmp.Or(cmd.c.Args().First(), defaultDeclaration)
 	file, err := atomicfile.Create(path, 0o644)
 	if err != nil {
 		return misuse(err)
 	}
 	defer file.Discard()
-	text, err := newDeclaration(c, out, path)
+	text, err := newDeclaration(cmd, path)
 	if err != nil {
 		return err
 	}
@@ -104,16 +103,16 @@ func syncInit(c *cli.Context, out *report.Report) error {
 	} else if err != nil {
 		return err
 	}
-	out.Note("wrote %[1]s; edit it, then run tofu-oci sync plan %[1]s", path)
+	cmd.out.Note("wrote %[1]s; edit it, then run tofu-oci sync plan %[1]s", path)
 	return nil
 }
 
 // newDeclaration returns the text of a new declaration in a file. It declares the lock files of
 // --lock-file and the providers in the repositories of --from, or an example.
-func newDeclaration(c *cli.Context, out *report.Report, path string) ([]byte, error) {
-	lockFiles := c.StringSlice("lock-file")
+func newDeclaration(cmd *command, path string) ([]byte, error) {
+	lockFiles := cmd.c.StringSlice("lock-file")
 	if len(lockFiles) > 0 {
-		if _, err := lock.Find(c.Context, lockFiles...); err != nil {
+		if _, err := lock.Find(cmd.c.Context, lockFiles...); err != nil {
 			return nil, flagError("lock-file", err)
 		}
 	}
@@ -124,14 +123,13 @@ func newDeclaration(c *cli.Context, out *report.Report, path string) ([]byte, er
 		lockFiles[i] = filepath.ToSlash(name)
 	}
 	switch {
-	case c.IsSet("from"):
+	case cmd.c.IsSet("from"):
 	case len(lockFiles) > 0:
 		return sync.Template(nil, "", lockFiles...), nil
 	default:
 		return sync.Template([]provider.Requirement{{Address: provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "null"}}}, ""), nil
 	}
-	cmd, err := connect(c, out)
-	if err != nil {
+	if err := cmd.connect(); err != nil {
 		return nil, err
 	}
 	listing, err := cmd.catalogListing()
@@ -161,20 +159,20 @@ Examples:
 	}
 }
 
-func syncReport(c *cli.Context, out *report.Report) error {
-	if !c.Args().Present() {
+func syncReport(cmd *command) error {
+	if !cmd.c.Args().Present() {
 		return usagef("missing FILE: specify the results of sync apply --out")
 	}
 	var limit time.Duration
-	if err := parseSet(c, "max-age", &limit, text.ParseAge); err != nil {
+	if err := parseSet(cmd.c, "max-age", &limit, text.ParseAge); err != nil {
 		return err
 	}
-	all, problems, err := outcome.Merge(c.Args().Slice(), limit)
+	all, problems, err := outcome.Merge(cmd.c.Args().Slice(), limit)
 	if err != nil {
 		return err
 	}
 	declared := &all.Summary.Declaration
-	path := cmp.Or(c.String("declaration"), declared.Path)
+	path := cmp.Or(cmd.c.String("declaration"), declared.Path)
 	if path == "" { // there are no results
 		return usagef("reading the results: %w", errors.Join(problems...))
 	}
@@ -186,10 +184,10 @@ func syncReport(c *cli.Context, out *report.Report) error {
 		return provider.Errorf(provider.Conflict, "%s differs from the declaration of the results", d.Path)
 	}
 	declared.Path, declared.Digest = cmp.Or(declared.Path, d.Path), d.Digest
-	out.Summary = os.Getenv("GITHUB_STEP_SUMMARY")
-	watch := watcher{c: c, out: out}
+	cmd.out.Summary = os.Getenv("GITHUB_STEP_SUMMARY")
+	watch := watcher{command: cmd}
 	if err := watch.open(d); err != nil {
 		return err
 	}
-	return watch.finish(out.MergeSync(all, problems))
+	return watch.finish(cmd.out.MergeSync(all, problems))
 }

@@ -48,21 +48,16 @@ Examples:
 			&cli.StringFlag{Name: "validate", Category: commandline.GroupOperation, Usage: "validate the CLI configuration in `FILE`"},
 			outputFlag("with --validate: output `FORMAT`, text or json"),
 		},
-		Action: func(c *cli.Context) error {
-			if !c.IsSet("validate") {
-				return tofurcAction(c)
-			}
-			return withReport(validateTofurc)(c)
-		},
+		Action: withReport(tofurcAction),
 	}
 }
 
 // validateTofurc validates a CLI configuration.
-func validateTofurc(c *cli.Context, out *report.Report) error {
-	if c.Args().Present() || c.String("validate") == "" || c.IsSet("write") {
+func validateTofurc(cmd *command) error {
+	if cmd.c.Args().Present() || cmd.c.String("validate") == "" || cmd.c.IsSet("write") {
 		return usagef("--validate requires a FILE and cannot be combined with other arguments; see tofu-oci tofurc --help")
 	}
-	files, config, err := readConfiguration(c.String("validate"))
+	files, config, err := readConfiguration(cmd.c.String("validate"))
 	findings, malformed := doctor.CheckSyntax(err)
 	switch {
 	case err != nil && !malformed:
@@ -70,11 +65,15 @@ func validateTofurc(c *cli.Context, out *report.Report) error {
 	case err == nil:
 		findings = doctor.CheckConfig(config, files)
 	}
-	return out.ConfigurationFindings(c.String("validate"), findings)
+	return cmd.out.ConfigurationFindings(cmd.c.String("validate"), findings)
 }
 
-// tofurcAction prints the block or writes it to a file.
-func tofurcAction(c *cli.Context) error {
+// tofurcAction prints the block or writes it to a file, or validates a file.
+func tofurcAction(cmd *command) error {
+	c := cmd.c
+	if c.IsSet("validate") {
+		return validateTofurc(cmd)
+	}
 	if !c.Args().Present() {
 		return usagef("missing REPO: specify a repository template, such as ghcr.io/acme/providers/{namespace}/{type}; see tofu-oci tofurc --help")
 	}
@@ -94,7 +93,7 @@ func tofurcAction(c *cli.Context) error {
 		patterns = append(patterns, p)
 	}
 	if c.IsSet("write") {
-		return writeTofurc(c, t, patterns)
+		return writeTofurc(cmd, t, patterns)
 	}
 	block, err := cliconfig.MirrorBlock(t, patterns)
 	if err != nil {
@@ -104,9 +103,9 @@ func tofurcAction(c *cli.Context) error {
 		return err
 	}
 	// OpenTofu 1.13 expects an RFC 6570 template, whose variables have no $.
-	_, err = fmt.Fprintf(c.App.ErrWriter, "note: tofu providers lock of OpenTofu 1.13 and later doesn't read this block; run it with -oci-mirror=%s\n",
+	cmd.out.Note("note: tofu providers lock of OpenTofu 1.13 and later doesn't read this block; run it with -oci-mirror=%s",
 		text.Quote(strings.ReplaceAll(t.HCL(), "${", "{")))
-	return err
+	return nil
 }
 
 // layoutError returns the error for a template of image layouts.
@@ -125,34 +124,34 @@ type tofurcFile struct {
 }
 
 // writeTofurc writes the block to the file of --write.
-func writeTofurc(c *cli.Context, t template.Template, patterns []provider.Pattern) error {
+func writeTofurc(cmd *command, t template.Template, patterns []provider.Pattern) error {
 	// 1. Read the file.
-	before := tofurcFile{name: c.String("write")}
+	before := tofurcFile{name: cmd.c.String("write")}
 	var err error
 	if before.UserFile, err = atomicfile.ReadUserFile(before.name, maxTofurc); err != nil {
-		return usagef("--write: %w", err)
+		return flagError("write", err)
 	}
 	// 2. Merge the block. If merging fails, print the block, so that the user can add
 	// it.
 	after, err := before.with(t, patterns)
 	if conflict, ok := errors.AsType[*cliconfig.MergeError](err); ok {
-		_, failed := io.WriteString(c.App.Writer, report.Printable(conflict.Block))
+		_, failed := io.WriteString(cmd.c.App.Writer, report.Printable(conflict.Block))
 		return errors.Join(err, failed)
 	}
 	if err != nil {
-		return usagef("%w", err)
+		return misuse(err)
 	}
-	if _, err := io.WriteString(c.App.Writer, report.Printable(tofurcDiff(before.name, before.Text, after))); err != nil {
+	if _, err := io.WriteString(cmd.c.App.Writer, report.Printable(tofurcDiff(before.name, before.Text, after))); err != nil {
 		return err
 	}
-	if err := warnRemovedPatterns(c, before, after); err != nil || c.Bool("dry-run") {
-		return err
+	if warnRemovedPatterns(cmd, before, after); cmd.c.Bool("dry-run") {
+		return nil
 	}
 	// 3. Replace the file, unless it has changed.
 	if err := before.Replace(after, before.Mode(0o644)); err != nil {
 		return fmt.Errorf("writing the CLI configuration: %w", err)
 	}
-	return noteUnread(c, before)
+	return noteUnread(cmd, before)
 }
 
 // with returns the file's text including the block.
@@ -208,7 +207,7 @@ func tofurcDiff(name string, before, after []byte) string {
 }
 
 // noteUnread explains how to make OpenTofu read the file, unless OpenTofu already does.
-func noteUnread(c *cli.Context, f tofurcFile) error {
+func noteUnread(cmd *command, f tofurcFile) error {
 	files, err := cliconfig.Locate(cliconfig.SystemEnvironment(), "")
 	if err != nil || slices.ContainsFunc(files.Chosen(), f.is) {
 		return err
@@ -217,13 +216,13 @@ func noteUnread(c *cli.Context, f tofurcFile) error {
 	if os.Getenv("TF_CLI_CONFIG_FILE") != "" {
 		reason = "because TF_CLI_CONFIG_FILE specifies a different file"
 	}
-	_, err = io.WriteString(c.App.ErrWriter, report.Printable(fmt.Sprintf("OpenTofu doesn't read %s %s; export TF_CLI_CONFIG_FILE=%s\n", f.name, reason, f.Place)))
-	return err
+	cmd.out.Note("OpenTofu doesn't read %s %s; export TF_CLI_CONFIG_FILE=%s", f.name, reason, f.Place)
+	return nil
 }
 
 // warnRemovedPatterns warns about patterns in the replaced block that no mirror covers
 // anymore.
-func warnRemovedPatterns(c *cli.Context, f tofurcFile, after []byte) error {
+func warnRemovedPatterns(cmd *command, f tofurcFile, after []byte) {
 	before, now := mirrorPatterns(f.name, f.Text), mirrorPatterns(f.name, after)
 	var removed []string
 	for _, p := range before {
@@ -231,13 +230,10 @@ func warnRemovedPatterns(c *cli.Context, f tofurcFile, after []byte) error {
 			removed = append(removed, p.String())
 		}
 	}
-	if len(removed) == 0 {
-		return nil
+	if len(removed) > 0 {
+		cmd.out.Warn("%s: the new block no longer contains %s, so these providers are now installed from their origin registries; specify all patterns in one command, or add an oci_mirror block for each repository",
+			f.name, strings.Join(removed, ", "))
 	}
-	_, err := io.WriteString(c.App.ErrWriter, report.Printable(fmt.Sprintf(
-		"warning: %s: the new block no longer contains %s, so these providers are now installed from their origin registries; specify all patterns in one command, or add an oci_mirror block for each repository\n",
-		f.name, strings.Join(removed, ", "))))
-	return err
 }
 
 // mirrorPatterns returns the patterns of all mirrors in a configuration, or nil if it is

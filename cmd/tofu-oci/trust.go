@@ -16,7 +16,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -50,40 +49,38 @@ Examples:
 	}
 }
 
-func trustAction(c *cli.Context, out *report.Report) error {
-	run := map[string]func(truster) error{"init": truster.init, "check": truster.check}[c.Args().First()]
+func trustAction(cmd *command) error {
+	run := map[string]func(truster) error{"init": truster.init, "check": truster.check}[cmd.c.Args().First()]
 	if run == nil {
-		if suggestion, found := text.Nearest(c.Args().First(), []string{"init", "check"}); found {
-			return usagef("unknown command \"trust %s\"; did you mean tofu-oci trust %s?", c.Args().First(), suggestion)
+		if suggestion, found := text.Nearest(cmd.c.Args().First(), []string{"init", "check"}); found {
+			return usagef("unknown command \"trust %s\"; did you mean tofu-oci trust %s?", cmd.c.Args().First(), suggestion)
 		}
 		return usagef("missing command: want tofu-oci trust init PROVIDER... or tofu-oci trust check PROVIDER...")
 	}
-	if c.Args().Len() < 2 && !c.IsSet("sources") {
+	if cmd.c.Args().Len() < 2 && !cmd.c.IsSet("sources") {
 		return usagef("specify at least one PROVIDER, such as hashicorp/null, or --sources FILE; see tofu-oci trust --help")
 	}
-	wanted, err := providers(c, c.Args().Tail(), out)
+	wanted, err := providers(cmd, cmd.c.Args().Tail())
 	if err != nil {
 		return err
 	}
-	versions, err := latest(c, map[string]int{"init": 1, "check": 0}[c.Args().First()])
+	versions, err := latest(cmd.c, map[string]int{"init": 1, "check": 0}[cmd.c.Args().First()])
 	if err != nil {
 		return err
 	}
-	cmd, err := connect(c, out)
-	if err != nil {
+	if err := cmd.connect(); err != nil {
 		return err
 	}
 	src, err := cmd.source()
 	if err != nil {
 		return err
 	}
-	return run(truster{c: c, out: out, src: src, wanted: wanted, latest: versions})
+	return run(truster{command: cmd, src: src, wanted: wanted, latest: versions})
 }
 
 // truster runs trust init and trust check.
 type truster struct {
-	c      *cli.Context
-	out    *report.Report
+	*command
 	src    provider.Source
 	wanted []provider.Requirement
 	// latest is the number of versions per requirement, or zero for all.

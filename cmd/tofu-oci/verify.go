@@ -10,7 +10,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/launch"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
@@ -58,37 +57,36 @@ Examples:
 	}
 }
 
-func verifyAction(c *cli.Context, out *report.Report) error {
-	o := verify.ManyOptions{Options: verify.Options{Deep: c.Bool("deep")}, AllowNone: !hasProviders(c)}
+func verifyAction(cmd *command) error {
+	o := verify.ManyOptions{Options: verify.Options{Deep: cmd.c.Bool("deep")}, AllowNone: !hasProviders(cmd.c)}
 	versions := 1
-	if !hasProviders(c) {
+	if !hasProviders(cmd.c) {
 		versions = 0
 	}
 	var err error
-	if o.Latest, err = latest(c, versions); err != nil {
+	if o.Latest, err = latest(cmd.c, versions); err != nil {
 		return err
 	}
-	cmd, err := newCommand(c, out)
-	if err != nil {
+	if err := cmd.prepare(); err != nil {
 		return err
 	}
 	wanted, unknown, err := cmd.providersToVerify()
 	if err != nil {
 		return err
 	}
-	if len(wanted) > 0 && wanted[0].Address.IsModule() && (c.Bool("against-origin") || c.Bool("launch")) {
+	if len(wanted) > 0 && wanted[0].Address.IsModule() && (cmd.c.Bool("against-origin") || cmd.c.Bool("launch")) {
 		return usagef("--against-origin and --launch do not support modules")
 	}
 	o.Verify, o.Aliases, o.Open = cmd.policy.Verify, cmd.aliases, cmd.openFrom
-	if c.Bool("against-origin") {
+	if cmd.c.Bool("against-origin") {
 		o.Origin = source.NewMemo(cmd.origin(), 0)
 	}
-	if c.Bool("launch") {
-		o.Launch = launcher(out, oci.New(cmd.openSource, cmd.aliases...))
+	if cmd.c.Bool("launch") {
+		o.Launch = cmd.launcher(oci.New(cmd.openSource, cmd.aliases...))
 	}
-	o.Started = func(a provider.Address) (done func()) { return out.Step("verifying %s", a) }
-	o.Done = func(r verify.Report) { out.VerifiedProvider(r, cmd.withRemedy) }
-	return out.Verified(verify.Many(c.Context, wanted, o), unknown)
+	o.Started = func(a provider.Address) (done func()) { return cmd.out.Step("verifying %s", a) }
+	o.Done = func(r verify.Report) { cmd.out.VerifiedProvider(r, cmd.withRemedy) }
+	return cmd.out.Verified(verify.Many(cmd.c.Context, wanted, o), unknown)
 }
 
 // providersToVerify returns the specified PROVIDERs. If no PROVIDERs are specified, it
@@ -96,7 +94,7 @@ func verifyAction(c *cli.Context, out *report.Report) error {
 // provider is unknown.
 func (cmd *command) providersToVerify() (wanted []provider.Requirement, unknown []string, err error) {
 	if hasProviders(cmd.c) {
-		wanted, err = requiredProviders(cmd.c, cmd.out)
+		wanted, err = requiredProviders(cmd)
 		return wanted, nil, err
 	}
 	if !cmd.c.IsSet("from") {
@@ -119,7 +117,7 @@ func launchFlag() cli.Flag {
 // launcher returns a function that starts a source's package. If the package does not
 // work, the function returns a description of the problem. It does not start denied
 // packages.
-func launcher(out *report.Report, src provider.Source) func(context.Context, provider.Package) (string, error) {
+func (cmd *command) launcher(src provider.Source) func(context.Context, provider.Package) (string, error) {
 	return func(ctx context.Context, p provider.Package) (string, error) {
 		if list := provider.CapabilitiesOf(src).Denied; list != nil {
 			denied, err := list(ctx, p.Address)
@@ -127,11 +125,11 @@ func launcher(out *report.Report, src provider.Source) func(context.Context, pro
 				return "", err
 			}
 			if slices.Contains(denied, p.Version) {
-				out.Warn("%s %s is denied, so it was not started", p.Address, p.Version)
+				cmd.out.Warn("%s %s is denied, so it was not started", p.Address, p.Version)
 				return "", nil
 			}
 		}
-		err := launchPackage(ctx, out, src, p)
+		err := cmd.launchPackage(ctx, src, p)
 		if broken, ok := errors.AsType[*launch.Error](err); ok {
 			return broken.Error(), nil
 		}
@@ -140,11 +138,11 @@ func launcher(out *report.Report, src provider.Source) func(context.Context, pro
 }
 
 // launchPackage starts a package and prints a summary of its schema.
-func launchPackage(ctx context.Context, out *report.Report, src provider.Source, p provider.Package) error {
-	out.Debug.Log("program", "package", p.Filename)
+func (cmd *command) launchPackage(ctx context.Context, src provider.Source, p provider.Package) error {
+	cmd.out.Debug.Log("program", "package", p.Filename)
 	report, err := launch.Package(ctx, src, p, launch.Options{})
 	if err == nil {
-		out.Note("launched %s %s for %s: %s", p.Address, p.Version, p.Platform, report)
+		cmd.out.Note("launched %s %s for %s: %s", p.Address, p.Version, p.Platform, report)
 	}
 	return err
 }

@@ -33,11 +33,11 @@ Examples:
 	}
 }
 
-func versionAction(c *cli.Context, out *report.Report) error {
-	if c.Args().Present() {
+func versionAction(cmd *command) error {
+	if cmd.c.Args().Present() {
 		return usagef("version takes no arguments; see tofu-oci version --help")
 	}
-	return out.Build(thisBuild())
+	return cmd.out.Build(thisBuild())
 }
 
 // thisBuild describes the build of the running program.

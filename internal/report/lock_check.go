@@ -144,8 +144,8 @@ func (r *lockCheck) line() string {
 }
 
 // markdown returns the summary for a job.
-func (r *lockCheck) markdown(heading string) markdown {
-	m := markdown{heading: heading, columns: []string{"lock file", "provider", "version", "platform", "finding"}}
+func (r *lockCheck) markdown(heading string) *markdown {
+	m := &markdown{heading: heading, columns: []string{"lock file", "provider", "version", "platform", "finding"}}
 	for _, i := range r.items {
 		file := filepath.ToSlash(i.File)
 		m.fail(file+" "+i.Provider+" "+i.Version, i.Error)

@@ -46,8 +46,8 @@ func (m *markdown) row(values ...string) {
 }
 
 // newMarkdown returns the summary of a run with the given results.
-func newMarkdown(heading string, results []Item, whole *outcome.ErrorItem) markdown {
-	m := markdown{heading: heading, columns: []string{"provider", "version", "status", "platforms", "moved"}}
+func newMarkdown(heading string, results []Item, whole *outcome.ErrorItem) *markdown {
+	m := &markdown{heading: heading, columns: []string{"provider", "version", "status", "platforms", "moved"}}
 	m.fail("", whole)
 	for _, i := range results {
 		m.fail(i.Provider+" "+i.Version, i.Error)
@@ -69,7 +69,7 @@ func newMarkdown(heading string, results []Item, whole *outcome.ErrorItem) markd
 }
 
 // appendTo appends the summary to the file for a step's summary.
-func (m markdown) appendTo(path string) error {
+func (m *markdown) appendTo(path string) error {
 	left := maxSummary
 	if info, err := os.Stat(path); err == nil {
 		left -= int(min(info.Size(), maxSummary))
@@ -91,7 +91,7 @@ func (m markdown) appendTo(path string) error {
 // text returns the summary in at most limit bytes. Failures come first, so that they
 // are omitted last. It adds only complete texts, and nothing after the first omitted
 // text.
-func (m markdown) text(limit int) (string, error) {
+func (m *markdown) text(limit int) (string, error) {
 	var b strings.Builder
 	left := limit - truncationReserve
 	add := func(text string) bool { // adds complete texts, and none after one that doesn't fit

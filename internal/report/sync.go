@@ -115,8 +115,8 @@ func (o *Report) syncLine() string {
 
 // syncMarkdown returns a plan or its results for pull requests and job summaries. whole is the
 // error of the whole run, or nil.
-func (o *Report) syncMarkdown(heading string, whole *outcome.ErrorItem) markdown {
-	m := markdown{heading: heading, columns: []string{"action", "provider", "version", "target", "status", "reason"}}
+func (o *Report) syncMarkdown(heading string, whole *outcome.ErrorItem) *markdown {
+	m := &markdown{heading: heading, columns: []string{"action", "provider", "version", "target", "status", "reason"}}
 	m.fail("", whole)
 	for _, problem := range o.Sync.Summary.Problems {
 		m.fail("", &problem)
