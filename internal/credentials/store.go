@@ -27,12 +27,12 @@ type Store struct {
 // Location describes where credentials are or were stored.
 type Location struct {
 	// File contains the credentials or refers to the helper that stores them.
-	File string
+	File string `json:"file"`
 	// Helper is the NAME of docker-credential-NAME. It is empty if the file contains
 	// the credentials.
-	Helper string
+	Helper string `json:"helper,omitempty"`
 	// Keys contains the keys in auths, or the registry's names that the helper uses.
-	Keys []string
+	Keys []string `json:"keys"`
 }
 
 // String describes the location.

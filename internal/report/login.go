@@ -48,27 +48,19 @@ func (o *Report) LoggedIn(l LoggedIn) error {
 type loggedOut struct {
 	Registry string `json:"registry"`
 	// Removed contains the locations of the removed credentials.
-	Removed []removedLogin `json:"removed"`
+	Removed []credentials.Location `json:"removed"`
 	// Problems describes credentials that could not be removed.
 	Problems []string `json:"problems,omitempty"`
-}
-
-// removedLogin is the location of removed credentials. The location is a credentials
-// file, or the helper that the file specifies.
-type removedLogin struct {
-	File   string   `json:"file"`
-	Helper string   `json:"helper,omitempty"`
-	Keys   []string `json:"keys"`
 }
 
 // LoggedOut prints the locations of the removed credentials and of the remaining
 // credentials. failed explains why some credentials could not be removed, and is
 // returned.
 func (o *Report) LoggedOut(target credentials.Prefix, removed []credentials.Location, files, left []string, failed error) error {
-	l := loggedOut{Registry: target.String(), Removed: []removedLogin{}, Problems: left}
+	l := loggedOut{Registry: target.String(), Removed: []credentials.Location{}, Problems: left}
 	result := ""
 	for _, kept := range removed {
-		l.Removed = append(l.Removed, removedLogin(kept))
+		l.Removed = append(l.Removed, kept)
 		result += fmt.Sprintf("removed the credentials for %s from %s\n", target, kept)
 	}
 	for _, problem := range left {

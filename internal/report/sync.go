@@ -147,14 +147,7 @@ type declaredItem struct {
 	// SelectedBy lists what selects versions of the provider: lines, and lock files.
 	SelectedBy []string `json:"selected_by"`
 	// Settings are the effective settings, with --explain.
-	Settings []settingItem `json:"settings,omitempty"`
-}
-
-// settingItem is an effective setting, and the line that it comes from.
-type settingItem struct {
-	Name     string `json:"name"`
-	Value    string `json:"value"`
-	Position string `json:"position"`
+	Settings []sync.Setting `json:"settings,omitempty"`
 }
 
 // declaredSummary is the summary of sync validate.
@@ -174,14 +167,13 @@ func (o *Report) Declared(d *sync.Declaration, wanted []sync.Wanted, explained [
 	items := make([]declaredItem, len(wanted))
 	text := fmt.Sprintf("%s: %s, %s\n", d.Path, Counted(len(wanted), "provider"), Counted(len(d.Targets), "target"))
 	for n, w := range wanted {
-		i := declaredItem{Provider: w.Address.String(), SelectedBy: []string{}}
+		i := declaredItem{Provider: w.Address.String(), SelectedBy: []string{}, Settings: explained}
 		for _, r := range w.Requirements {
 			i.SelectedBy = append(i.SelectedBy, r.From)
 		}
 		if len(explained) > 0 {
 			rows := []string{cells("selected by", cmp.Or(strings.Join(i.SelectedBy, ", "), "nothing"))}
 			for _, s := range explained {
-				i.Settings = append(i.Settings, settingItem(s))
 				rows = append(rows, cells(s.Name, s.Value, s.Position))
 			}
 			text = i.Provider + "\n" + indented(table(rows))

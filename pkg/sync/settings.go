@@ -47,11 +47,11 @@ type Settings struct {
 // Setting describes the value and the origin of a provider's setting.
 type Setting struct {
 	// Name is the name of the attribute.
-	Name string
+	Name string `json:"name"`
 	// Value is the effective value. Lists are separated by ", ".
-	Value string
+	Value string `json:"value"`
 	// Position is the line of the attribute, such as "mirror.hcl:12", or "default".
-	Position string
+	Position string `json:"position"`
 }
 
 // block is a defaults block or a provider block.
