@@ -92,7 +92,8 @@ func (w world) commit(t *testing.T, entries ...gittest.Entry) (id string) {
 	return id
 }
 
-// fetch returns the contents of the files, with a star for executables.
+// fetch fetches a commit and returns the contents of its files. It marks executables
+// with a star.
 func (w world) fetch(t *testing.T, ref string, o git.Options) (id string, contents map[string]string, err error) {
 	t.Helper()
 	c, err := git.Fetch(t.Context(), w.url, ref, o)
@@ -181,8 +182,8 @@ func TestFetch(t *testing.T) {
 	})
 }
 
-// TestFilesAreReadInAnyOrder checks that files can be opened repeatedly, and closed
-// before they are read completely.
+// TestFilesAreReadInAnyOrder checks that files can be opened repeatedly, and can be
+// closed before they are read completely.
 func TestFilesAreReadInAnyOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -260,7 +261,7 @@ func TestFetchLimits(t *testing.T) {
 	}
 }
 
-// bomb commits a few objects that list as a billion files.
+// bomb commits a few objects whose listing contains a billion files.
 func bomb(t *testing.T, w world) {
 	ctx := t.Context()
 	id, err := w.repo.Git(ctx, "x", "hash-object", "-w", "--stdin")

@@ -140,7 +140,7 @@ func TestFetchRunsNoPrograms(t *testing.T) {
 }
 
 // TestFetchAllowsTwoTransports checks that neither the user's configuration nor a
-// redirect causes git to use another transport.
+// redirect makes git use a different transport.
 func TestFetchAllowsTwoTransports(t *testing.T) {
 	w := newWorld(t, func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -168,8 +168,8 @@ func TestFetchAllowsTwoTransports(t *testing.T) {
 	}
 }
 
-// TestFetchNeverPrompts checks that a server that requires credentials causes an error
-// instead of a question.
+// TestFetchNeverPrompts checks that git reports an error instead of prompting if a
+// server requires credentials.
 func TestFetchNeverPrompts(t *testing.T) {
 	marker := filepath.Join(t.TempDir(), "marker")
 	script := filepath.Join(filepath.Dir(marker), "askpass")

@@ -17,8 +17,8 @@ import (
 // repository is a temporary bare repository.
 type repository struct{ dir string }
 
-// settings override the user's configuration. All other settings of the user apply,
-// because credential helpers, proxies, and CA files are configured there.
+// settings override the user's configuration. All other settings of the user still
+// apply, because they can configure credential helpers, proxies, and CA files.
 var settings = []string{
 	"core.hooksPath=" + os.DevNull,
 	"core.fsmonitor=false",
@@ -35,8 +35,8 @@ var settings = []string{
 // describe an object of any size.
 const allocationLimit = "256m"
 
-// repositoryVariables are the environment variables that select another repository or
-// replace its objects. See git rev-parse --local-env-vars.
+// repositoryVariables contains the environment variables that select a different
+// repository or replace its objects. See git rev-parse --local-env-vars.
 var repositoryVariables = []string{
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CEILING_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_DIR", "GIT_GRAFT_FILE",
 	"GIT_INDEX_FILE", "GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE",
