@@ -57,7 +57,7 @@ func readArchive(ctx context.Context, name string, open func() (io.ReadCloser, e
 		case err != nil && !errors.Is(err, io.EOF):
 			return err
 		case string(magic) == gzipMagic:
-			f.files, err = spoolTar(spool, start)
+			f.files, err = spoolTar(spool, io.LimitReader(start, artifact.MaxZipSize))
 			return err
 		case string(magic) != zipMagic:
 			return provider.Errorf(provider.Unverified, "content is neither a zip nor a gzip-compressed tar archive")

@@ -61,8 +61,11 @@ func Mirror(ctx context.Context, from *origin.Modules, wanted []Requirement, o M
 			r := publish.Result{Digest: pushed.Digest}
 			r.Address, r.Version, r.Status, r.Tag = a, v, pushed.Status, pushed.Tag
 			r.Released = p.Stage && r.Tag == artifact.Tag(v)
-			if denied, ok := errors.AsType[*repository.DeniedError](err); ok && p.SkipDenied {
-				r.Denial, err = &denied.Record, nil
+			if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
+				r.Status, r.Denial, r.Tag, r.Digest = publish.Denied, &denied.Record, denied.Record.Tag, denied.Record.Digest
+				if p.SkipDenied {
+					err = nil
+				}
 			}
 			return r, err
 		})
