@@ -51,7 +51,7 @@ const (
 // kinds describes all actions in the order in which summaries list them.
 var kinds = []struct {
 	kind sync.Kind
-	// toDo and done follow the number of actions in a summary: "3 to mirror", "3
+	// The words toDo and done follow the number of actions in a summary: "3 to mirror", "3
 	// mirrored".
 	toDo, done string
 	// status is the status of a planned item. after is the status of a result that
