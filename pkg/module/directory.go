@@ -156,7 +156,7 @@ func (r *reader) add(file string, entry fs.DirEntry) error {
 	case fs.ModeSymlink:
 		return r.addLink(name, func() (string, error) { return file, nil })
 	}
-	return refused(name, "is neither a file nor a link")
+	return refused(name, "neither a file nor a link")
 }
 
 // addLink adds the target of a link as a file.
@@ -166,18 +166,18 @@ func (r *reader) addLink(name string, find func() (string, error)) error {
 		target, err = filepath.EvalSymlinks(target)
 	}
 	if err != nil {
-		return refused(name, "is a broken link")
+		return refused(name, "broken link")
 	}
 	relative, err := filepath.Rel(r.root, target)
 	if err != nil || !filepath.IsLocal(relative) {
-		return refused(name, "is a link to a file outside of the directory")
+		return refused(name, "link to a file outside of the directory")
 	}
 	inPackage := filepath.ToSlash(relative)
 	if slices.ContainsFunc(strings.Split(inPackage, "/"), isNeverPacked) || r.ignored.ignores(inPackage) {
-		return refused(name, "is a link to an excluded file")
+		return refused(name, "link to an excluded file")
 	}
 	if info, err := os.Stat(target); err != nil || !info.Mode().IsRegular() {
-		return refused(name, "is a link to a directory; replace it by a copy, or exclude it in "+ignoreName)
+		return refused(name, "link to a directory; replace it with a copy, or exclude it in "+ignoreName)
 	}
 	if r.tree != nil {
 		if indexed, tracked := r.tree.files[inPackage]; tracked {
@@ -188,7 +188,7 @@ func (r *reader) addLink(name string, find func() (string, error)) error {
 }
 
 func refused(name, problem string) error {
-	return provider.Errorf(provider.Refused, "packing %s: it %s", name, problem)
+	return provider.Errorf(provider.Refused, "packing %s: %s", name, problem)
 }
 
 // addTracked adds a file with the mode and the line ends of git's index.

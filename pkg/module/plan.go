@@ -19,9 +19,11 @@ import (
 type facts struct {
 	// denial is the denial of the version, or nil.
 	denial *repository.DenialRecord
-	// released, pending, and latest are the contents of the version's tags. pending is
-	// read only with Stage, and latest only with Latest.
-	released, pending, latest stored
+	// released and pending are the contents of the version's tags. pending is read only
+	// with Stage.
+	released, pending stored
+	// latest is the content of [LatestTag], which is read only with Latest.
+	latest repository.Inspection
 }
 
 // stored is the content of a tag.
@@ -29,8 +31,6 @@ type stored struct {
 	repository.Inspection
 	// manifest is the zero value if the tag has no module package.
 	manifest artifact.Manifest
-	// format is a *[artifact.FormatError] if the tag has no module package.
-	format error
 	// missing contains the blobs of the manifest that don't exist.
 	missing []digest.Digest
 }
@@ -56,30 +56,17 @@ func (j *push) gather(ctx context.Context) (f facts, err error) {
 		f.pending, err = j.read(ctx, artifact.PendingTag(v))
 	}
 	if err == nil && j.options.Latest && !j.options.Stage {
-		f.latest, err = j.read(ctx, LatestTag)
+		f.latest, err = repository.Inspect(ctx, j.repo, LatestTag, repository.DepthIndex)
 	}
 	return f, err
 }
 
 // read reads a tag, and checks that the blobs of its manifest exist.
 func (j *push) read(ctx context.Context, tag string) (s stored, err error) {
-	s.Inspection, err = repository.Inspect(ctx, j.repo, tag, repository.DepthIndex)
-	if err != nil || !s.Exists() || s.Dangling {
-		return s, err
-	}
-	if s.manifest, s.format = artifact.ParseModule(s.Bytes); s.format != nil || tag == LatestTag {
-		return s, nil
-	}
-	for _, d := range s.manifest.Blobs {
-		size, err := j.repo.Stat(ctx, d.Digest)
-		if err != nil && !isMissing(err) {
-			return s, err
-		}
-		if err != nil || size != d.Size {
-			s.missing = append(s.missing, d.Digest)
-		}
-	}
-	return s, nil
+	s.Inspection, err = repository.Inspect(ctx, j.repo, tag, repository.DepthBlobs)
+	found := s.At(provider.Platform{})
+	s.manifest, s.missing = found.Manifest, found.Missing
+	return s, err
 }
 
 // Plan describes the changes that are required so that a tag contains a package.
@@ -116,8 +103,8 @@ func compare(target stored, zip provider.Package, o PushOptions) (Plan, error) {
 		p.Status = publish.Created
 	case target.Dangling:
 		p.Status = publish.Repaired
-	case target.format != nil:
-		reason = fmt.Sprintf("tag %s does not contain a module: %v", target.Tag, target.format)
+	case !target.Module:
+		reason = fmt.Sprintf("tag %s does not contain a module", target.Tag)
 	case target.manifest.Zip.Digest != zip.Digest:
 		reason = fmt.Sprintf("tag %s contains the zip %s, not %s", target.Tag, target.manifest.Zip.Digest, zip.Digest)
 	case len(target.missing) > 0:

@@ -194,7 +194,7 @@ func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 		}
 	}
 	if done.Latest {
-		if err := j.repo.PushTag(ctx, packed, LatestTag, f.latest.Digest); err != nil {
+		if err := j.writeLatest(ctx, packed, f.latest); err != nil {
 			return fmt.Errorf("writing the tag %s: %w", LatestTag, err)
 		}
 	}
@@ -202,6 +202,19 @@ func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 		return nil
 	}
 	return f.denial.Remove(ctx, j.repo)
+}
+
+// writeLatest writes the tag latest. If another run moves the tag, the last run wins.
+func (j *push) writeLatest(ctx context.Context, manifest artifact.Blob, was repository.Inspection) (err error) {
+	for range maxMoves {
+		if err = j.repo.PushTag(ctx, manifest, LatestTag, was.Digest); !errors.Is(err, repository.ErrTagMoved) {
+			return err
+		}
+		if was, err = repository.Inspect(ctx, j.repo, LatestTag, repository.DepthIndex); err != nil {
+			return err
+		}
+	}
+	return repository.ErrTagMoved
 }
 
 // module returns the module package that the tag will contain. If the tag has the same
@@ -256,20 +269,25 @@ func sign(s Signer, zip provider.Package) ([]provider.Document, error) {
 // that were found missing or damaged.
 func (j *push) send(ctx context.Context, missing []digest.Digest) error {
 	pkg := j.zip.pkg
-	if !slices.Contains(missing, pkg.Digest) {
-		size, err := j.repo.Stat(ctx, pkg.Digest)
-		if err == nil && size == pkg.Size {
-			return nil
-		}
-		if err != nil && !isMissing(err) {
-			return err
-		}
-	}
 	retrier := transfer.Retrier{Backoff: j.repo.Traits().Backoff, Progress: j.options.Progress}
-	return retrier.Do(ctx, "sending "+pkg.Filename, func() error {
-		content := transfer.Start(j.options.Progress, pkg, pkg.Size, j.zip.file.Reader())
-		return content.End(transfer.MarkExpired(j.repo.PushBlob(ctx, artifact.ZipDescriptor(pkg), content)))
-	})
+	push := func() (int64, error) {
+		return pkg.Size, retrier.Do(ctx, "sending "+pkg.Filename, func() error {
+			content := transfer.Start(j.options.Progress, pkg, pkg.Size, j.zip.file.Reader())
+			return content.End(transfer.MarkExpired(j.repo.PushBlob(ctx, artifact.ZipDescriptor(pkg), content)))
+		})
+	}
+	if slices.Contains(missing, pkg.Digest) {
+		return repository.ReplaceBlob(ctx, j.repo, pkg.Digest, push)
+	}
+	size, err := j.repo.Stat(ctx, pkg.Digest)
+	if err == nil && size == pkg.Size {
+		return nil
+	}
+	if err != nil && !isMissing(err) {
+		return err
+	}
+	_, err = push()
+	return err
 }
 
 // isMissing reports whether content or the repository doesn't exist.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -130,6 +132,69 @@ func TestPushStaged(t *testing.T) {
 	}
 	if _, err := module.Push(t.Context(), repo, vpc(t, "two"), module.PushOptions{Stage: true}); provider.KindOf(err) != provider.Conflict {
 		t.Errorf("staged push of another zip: %v", err)
+	}
+}
+
+// signer signs with a counter instead of a key, so signatures differ.
+type signer struct{ n int }
+
+func (s *signer) Sign(document []byte) ([]byte, error) {
+	s.n++
+	return append([]byte{byte(s.n)}, document...), nil
+}
+
+func (s *signer) Keys() []byte { return []byte("key") }
+
+func TestPushSigns(t *testing.T) {
+	t.Parallel()
+	repo, s := repository.NewLayout(filepath.Join(t.TempDir(), "vpc")), &signer{}
+	push(t, repo, vpc(t, "one"), module.PushOptions{})
+	signed := push(t, repo, vpc(t, "one"), module.PushOptions{Signer: s})
+	var names []string
+	for _, d := range signed.Zip.Documents {
+		names = append(names, d.Name)
+	}
+	if got := strings.Join(names, " "); signed.Status != publish.Extended || got != "vpc_1.2.0_SHA256SUMS vpc_1.2.0_SHA256SUMS.sig vpc_1.2.0_SHA256SUMS.keys.asc" {
+		t.Errorf("push with a signer: %s with %s", signed.Status, got)
+	}
+	if r := push(t, repo, vpc(t, "one"), module.PushOptions{Signer: s}); r.Status != publish.Unchanged || s.n != 1 {
+		t.Errorf("second push with a signer: %s, %d signatures", r.Status, s.n)
+	}
+}
+
+// TestPushRepairs removes the zip from the repository.
+func TestPushRepairs(t *testing.T) {
+	t.Parallel()
+	repo := repository.NewLayout(filepath.Join(t.TempDir(), "vpc"))
+	first := push(t, repo, vpc(t, "one"), module.PushOptions{})
+	path, err := repo.Traits().BlobPath(first.Zip.Digest)
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := push(t, repo, vpc(t, "one"), module.PushOptions{}); r.Status != publish.Repaired || r.Digest != first.Digest {
+		t.Errorf("push after the zip was deleted: %s %s, want %s", r.Status, r.Digest, first.Digest)
+	}
+}
+
+// TestPushDenied checks that only Force overrides a denial, and removes it.
+func TestPushDenied(t *testing.T) {
+	t.Parallel()
+	repo := repository.NewLayout(filepath.Join(t.TempDir(), "vpc"))
+	first := push(t, repo, vpc(t, "one"), module.PushOptions{})
+	wanted := module.Reference{}.Release()
+	if _, err := approval.Deny(t.Context(), repo, wanted.Address, first.Zip.Version, approval.DenyOptions{Reason: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := module.Push(t.Context(), repo, vpc(t, "one"), module.PushOptions{})
+	if _, denied := errors.AsType[*repository.DeniedError](err); !denied {
+		t.Errorf("push of a denied version: %v", err)
+	}
+	push(t, repo, vpc(t, "one"), module.PushOptions{Force: true})
+	if err := repository.CheckDenied(t.Context(), repo, first.Zip.Version); err != nil {
+		t.Errorf("after a push with Force: %v", err)
 	}
 }
 
