@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// defaultMaxPack limits the fetched bytes. Repositories of modules have a few
-	// megabytes, but some contain images and videos.
+	// defaultMaxPack limits the fetched bytes. Most module repositories are a few
+	// megabytes in size, but some contain images and videos.
 	defaultMaxPack = 512 << 20
 	// defaultMaxContents limits the total size of the files.
 	defaultMaxContents = 1 << 30
@@ -31,10 +31,10 @@ const (
 	defaultMaxEntries = 100_000
 	// defaultTimeout limits the duration of a fetch.
 	defaultTimeout = 10 * time.Minute
-	// watchInterval is how often the size of the fetched pack is checked. git has no
-	// setting that limits it.
+	// watchInterval is the time between checks of the fetched pack's size. git has no
+	// setting that limits this size.
 	watchInterval = 20 * time.Millisecond
-	// fetched is the name that the commit has in the temporary repository.
+	// fetched is the ref that points to the commit in the temporary repository.
 	fetched = "refs/tofu-oci/fetched"
 )
 
@@ -42,8 +42,8 @@ const (
 type Options struct {
 	// AllowSubmodules omits submodules. If false, a commit with submodules is rejected.
 	AllowSubmodules bool
-	// AllowLFS returns LFS pointers instead of the content that they point to. If
-	// false, they are rejected.
+	// AllowLFS returns LFS pointers instead of the content to which they point. If
+	// false, a commit with LFS pointers is rejected.
 	AllowLFS bool
 	// MaxPack, MaxContents, MaxEntries, and Timeout override the limits.
 	MaxPack, MaxContents int64
@@ -94,8 +94,8 @@ func Resolve(ctx context.Context, at *url.URL, ref string) (id string, err error
 		return ref, nil
 	}
 	err = inScratch(ctx, at, &ref, defaultTimeout, func(ctx context.Context, r repository) error {
-		// git fetch prefers these names in this order. The first one is an annotated
-		// tag's commit.
+		// git fetch prefers these names in this order. The first name refers to the
+		// commit of an annotated tag.
 		names := []string{"refs/tags/" + ref + "^{}", ref + "^{}", ref, "refs/tags/" + ref, "refs/heads/" + ref}
 		list, err := r.run(ctx, append([]string{"ls-remote", "--quiet", "--end-of-options", at.String()}, names...)...)
 		if err != nil {

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// maxLine limits an entry of a listing: a path and about 60 other bytes.
+	// maxLine limits the length of a line in a listing. A line contains a path and
+	// about 60 other bytes.
 	maxLine = 8 << 10
 	// maxLinks limits the number of links between a link and its file.
 	maxLinks = 8
@@ -123,8 +124,8 @@ type File struct {
 	Open       func(ctx context.Context) (io.ReadCloser, error)
 }
 
-// files returns the files of the tree. A symbolic link that refers to a file of the
-// tree is returned as a copy of this file.
+// files returns the files in the tree. For a symbolic link to a file in the tree, it
+// returns a copy of the file.
 func (t tree) files(b blobs, o Options) ([]File, error) {
 	var files []File
 	var total int64
@@ -166,7 +167,7 @@ func (t tree) files(b blobs, o Options) ([]File, error) {
 	return files, nil
 }
 
-// resolve returns the file that a symbolic link refers to.
+// resolve returns the file to which a symbolic link refers.
 func (t tree) resolve(link string, b blobs) (entry, error) {
 	name, e := link, t[link]
 	for range maxLinks {
