@@ -57,6 +57,10 @@ var (
 	ErrLimit = provider.Errorf(provider.Refused, "repository exceeds a limit")
 	// ErrUnsafe means that a URL, a ref, or a commit is not safe to use.
 	ErrUnsafe = provider.Errorf(provider.Refused, "refused")
+	// ErrIncomplete means that a commit has submodules or LFS pointers.
+	ErrIncomplete = provider.Errorf(provider.Refused, "the package would be incomplete")
+	// ErrAccess means that git has no valid credentials for a repository.
+	ErrAccess = provider.Errorf(provider.Denied, "access denied")
 )
 
 // Commit is a fetched commit. The caller must close it.

@@ -140,6 +140,9 @@ func failed(ctx context.Context, command string, err error, stderr string) error
 		return fmt.Errorf("running git %s: %w", command, err)
 	}
 	for _, reason := range reasons {
+		if strings.Contains(stderr, reason.part) && reason.kind == provider.Denied {
+			return fmt.Errorf("%w: git %s: %s", ErrAccess, command, stderr)
+		}
 		if strings.Contains(stderr, reason.part) {
 			return provider.Errorf(reason.kind, "git %s: %s", command, stderr)
 		}

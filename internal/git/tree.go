@@ -140,10 +140,10 @@ func (t tree) files(b blobs, o Options) ([]File, error) {
 		case modeTree:
 		case modeFile, modeGroupFile, modeExecutable:
 			if path.Base(name) == ".gitmodules" && !o.AllowSubmodules {
-				return nil, fmt.Errorf("%w: the commit contains %s, and submodules are not fetched", ErrUnsafe, name)
+				return nil, fmt.Errorf("%w: the commit contains %s, and submodules are not fetched", ErrIncomplete, name)
 			}
 			if !o.AllowLFS && b.startsWith(e, lfsPrefix) {
-				return nil, fmt.Errorf("%w: %q is a Git LFS pointer, and LFS content is not fetched", ErrUnsafe, name)
+				return nil, fmt.Errorf("%w: %q is a Git LFS pointer, and LFS content is not fetched", ErrIncomplete, name)
 			}
 			add(name, e)
 		case modeLink:
@@ -154,7 +154,7 @@ func (t tree) files(b blobs, o Options) ([]File, error) {
 			add(name, target)
 		case modeSubmodule:
 			if !o.AllowSubmodules {
-				return nil, fmt.Errorf("%w: %q is a submodule, and submodules are not fetched", ErrUnsafe, name)
+				return nil, fmt.Errorf("%w: %q is a submodule, and submodules are not fetched", ErrIncomplete, name)
 			}
 		default:
 			return nil, fmt.Errorf("%w: %q has the mode %s", ErrUnsafe, name, e.mode)

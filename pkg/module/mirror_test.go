@@ -24,6 +24,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
@@ -481,5 +482,30 @@ func tokenFor(host string) func(context.Context, svchost.Hostname) (origin.Token
 			return origin.Token{}, nil
 		}
 		return origin.Token{Value: "secret"}, nil
+	}
+}
+
+// TestMirrorDenied checks that a denied version is not fetched.
+func TestMirrorDenied(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.commit(t, "v1.0.0", files)
+	w.add("1.0.0", "git::https://HOST/git/vpc.git?ref=v1.0.0")
+	want(t, w.mirror(t, "", module.MirrorOptions{}), "1.0.0 created")
+	r, err := module.ParseReference(w.target.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := approval.Deny(t.Context(), w.target, r.Release().Address, version(t, "1.0.0"), approval.DenyOptions{Reason: "broken"}); err != nil {
+		t.Fatal(err)
+	}
+	w.requests = nil
+	want(t, w.mirror(t, "", module.MirrorOptions{}), "1.0.0 denied")
+	exact := w.mirror(t, "@1.0.0", module.MirrorOptions{})
+	if _, ok := errors.AsType[*repository.DeniedError](exact[0].Err); !ok {
+		t.Errorf("got %v", exact[0].Err)
+	}
+	if len(w.requests) > 4 {
+		t.Errorf("%d git requests, want only lists of refs", len(w.requests))
 	}
 }
