@@ -346,3 +346,24 @@ func TestPull(t *testing.T) {
 		}
 	})
 }
+
+// TestOtherVersion checks that a tag can't pass off an old package as a new version.
+func TestOtherVersion(t *testing.T) {
+	t.Parallel()
+	p := layout(t)
+	p.push(t, "1.0.0", "# 1", module.PushOptions{})
+	d, data, err := p.Manifest(t.Context(), "1.0.0")
+	if err == nil {
+		err = p.PushTag(t.Context(), artifact.Blob{Descriptor: d, Bytes: data}, "2.0.0", "")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "out")
+	if _, err := pullTo(t, p, p.ref, dir, provider.Constraint{}); !errors.As(err, new(*provider.IdentityError)) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("the package was unpacked")
+	}
+}

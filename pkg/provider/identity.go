@@ -32,15 +32,31 @@ func (e *IdentityError) Kind() ErrorKind { return Unverified }
 // CheckIdentity rejects a package whose file name contains a different type, version,
 // or platform. Otherwise, an old package with valid checksums and signatures could be
 // passed off as a newer release. The case of the name and a "v" before the version are
-// ignored. Names that do not have the form of a package file name are accepted. Errors
-// are of type *[IdentityError].
+// ignored. Names that do not have the form of a package file name are accepted. The
+// file name of a module is only checked for a different version. Errors are of type
+// *[IdentityError].
 func (p Package) CheckIdentity() error {
 	name := cmp.Or(p.ListedAs, p.Filename)
+	if p.Address.IsModule() {
+		return p.checkModule(name)
+	}
 	parsed, ok := readFilename(name)
 	if !ok || parsed.is(p) {
 		return nil
 	}
 	return &IdentityError{p, name, parsed.typ, parsed.version.String(), parsed.platform.String()}
+}
+
+// checkModule rejects a name of the form NAME_VERSION.zip with a different version. NAME
+// can differ, because a module can be copied to a repository with a different name.
+func (p Package) checkModule(name string) error {
+	stem, isZip := strings.CutSuffix(name, filenameEnd)
+	at := strings.LastIndexByte(stem, '_')
+	v, err := ParseVersion(stem[at+1:])
+	if !isZip || at < 0 || err != nil || v == p.Version || p.Version == (Version{}) {
+		return nil //nolint:nilerr // other tools use other names
+	}
+	return &IdentityError{p, name, stem[:at], v.String(), p.Platform.String()}
 }
 
 // CheckConventional rejects a file name for the package if the name is not of the form
