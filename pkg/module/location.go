@@ -160,3 +160,15 @@ func (l location) directory(files []File) (string, error) {
 	}
 	return found[0], nil
 }
+
+// unwrap removes a directory from the paths of files if it contains all of them. Code
+// hosts add such a directory, whose name contains the commit, to archives.
+func unwrap(files []File, dir string) bool {
+	if slices.ContainsFunc(files, func(f File) bool { return !strings.HasPrefix(f.Path, dir+"/") }) {
+		return false
+	}
+	for i := range files {
+		files[i].Path = strings.TrimPrefix(files[i].Path, dir+"/")
+	}
+	return true
+}

@@ -108,6 +108,9 @@ func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo
 	if err != nil {
 		return Result{}, err
 	}
+	if l.subdir == "*" && unwrap(f.files, dir) {
+		dir = ""
+	}
 	if dir != "" {
 		pkg.Annotations[artifact.AnnotationModuleSubdirectory] = dir
 	}

@@ -283,14 +283,15 @@ func TestMirrorArchives(t *testing.T) {
 	w.archives["/archives/vpc.zip"] = zipOf(t, files)
 	w.archives["/archives/vpc.tar.gz"] = tarOf(t, "", files)
 	w.archives["/archives/tarball"] = tarOf(t, "acme-vpc-abc123/", files)
-	below := map[string]string{"acme-vpc-abc123/main.tf": "# vpc\n", "acme-vpc-abc123/modules/subnet/main.tf": "# subnet\n"}
+	w.archives["/archives/two.tar.gz"] = tarOf(t, "", map[string]string{"a-1/main.tf": "", "b/main.tf": ""})
 	for name, test := range map[string]struct {
 		location, origin, directory string
 		files                       map[string]string
 	}{
 		"1.0.0": {"https://HOST/archives/vpc.zip", "https://HOST/archives/vpc.zip", "", files},
 		"1.1.0": {"https://HOST/archives/vpc.tar.gz//modules/subnet?token=secret", "https://HOST/archives/vpc.tar.gz//modules/subnet", "modules/subnet", files},
-		"1.2.0": {"https://HOST/archives/tarball//*?archive=tar.gz", "https://HOST/archives/tarball//*", "acme-vpc-abc123", below},
+		"1.2.0": {"https://HOST/archives/tarball//*?archive=tar.gz", "https://HOST/archives/tarball//*", "", files},
+		"1.5.0": {"https://HOST/archives/two.tar.gz//a-*", "https://HOST/archives/two.tar.gz//a-*", "a-1", map[string]string{"a-1/main.tf": "", "b/main.tf": ""}},
 		"1.3.0": {"/archives/vpc.zip", "https://HOST/archives/vpc.zip", "", files},
 		"1.4.0": {"../../../../../../archives/vpc.zip", "https://HOST/archives/vpc.zip", "", files},
 	} {

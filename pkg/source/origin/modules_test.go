@@ -17,8 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// vpc returns the source of modules, and the address of acme/vpc/aws.
-func (w *world) vpc() (*origin.Modules, provider.Address) {
+// modules returns the source of modules, and the address of acme/vpc/aws.
+func (w *world) modules() (*origin.Modules, provider.Address) {
 	a := w.address
 	a.Namespace, a.Type = "acme", "vpc/aws"
 	return origin.NewModules(w.options), a
@@ -40,7 +40,7 @@ func TestModules(t *testing.T) {
 		m.Name = "acme/vpc/aws"
 		w.origin.AddModule(m)
 	}
-	modules, a := w.vpc()
+	modules, a := w.modules()
 	versions, err := modules.Versions(t.Context(), a)
 	if err != nil || len(versions) != 4 {
 		t.Fatalf("got %v, %v", versions, err)
@@ -90,7 +90,7 @@ func TestModulesRefuse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, origintest.Options{})
-			modules, a := w.vpc()
+			modules, a := w.modules()
 			m := test.module
 			if m.Name == "" {
 				m.Name = "acme/vpc/aws"
@@ -121,7 +121,7 @@ func TestModuleArchiveToken(t *testing.T) {
 		return origin.Token{Value: "secret"}, nil
 	}
 	w.origin.AddModule(origintest.Module{Name: "acme/vpc/aws", Version: "1.0.0", Archive: []byte("zip")})
-	modules, a := w.vpc()
+	modules, a := w.modules()
 	l, err := modules.Location(t.Context(), a, version(t, "1.0.0"))
 	if err != nil {
 		t.Fatal(err)
