@@ -21,21 +21,21 @@ import (
 func serveCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "serve",
-		Usage:     "serve providers from OCI repositories to clients without OCI support",
+		Usage:     "serve providers and modules to clients without OCI support",
 		ArgsUsage: "--from REPO... [--listen ADDRESS] [FLAG...]",
-		Description: `Implements the provider network mirror protocol at /mirror/, the provider registry protocol,
-and an API at /api/v1/. The server is stateless, so you can run any number of replicas.
+		Description: `Implements the provider network mirror protocol at /mirror/, the registry protocols of
+providers and modules, and an API at /api/v1/.
 
 Details: ` + docs + `serve.md and serve-access.md
 
 Examples:
-   # the providers on removable media, for this machine
-   tofu-oci serve --from oci-layout:/media/usb/{namespace}/{type}
+   # the providers and modules on removable media, for this machine
+   tofu-oci serve --from oci-layout:/media/usb/providers/{namespace}/{type} \
+      --modules-from oci-layout:/media/usb/modules/{namespace}/{name}/{system}
 
    # a company's own and mirrored providers
    tofu-oci serve --listen :443 --tls-cert tls.crt --tls-key tls.key \
-      --from ghcr.io/acme/own/{namespace}/{type} \
-      --from ghcr.io/acme/mirror/{namespace}/{type}
+      --from ghcr.io/acme/own/{type} --from ghcr.io/acme/mirror/{type}
 
    # releases of hashicorp, mirrored on first request, from three days after publication
    tofu-oci serve --listen :443 --tls-cert tls.crt --tls-key tls.key --min-age 72h \
@@ -50,6 +50,8 @@ Examples:
 func servedFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "from", Category: commandline.GroupSelection, Usage: "`REPO`: repositories, in order of precedence (repeatable)"},
+		&cli.StringSliceFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "`TEMPLATE`: repositories of modules (repeatable)"},
+		&cli.StringFlag{Name: "module-location", Category: commandline.GroupSelection, Value: "archive", Usage: "`KIND`: archive, or oci for OpenTofu 1.10 and later"},
 		providersFlag(),
 		aliasFlag(),
 		&cli.StringFlag{Name: "unannotated", Category: commandline.GroupSelection, Usage: "`HOST` of releases without a provider annotation"},

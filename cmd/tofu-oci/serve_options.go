@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -26,11 +27,8 @@ import (
 
 // serveOptions parses the flags about what the server provides.
 func serveOptions(cmd *command, log *report.ServerLog) (o serve.Options, err error) {
-	if err := parseAll(cmd.c, "from", &o.From, template.Parse); err != nil {
+	if err := templateOptions(cmd.c, &o); err != nil {
 		return o, err
-	}
-	if len(o.From) == 0 {
-		return o, missingTemplate("from")
 	}
 	if err := cmd.prepare(); err != nil {
 		return o, err
@@ -40,7 +38,8 @@ func serveOptions(cmd *command, log *report.ServerLog) (o serve.Options, err err
 	if o.Providers, err = servedProviders(cmd.c); err != nil {
 		return o, err
 	}
-	o.Ready = func(ctx context.Context) error { return catalog.Reachable(ctx, o.From, cmd.repos) }
+	probes := probes(o)
+	o.Ready = func(ctx context.Context) error { return catalog.Reachable(ctx, probes, cmd.repos) }
 	o.Store, o.Aliases, o.Events, o.Redirect = cmd.cache, cmd.aliases, log.Events(), cmd.c.Bool("redirect")
 	o.MaxAge, o.StaleIfError = cmd.c.Duration("tags-ttl"), cmd.c.Duration("stale-if-error")
 	err = cmp.Or(
@@ -71,6 +70,49 @@ func serveOptions(cmd *command, log *report.ServerLog) (o serve.Options, err err
 	}
 	err = accessOptions(cmd, log, &o)
 	return o, err
+}
+
+// templateOptions parses the flags about repositories.
+func templateOptions(c *cli.Context, o *serve.Options) error {
+	err := cmp.Or(
+		parseAll(c, "from", &o.From, template.Parse),
+		parseAll(c, "modules-from", &o.ModulesFrom, template.ParseModule),
+		parse(c, "module-location", &o.OCIModules, parseModuleLocation),
+	)
+	switch {
+	case err != nil:
+		return err
+	case len(o.From)+len(o.ModulesFrom) == 0:
+		return missingTemplate("from")
+	case o.OCIModules && len(o.ModulesFrom) == 0:
+		return usagef("--module-location requires --modules-from")
+	}
+	return nil
+}
+
+// parseModuleLocation reports whether clients download modules from the registry if they
+// support it.
+func parseModuleLocation(text string) (isOCI bool, err error) {
+	if text != "oci" && text != "archive" {
+		return false, fmt.Errorf("invalid location %q: want archive or oci", text)
+	}
+	return text == "oci", nil
+}
+
+// probes returns a reference to each registry. It skips templates that are only for
+// certain addresses.
+func probes(o serve.Options) (all []template.Reference) {
+	for _, t := range o.From {
+		if ref, err := t.Repository(provider.Address{Host: provider.DefaultHost, Namespace: "tofu", Type: "oci"}); err == nil {
+			all = append(all, ref)
+		}
+	}
+	for _, t := range o.ModulesFrom {
+		if ref, err := t.Repository(template.Module{Hostname: string(provider.DefaultHost), Namespace: "tofu", Name: "oci", System: "tofu"}); err == nil {
+			all = append(all, ref)
+		}
+	}
+	return all
 }
 
 // servedProviders returns a function that reads the file of --providers. Without the

@@ -90,6 +90,7 @@ var plausible = map[string]string{
 	"DOCTOR_PLATFORM": "plan9_sparc", "EVENTS": "events.jsonl", "FROM": "oci-layout:repo/{type}", "KEYRING": "secret.asc", "LAYOUT": "unpacked",
 	"LICENSES": "MPL-2.0", "LISTEN": "127.0.0.1:0", "LOCK_FILE": "live,live/.terraform.lock.hcl", "MAN_DIR": "pages", "MAX_AGE": "30d", "MAX_SIZE": "20GB", "MEMORY": "64MiB", "METRICS_LISTEN": "127.0.0.1:0",
 	"MIN_AGE": "3d", "MODULE_DIR": "live", "MODULE_MIRROR_TO": "oci-layout:repo/{name}", "MODULE_PUSH_TO": "oci-layout:repo/vpc", "PROVENANCE": "provenance.json", "SBOM": "sbom.json", "DECLARATION": "mirror.hcl", "SHARD": "1/1", "TEXTFILE": "sync.prom", "SYNC_REPORT_MAX_AGE": "8h", "ON_MISSING_REPOSITORY": "make-repository {repository}", "OUTPUT": "sarif", "PLAIN_HTTP": "registry.example.com,localhost:5000",
+	"MODULE_LOCATION": "oci", "MODULES_FROM": "oci-layout:repo/{name}",
 	"PLATFORM": "plan9_sparc,hurd_ia64", "PROVIDER": "acme/widget", "PROVIDERS": "providers.txt", "PULL_DIR": "pulled", "PULL_THROUGH": "hashicorp/*", "REASON": "old",
 	"SBOM_PROGRAM": "make-sbom {zip}", "SERVER": "https://tofu.example.com", "SERVE_BASE_URL": "https://tofu.example.com", "SERVE_CONFIG": "rules.hcl",
 	"SERVE_FROM": "oci-layout:repo/{type},oci-layout:copied/{type}", "SIGNATURES": "off", "SIGN_KEY": "secret.asc", "SIGN_PASSPHRASE_FILE": "passphrase",

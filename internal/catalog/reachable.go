@@ -14,16 +14,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Reachable sends a request to each template's registry. If a registry does not
+// Reachable sends a request to the registry of each reference. If a registry does not
 // respond, Reachable returns an error. A response that credentials are missing is not
 // an error. Image layouts are always reachable. See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#determining-support.
-func Reachable(ctx context.Context, from []template.Template, o repository.Options) error {
-	probe := provider.Address{Host: provider.DefaultHost, Namespace: "tofu", Type: "oci"}
-	for _, t := range from {
-		ref, err := t.Repository(probe)
-		if err != nil || ref.IsLayout() {
-			continue // the template might be valid only for other addresses
+func Reachable(ctx context.Context, from []template.Reference, o repository.Options) error {
+	for _, ref := range from {
+		if ref.IsLayout() {
+			continue
 		}
 		base := &url.URL{Scheme: "https", Host: ref.Registry, Path: "/v2/"}
 		if slices.Contains(o.PlainHTTP, ref.Registry) {

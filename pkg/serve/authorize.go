@@ -111,19 +111,30 @@ func (x *exchange) readVersion() (err error) {
 // viewOf returns the view of the requested host. It also reports whether the access
 // rules define this host.
 func (s *Server) viewOf(r *http.Request) (v *view, isPublished bool) {
-	rules := s.options.Rules()
-	if rules == nil || len(rules.Hosts) == 0 {
+	h, found := s.publishedHost(r)
+	if !found {
 		return s.own, false
 	}
+	return s.viewOfHost(h), true
+}
+
+// publishedHost returns the requested host if the access rules define it.
+func (s *Server) publishedHost(r *http.Request) (access.Host, bool) {
 	host, err := provider.ParseHost(s.requestHost(r))
 	if err != nil {
-		return s.own, false
+		return access.Host{}, false
 	}
-	i := slices.IndexFunc(rules.Hosts, func(h access.Host) bool { return h.Name == host })
-	if i < 0 {
-		return s.own, false
+	return s.publishedHostOf(host)
+}
+
+// publishedHostOf returns a host if the access rules define it.
+func (s *Server) publishedHostOf(name svchost.Hostname) (access.Host, bool) {
+	for _, h := range s.publishedHosts() {
+		if h.Name == name {
+			return h, true
+		}
 	}
-	return s.viewOfHost(rules.Hosts[i]), true
+	return access.Host{}, false
 }
 
 // authorize rejects callers who can't read any release of the provider, and callers who

@@ -1,7 +1,8 @@
-// Package serve makes providers in OCI repositories available to clients without OCI
-// support, such as Terraform, older OpenTofu versions, IDEs, and Terragrunt. [Server]
-// is an [http.Handler] for the network mirror protocol, the provider registry protocol,
-// the archives that both protocols link to, an API, and web pages.
+// Package serve makes providers and modules in OCI repositories available to clients
+// without OCI support, such as Terraform, older OpenTofu versions, IDEs, and
+// Terragrunt. [Server] is an [http.Handler] for the network mirror protocol, the
+// provider and module registry protocols, the archives that these protocols link to, an
+// API, and web pages.
 //
 // The server only caches data and is otherwise stateless. You can run any number of
 // replicas and restart them at any time.
@@ -16,6 +17,8 @@
 //	/v1/providers/NAMESPACE/TYPE/versions, VERSION/download/OS/ARCH
 //	/v1/documents/TOKEN/HOST/NAMESPACE/TYPE/VERSION/FILENAME/SHA256SUMS, SHA256SUMS.sig
 //	/archive/TOKEN/HOST/NAMESPACE/TYPE/VERSION/FILENAME, REASON/FILENAME
+//	/v1/modules/[HOST/]NAMESPACE/NAME/SYSTEM/versions, VERSION/download
+//	/module-archive/TOKEN/HOST/NAMESPACE/NAME/SYSTEM/VERSION/FILENAME
 //	/api/v1/providers, /api/v1/providers/HOST/NAMESPACE/TYPE, …/VERSION
 //	/api/v1/providers/HOST/NAMESPACE/TYPE/VERSION/documents/DIGEST, components/DIGEST
 //	/, /providers/HOST/NAMESPACE/TYPE, …/VERSION, …/VERSION/components/DIGEST
@@ -27,6 +30,7 @@
 // first request for an archive mirrors the release. If an archive is unavailable, its
 // link contains the REASON, because clients print the link but not the response.
 //
-// See https://opentofu.org/docs/internals/provider-network-mirror-protocol/ and
-// https://opentofu.org/docs/internals/provider-registry-protocol/.
+// See https://opentofu.org/docs/internals/provider-network-mirror-protocol/,
+// https://opentofu.org/docs/internals/provider-registry-protocol/, and
+// https://opentofu.org/docs/internals/module-registry-protocol/.
 package serve

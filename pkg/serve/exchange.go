@@ -42,8 +42,9 @@ type exchange struct {
 	base   *url.URL
 	event  RequestEvent
 	caller access.Caller
-	// query, version, and platform are parsed from the path if the route contains them.
+	// query, module, version, and platform are parsed from the path if the route contains them.
 	query    providerQuery
+	module   moduleQuery
 	version  provider.Version
 	platform provider.Platform
 	// api selects the error format of the API.

@@ -40,7 +40,7 @@ type Signer interface {
 	Keys() []byte
 }
 
-// Options configures a [Server]. From and Open are required. Durations and sizes that
+// Options configures a [Server]. Open is required, as well as From or ModulesFrom. Durations and sizes that
 // are zero use their defaults.
 type Options struct {
 	// From lists the repository templates in order of preference. The server uses the
@@ -48,6 +48,12 @@ type Options struct {
 	// provider of the same name from a different host. Open opens a repository.
 	From []template.Template
 	Open func(template.Reference) (repository.Reader, error)
+	// ModulesFrom lists the templates of the repositories of modules, in order of
+	// preference. If empty, the server doesn't serve modules. It refers OpenTofu 1.10
+	// and later to the registry if OCIModules is set. Access rules and Redirect don't apply to these
+	// downloads. Other clients download modules from the server.
+	ModulesFrom []template.ModuleTemplate
+	OCIModules  bool
 	// Catalog lists the names of the repositories in a registry, like
 	// [repository.Catalog]. at refers to any repository in the registry. If nil, the
 	// server can't list repositories.
@@ -111,8 +117,10 @@ type Options struct {
 // complete validates the options and sets defaults.
 func (o Options) complete() (Options, error) {
 	switch {
-	case len(o.From) == 0 || o.Open == nil:
+	case len(o.From)+len(o.ModulesFrom) == 0 || o.Open == nil:
 		return o, errors.New("no repositories")
+	case o.PullThrough != nil && len(o.From) == 0:
+		return o, errors.New("pull-through requires repositories of providers")
 	case o.MaxAge < 0 || o.StaleIfError < 0 || o.Memory < 0:
 		return o, errors.New("ages and sizes must not be negative")
 	}

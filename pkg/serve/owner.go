@@ -105,17 +105,23 @@ func (p providerQuery) withoutForeignAddress(err error) error {
 // refusal returns the error for a caller without access to a stored address. Only the
 // log contains the address.
 func (p providerQuery) refusal(stored provider.Address) error {
+	return refusal(p.caller, p.byLink, p.address.String(), stored.String())
+}
+
+// refusal returns the error for a caller without access to a stored address, which is
+// empty if it is unknown.
+func refusal(caller access.Caller, byLink bool, requested, stored string) error {
 	reason := fmt.Errorf("stored as %s", stored)
-	if stored == (provider.Address{}) {
+	if stored == "" {
 		reason = errors.New("its address is unknown, so only callers who can read everything can read it")
 	}
 	switch {
-	case p.byLink:
+	case byLink:
 		return because(fmt.Errorf("%w: %w", access.ErrDenied, reason), http.StatusForbidden, linkRefused)
-	case p.caller.Name == "":
-		return because(reason, http.StatusUnauthorized, fmt.Sprintf("a token is required for %s", p.address))
+	case caller.Name == "":
+		return because(reason, http.StatusUnauthorized, fmt.Sprintf("a token is required for %s", requested))
 	}
-	return because(reason, http.StatusForbidden, fmt.Sprintf("the token does not grant access to %s", p.address))
+	return because(reason, http.StatusForbidden, fmt.Sprintf("the token does not grant access to %s", requested))
 }
 
 // isForeign reports whether an error is about a release of a different provider.

@@ -14,7 +14,11 @@ func (s *Server) discovery(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return x.respondJSON(map[string]string{"providers.v1": base.String() + "/v1/providers/"}, cacheState{})
+	services := map[string]string{"providers.v1": base.String() + "/v1/providers/"}
+	if len(s.moduleViewOf(s.publishedHost(x.r)).from) > 0 {
+		services["modules.v1"] = base.String() + "/v1/modules/"
+	}
+	return x.respondJSON(services, cacheState{})
 }
 
 // offeredVersion is a version in the version list of the registry protocol.

@@ -29,12 +29,15 @@ type repositoryCache struct {
 	options Options
 	// opened contains the repositories that have responded. They are kept so that their
 	// tokens and connections can be used again.
-	opened    memo.Memo[key, []candidate]
-	listings  *cache[string, taggedVersions]
-	indexes   *cache[contentKey, index]
-	manifests *cache[key, storedPackage]
-	evidence  *cache[key, evidence]
-	offers    *cache[key, releaseList]
+	opened memo.Memo[key, []candidate]
+	// references contains the opened repositories of modules.
+	references memo.Memo[template.Reference, repository.Reader]
+	listings   *cache[string, taggedVersions]
+	modules    *cache[contentKey, storedModule]
+	indexes    *cache[contentKey, index]
+	manifests  *cache[key, storedPackage]
+	evidence   *cache[key, evidence]
+	offers     *cache[key, releaseList]
 
 	// Only the API and the pages use the caches below.
 	lists     *cache[*view, providerList]
@@ -113,20 +116,22 @@ func newRepositoryCache(o Options) *repositoryCache {
 	forever := changing
 	forever.maxAge = 0
 	rc := &repositoryCache{
-		options:   o,
-		opened:    memo.Memo[key, []candidate]{Size: o.Memory / 8, SizeOf: func([]candidate) int64 { return 8 << 10 }},
-		listings:  newCache[string](changing, "tags", o.Memory/8, func(t taggedVersions) int64 { return int64(len(t.versions)+len(t.pending)+len(t.denied)) * 96 }),
-		indexes:   newCache[contentKey](changing, "index", o.Memory*3/8, func(i index) int64 { return i.weight }),
-		manifests: newCache[key](forever, "manifest", o.Memory/8, func(storedPackage) int64 { return 1 << 10 }),
-		evidence:  newCache[key](forever, "evidence", o.Memory/4, evidence.weight),
-		offers:    newCache[key](changing, "versions", o.Memory/8, releaseList.weight),
-		lists:     newCache[*view](changing, "catalog", o.Memory/8, func(l providerList) int64 { return int64(len(l.providers)) * 256 }),
-		owners:    newCache[template.Reference](changing, "owner", o.Memory/16, func(owner) int64 { return 256 }),
-		summaries: newCache[key](forever, "summary", o.Memory/8, func(s summary) int64 { return s.weight }),
-		reports:   newCache[key](changing, "report", o.Memory/8, func(r report) int64 { return r.weight }),
-		missing:   newCache[key](changing, "blobs", o.Memory/32, func(missing []string) int64 { return int64(len(missing)) * 96 }),
-		pending:   newCache[key](changing, "pending", o.Memory/32, func(s summary) int64 { return s.weight }),
-		sboms:     newCache[digest.Digest](forever, "components", o.Memory/16, func(s api.SBOM) int64 { return int64(len(s.Components)) * 192 }),
+		options:    o,
+		opened:     memo.Memo[key, []candidate]{Size: o.Memory / 8, SizeOf: func([]candidate) int64 { return 8 << 10 }},
+		references: memo.Memo[template.Reference, repository.Reader]{Size: o.Memory / 8, SizeOf: func(repository.Reader) int64 { return 8 << 10 }},
+		modules:    newCache[contentKey](changing, "module", o.Memory/8, func(m storedModule) int64 { return m.weight }),
+		listings:   newCache[string](changing, "tags", o.Memory/8, func(t taggedVersions) int64 { return int64(len(t.versions)+len(t.pending)+len(t.denied)) * 96 }),
+		indexes:    newCache[contentKey](changing, "index", o.Memory*3/8, func(i index) int64 { return i.weight }),
+		manifests:  newCache[key](forever, "manifest", o.Memory/8, func(storedPackage) int64 { return 1 << 10 }),
+		evidence:   newCache[key](forever, "evidence", o.Memory/4, evidence.weight),
+		offers:     newCache[key](changing, "versions", o.Memory/8, releaseList.weight),
+		lists:      newCache[*view](changing, "catalog", o.Memory/8, func(l providerList) int64 { return int64(len(l.providers)) * 256 }),
+		owners:     newCache[template.Reference](changing, "owner", o.Memory/16, func(owner) int64 { return 256 }),
+		summaries:  newCache[key](forever, "summary", o.Memory/8, func(s summary) int64 { return s.weight }),
+		reports:    newCache[key](changing, "report", o.Memory/8, func(r report) int64 { return r.weight }),
+		missing:    newCache[key](changing, "blobs", o.Memory/32, func(missing []string) int64 { return int64(len(missing)) * 96 }),
+		pending:    newCache[key](changing, "pending", o.Memory/32, func(s summary) int64 { return s.weight }),
+		sboms:      newCache[digest.Digest](forever, "components", o.Memory/16, func(s api.SBOM) int64 { return int64(len(s.Components)) * 192 }),
 	}
 	rc.offers.onFailure = func(error) {} // the other caches report the same errors
 	return rc

@@ -33,12 +33,27 @@ const linkRefused = "the link is invalid or has expired; request the provider ag
 // with these requests. The link is valid only for a release that is stored under the
 // given address.
 func (s *Server) tokenPath(x *exchange, stored provider.Address, filename string) string {
-	token := anonymousToken
-	if !s.options.Rules().AllowAll() {
-		expires := s.options.Now().Truncate(tokenStep).Add(tokenStep + tokenAge)
-		token = s.options.Key.Token(access.Archive{Address: x.query.address, Stored: stored, Version: x.version, Filename: filename}, x.caller, expires)
-	}
+	token := s.linkToken(x, access.Archive{Address: x.query.address, Stored: stored, Version: x.version, Filename: filename})
 	return pathOf(token, x.query.host(), x.query.address.Namespace, x.query.address.Type, x.version.String(), filename)
+}
+
+// linkToken returns the path element that grants the caller access to an archive.
+func (s *Server) linkToken(x *exchange, a access.Archive) string {
+	if s.options.Rules().AllowAll() {
+		return anonymousToken
+	}
+	expires := s.options.Now().Truncate(tokenStep).Add(tokenStep + tokenAge)
+	return s.options.Key.Token(a, x.caller, expires)
+}
+
+// checkToken returns the caller that a link was issued to. It rejects invalid links and
+// callers who exceed the rate limit.
+func (s *Server) checkToken(x *exchange, token string, a access.Archive) (access.Caller, error) {
+	caller, err := s.options.Key.Check(token, a)
+	if err != nil {
+		err = because(err, http.StatusForbidden, linkRefused)
+	}
+	return caller, cmp.Or(s.limit(x, caller), err)
 }
 
 // pathOf returns a path with escaped elements.
@@ -73,11 +88,7 @@ func (s *Server) authorizeByToken(x *exchange) error {
 		err = s.authorize(x)
 	} else {
 		x.query.byLink = true
-		x.query.caller, err = s.options.Key.Check(token, access.Archive{Address: x.query.address, Version: x.version, Filename: filename})
-		if err != nil {
-			err = because(err, http.StatusForbidden, linkRefused)
-		}
-		err = cmp.Or(s.limit(x, x.query.caller), err)
+		x.query.caller, err = s.checkToken(x, token, access.Archive{Address: x.query.address, Version: x.version, Filename: filename})
 	}
 	if err != nil {
 		return err

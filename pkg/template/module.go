@@ -42,6 +42,9 @@ func (t ModuleTemplate) Literal() string { return t.template.Literal() }
 // Invertible reports whether [ModuleTemplate.Match] supports the template.
 func (t ModuleTemplate) Invertible() bool { return t.template.Invertible() }
 
+// UsesHostname reports whether the template uses the variable hostname.
+func (t ModuleTemplate) UsesHostname() bool { return t.template.uses&1 != 0 }
+
 // Repository evaluates the template for a module and validates the resulting reference.
 // The values are converted to lower case, because repository names can't contain
 // upper-case letters. Errors are of type *[ReferenceError].

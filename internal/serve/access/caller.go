@@ -21,7 +21,7 @@ type Caller struct {
 	// without a token.
 	Name string
 
-	patterns []provider.Pattern
+	grant
 	// link reports whether the caller has a signed link to an archive. If it is set,
 	// stored is the hash of the address under which the archive is stored.
 	link   bool
@@ -31,10 +31,24 @@ type Caller struct {
 // addressHash is the start of an address's SHA-256.
 type addressHash [8]byte
 
-func hashOf(a provider.Address) addressHash {
+func hashOf(a Address) addressHash {
 	sum := sha256.Sum256([]byte(a.ASCII()))
 	return addressHash(sum[:len(addressHash{})])
 }
+
+// grant contains the patterns of what can be read.
+type grant struct {
+	providers []provider.Pattern
+	modules   []modulePattern
+}
+
+// with returns the combination of two grants.
+func (g grant) with(other grant) grant {
+	return grant{slices.Concat(g.providers, other.providers), slices.Concat(g.modules, other.modules)}
+}
+
+// isEmpty reports whether nothing can be read.
+func (g grant) isEmpty() bool { return len(g.providers)+len(g.modules) == 0 }
 
 // MayRead reports whether the caller can read releases that are stored under an
 // address. The zero address represents releases with an unknown address, which require
@@ -43,7 +57,17 @@ func (c Caller) MayRead(a provider.Address) bool {
 	if c.link {
 		return hashOf(a) == c.stored
 	}
-	return slices.ContainsFunc(c.patterns, func(p provider.Pattern) bool { return p.Match(a) })
+	return slices.ContainsFunc(c.providers, func(p provider.Pattern) bool { return p.Match(a) })
+}
+
+// MayReadModule reports whether the caller can read modules that are stored under an
+// address. An address with empty parts represents modules with an unknown address,
+// which require permission to read everything (*/*/*/*).
+func (c Caller) MayReadModule(a Address) bool {
+	if c.link {
+		return hashOf(a) == c.stored
+	}
+	return slices.ContainsFunc(c.modules, func(p modulePattern) bool { return p.match(a.ASCII()) })
 }
 
 // callerName converts text to a caller's name. Different strings always have different

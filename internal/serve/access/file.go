@@ -36,8 +36,9 @@ type file struct {
 }
 
 type anonymousBlock struct {
-	Range hcl.Range      `hcl:",type_range"`
-	Allow hcl.Expression `hcl:"allow"`
+	Range   hcl.Range      `hcl:",type_range"`
+	Allow   hcl.Expression `hcl:"allow"`
+	Modules hcl.Expression `hcl:"modules"`
 }
 
 type tokenBlock struct {
@@ -45,6 +46,7 @@ type tokenBlock struct {
 	NameRange hcl.Range      `hcl:"name,label_range"`
 	SHA256    hcl.Expression `hcl:"sha256"`
 	Allow     hcl.Expression `hcl:"allow"`
+	Modules   hcl.Expression `hcl:"modules"`
 }
 
 type issuerBlock struct {
@@ -59,12 +61,14 @@ type issuerBlock struct {
 type allowBlock struct {
 	Claims    hcl.Expression `hcl:"claims"`
 	Providers hcl.Expression `hcl:"providers"`
+	Modules   hcl.Expression `hcl:"modules"`
 }
 
 type hostBlock struct {
 	Name       string         `hcl:"name,label"`
 	NameRange  hcl.Range      `hcl:"name,label_range"`
 	Repository hcl.Expression `hcl:"repository"`
+	Modules    hcl.Expression `hcl:"modules"`
 	As         hcl.Expression `hcl:"as"`
 }
 
@@ -99,7 +103,7 @@ func (r *reader) read(f file) (err error) {
 		if err := r.once("an anonymous block", b.Range); err != nil {
 			return err
 		}
-		if r.rules.anonymous, err = patterns("allow", b.Allow); err != nil {
+		if r.rules.anonymous, err = readGrant("allow", b.Allow, b.Modules); err != nil {
 			return err
 		}
 	}
@@ -138,7 +142,7 @@ func (r *reader) token(b tokenBlock) (err error) {
 	if t.hash, err = value("sha256", b.SHA256, parseHash); err != nil {
 		return err
 	}
-	if t.patterns, err = patterns("allow", b.Allow); err != nil {
+	if t.grant, err = readGrant("allow", b.Allow, b.Modules); err != nil {
 		return err
 	}
 	r.rules.tokens = append(r.rules.tokens, t)
@@ -201,7 +205,7 @@ func (r *reader) issuer(b issuerBlock) (err error) {
 		if a.claims, err = claims(inner.Claims); err != nil {
 			return err
 		}
-		if a.patterns, err = patterns("providers", inner.Providers); err != nil {
+		if a.grant, err = readGrant("providers", inner.Providers, inner.Modules); err != nil {
 			return err
 		}
 		if err := checkPublic(i.url, a); err != nil {
@@ -227,8 +231,13 @@ func (r *reader) host(b hostBlock) (err error) {
 	if h.Repository, err = value("repository", b.Repository, template.Parse); err != nil {
 		return err
 	}
+	if isSet(b.Modules) {
+		if h.Modules, err = value("modules", b.Modules, template.ParseModule); err != nil {
+			return err
+		}
+	}
 	h.As = h.Name
-	if as, diags := b.As.Value(nil); diags.HasErrors() || !as.IsNull() {
+	if isSet(b.As) {
 		h.As, err = value("as", b.As, provider.ParseHost)
 	}
 	r.rules.Hosts = append(r.rules.Hosts, h)
@@ -248,10 +257,31 @@ func value[T any](name string, expr hcl.Expression, parse func(string) (T, error
 	return v, nil
 }
 
+// isSet reports whether an optional argument is set.
+func isSet(expr hcl.Expression) bool {
+	value, diags := expr.Value(nil)
+	return diags.HasErrors() || !value.IsNull()
+}
+
+// readGrant parses the lists of a block. The list of providers can be omitted only if
+// there is a list of modules.
+func readGrant(name string, providers, modules hcl.Expression) (g grant, err error) {
+	if isSet(providers) || !isSet(modules) {
+		g.providers, err = patterns(name, providers, provider.ParsePattern)
+	}
+	if err == nil && isSet(modules) {
+		g.modules, err = patterns("modules", modules, parseModulePattern)
+	}
+	return g, err
+}
+
 // patterns parses a list of patterns.
-func patterns(name string, expr hcl.Expression) (all []provider.Pattern, err error) {
+func patterns[P interface {
+	comparable
+	String() string
+}](name string, expr hcl.Expression, parse func(string) (P, error)) (all []P, err error) {
 	err = stricthcl.Strings(name, expr, func(text string, pos hcl.Range) error {
-		pattern, err := provider.ParsePattern(text)
+		pattern, err := parse(text)
 		if err != nil {
 			return stricthcl.Wrong(pos, "%v", err)
 		}

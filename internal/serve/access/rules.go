@@ -13,13 +13,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Rules specifies which callers can read which providers. The zero value denies all
-// access. A nil *Rules means that no rules are configured, and allows all access.
+// Rules specifies which callers can read which providers and modules. The zero value
+// denies all access. A nil *Rules means that no rules are configured, and allows all
+// access.
 type Rules struct {
 	// Hosts contains the published hosts, in the order of the file.
 	Hosts []Host
 
-	anonymous []provider.Pattern
+	anonymous grant
 	tokens    []staticToken
 	issuers   []issuer
 	keys      *keyCache
@@ -29,8 +30,10 @@ type Rules struct {
 type Host struct {
 	// Name is the host that clients request.
 	Name svchost.Hostname
-	// Repository is the template for the providers' repositories.
+	// Repository is the template for the providers' repositories. Modules is the template
+	// for the modules' repositories, or the zero value.
 	Repository template.Template
+	Modules    template.ModuleTemplate
 	// As is the host that replaces Name in addresses, both for Repository and for the
 	// callers' patterns. The default is Name.
 	As svchost.Hostname
@@ -39,9 +42,9 @@ type Host struct {
 // staticToken is a token's hash. It needs neither a salt nor a slow hash function,
 // because a token contains 32 random bytes.
 type staticToken struct {
-	name     string
-	hash     [sha256.Size]byte
-	patterns []provider.Pattern
+	grant
+	name string
+	hash [sha256.Size]byte
 }
 
 // issuer is a trusted issuer together with the required audience.
@@ -52,8 +55,8 @@ type issuer struct {
 
 // allow grants access to tokens with matching claims.
 type allow struct {
-	claims   []claim
-	patterns []provider.Pattern
+	grant
+	claims []claim
 }
 
 // AllowAll reports whether no rules are configured. In this case, neither tokens nor
@@ -70,11 +73,11 @@ func (r *Rules) AllowAll() bool { return r == nil }
 func (r *Rules) Identify(ctx context.Context, bearer string) (Caller, error) {
 	switch {
 	case r.AllowAll():
-		return Caller{patterns: []provider.Pattern{allProviders()}}, nil
-	case bearer == "" && len(r.anonymous) == 0:
+		return Caller{grant: grant{[]provider.Pattern{allProviders()}, []modulePattern{allModules}}}, nil
+	case bearer == "" && r.anonymous.isEmpty():
 		return Caller{}, ErrNoToken
 	case bearer == "":
-		return Caller{patterns: r.anonymous}, nil
+		return Caller{grant: r.anonymous}, nil
 	}
 	if c, found := r.staticCaller(bearer); found {
 		return c, nil
@@ -94,11 +97,11 @@ func (r *Rules) staticCaller(bearer string) (c Caller, found bool) {
 	if match < 0 {
 		return Caller{}, false
 	}
-	return r.caller(r.tokens[match].name, r.tokens[match].patterns), true
+	return r.caller(r.tokens[match].name, r.tokens[match].grant), true
 }
 
-func (r *Rules) caller(name string, patterns []provider.Pattern) Caller {
-	return Caller{Name: callerName(name), patterns: slices.Concat(patterns, r.anonymous)}
+func (r *Rules) caller(name string, g grant) Caller {
+	return Caller{Name: callerName(name), grant: g.with(r.anonymous)}
 }
 
 // issuerCaller returns the caller for an issuer's token.
@@ -129,16 +132,16 @@ func (r *Rules) issuerCaller(ctx context.Context, bearer string) (Caller, error)
 	if token.Subject != "" {
 		name += ":" + token.Subject
 	}
-	var patterns []provider.Pattern
+	var granted grant
 	for _, a := range i.allow {
 		if a.matches(token) {
-			patterns = append(patterns, a.patterns...)
+			granted = granted.with(a.grant)
 		}
 	}
-	if len(patterns) == 0 {
+	if granted.isEmpty() {
 		return Caller{}, fmt.Errorf("%w: no allow block of oidc %q matches the claims of %s", ErrDenied, i.name, callerName(name))
 	}
-	return r.caller(name, patterns), nil
+	return r.caller(name, granted), nil
 }
 
 func allProviders() provider.Pattern {

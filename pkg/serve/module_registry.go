@@ -1,0 +1,115 @@
+package serve
+
+import (
+	"fmt"
+	"io/fs"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// moduleVersion is a version in the version list of the module registry protocol.
+type moduleVersion struct {
+	Version string `json:"version"`
+}
+
+// offeredModule is a module in the version list of the module registry protocol.
+type offeredModule struct {
+	Versions []moduleVersion `json:"versions"`
+}
+
+// moduleVersions lists the versions of a module. See
+// https://opentofu.org/docs/internals/module-registry-protocol/#list-available-versions-for-a-specific-module.
+func (s *Server) moduleVersions(x *exchange) error {
+	known, state, err := s.modules(x.r.Context(), x.module)
+	if err != nil {
+		return err
+	}
+	x.event.Repository = known.repo.String()
+	offered := offeredModule{Versions: []moduleVersion{}}
+	for _, v := range known.versions {
+		offered.Versions = append(offered.Versions, moduleVersion{v.String()})
+	}
+	return x.respondJSON(struct {
+		Modules []offeredModule `json:"modules"`
+	}{[]offeredModule{offered}}, state)
+}
+
+// moduleDownload responds with the location of a version. See
+// https://opentofu.org/docs/internals/module-registry-protocol/#download-source-code-for-a-specific-module-version.
+func (s *Server) moduleDownload(x *exchange) error {
+	found, state, err := s.module(x)
+	if err != nil {
+		return err
+	}
+	location, err := s.moduleLocation(x, found)
+	if err != nil {
+		return err
+	}
+	x.setCacheHeaders(state)
+	h := x.Header()
+	h.Set("X-Terraform-Get", location)
+	if s.options.OCIModules {
+		h.Set("Vary", "User-Agent")
+	}
+	x.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// moduleLocation returns the source address of a version for the client.
+func (s *Server) moduleLocation(x *exchange, found moduleRelease) (string, error) {
+	subdirectory := found.Annotations[artifact.AnnotationModuleSubdirectory]
+	if subdirectory != "" {
+		if !fs.ValidPath(subdirectory) || strings.ContainsAny(subdirectory, `?#%*[]{}\`) {
+			return "", &artifact.FormatError{Artifact: "module package", Problem: fmt.Sprintf("invalid subdirectory %q", clip(subdirectory, shortText))}
+		}
+		subdirectory = "//" + subdirectory
+	}
+	if s.options.OCIModules && !found.ref.IsLayout() && readsOCIModules(x.r.UserAgent()) {
+		return "oci://" + found.ref.String() + subdirectory + "?digest=" + found.digest.String(), nil
+	}
+	base, err := s.base(x.r)
+	if err != nil {
+		return "", err
+	}
+	return base.String() + s.moduleArchivePath(x, x.version, found.stored) + subdirectory, nil
+}
+
+// moduleArchivePath returns the path of a version's zip. Clients recognize the format by
+// the file name.
+func (s *Server) moduleArchivePath(x *exchange, v provider.Version, stored moduleAddress) string {
+	a, filename := x.module.address, x.module.filename(v)
+	token := s.linkToken(x, access.Archive{Address: a, Stored: stored, Version: v, Filename: filename})
+	return "/module-archive" + pathOf(token, x.module.host, a.Namespace, a.Name, a.System, v.String(), filename)
+}
+
+// openTofuVersion matches the user agent of OpenTofu.
+var openTofuVersion = regexp.MustCompile(`^OpenTofu/(\d{1,4})\.(\d{1,4})\.`)
+
+// readsOCIModules reports whether a client supports oci:// sources, as OpenTofu does
+// since version 1.10.
+func readsOCIModules(userAgent string) bool {
+	m := openTofuVersion.FindStringSubmatch(userAgent)
+	if m == nil {
+		return false
+	}
+	major, _ := strconv.Atoi(m[1])
+	minor, _ := strconv.Atoi(m[2])
+	return major > 1 || major == 1 && minor >= 10
+}
+
+// moduleArchive responds with the zip of a version, or with a range of the zip.
+func (s *Server) moduleArchive(x *exchange) error {
+	found, state, err := s.module(x)
+	if err != nil {
+		return err
+	}
+	zip := provider.Package{Filename: x.module.filename(x.version), Digest: found.Zip.Digest, Size: found.Zip.Size}
+	s.describe(x, zip, state)
+	return s.send(x, storedPackage{repo: found.repo, zip: found.Zip, pkg: zip})
+}
