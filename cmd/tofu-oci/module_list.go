@@ -101,7 +101,7 @@ func (cmd *command) listModules() error {
 	}
 	modules, unknown, err := catalog.Modules(cmd.c.Context, t, catalog.ModuleOptions{
 		Names: cmd.repositoryNames,
-		Open:  func(ref template.Reference) (repository.Repository, error) { return repository.Open(ref, cmd.repos) },
+		Open:  func(ref template.Reference) (repository.Reader, error) { return repository.Open(ref, cmd.repos) },
 	})
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ type ModuleOptions struct {
 	// Names lists a registry's repositories, like [repository.Catalog].
 	Names func(ctx context.Context, at template.Reference) ([]string, error)
 	// Open opens a repository.
-	Open func(template.Reference) (repository.Repository, error)
+	Open func(template.Reference) (repository.Reader, error)
 }
 
 // Modules returns the modules in a template's repositories, sorted by repository. It

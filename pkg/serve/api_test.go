@@ -488,6 +488,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 	want := map[string]bool{
 		"api-openapi": true, "api-providers": true, "api-provider": true, "api-version": true, "api-document": true, "api-components": true,
+		"api-modules": true, "api-module": true,
 	}
 	if diff := cmp.Diff(want, routes); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -25,11 +25,7 @@ import (
 // contains only providers that the caller can read.
 func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) {
 	// 1. Parse the request.
-	search := x.r.URL.Query().Get("search")
-	if len(search) > page.MaxSearch {
-		return none, &problem{http.StatusBadRequest, fmt.Sprintf("the search exceeds %d bytes", page.MaxSearch)}
-	}
-	number, err := x.page()
+	matches, number, err := x.search()
 	if err != nil {
 		return none, err
 	}
@@ -38,11 +34,7 @@ func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) 
 	if err != nil {
 		return none, err
 	}
-	terms := strings.Fields(strings.ToLower(search))
-	all = slices.DeleteFunc(all, func(p listedProvider) bool {
-		address := strings.ToLower(p.address.String())
-		return slices.ContainsFunc(terms, func(term string) bool { return !strings.Contains(address, term) })
-	})
+	all = slices.DeleteFunc(all, func(p listedProvider) bool { return !matches(p.address.String()) })
 	// 3. Return the page.
 	found := api.Providers{Providers: []api.ProviderRef{}, Total: len(all), Warnings: warnings}
 	items, more := pageOf(all, number, providersOnPage)
@@ -52,14 +44,34 @@ func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) 
 		found.Providers = append(found.Providers, ref)
 	}
 	if more {
-		query := url.Values{"page": {strconv.Itoa(number + 1)}}
-		if search != "" {
-			query.Set("search", search)
-		}
-		found.Next = x.base.String() + "/api/v1/providers?" + query.Encode()
+		found.Next = x.nextPage("/api/v1/providers", number)
 	}
 	x.setCacheHeaders(state)
 	return found, nil
+}
+
+// search returns the page number of a request, and a function that reports whether an
+// address matches the search of the request.
+func (x *exchange) search() (matches func(address string) bool, number int, err error) {
+	search := x.r.URL.Query().Get("search")
+	if len(search) > page.MaxSearch {
+		return nil, 0, &problem{http.StatusBadRequest, fmt.Sprintf("the search exceeds %d bytes", page.MaxSearch)}
+	}
+	terms := strings.Fields(strings.ToLower(search))
+	number, err = x.page()
+	return func(address string) bool {
+		address = strings.ToLower(address)
+		return !slices.ContainsFunc(terms, func(term string) bool { return !strings.Contains(address, term) })
+	}, number, err
+}
+
+// nextPage returns the URL of the page after a page of a searched list.
+func (x *exchange) nextPage(path string, number int) string {
+	query := url.Values{"page": {strconv.Itoa(number + 1)}}
+	if search := x.r.URL.Query().Get("search"); search != "" {
+		query.Set("search", search)
+	}
+	return x.base.String() + path + "?" + query.Encode()
 }
 
 // listed returns the providers that the caller can read in all views, sorted by

@@ -17,6 +17,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -312,5 +313,71 @@ anonymous { modules = ["own.example.com/*/*/*"] }
 		if _, has := document[map[string]string](t, w.get(t, "/.well-known/terraform.json", "Host", host))["modules.v1"]; has != want {
 			t.Errorf("%s offers modules: %t", host, has)
 		}
+	}
+}
+
+// TestModuleAPI checks the lists of modules and versions, and that they contain only
+// modules that the caller can read.
+func TestModuleAPI(t *testing.T) {
+	t.Parallel()
+	const modules, details = "/api/v1/modules", "/api/v1/modules/registry.opentofu.org/acme/vpc/aws"
+	hash := sha256.Sum256([]byte(canary))
+	rules := "token \"ci\" {\n sha256 = \"" + hex.EncodeToString(hash[:]) + "\"\n modules = [\"acme/*/*\"]\n}\n"
+	w, dir := moduleWorld(t, "{namespace}/{name}/{system}", func(o *serve.Options) {
+		o.Rules, o.Key, o.Now = ruled(t, rules), access.NewArchiveKey(), time.Now
+	})
+	layout := func(path string) repository.Repository {
+		return repository.NewLayout(filepath.Join(dir, filepath.FromSlash(path)))
+	}
+	annotations := mirroredAs(ownVPC)
+	annotations[ocispec.AnnotationRevision], annotations[artifact.AnnotationModuleOrigin] = "0123abc", "git::https://git.example.com/vpc"
+	zip, d := pushModule(t, layout("acme/vpc/aws"), "1.0.0", annotations)
+	pushModule(t, layout("acme/vpc/aws"), "0.9.0", mirroredAs("registry.opentofu.org/other/vpc/aws"))
+	pushModule(t, layout("acme/vpc/aws"), "pending-2.0.0", mirroredAs(ownVPC))
+	pushModule(t, layout("other/vpc/aws"), "1.0.0", mirroredAs("registry.opentofu.org/other/vpc/aws"))
+	pushModule(t, layout("acme/unknown/aws"), "1.0.0", nil)
+	for _, test := range []struct {
+		path    string
+		headers []string
+		code    int
+	}{
+		{modules, nil, 401}, {modules, login, 200}, {modules + "?page=0", login, 400}, {details, nil, 401},
+		{"/api/v1/modules/registry.opentofu.org/other/vpc/aws", login, 403}, {"/api/v1/modules/registry.opentofu.org/acme/none/aws", login, 404},
+	} {
+		if got := w.api(t, test.path, test.headers...); got.Code != test.code {
+			t.Errorf("%s: got %d %s", test.path, got.Code, got.Body)
+		}
+	}
+	ref := api.ModuleRef{Address: ownVPC, Repository: layout("acme/vpc/aws").String(), Latest: "1.0.0", URL: "https://tofu.example.com" + details}
+	for search, want := range map[string]api.Modules{
+		"":            {Modules: []api.ModuleRef{ref}, Total: 1},
+		"?search=VPC": {Modules: []api.ModuleRef{ref}, Total: 1},
+		"?search=gcp": {Modules: []api.ModuleRef{}},
+	} {
+		if diff := cmp.Diff(want, document[api.Modules](t, w.api(t, modules+search, login...))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", search, diff)
+		}
+	}
+	got := document[api.Module](t, w.api(t, details, login...))
+	if len(got.Versions) != 2 || got.Versions[1].URL != "" || got.Versions[1].Digest != "" || got.Versions[1].Problem == "" || strings.Contains(got.Versions[1].Problem, "other") {
+		t.Fatalf("got %+v", got)
+	}
+	archive := w.get(t, strings.TrimPrefix(got.Versions[0].URL, "https://tofu.example.com"))
+	if archive.Code != http.StatusOK || !bytes.Equal(archive.Body.Bytes(), zip) {
+		t.Errorf("the archive: %d %s", archive.Code, got.Versions[0].URL)
+	}
+	want := api.Module{
+		ModuleRef: ref, Total: 2, Pending: []string{"2.0.0"}, Versions: got.Versions,
+		Installation: "host \"registry.opentofu.org\" {\n  services = {\n    \"modules.v1\" = \"https://tofu.example.com/v1/modules/registry.opentofu.org/\"\n  }\n}\n",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	version := api.ModuleVersion{
+		Version: "1.0.0", Tag: "1.0.0", Digest: d.String(), Zip: digest.FromBytes(zip).String(), Size: int64(len(zip)), Revision: "0123abc",
+		Origin: "git::https://git.example.com/vpc", URL: got.Versions[0].URL,
+	}
+	if diff := cmp.Diff(version, got.Versions[0]); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -64,7 +64,7 @@ func (rc *repositoryCache) providers(ctx context.Context, v *view) (providerList
 				return rc.repositoryOwner(ctx, v, t, ref)
 			}
 			l, err := catalog.List(ctx, t, o)
-			if warning := listingWarning(t, err); warning != "" {
+			if warning := listingWarning(t.Redacted(), "; list their providers in a file, and start the server with --providers FILE", err); warning != "" {
 				list.warnings = append(list.warnings, warning)
 				continue
 			}
@@ -144,18 +144,17 @@ func (rc *repositoryCache) latest(ref template.Reference) string {
 }
 
 // listingWarning returns a warning for callers if a permanent error prevents listing
-// the providers of a template. For temporary errors, it returns "".
-func listingWarning(t template.Template, err error) string {
+// the providers or modules of a template. For temporary errors, it returns "".
+func listingWarning(redacted, remedy string, err error) string {
 	about, refused := errors.AsType[*repository.Error](err)
 	_, invalid := errors.AsType[*template.ReferenceError](err)
-	const remedy = "list their providers in a file, and start the server with --providers FILE"
 	switch {
 	case refused && errors.Is(err, repository.ErrNoCatalog):
-		return fmt.Sprintf("The registry %s does not let this server list its repositories; %s.", about.Registry, remedy)
+		return fmt.Sprintf("The registry %s does not let this server list its repositories%s.", about.Registry, remedy)
 	case invalid, errors.Is(err, catalog.ErrTemplate):
-		return fmt.Sprintf("The repositories of %s cannot be listed; %s.", t.Redacted(), remedy)
+		return fmt.Sprintf("The repositories of %s cannot be listed%s.", redacted, remedy)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Sprintf("The directory for %s does not exist yet.", t.Redacted())
+		return fmt.Sprintf("The directory for %s does not exist yet.", redacted)
 	}
 	return ""
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/internal/memo"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -40,13 +41,14 @@ type repositoryCache struct {
 	offers     *cache[key, releaseList]
 
 	// Only the API and the pages use the caches below.
-	lists     *cache[*view, providerList]
-	owners    *cache[template.Reference, owner]
-	summaries *cache[key, summary]
-	reports   *cache[key, report]
-	missing   *cache[key, []string]
-	pending   *cache[key, summary]
-	sboms     *cache[digest.Digest, api.SBOM]
+	lists       *cache[*view, providerList]
+	moduleLists *cache[template.ModuleTemplate, []catalog.ModuleEntry]
+	owners      *cache[template.Reference, owner]
+	summaries   *cache[key, summary]
+	reports     *cache[key, report]
+	missing     *cache[key, []string]
+	pending     *cache[key, summary]
+	sboms       *cache[digest.Digest, api.SBOM]
 }
 
 // key identifies a cached value. Fields that don't apply are zero. The key includes the
@@ -116,22 +118,23 @@ func newRepositoryCache(o Options) *repositoryCache {
 	forever := changing
 	forever.maxAge = 0
 	rc := &repositoryCache{
-		options:    o,
-		opened:     memo.Memo[key, []candidate]{Size: o.Memory / 8, SizeOf: func([]candidate) int64 { return 8 << 10 }},
-		references: memo.Memo[template.Reference, repository.Reader]{Size: o.Memory / 8, SizeOf: func(repository.Reader) int64 { return 8 << 10 }},
-		modules:    newCache[contentKey](changing, "module", o.Memory/8, func(m storedModule) int64 { return m.weight }),
-		listings:   newCache[string](changing, "tags", o.Memory/8, func(t taggedVersions) int64 { return int64(len(t.versions)+len(t.pending)+len(t.denied)) * 96 }),
-		indexes:    newCache[contentKey](changing, "index", o.Memory*3/8, func(i index) int64 { return i.weight }),
-		manifests:  newCache[key](forever, "manifest", o.Memory/8, func(storedPackage) int64 { return 1 << 10 }),
-		evidence:   newCache[key](forever, "evidence", o.Memory/4, evidence.weight),
-		offers:     newCache[key](changing, "versions", o.Memory/8, releaseList.weight),
-		lists:      newCache[*view](changing, "catalog", o.Memory/8, func(l providerList) int64 { return int64(len(l.providers)) * 256 }),
-		owners:     newCache[template.Reference](changing, "owner", o.Memory/16, func(owner) int64 { return 256 }),
-		summaries:  newCache[key](forever, "summary", o.Memory/8, func(s summary) int64 { return s.weight }),
-		reports:    newCache[key](changing, "report", o.Memory/8, func(r report) int64 { return r.weight }),
-		missing:    newCache[key](changing, "blobs", o.Memory/32, func(missing []string) int64 { return int64(len(missing)) * 96 }),
-		pending:    newCache[key](changing, "pending", o.Memory/32, func(s summary) int64 { return s.weight }),
-		sboms:      newCache[digest.Digest](forever, "components", o.Memory/16, func(s api.SBOM) int64 { return int64(len(s.Components)) * 192 }),
+		options:     o,
+		opened:      memo.Memo[key, []candidate]{Size: o.Memory / 8, SizeOf: func([]candidate) int64 { return 8 << 10 }},
+		references:  memo.Memo[template.Reference, repository.Reader]{Size: o.Memory / 8, SizeOf: func(repository.Reader) int64 { return 8 << 10 }},
+		modules:     newCache[contentKey](changing, "module", o.Memory/8, func(m storedModule) int64 { return m.weight }),
+		listings:    newCache[string](changing, "tags", o.Memory/8, func(t taggedVersions) int64 { return int64(len(t.versions)+len(t.pending)+len(t.denied)) * 96 }),
+		indexes:     newCache[contentKey](changing, "index", o.Memory*3/8, func(i index) int64 { return i.weight }),
+		manifests:   newCache[key](forever, "manifest", o.Memory/8, func(storedPackage) int64 { return 1 << 10 }),
+		evidence:    newCache[key](forever, "evidence", o.Memory/4, evidence.weight),
+		offers:      newCache[key](changing, "versions", o.Memory/8, releaseList.weight),
+		moduleLists: newCache[template.ModuleTemplate](changing, "modules", o.Memory/16, func(l []catalog.ModuleEntry) int64 { return int64(len(l)) * 256 }),
+		lists:       newCache[*view](changing, "catalog", o.Memory/8, func(l providerList) int64 { return int64(len(l.providers)) * 256 }),
+		owners:      newCache[template.Reference](changing, "owner", o.Memory/16, func(owner) int64 { return 256 }),
+		summaries:   newCache[key](forever, "summary", o.Memory/8, func(s summary) int64 { return s.weight }),
+		reports:     newCache[key](changing, "report", o.Memory/8, func(r report) int64 { return r.weight }),
+		missing:     newCache[key](changing, "blobs", o.Memory/32, func(missing []string) int64 { return int64(len(missing)) * 96 }),
+		pending:     newCache[key](changing, "pending", o.Memory/32, func(s summary) int64 { return s.weight }),
+		sboms:       newCache[digest.Digest](forever, "components", o.Memory/16, func(s api.SBOM) int64 { return int64(len(s.Components)) * 192 }),
 	}
 	rc.offers.onFailure = func(error) {} // the other caches report the same errors
 	return rc

@@ -51,6 +51,8 @@ var routes = map[string]*route{
 	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}":                     {"api-version", (*Server).authorizeBrowsing, asJSON((*Server).describeVersion)},
 	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/documents/{DIGEST}":  {"api-document", (*Server).authorizeBrowsing, (*Server).apiDocument},
 	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/components/{DIGEST}": {"api-components", (*Server).authorizeBrowsing, asJSON((*Server).describeComponents)},
+	"/api/v1/modules":                                                           {"api-modules", (*Server).identifyCaller, asJSON((*Server).describeModules)},
+	"/api/v1/modules/{HOST}/{NAMESPACE}/{NAME}/{SYSTEM}":                        {"api-module", (*Server).authorizeModule, asJSON((*Server).describeModule)},
 	"/{$}":                                 {"page-providers", (*Server).identifyCaller, asPage((*Server).describeProviders, renderProviders)},
 	"/providers/{HOST}/{NAMESPACE}/{TYPE}": {"page-provider", (*Server).authorizeBrowsing, asPage((*Server).describeProvider, renderProvider)},
 	"/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}":                     {"page-version", (*Server).authorizeBrowsing, asPage((*Server).describeVersion, renderVersion)},
