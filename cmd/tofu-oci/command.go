@@ -230,20 +230,23 @@ func (cmd *command) sourceRepository(a provider.Address) string {
 // This is the template of --from or, without the flag, the template of the first
 // matching oci_mirror.
 func (cmd *command) openFrom(a provider.Address) (repository.Reader, template.Template, error) {
+	var ref template.Reference
+	var t template.Template
+	var err error
 	if a.IsModule() {
-		repo, err := cmd.openModuleAddress(a)
-		return repo, template.Template{}, err
+		ref, err = moduleRepository(a)
+	} else if t = cmd.from; cmd.c.IsSet("from") {
+		ref, err = t.Repository(a)
+	} else {
+		var method cliconfig.Method
+		ref, method, err = cmd.mirrorOf(a)
+		t = method.Template
 	}
-	if cmd.c.IsSet("from") {
-		repo, err := cmd.repository(cmd.from, a)
-		return repo, cmd.from, err
-	}
-	ref, method, err := cmd.mirrorOf(a)
 	if err != nil {
-		return nil, template.Template{}, err
+		return nil, t, err
 	}
 	repo, err := repository.Open(ref, cmd.repos)
-	return repo, method.Template, err
+	return repo, t, err
 }
 
 // mirrorOf returns a provider's repository according to the first matching oci_mirror in the CLI
@@ -287,9 +290,15 @@ func (cmd *command) targets(wanted []provider.Requirement) (map[provider.Address
 		}
 		find = t.Repository
 	}
+	return cmd.distinctTargets(addresses(wanted), find)
+}
+
+// distinctTargets returns the repository of each address, and an error if two addresses
+// have the same repository.
+func (cmd *command) distinctTargets(of []provider.Address, find func(provider.Address) (template.Reference, error)) (map[provider.Address]template.Reference, error) {
 	refs, repositories := map[provider.Address]template.Reference{}, map[provider.Address]string{}
 	var err error
-	for _, a := range addresses(wanted) {
+	for _, a := range of {
 		if _, known := refs[a]; known {
 			continue
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
-	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -64,16 +63,9 @@ func moduleListAction(cmd *command) error {
 	case cmd.c.NArg() == 0:
 		return cmd.listModules()
 	}
-	repo, ref, constraint, err := cmd.openModule(cmd.c.Args().First())
+	_, src, wanted, err := cmd.moduleSource(cmd.c.Args().First())
 	if err != nil {
 		return err
-	}
-	src, wanted, err := module.Source(cmd.c.Context, repo, ref)
-	if err != nil {
-		return err
-	}
-	if !constraint.IsZero() {
-		wanted.Constraint = constraint
 	}
 	if cmd.c.Bool("pending") {
 		return listPending(cmd, wanted)

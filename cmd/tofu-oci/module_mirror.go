@@ -65,7 +65,7 @@ func moduleMirrorAction(cmd *command) error {
 	if err := cmd.prepare(); err != nil {
 		return err
 	}
-	refs, err := mirroredModules(c, wanted)
+	refs, err := cmd.mirroredModules(wanted)
 	if err != nil {
 		return err
 	}
@@ -101,20 +101,18 @@ func moduleRequirements(c *cli.Context) ([]module.Requirement, error) {
 }
 
 // mirroredModules returns the repository of each module according to --to.
-func mirroredModules(c *cli.Context, wanted []module.Requirement) (map[provider.Address]template.Reference, error) {
-	t, err := moduleTemplate(c, "to")
+func (cmd *command) mirroredModules(wanted []module.Requirement) (map[provider.Address]template.Reference, error) {
+	t, err := moduleTemplate(cmd.c, "to")
 	if err != nil {
 		return nil, err
 	}
-	refs, repositories := map[provider.Address]template.Reference{}, map[provider.Address]string{}
+	var modules []provider.Address
 	for _, r := range wanted {
-		ref, err := r.Address.Repository(t)
-		if err != nil {
-			return nil, flagError("to", err)
-		}
-		refs[r.Address.InRegistry()], repositories[r.Address.InRegistry()] = ref, ref.String()
+		modules = append(modules, r.Address.InRegistry())
 	}
-	return refs, flagError("to", template.CheckDistinct(repositories))
+	return cmd.distinctTargets(modules, func(a provider.Address) (template.Reference, error) {
+		return module.FromRegistry(a).Repository(t)
+	})
 }
 
 // moduleTemplate parses --to or --from as a template for modules.

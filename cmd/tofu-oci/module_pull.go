@@ -56,22 +56,15 @@ func modulePullAction(cmd *command) error {
 	if err := cmd.prepare(); err != nil {
 		return err
 	}
-	repo, ref, constraint, err := cmd.openModule(cmd.c.Args().First())
+	ref, src, wanted, err := cmd.moduleSource(cmd.c.Args().First())
 	if err != nil {
 		return err
-	}
-	src, wanted, err := module.Source(cmd.c.Context, repo, ref)
-	if err != nil {
-		return err
-	}
-	if !constraint.IsZero() {
-		wanted.Constraint = constraint
 	}
 	options := pull.ManyOptions{
 		Options:  pull.Options{Verify: cmd.policy.Verify, Progress: cmd.out.Progress()},
 		OnResult: func(p pull.Pulled) { cmd.warnDenied(src, p.Requirement, 1, p.Version) },
 	}
-	at := func(provider.Address) string { return ref.Repository.String() }
+	at := func(provider.Address) string { return ref.String() }
 	err = module.Pull(cmd.c.Context, src, wanted, cmd.c.String("dir"), cmd.out.WatchPull(1, at, cmd.withRemedy, options))
 	return cmd.out.FinishRun(err)
 }

@@ -2,21 +2,19 @@ package main
 
 import (
 	"fmt"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/urfave/cli/v2"
 
-	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -69,7 +67,7 @@ func modulePush(cmd *command) error {
 	if c.NArg() != 1 {
 		return usagef("got %d arguments: want one DIR, such as tofu-oci module push . --to ghcr.io/acme/modules/vpc", c.NArg())
 	}
-	ref, err := modulePushTarget(c)
+	target, err := modulePushTarget(c)
 	if err != nil {
 		return err
 	}
@@ -95,7 +93,8 @@ func modulePush(cmd *command) error {
 	if err != nil {
 		return err
 	}
-	p.Name = moduleName(ref)
+	ref := target.Repository
+	p.Name = target.Name()
 	repo, _, err := cmd.openTarget(publish.Options{}, ref)
 	if err != nil {
 		return err
@@ -108,28 +107,16 @@ func modulePush(cmd *command) error {
 }
 
 // modulePushTarget returns the repository of --to.
-func modulePushTarget(c *cli.Context) (template.Reference, error) {
+func modulePushTarget(c *cli.Context) (r module.Reference, err error) {
 	text := c.String("to")
-	if text == "" {
-		return template.Reference{}, usagef("missing --to: specify the repository of the module, such as --to ghcr.io/acme/modules/vpc")
+	switch {
+	case text == "":
+		return r, usagef("missing --to: specify the repository of the module, such as --to ghcr.io/acme/modules/vpc")
+	case strings.ContainsAny(text, "{}"):
+		return r, usagef("--to %s: want the repository of one module, not a template", text)
 	}
-	if strings.ContainsAny(text, "{}") {
-		return template.Reference{}, usagef("--to %s: want the repository of one module, not a template", text)
-	}
-	ref, err := template.ParseReference(strings.TrimPrefix(text, "oci://"))
-	return ref, flagError("to", err)
-}
-
-// moduleName returns the last part of the repository's name.
-func moduleName(ref template.Reference) string {
-	if !ref.IsLayout() {
-		return path.Base(ref.Name)
-	}
-	dir, err := filepath.Abs(filepath.FromSlash(ref.Layout))
-	if err != nil || provider.CheckFilename(filepath.Base(dir)) != nil {
-		return "module"
-	}
-	return filepath.Base(dir)
+	r.Repository, err = template.ParseReference(strings.TrimPrefix(text, "oci://"))
+	return r, flagError("to", err)
 }
 
 // modulePackage reads the directory and the documents.
@@ -144,7 +131,13 @@ func modulePackage(cmd *command, index artifact.Options) (p module.Package, err 
 	if n := len(dir.Untracked); n > 0 {
 		out.Note("the package contains %s that git doesn't track, such as %s; to exclude files, use .terraformignore", report.Counted(n, "file"), dir.Untracked[0])
 	}
-	if p.Version, err = moduleVersion(c.String("version"), dir); err != nil {
+	if text := c.String("version"); text != "" {
+		p.Version, err = provider.ParseVersion(strings.TrimPrefix(text, "v"))
+		err = flagError("version", err)
+	} else if p.Version, err = dir.Version(); err != nil {
+		err = usagef("missing --version: %w", err)
+	}
+	if err != nil {
 		return p, err
 	}
 	p.Files, p.Annotations = dir.Files, index.Annotations
@@ -158,44 +151,14 @@ func modulePackage(cmd *command, index artifact.Options) (p module.Package, err 
 			p.Annotations[key] = value
 		}
 	}
-	for _, file := range c.StringSlice("sbom") {
-		if err := addDocument(&p, file, func(data []byte) (string, error) { return artifact.DocumentType(provider.KindSBOM, file, data) }); err != nil {
-			return p, flagError("sbom", err)
-		}
-	}
-	for _, file := range c.StringSlice("provenance") {
-		if err := addDocument(&p, file, func([]byte) (string, error) { return artifact.MediaTypeInToto, nil }); err != nil {
-			return p, flagError("provenance", err)
+	for _, kind := range []provider.DocumentKind{provider.KindSBOM, provider.KindProvenance} {
+		for _, file := range c.StringSlice(string(kind)) {
+			document, err := builddir.ReadDocument(file, kind)
+			if err != nil {
+				return p, flagError(string(kind), err)
+			}
+			p.Documents = append(p.Documents, document)
 		}
 	}
 	return p, nil
-}
-
-// addDocument adds the document in a file to a package.
-func addDocument(p *module.Package, file string, mediaType func(data []byte) (string, error)) error {
-	data, err := bounded.ReadFileOrPipe(file, artifact.MaxDocumentSize)
-	if err != nil {
-		return err
-	}
-	kind, err := mediaType(data)
-	if err != nil {
-		return err
-	}
-	p.Documents = append(p.Documents, artifact.NewDocument(filepath.Base(file), kind, data))
-	return provider.CheckFilename(filepath.Base(file))
-}
-
-// moduleVersion returns the version of --version or, without the flag, of the git tag.
-func moduleVersion(text string, dir module.Directory) (provider.Version, error) {
-	if text != "" {
-		v, err := provider.ParseVersion(strings.TrimPrefix(text, "v"))
-		return v, flagError("version", err)
-	}
-	switch len(dir.Versions) {
-	case 1:
-		return dir.Versions[0], nil
-	case 0:
-		return provider.Version{}, usagef("missing --version: the directory is not an unmodified checkout of a git tag with a version, such as v1.2.0")
-	}
-	return provider.Version{}, usagef("missing --version: the commit has the tags of %d versions: %s", len(dir.Versions), provider.SomeVersions(dir.Versions))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -39,15 +40,6 @@ func moduleRepository(a provider.Address) (template.Reference, error) {
 	return r.Repository, err
 }
 
-// openModuleAddress opens the repository of a module.
-func (cmd *command) openModuleAddress(a provider.Address) (repository.Repository, error) {
-	ref, err := moduleRepository(a)
-	if err != nil {
-		return nil, err
-	}
-	return repository.Open(ref, cmd.repos)
-}
-
 // moduleTargets returns the target repository of each module. For copy, it is the
 // repository of --to. For all other commands, it is the repository in the argument.
 func (cmd *command) moduleTargets(wanted []provider.Requirement) (map[provider.Address]template.Reference, error) {
@@ -72,34 +64,44 @@ func (cmd *command) moduleTargets(wanted []provider.Requirement) (map[provider.A
 	return refs, nil
 }
 
-// openModule opens the repository of an argument, which is a reference, or an address
-// with a constraint. For an address, --from determines the repository.
-func (cmd *command) openModule(arg string) (repo repository.Repository, r module.Reference, constraint provider.Constraint, err error) {
+// moduleSource returns the releases of the module in an argument, and the requirement
+// that selects one of them. The argument is a reference, or an address with a
+// constraint. For an address, --from determines the repository.
+func (cmd *command) moduleSource(arg string) (ref template.Reference, src *oci.Source, wanted provider.Requirement, err error) {
+	var r module.Reference
+	var constraint provider.Constraint
 	switch {
 	case !module.IsReference(arg):
-		r, constraint, err = cmd.findModule(arg)
+		r.Repository, constraint, err = cmd.findModule(arg)
 	case cmd.c.IsSet("from"):
 		err = usagef("--from: omit it, because %s contains the repository", arg)
 	default:
 		r, err = module.ParseReference(arg)
 		err = misuse(err)
 	}
-	if err == nil {
-		repo, err = repository.Open(r.Repository, cmd.repos)
+	if err != nil {
+		return ref, nil, wanted, err
 	}
-	return repo, r, constraint, err
+	repo, err := repository.Open(r.Repository, cmd.repos)
+	if err == nil {
+		src, wanted, err = module.Source(cmd.c.Context, repo, r)
+	}
+	if !constraint.IsZero() {
+		wanted.Constraint = constraint
+	}
+	return r.Repository, src, wanted, err
 }
 
 // findModule returns the repository of an address, and the constraint after it.
-func (cmd *command) findModule(arg string) (r module.Reference, constraint provider.Constraint, err error) {
+func (cmd *command) findModule(arg string) (ref template.Reference, constraint provider.Constraint, err error) {
 	wanted, err := module.ParseRequirement(arg)
 	if err != nil {
-		return r, constraint, misuse(err)
+		return ref, constraint, misuse(err)
 	}
 	t, err := moduleTemplate(cmd.c, "from")
 	if err == nil {
-		r.Repository, err = wanted.Address.Repository(t)
+		ref, err = wanted.Address.Repository(t)
 		err = flagError("from", err)
 	}
-	return r, wanted.Constraint, err
+	return ref, wanted.Constraint, err
 }

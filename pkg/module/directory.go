@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -29,6 +30,18 @@ type Directory struct {
 	Revision string
 	// Versions contains the versions in the tags of the commit, newest first.
 	Versions []provider.Version
+}
+
+// Version returns the version in the tag of the commit. It returns an error if the commit
+// has no such tag, or tags of several versions.
+func (d Directory) Version() (provider.Version, error) {
+	switch len(d.Versions) {
+	case 1:
+		return d.Versions[0], nil
+	case 0:
+		return provider.Version{}, errors.New("the directory is not an unmodified checkout of a git tag with a version, such as v1.2.0")
+	}
+	return provider.Version{}, fmt.Errorf("the commit has the tags of %d versions: %s", len(d.Versions), provider.SomeVersions(d.Versions))
 }
 
 // ReadDirectory reads the module in a directory and checks that it can be parsed. It

@@ -2,6 +2,8 @@ package module
 
 import (
 	"net/url"
+	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -111,6 +113,19 @@ func (r Reference) Target() string {
 		return artifact.Tag(*r.Version)
 	}
 	return r.Tag
+}
+
+// Name returns the name of the module: the last part of the repository's name or of the
+// layout's directory. If this part can't be part of a file name, Name returns "module".
+func (r Reference) Name() string {
+	if !r.Repository.IsLayout() {
+		return path.Base(r.Repository.Name)
+	}
+	dir, err := filepath.Abs(filepath.FromSlash(r.Repository.Layout))
+	if err != nil || provider.CheckFilename(filepath.Base(dir)) != nil {
+		return "module"
+	}
+	return filepath.Base(dir)
 }
 
 // String returns the form that [ParseReference] parses.

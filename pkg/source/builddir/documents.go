@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -126,6 +127,22 @@ func readDocuments(files []dirFile, scope provider.Scope) ([]provider.Document, 
 		documents = append(documents, byName[name])
 	}
 	return documents, nil
+}
+
+// ReadDocument reads a document of a known kind from a file or a pipe.
+func ReadDocument(path string, kind provider.DocumentKind) (d provider.Document, err error) {
+	data, err := bounded.ReadFileOrPipe(path, artifact.MaxDocumentSize)
+	if err != nil {
+		return d, err
+	}
+	mediaType := artifact.MediaTypeInToto
+	if kind != provider.KindProvenance {
+		if mediaType, err = artifact.DocumentType(kind, path, data); err != nil {
+			return d, err
+		}
+	}
+	name := filepath.Base(path)
+	return artifact.NewDocument(name, mediaType, data), provider.CheckFilename(name)
 }
 
 // mediaTypeOf determines the media type of a document from its name. For an SBOM, it uses the
