@@ -358,6 +358,15 @@ func TestModuleAPI(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", search, diff)
 		}
 	}
+	for path, want := range map[string]string{"/modules?search=vpc": `href="/modules/` + ownVPC + `"`, "/modules/" + ownVPC: "git::https://git.example.com/vpc", "/": `href="/modules"`} {
+		page := w.get(t, path, login...)
+		if body := page.Body.String(); page.Code != http.StatusOK || !strings.Contains(body, want) || strings.Contains(body, "other/vpc") {
+			t.Errorf("%s: got %d %s", path, page.Code, body)
+		}
+		if got := w.get(t, path); got.Code != http.StatusUnauthorized || !strings.Contains(got.Body.String(), "Log in") {
+			t.Errorf("%s without a token: got %d", path, got.Code)
+		}
+	}
 	got := document[api.Module](t, w.api(t, details, login...))
 	if len(got.Versions) != 2 || got.Versions[1].URL != "" || got.Versions[1].Digest != "" || got.Versions[1].Problem == "" || strings.Contains(got.Versions[1].Problem, "other") {
 		t.Fatalf("got %+v", got)

@@ -14,7 +14,7 @@ import (
 // isPagePath reports whether a path is the path of a page. Errors for page paths are
 // pages, too.
 func isPagePath(elements []string) bool {
-	return len(elements) > 0 && slices.Contains([]string{"", "providers", "login"}, elements[0])
+	return len(elements) > 0 && slices.Contains([]string{"", "providers", "modules", "login"}, elements[0])
 }
 
 // prefersHTML reports whether a client accepts HTML, as browsers do.
@@ -49,6 +49,22 @@ func renderProvider(f page.Frame, _ *exchange, found api.Provider, number int) (
 		return nil, err
 	}
 	return f.Provider(found, position)
+}
+
+func renderModules(f page.Frame, x *exchange, found api.Modules, number int) ([]byte, error) {
+	position, err := paginate(number, found.Total, providersOnPage)
+	if err != nil {
+		return nil, err
+	}
+	return f.ModuleList(x.r.URL.Query().Get("search"), found, position)
+}
+
+func renderModule(f page.Frame, _ *exchange, found api.Module, number int) ([]byte, error) {
+	position, err := paginate(number, found.Total, versionsOnPage)
+	if err != nil {
+		return nil, err
+	}
+	return f.Module(found, position)
 }
 
 func renderVersion(f page.Frame, _ *exchange, found api.Version, number int) ([]byte, error) {
@@ -96,7 +112,7 @@ func (s *Server) frame(x *exchange) page.Frame {
 	if err != nil {
 		base = &url.URL{} // the page that reports this error needs no URL
 	}
-	return page.Frame{Root: base.EscapedPath(), Caller: x.caller.Name, Login: !s.options.Rules().AllowAll()}
+	return page.Frame{Root: base.EscapedPath(), Caller: x.caller.Name, Login: !s.options.Rules().AllowAll(), Modules: len(s.moduleViewOf(s.publishedHost(x.r)).from) > 0}
 }
 
 // paginate returns the position of a page in a list. It returns an error for a page

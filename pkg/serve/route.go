@@ -53,6 +53,8 @@ var routes = map[string]*route{
 	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/components/{DIGEST}": {"api-components", (*Server).authorizeBrowsing, asJSON((*Server).describeComponents)},
 	"/api/v1/modules":                                                           {"api-modules", (*Server).identifyCaller, asJSON((*Server).describeModules)},
 	"/api/v1/modules/{HOST}/{NAMESPACE}/{NAME}/{SYSTEM}":                        {"api-module", (*Server).authorizeModule, asJSON((*Server).describeModule)},
+	"/modules": {"page-modules", (*Server).identifyCaller, asPage((*Server).describeModules, renderModules)},
+	"/modules/{HOST}/{NAMESPACE}/{NAME}/{SYSTEM}": {"page-module", (*Server).authorizeModule, asPage((*Server).describeModule, renderModule)},
 	"/{$}":                                 {"page-providers", (*Server).identifyCaller, asPage((*Server).describeProviders, renderProviders)},
 	"/providers/{HOST}/{NAMESPACE}/{TYPE}": {"page-provider", (*Server).authorizeBrowsing, asPage((*Server).describeProvider, renderProvider)},
 	"/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}":                     {"page-version", (*Server).authorizeBrowsing, asPage((*Server).describeVersion, renderVersion)},

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,6 +34,8 @@ type Frame struct {
 	Caller string
 	// Login reports whether the server has access rules.
 	Login bool
+	// Modules reports whether the server serves modules.
+	Modules bool
 }
 
 // Pagination is a page's position in a list. The zero value is used for complete lists.
@@ -80,6 +83,11 @@ func (f Frame) ProviderPath(p api.ProviderRef, below ...string) string {
 	return f.Link(append([]string{"providers", p.Host, p.Namespace, p.Type}, below...)...)
 }
 
+// ModulePath returns the path of a module's page, with elements before it.
+func (f Frame) ModulePath(m api.ModuleRef, before ...string) string {
+	return f.Link(slices.Concat(before, []string{"modules"}, strings.Split(m.Address, "/"))...)
+}
+
 // PageLink returns the link to the given page of a list.
 func (h head) PageLink(page int) string {
 	query := url.Values{}
@@ -117,17 +125,42 @@ func render(name string, data any) ([]byte, error) {
 
 // Providers renders the first page, which lists the providers that match a search.
 func (f Frame) Providers(search string, p api.Providers, position Pagination) ([]byte, error) {
-	title, query := "Providers", url.Values{}
-	search = strings.ToValidUTF8(search[:min(len(search), MaxSearch)], "")
-	if search != "" {
-		title = Visible(search, limitWord) + " – Providers"
-		query.Set("search", search)
-	}
+	h, search := f.searchHead("Providers", search, position)
 	return render("providers", struct {
 		head
 		Search string
 		P      api.Providers
-	}{head{f, position, title, query}, search, p})
+	}{h, search, p})
+}
+
+// ModuleList renders the page that lists the modules that match a search.
+func (f Frame) ModuleList(search string, m api.Modules, position Pagination) ([]byte, error) {
+	h, search := f.searchHead("Modules", search, position)
+	return render("modules", struct {
+		head
+		Search string
+		M      api.Modules
+	}{h, search, m})
+}
+
+// Module renders the page of a module with its versions.
+func (f Frame) Module(m api.Module, position Pagination) ([]byte, error) {
+	return render("module", struct {
+		head
+		M       api.Module
+		Pending listPart[string]
+	}{head{f, position, Visible(m.Address, limitLine), nil}, m, firstOf(m.Pending, maxPending)})
+}
+
+// searchHead returns the frame of a searchable list, and the shortened search.
+func (f Frame) searchHead(title, search string, position Pagination) (head, string) {
+	query := url.Values{}
+	search = strings.ToValidUTF8(search[:min(len(search), MaxSearch)], "")
+	if search != "" {
+		title = Visible(search, limitWord) + " – " + title
+		query.Set("search", search)
+	}
+	return head{f, position, title, query}, search
 }
 
 // Provider renders the page of a provider with its versions.

@@ -37,6 +37,10 @@ func pages(tb testing.TB, f page.Frame, search string, ps api.Providers, p api.P
 	add("version", text, err)
 	text, err = f.Components(v, v.Packages[0].Documents[0], s, 1)
 	add("components", text, err)
+	text, err = f.ModuleList(search, modules(ps), page.Pagination{Page: 2, Pages: 3})
+	add("modules", text, err)
+	text, err = f.Module(moduleOf(p), page.Pagination{Page: 2, Pages: 3})
+	add("module", text, err)
 	text, err = f.Problem(404, search)
 	add("problem", text, err)
 	return all
@@ -65,6 +69,8 @@ func TestPages(t *testing.T) {
 			"signed by a key", "AB12AB12", "the archive is missing", "mirror it again", "Page 1 of 2", "provenance.intoto.jsonl", "5.0, 6.0",
 		},
 		"components": {"120 components", "github.com/acme/part49", "SPDX 2.3", "pkg:golang/github.com/acme/part49@v1.0.0", "Page 1 of 3"},
+		"modules":    {`value="rock &amp; roll"`, "50 modules", `href="/tofu/modules/registry.example.com/acme/rocket/aws"`, `href="/tofu/api/v1/modules"`, "Page 2 of 3"},
+		"module":     {"git::https://git.example.com/rocket", "0123abc", "1.2 kB", ">1.60.0<", `href="/tofu/api/v1/modules/registry.example.com/acme/rocket/aws"`, "https://tofu.example.com/mirror/"},
 		"problem":    {"Not Found", "rock &amp; roll"},
 	} {
 		for _, want := range wants {

@@ -80,3 +80,27 @@ func sbom(n int) api.SBOM {
 	}
 	return s
 }
+
+// modules returns modules with the addresses of providers.
+func modules(p api.Providers) api.Modules {
+	m := api.Modules{Total: p.Total, Warnings: p.Warnings}
+	for _, ref := range p.Providers {
+		m.Modules = append(m.Modules, moduleRef(ref))
+	}
+	return m
+}
+
+func moduleRef(ref api.ProviderRef) api.ModuleRef {
+	return api.ModuleRef{Address: ref.Host + "/" + ref.Namespace + "/" + strings.TrimRight(ref.Type, "0123456789") + "/aws", Repository: ref.Repository, Latest: ref.Latest}
+}
+
+// moduleOf returns a module with the texts of a provider.
+func moduleOf(p api.Provider) api.Module {
+	m := api.Module{ModuleRef: moduleRef(p.ProviderRef), Total: p.Total, Installation: p.Installation}
+	for _, v := range p.Versions {
+		m.Versions = append(m.Versions, api.ModuleVersion{
+			Version: v.Version, Size: 1234, Problem: v.Problem, Origin: "git::https://git.example.com/" + p.Type, Revision: "0123abc" + v.Problem, URL: v.URL,
+		})
+	}
+	return m
+}
