@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -163,5 +164,34 @@ func TestReadWorkTree(t *testing.T) {
 	d, err = module.ReadDirectory(t.Context(), filepath.Join(dir, "vpc"))
 	if err != nil || d.Revision != "" || len(d.Versions) != 0 || !slices.Equal(d.Untracked, []string{"new.tf"}) {
 		t.Errorf("modified: revision %s, versions %v, untracked %v, %v", d.Revision, d.Versions, d.Untracked, err)
+	}
+}
+
+// TestReadWorkTreeRunsNoPrograms checks that the configuration of a repository, which an
+// unpacked archive can contain, starts no programs.
+func TestReadWorkTreeRunsNoPrograms(t *testing.T) {
+	t.Parallel()
+	dir := writeFiles(t, map[string]string{"main.tf": "# one\n", ".gitattributes": "* filter=evil\n"})
+	git(t, dir, "init", "--quiet")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "--quiet", "-m", "first")
+	git(t, dir, "tag", "v1.2.0")
+	marker := filepath.Join(t.TempDir(), "marker")
+	touch := "touch '" + marker + "'; cat"
+	for _, name := range []string{"filter.evil.clean", "filter.evil.process", "core.fsmonitor", "remote.origin.uploadpack", "core.pager"} {
+		git(t, dir, "config", name, touch)
+	}
+	git(t, dir, "config", "remote.origin.url", t.TempDir())
+	git(t, dir, "config", "remote.origin.promisor", "true")
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes(filepath.Join(dir, "main.tf"), later, later); err != nil { // git compares the content
+		t.Fatal(err)
+	}
+	d, err := module.ReadDirectory(t.Context(), dir)
+	if err != nil || d.Revision != "" || len(d.Versions) != 0 || len(d.Files) != 2 {
+		t.Errorf("got %+v, %v", d, err)
+	}
+	if _, err := os.Stat(marker); err == nil {
+		t.Error("a program ran")
 	}
 }

@@ -22,7 +22,8 @@ type workTree struct {
 	files map[string]indexEntry
 	// commit is the commit that is checked out. It is empty if there is none.
 	commit string
-	// modified reports that tracked files differ from the commit.
+	// modified reports that tracked files differ from the commit, or might differ,
+	// because they can't be compared safely.
 	modified bool
 }
 
@@ -62,9 +63,26 @@ func openWorkTree(ctx context.Context, dir string) (*workTree, error) {
 	if t.commit, err = t.git(ctx, "rev-parse", "--quiet", "--verify", "HEAD"); err != nil {
 		return t, nil //nolint:nilerr // there is no commit yet
 	}
+	if t.modified, err = t.hasFilters(ctx); t.modified || err != nil {
+		return t, err
+	}
 	changes, err := t.git(ctx, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules", "--", ".")
 	t.modified = changes != ""
 	return t, err
+}
+
+// hasFilters reports whether the configuration of the repository contains filters. To
+// compare files with a commit, git runs these programs, but an unpacked archive can
+// contain a repository that nobody has reviewed.
+func (t *workTree) hasFilters(ctx context.Context) (bool, error) {
+	list, err := t.git(ctx, "config", "--list", "--name-only", "--show-scope")
+	for line := range strings.Lines(list) {
+		scope, name, _ := strings.Cut(line, "\t")
+		if (scope == "local" || scope == "worktree") && strings.HasPrefix(name, "filter.") {
+			return true, err
+		}
+	}
+	return false, err
 }
 
 // isInWorkTree reports whether a directory or a parent of it contains .git.
@@ -82,11 +100,11 @@ func isInWorkTree(dir string) bool {
 }
 
 // git runs git in the directory and returns its output without white space around it.
-// git runs no hooks and no file system monitor.
+// git runs no hooks and no file system monitor, and fetches no missing objects.
 func (t *workTree) git(ctx context.Context, args ...string) (string, error) {
 	words := append([]string{"git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)
 	out, err := extprog.New(words...).Run(ctx, extprog.Call{
-		Dir: t.dir, Env: []string{"GIT_OPTIONAL_LOCKS=0", "LC_ALL=C"}, Raw: true, MaxOutput: maxGitOutput,
+		Dir: t.dir, Env: []string{"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C"}, Raw: true, MaxOutput: maxGitOutput,
 	})
 	if err != nil {
 		return "", fmt.Errorf("reading the git repository of %s: %w", t.dir, err)
