@@ -73,7 +73,7 @@ func openWorkTree(ctx context.Context, dir string) (*workTree, error) {
 
 // hasFilters reports whether the configuration of the repository contains filters. To
 // compare files with a commit, git runs these programs, but an unpacked archive can
-// contain a repository that nobody has reviewed.
+// contain a repository that the user has not reviewed.
 func (t *workTree) hasFilters(ctx context.Context) (bool, error) {
 	list, err := t.git(ctx, "config", "--list", "--name-only", "--show-scope")
 	for line := range strings.Lines(list) {
