@@ -98,7 +98,7 @@ Details: ` + docs + `cli.md`,
 		Action:                    cli.ShowAppHelp,
 	}
 	commandline.Prepare(app, commandline.Width(stdout), func(command *cli.Command) {
-		command.Flags = append(command.Flags, &cli.BoolFlag{Name: "debug", Category: commandline.GroupOutput, Usage: "log requests, credentials used, and programs"})
+		command.Flags = append(command.Flags, &cli.BoolFlag{Name: "debug", Category: commandline.GroupOutput, Usage: "log requests, programs, and credential sources"})
 		command.Before = func(c *cli.Context) error {
 			for _, warning := range commandline.UnknownVariables(app.Commands, os.Environ(), passphraseVariable) {
 				_, _ = fmt.Fprintln(stderr, report.Printable(report.OneLine("warning: "+warning)))

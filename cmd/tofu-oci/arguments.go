@@ -53,7 +53,7 @@ func dryRunFlag(usage string) cli.Flag {
 }
 
 func failFastFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "fail-fast", Category: commandline.GroupOperation, Usage: "start nothing new after the first failure"}
+	return &cli.BoolFlag{Name: "fail-fast", Category: commandline.GroupOperation, Usage: "don't start new items after the first failure"}
 }
 
 // requiredProviders returns the PROVIDERs of the command line and of --sources. It returns

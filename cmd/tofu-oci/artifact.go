@@ -17,7 +17,7 @@ import (
 // artifactFlags returns the flags of commands that create artifacts.
 func artifactFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "`URL`: source annotation (default: CI repository)"},
+		&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "`URL` of the source code (default: CI repository)"},
 		&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupContent, Usage: "annotate the index with `KEY=VALUE` (repeatable)"},
 		&cli.StringFlag{Name: "sbom-program", Category: commandline.GroupContent, Usage: "generate an SBOM of each package with `PROGRAM`"},
 		missingRepositoryFlag(),

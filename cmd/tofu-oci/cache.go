@@ -36,7 +36,7 @@ func openCache(cmd *command) (*store.Store, error) {
 	s, err := store.Open(dir, store.Options{
 		Recheck: cmd.c.Bool("verify-cache"),
 		OnDamaged: func(path string, why error) {
-			cmd.out.Warn("%s in the cache is damaged and is fetched again: %v", path, why)
+			cmd.out.Warn("%s in the cache is damaged; fetching it again: %v", path, why)
 		},
 		OnFailed: func(err error) {
 			remedy := ""
@@ -112,7 +112,7 @@ Examples:
 			cacheFlag("the cache in `DIR` (default: the cache of exec)"),
 			&cli.StringFlag{Name: "max-size", Category: commandline.GroupSelection, Usage: "remove the least recently used packages until the cache is no larger than `SIZE`, such as 500MB or 1.5GiB"},
 			&cli.StringFlag{Name: "max-age", Category: commandline.GroupSelection, Usage: "remove packages not used for `DURATION`, such as 36h or 30d"},
-			dryRunFlag("remove nothing, and print what would be removed"),
+			dryRunFlag("print what would be removed, but remove nothing"),
 		}, outputFlags()),
 		Action: withReport(cachePrune),
 	}

@@ -45,7 +45,7 @@ Examples:
 			sourcesFlag(),
 		}, versionFlags("matching versions"), []cli.Flag{
 			aliasFlag(),
-			dryRunFlag("compare only, and print what would be sent"),
+			dryRunFlag("print what would be sent, but send nothing"),
 			&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "replace conflicting tags; override denials"},
 			checkLevelFlag("tags, index, blobs, or deep"),
 			missingRepositoryFlag(),

@@ -19,17 +19,17 @@ import (
 func doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "doctor",
-		Usage:     "diagnose how a provider is found and what OpenTofu would install",
+		Usage:     "diagnose provider installation, and show what OpenTofu would install",
 		ArgsUsage: "[PROVIDER] [--from REPO | --to REPO] [FLAG...]",
-		Description: `Prints the configuration, installation method, repository, and credentials in use, and how
-to fix each problem.
+		Description: `Prints the configuration, installation method, repository, and credentials in use, and
+explains how to fix each problem.
 
 It changes nothing and prints no secrets. The exit code is 1 if a finding is an error.
 
 Details: ` + docs + `credentials.md
 
 Examples:
-   # why does or doesn't tofu init find a provider?
+   # why can't tofu init find a provider?
    tofu-oci doctor hashicorp/aws
 
    # is the registry reachable, and are the credentials valid?

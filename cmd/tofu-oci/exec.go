@@ -107,7 +107,7 @@ func execOptions(cmd *command) (o exec.Options, err error) {
 			cmd.out.EndProgress()
 			cmd.out.Debug.Log("program", "path", cmd.c.Args().First())
 		},
-		Left: func(a provider.Address, why string) { cmd.out.Note("%s is left to the CLI configuration: %s", a, why) },
+		Left: func(a provider.Address, why string) { cmd.out.Note("not downloading %s: %s", a, why) },
 	}
 	o.Reading = func(terraform bool) configuration.Options {
 		reading := configurationOptions(terraform)

@@ -60,7 +60,7 @@ Examples:
 			sourcesFlag(),
 			providersFlag(),
 			aliasFlag(),
-			&cli.StringFlag{Name: "check-level", Category: commandline.GroupOperation, Usage: "`LEVEL`: report incomplete versions, as found by index, manifests, blobs, or deep"},
+			&cli.StringFlag{Name: "check-level", Category: commandline.GroupOperation, Usage: "check for incomplete versions at `LEVEL`: index, manifests, blobs, or deep"},
 		}, trustFlags(), networkFlags(), outputFlags()),
 		Action: withReport(func(cmd *command) error {
 			err := list(cmd)
@@ -178,7 +178,7 @@ func listChecked(cmd *command, r provider.Requirement) error {
 
 // providersFlag returns the flag that replaces a registry's list of repositories.
 func providersFlag() cli.Flag {
-	return &cli.StringFlag{Name: "providers", Category: commandline.GroupSelection, Usage: "`FILE`: addresses of the providers in --from"}
+	return &cli.StringFlag{Name: "providers", Category: commandline.GroupSelection, Usage: "`FILE`: list of the providers in the --from repositories"}
 }
 
 // readProviders reads the file of --providers. It returns nil without the flag.
@@ -271,7 +271,7 @@ func listPending(cmd *command, r provider.Requirement) error {
 	}
 	for _, e := range entries {
 		if e.Version == v && e.Record != nil {
-			cmd.out.Warn("%s %s was denied before: %s", r.Address, v, e.Record)
+			cmd.out.Warn("%s %s was previously denied: %s", r.Address, v, e.Record)
 		}
 	}
 	src := oci.NewPending(func(provider.Address) (repository.Reader, error) { return repo, nil }, cmd.aliases...)

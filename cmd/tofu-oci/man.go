@@ -38,7 +38,7 @@ func manAction(c *cli.Context) error {
 	program := commandline.Describe(c.App, buildDate())
 	if c.IsSet("dir") {
 		if c.String("dir") == "" {
-			return usagef("missing directory: man --dir DIRECTORY; see tofu-oci man --help")
+			return usagef("missing directory: use man --dir DIRECTORY; see tofu-oci man --help")
 		}
 		return writePages(c.String("dir"), program.Manual())
 	}

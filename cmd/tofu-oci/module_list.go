@@ -21,8 +21,8 @@ func moduleListCommand() *cli.Command {
 		Usage:     "list modules, versions, or the contents of a version",
 		ArgsUsage: "[MODULE] [--from REPO] [FLAG...]",
 		Description: strings.TrimSpace(`
-Without MODULE, it lists the modules in the repositories of --from; with one exact version,
-its zip, documents, and signature.
+Without MODULE, lists the modules in the --from repositories. With an exact version, lists
+the version's zip, documents, and signature.
 
 Details: ` + docs + `modules.md
 
@@ -37,13 +37,13 @@ Examples:
    tofu-oci module list terraform-aws-modules/vpc/aws \
       --from ghcr.io/acme/modules/{namespace}/{name}/{system}
 
-   # the versions that wait for approval, or were denied
+   # the pending and denied versions
    tofu-oci module list oci://ghcr.io/acme/modules/vpc --pending
 
    # all modules
    tofu-oci module list --from oci-layout:mirror/{namespace}/{name}/{system}`),
 		Flags: slices.Concat([]cli.Flag{
-			fromFlag("`REPO`: repositories of addresses"),
+			fromFlag("`REPO`: repositories of mirrored modules"),
 			&cli.BoolFlag{Name: "pending", Category: commandline.GroupSelection, Usage: "list pending, denied, and pruned versions"},
 		}, trustFlags(), networkFlags(), outputFlags()),
 		Action: withReport(moduleListAction),

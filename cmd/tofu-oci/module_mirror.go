@@ -44,7 +44,7 @@ func moduleMirrorCommand() *cli.Command {
 			toFlag("`REPO`: target repositories, with {hostname}, {namespace}, {name}, {system}"),
 		}, versionFlags("matching versions"), []cli.Flag{
 			&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"},
-			dryRunFlag("compare only, and print what would be sent"),
+			dryRunFlag("print what would be sent, but send nothing"),
 			&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide versions from OpenTofu until they are promoted"},
 			&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 			failFastFlag(),

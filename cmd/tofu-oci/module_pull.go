@@ -21,8 +21,8 @@ func modulePullCommand() *cli.Command {
 MODULE is a reference, or an address in a module registry, for which --from specifies the
 repositories. Without a version, tag, or digest, the newest version is downloaded.
 
-The package is verified before DIRECTORY gets its name. DIRECTORY must be missing, empty,
-or already contain the package.
+DIRECTORY can be missing or empty, or can already contain the package. Nothing is written
+to DIRECTORY before the package is verified.
 
 Details: ` + docs + `modules.md
 
@@ -39,7 +39,7 @@ Examples:
    tofu-oci module pull 'terraform-aws-modules/vpc/aws@~> 5.0' --dir vpc \
       --from ghcr.io/acme/modules/{namespace}/{name}/{system}`),
 		Flags: slices.Concat([]cli.Flag{
-			fromFlag("`REPO`: repositories of addresses"),
+			fromFlag("`REPO`: repositories of mirrored modules"),
 			&cli.StringFlag{Name: "dir", Category: commandline.GroupContent, Usage: "unpack to `DIRECTORY`"},
 		}, trustFlags(), transferFlags(), networkFlags(), outputFlags()),
 		Action: withReport(modulePullAction),

@@ -23,8 +23,8 @@ func modulePushCommand() *cli.Command {
 		Name:      "push",
 		Usage:     "push the module in a directory",
 		ArgsUsage: "DIR --to REPOSITORY [--version VERSION] [FLAG...]",
-		Description: `It packs all files except .terraform, .git, states, lock files, and the files that
-.terraformignore specifies. Equal files result in the same digest on all systems.
+		Description: `Packs all files except .terraform, .git, state files, lock files, and files that match a
+pattern in .terraformignore. Identical files produce the same digest on all systems.
 
 Details: ` + docs + `modules.md
 
@@ -42,15 +42,15 @@ Examples:
    # to an image layout
    tofu-oci module push modules/vpc --to oci-layout:build/vpc --version 1.2.0`,
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "to", Category: commandline.GroupSelection, Usage: "`REPOSITORY`, such as ghcr.io/acme/vpc or oci-layout:DIR"},
-			&cli.StringFlag{Name: "version", Category: commandline.GroupSelection, Usage: "`VERSION` of the module (default: git tag of the commit)"},
+			&cli.StringFlag{Name: "to", Category: commandline.GroupSelection, Usage: "push to `REPOSITORY`, such as ghcr.io/acme/vpc or oci-layout:DIR"},
+			&cli.StringFlag{Name: "version", Category: commandline.GroupSelection, Usage: "`VERSION` of the module (default: the commit's git tag)"},
 			&cli.BoolFlag{Name: "tag-latest", Category: commandline.GroupOperation, Usage: "also write the tag latest, OpenTofu's default"},
 			&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide the version from OpenTofu until it is promoted"},
-			dryRunFlag("check and compare only, send nothing"),
+			dryRunFlag("check and compare, but send nothing"),
 			&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 			signKeyFlag("sign the module with the key in `FILE`"),
 			passphraseFlag(),
-			&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "`URL`: source annotation (default: CI repository)"},
+			&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "`URL` of the source code (default: CI repository)"},
 			&cli.StringFlag{Name: "licenses", Category: commandline.GroupContent, Usage: "annotate with an SPDX `EXPRESSION`, such as MPL-2.0"},
 			&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupContent, Usage: "annotate the manifest with `KEY=VALUE` (repeatable)"},
 			&cli.StringSliceFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "add the SBOM in `FILE`, SPDX or CycloneDX (repeatable)"},

@@ -59,7 +59,7 @@ func (cmd *command) moduleTargets(wanted []provider.Requirement) (map[provider.A
 		refs[a] = ref
 	}
 	if len(refs) > 1 && cmd.c.Command.Name == "copy" {
-		return nil, usagef("--to contains one repository; specify one module")
+		return nil, usagef("--to specifies one repository; specify only one module")
 	}
 	return refs, nil
 }

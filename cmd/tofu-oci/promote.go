@@ -19,7 +19,7 @@ import (
 func promoteCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "promote",
-		Usage:     "make versions that mirror --stage pushed available to OpenTofu",
+		Usage:     "make pending versions available to OpenTofu",
 		ArgsUsage: "PROVIDER... [--to REPO] [FLAG...]",
 		Description: `Verifies the signature again and moves the tag; digests don't change, and no data is
 copied.
@@ -46,7 +46,7 @@ Examples:
 			aliasFlag(),
 			&cli.StringFlag{Name: "reason", Category: commandline.GroupOperation, Usage: "`TEXT`: record the reason, visible to all readers"},
 			byFlag(),
-			dryRunFlag("verify only, write nothing"),
+			dryRunFlag("verify the releases, but write nothing"),
 			&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 		}, trustFlags(), networkFlags(), outputFlags()),
 		Action: withReport(promoteAction),

@@ -27,7 +27,7 @@ SBOMs, and provenance.
 Details: ` + docs + `goreleaser.md
 
 Examples:
-   # the zips of GoReleaser
+   # zips built by GoReleaser
    tofu-oci publish dist --provider example.com/acme/widget \
       --to ghcr.io/acme/providers/{namespace}/{type}
 
@@ -46,7 +46,7 @@ Examples:
 			toFlag("`REPO`: target repositories (default: first oci_mirror)"),
 			platformFlag("only `OS_ARCH`, such as linux_amd64 (repeatable)"),
 			aliasFlag(),
-			dryRunFlag("check and compare only, send nothing"),
+			dryRunFlag("check and compare, but send nothing"),
 			&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 			checkLevelFlag("index, manifests, blobs, or deep"),
 			&cli.BoolFlag{Name: "skip-checks", Category: commandline.GroupOperation, Usage: "don't check the contents of the zips"},

@@ -149,7 +149,7 @@ func (s *requestStage) runs() []requestRun {
 		pull = append(pull, "--platform", platform(i).String())
 	}
 	runs := []requestRun{
-		{"`mirror` of one version, new", []string{"mirror", s.provider + "@1.0.0", "--to", s.registryHost + "/mirror/{type}"}},
+		{"`mirror`, one new version", []string{"mirror", s.provider + "@1.0.0", "--to", s.registryHost + "/mirror/{type}"}},
 		{"`mirror --all`, all new", slices.Concat([]string{"mirror"}, all)},
 	}
 	for _, level := range []string{"tags", "index", "manifests", "blobs", "deep"} {
@@ -159,9 +159,9 @@ func (s *requestStage) runs() []requestRun {
 		requestRun{"", slices.Concat([]string{"publish", filepath.Join(s.dir, "dist0")}, built)},
 		requestRun{"`publish`, all new", slices.Concat([]string{"publish", filepath.Join(s.dir, "dist1")}, built)},
 		requestRun{"`publish`, all published", slices.Concat([]string{"publish", filepath.Join(s.dir, "dist1")}, built)},
-		requestRun{"`pull` of one version", pull},
+		requestRun{"`pull`, one version", pull},
 		requestRun{"`list`", []string{"list", "acme/rocket", "--from", s.registryHost + "/built/{type}"}},
-		requestRun{"`list` of one version", []string{"list", "acme/rocket@1.0.0", "--from", s.registryHost + "/built/{type}"}},
+		requestRun{"`list`, one version", []string{"list", "acme/rocket@1.0.0", "--from", s.registryHost + "/built/{type}"}},
 	)
 }
 

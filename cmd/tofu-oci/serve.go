@@ -37,7 +37,7 @@ Examples:
    tofu-oci serve --listen :443 --tls-cert tls.crt --tls-key tls.key \
       --from ghcr.io/acme/own/{type} --from ghcr.io/acme/mirror/{type}
 
-   # releases of hashicorp, mirrored on first request, from three days after publication
+   # hashicorp releases, mirrored on first request if they are at least three days old
    tofu-oci serve --listen :443 --tls-cert tls.crt --tls-key tls.key --min-age 72h \
       --from ghcr.io/acme/mirror/{namespace}/{type} --pull-through 'hashicorp/*'`,
 		Flags:  slices.Concat(servedFlags(), pullThroughFlags(), listenFlags(), networkFlags(), outputFlags()),
@@ -61,9 +61,9 @@ func servedFlags() []cli.Flag {
 		signKeyFlag("sign unsigned releases with the key in `FILE`"),
 		passphraseFlag(),
 		cacheFlag("cache archives in `DIR`"),
-		&cli.DurationFlag{Name: "tags-ttl", Category: commandline.GroupTransfer, Value: serve.DefaultMaxAge, Usage: "cache lists of tags for `DURATION`"},
+		&cli.DurationFlag{Name: "tags-ttl", Category: commandline.GroupTransfer, Value: serve.DefaultMaxAge, Usage: "cache tag lists for `DURATION`"},
 		&cli.DurationFlag{Name: "stale-if-error", Category: commandline.GroupTransfer, Value: serve.DefaultStaleIfError, Usage: "`DURATION`: serve stale data on errors"},
-		&cli.StringFlag{Name: "memory", Category: commandline.GroupTransfer, Value: "32MiB", Usage: "`SIZE`: memory for metadata"},
+		&cli.StringFlag{Name: "memory", Category: commandline.GroupTransfer, Value: "32MiB", Usage: "`SIZE`: memory for cached metadata"},
 		&cli.BoolFlag{Name: "redirect", Category: commandline.GroupTransfer, Usage: "redirect downloads to the registry's storage"},
 	}
 }
@@ -80,7 +80,7 @@ func listenFlags() []cli.Flag {
 		&cli.IntFlag{Name: "max-connections", Category: commandline.GroupServer, Value: serve.DefaultMaxConnections, Usage: "`N`: maximum number of connections"},
 		&cli.IntFlag{Name: "max-connections-per-address", Category: commandline.GroupServer, Usage: "`N`: limit per client (default: 3/4 of the maximum)"},
 		&cli.StringFlag{Name: "metrics-listen", Category: commandline.GroupServer, Usage: "serve /metrics, /healthz, and /readyz at `ADDRESS`"},
-		&cli.DurationFlag{Name: "grace", Category: commandline.GroupServer, Value: serve.DefaultGrace, Usage: "`DURATION`: wait for downloads on exit"},
+		&cli.DurationFlag{Name: "grace", Category: commandline.GroupServer, Value: serve.DefaultGrace, Usage: "wait up to `DURATION` for downloads on exit"},
 	}
 }
 

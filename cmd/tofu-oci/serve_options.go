@@ -162,8 +162,8 @@ func listenOptions(c *cli.Context, log *report.ServerLog) (o serve.ListenOptions
 // pullThroughFlags returns the flags about releases that are mirrored on first request.
 func pullThroughFlags() []cli.Flag {
 	return slices.Concat([]cli.Flag{
-		&cli.StringSliceFlag{Name: "pull-through", Category: commandline.GroupSelection, Usage: "`PATTERN`: mirror providers on request (repeatable)"},
-		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "mirror no versions younger than `DURATION`"},
+		&cli.StringSliceFlag{Name: "pull-through", Category: commandline.GroupSelection, Usage: "`PATTERN`: mirror matching providers on request (repeatable)"},
+		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "don't mirror versions younger than `DURATION`"},
 	}, trustFlags())
 }
 

@@ -72,7 +72,7 @@ Examples:
    # one of four parallel jobs; sync report merges their results
    tofu-oci sync apply --shard 2/4 --out result-2.json`,
 		Flags: slices.Concat(syncFlags(), []cli.Flag{
-			&cli.StringFlag{Name: "plan", Category: commandline.GroupOperation, Usage: "perform only the actions in `FILE`, of sync plan --out"},
+			&cli.StringFlag{Name: "plan", Category: commandline.GroupOperation, Usage: "perform only the actions in `FILE`, which sync plan --out wrote"},
 			missingRepositoryFlag(),
 			&cli.StringFlag{Name: "out", Category: commandline.GroupOutput, Usage: "write the result to `FILE`, for sync report"},
 			textfileFlag(),
@@ -86,7 +86,7 @@ func syncFlags() []cli.Flag {
 	level := checkLevelFlag("tags, index, manifests, blobs, or deep").(*cli.StringFlag)
 	level.Value = repository.DepthIndex.String()
 	return []cli.Flag{
-		&cli.StringFlag{Name: "shard", Category: commandline.GroupSelection, Usage: "only the providers in shard `I/N`; auto/N (Kubernetes Indexed Job), or auto (GitLab parallel)"},
+		&cli.StringFlag{Name: "shard", Category: commandline.GroupSelection, Usage: "only the providers in shard `I/N`, auto/N (in a Kubernetes Indexed Job), or auto (in a GitLab parallel job)"},
 		level,
 	}
 }
@@ -148,7 +148,7 @@ func syncOptions(cmd *command) (o sync.Options, err error) {
 // wantedBy returns the providers that a declaration selects, and warns if there are none.
 func (cmd *command) wantedBy(d *sync.Declaration) (wanted []sync.Wanted, problems []error) {
 	if wanted, problems = d.Wanted(cmd.c.Context); len(wanted)+len(problems) == 0 {
-		cmd.out.Warn(`no provider is selected; a pattern such as "hashicorp/*" only sets policies: add provider blocks with addresses, sources, or lock_files`)
+		cmd.out.Warn(`no provider is selected, because a pattern such as "hashicorp/*" only sets policies; add provider blocks with addresses, sources, or lock_files`)
 	}
 	return wanted, problems
 }

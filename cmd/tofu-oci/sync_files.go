@@ -99,7 +99,7 @@ func syncInit(cmd *command) error {
 		return err
 	}
 	if err := file.CommitNew(); errors.Is(err, fs.ErrExist) {
-		return usagef("%s already exists and was not overwritten", path)
+		return usagef("%s already exists; specify a different file", path)
 	} else if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ result is missing, the exit code is 3. Otherwise, it is the same as for a single
 Examples:
    tofu-oci sync report result-*.json --textfile sync.prom`,
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "declaration", Category: commandline.GroupSelection, Usage: "`FILE`: the declaration (default: its path in the results)"},
+			&cli.StringFlag{Name: "declaration", Category: commandline.GroupSelection, Usage: "`FILE`: the declaration (default: the path in the results)"},
 			&cli.StringFlag{Name: "ca-file", Category: commandline.GroupNetwork, Usage: "also trust the CA certificates in `FILE` (PEM)"},
 			&cli.StringFlag{Name: "max-age", Category: commandline.GroupSelection, Usage: "ignore results older than `DURATION`, such as 8h"},
 			textfileFlag(),
@@ -181,7 +181,7 @@ func syncReport(cmd *command) error {
 		return err
 	}
 	if d.Digest != cmp.Or(declared.Digest, d.Digest) {
-		return provider.Errorf(provider.Conflict, "%s differs from the declaration of the results", d.Path)
+		return provider.Errorf(provider.Conflict, "%s differs from the declaration that produced the results", d.Path)
 	}
 	declared.Path, declared.Digest = cmp.Or(declared.Path, d.Path), d.Digest
 	cmd.out.Summary = os.Getenv("GITHUB_STEP_SUMMARY")

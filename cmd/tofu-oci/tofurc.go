@@ -28,7 +28,8 @@ func tofurcCommand() *cli.Command {
 		Name:      "tofurc",
 		Usage:     "print, write, or validate OpenTofu's CLI configuration for a repository",
 		ArgsUsage: "REPO [PATTERN...] [--write FILE] | --validate FILE",
-		Description: `The provider_installation block belongs in ~/.tofurc or in the file of TF_CLI_CONFIG_FILE.
+		Description: `The provider_installation block belongs in ~/.tofurc or in the file that
+TF_CLI_CONFIG_FILE specifies.
 
 PATTERN is [HOST/]NAMESPACE/TYPE with * for trailing parts; the default is all providers
 of the template. Matching providers are installed only from the repository. If --write
@@ -44,7 +45,7 @@ Examples:
    tofu-oci tofurc --validate ~/.tofurc`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "write", Category: commandline.GroupOperation, Usage: "add the block to `FILE`"},
-			dryRunFlag("with --write: print the changes, and write nothing"),
+			dryRunFlag("with --write: print the changes, but write nothing"),
 			&cli.StringFlag{Name: "validate", Category: commandline.GroupOperation, Usage: "validate the CLI configuration in `FILE`"},
 			outputFlag("with --validate: output `FORMAT`, text or json"),
 		},
@@ -103,7 +104,7 @@ func tofurcAction(cmd *command) error {
 		return err
 	}
 	// OpenTofu 1.13 expects an RFC 6570 template, whose variables have no $.
-	cmd.out.Note("note: tofu providers lock of OpenTofu 1.13 and later doesn't read this block; run it with -oci-mirror=%s",
+	cmd.out.Note("note: tofu providers lock in OpenTofu 1.13 and later doesn't read this block; run it with -oci-mirror=%s",
 		text.Quote(strings.ReplaceAll(t.HCL(), "${", "{")))
 	return nil
 }

@@ -28,8 +28,8 @@ func trustCommand() *cli.Command {
 		Name:      "trust",
 		Usage:     "pin providers to their signing keys, or check releases against the pins",
 		ArgsUsage: "init|check PROVIDER... [--from REPO] [FLAG...]",
-		Description: `init writes the keys that signed the current releases to a new trust file, the FILE of
---trust. Compare the fingerprints with those that the authors publish. check exits with
+		Description: `init writes the keys that signed the current releases to a new trust file, which --trust
+specifies. Compare the fingerprints with those that the authors publish. check exits with
 code 4 if a release does not meet the policy.
 
 Details: ` + docs + `trust.md
@@ -93,7 +93,7 @@ func (t truster) init() error {
 	if path == "" {
 		return usagef("missing --trust: specify the FILE to write")
 	}
-	exists := usagef("--trust: %s already exists and is not overwritten; write to a different file and copy the missing blocks", path)
+	exists := usagef("--trust: %s already exists; write to a different file and copy the missing blocks", path)
 	if _, err := os.Lstat(path); err == nil {
 		return exists
 	}
@@ -239,7 +239,7 @@ func signKeyFlag(usage string) cli.Flag {
 }
 
 func passphraseFlag() cli.Flag {
-	return &cli.StringFlag{Name: "sign-passphrase-file", Category: commandline.GroupTrust, Usage: "`FILE`: its passphrase (default: $" + passphraseVariable + ")"}
+	return &cli.StringFlag{Name: "sign-passphrase-file", Category: commandline.GroupTrust, Usage: "`FILE`: key passphrase (default: $" + passphraseVariable + ")"}
 }
 
 // sign sets the signer of --sign-key. Without --keyring, its key is the only trusted key.

@@ -111,7 +111,7 @@ func (cmd *command) providersToVerify() (wanted []provider.Requirement, unknown 
 }
 
 func launchFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "launch", Category: commandline.GroupOperation, Usage: "start the package for the current platform"}
+	return &cli.BoolFlag{Name: "launch", Category: commandline.GroupOperation, Usage: "start the provider for the current platform"}
 }
 
 // launcher returns a function that starts a source's package. If the package does not

@@ -16,11 +16,11 @@ type place struct {
 	memory bool
 }
 
-// sharedMemory is the memory file system of Linux that all users can write to.
+// sharedMemory is the in-memory file system on Linux that all users can write to.
 const sharedMemory = "/dev/shm"
 
-// places returns a memory file system, if the machine provides one, and a directory on
-// a disk.
+// places returns an in-memory file system, if the machine provides one, and a directory
+// on disk.
 func places(disk string) []place {
 	found := []place{}
 	if info, err := os.Stat(sharedMemory); err == nil && info.IsDir() {

@@ -30,7 +30,7 @@ func NewScratchFile(dir string, size int64) (*ScratchFile, error) {
 	return &ScratchFile{f}, nil
 }
 
-// Reader returns a reader from the start of the file.
+// Reader returns a reader that starts at the beginning of the file.
 func (f *ScratchFile) Reader() io.Reader { return io.NewSectionReader(f.File, 0, 1<<62) }
 
 // Reset truncates the file.

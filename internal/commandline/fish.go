@@ -44,7 +44,7 @@ complete -c %[1]s -f
 	return b.String()
 }
 
-// fishFlag returns the options of fish's complete command for a flag.
+// fishFlag returns the options with which fish's builtin "complete" completes a flag.
 func fishFlag(f Flag) string {
 	var options []string
 	for _, name := range f.Names {
@@ -68,8 +68,8 @@ func fishValues(v Values) string {
 	return "-f"
 }
 
-// fishArguments returns the options of fish's complete command for a command's
-// arguments. If fish can't complete the arguments, it returns "".
+// fishArguments returns the options with which fish's builtin "complete" completes the
+// arguments of c. If fish can't complete them, it returns "".
 func fishArguments(c Command) string {
 	switch c.Arguments.kind() {
 	case Free, Nothing:

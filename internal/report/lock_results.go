@@ -103,7 +103,7 @@ func (o *Report) lockedStatus(f *lockedFile, c lock.Change, err error) {
 		f.Status = "written"
 	}
 	if c.Incomplete && !failed {
-		err = fmt.Errorf("locked versions were kept and no others were selected: %w", lock.ErrIncomplete)
+		err = fmt.Errorf("no new versions were selected, and locked versions were kept: %w", lock.ErrIncomplete)
 	}
 	if f.Error = outcome.DescribeError(err); err != nil {
 		f.errors = append(f.errors, err)

@@ -39,7 +39,7 @@ func (o *Report) WatchMirror(m mirror.Options) mirror.Options {
 		case young != nil:
 			how := ""
 			if young.Published.IsZero() {
-				how = "; to mirror it anyway, give its exact version: " + young.Address.String() + "@" + young.Version.String()
+				how = "; to mirror it anyway, specify its exact version: " + young.Address.String() + "@" + young.Version.String()
 			}
 			o.Note("%v%s", young, how)
 			o.done(o.releasedItem(r), "")
@@ -175,7 +175,7 @@ func (i Item) details(r publish.Result) []string {
 		details = append(details, "denied: "+r.Denial.String())
 	}
 	if r.Slow {
-		details = append(details, "writing the tag took long; if other jobs published this version at the same time, rerun all of them")
+		details = append(details, "writing the tag took a long time; if other jobs published this version at the same time, rerun all of them")
 	}
 	if r.Source != "" {
 		details = append(details, fmt.Sprintf("the source has the same zips in the index %s; to copy that index, use --force", r.Source))

@@ -153,7 +153,7 @@ func (o *Report) noteSkipped() {
 	}
 	if count > 0 {
 		first := o.skipped[0]
-		o.Note("%s skipped: to select one, give its exact version, such as %s@%s", Counted(count, "pre-release"), first.Provider, first.Versions[0])
+		o.Note("%s skipped; to select one, specify its exact version, such as %s@%s", Counted(count, "pre-release"), first.Provider, first.Versions[0])
 	}
 }
 

@@ -49,7 +49,7 @@ func (d Directory) Version() (provider.Version, error) {
 // .terraformignore specifies. In a git work tree, modes and line ends are those of git's
 // index, so that packages are equal on all systems.
 //
-// Links to files in the directory are packed as files. All other links are refused.
+// Links to files in the directory are packed as regular files. All other links are refused.
 func ReadDirectory(ctx context.Context, dir string) (d Directory, err error) {
 	root, err := filepath.EvalSymlinks(dir)
 	if err == nil {

@@ -52,7 +52,7 @@ var (
 // For unknown mistakes, it returns the text of err.
 func constraintProblem(text string, err error) string {
 	if found := wildcards.FindStringSubmatch(text); found != nil {
-		return fmt.Sprintf("wildcards are not supported; for all versions of %s, use ~> %[1]s.0", found[1])
+		return fmt.Sprintf("wildcards are not supported; to match all %s.x versions, use ~> %[1]s.0", found[1])
 	}
 	if found := prefixed.FindStringSubmatch(text); found != nil {
 		return "a version must not start with v: " + found[1]

@@ -125,7 +125,7 @@ func TestParseConstraintErrorOffset(t *testing.T) {
 		{"a leading v", ">= 1.0, < v2.0", 8, "a version must not start with v: 2.0"},
 		{"an invalid operator", "~> 5.0,   => 5.1", 10, `did you mean ">="?`},
 		{"npm's operator", "^1.0", 0, `invalid constraint operator "^"`},
-		{"a wildcard", "> 1.0, 1.x", 7, "wildcards are not supported; for all versions of 1, use ~> 1.0"},
+		{"a wildcard", "> 1.0, 1.x", 7, "wildcards are not supported; to match all 1.x versions, use ~> 1.0"},
 		{"a missing comma", "> 1.0 < 2.0", 0, `missing comma after "> 1.0"`},
 		{"four numbers", "!= 1.2.3.4", 0, "too many numbered portions"},
 		{"only an operator", "> 1.0, !=", 7, `after the operator "!="`},

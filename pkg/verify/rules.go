@@ -19,7 +19,7 @@ func Rules() []finding.Rule {
 		{Code: "blob-size", Means: "A blob does not have the size that its manifest states."},
 		{Code: "blob-damaged", Means: "A blob does not match its digest."},
 		{Code: "zip-refused", Means: "A zip matches its digest, but tofu-oci refuses to unpack it."},
-		{Code: "name-differs", Means: "A zip has the file name of a different type, version, or platform."},
+		{Code: "name-differs", Means: "The file name of a zip contains a different type, version, or platform."},
 		{Code: "sums-missing", Means: "A package has no SHA256SUMS document."},
 		{Code: "sums-malformed", Means: "SHA256SUMS is malformed."},
 		{Code: "sums-unlisted", Means: "SHA256SUMS does not list a zip."},
