@@ -80,7 +80,7 @@ func listenFlags() []cli.Flag {
 		&cli.IntFlag{Name: "max-connections", Category: commandline.GroupServer, Value: serve.DefaultMaxConnections, Usage: "`N`: maximum number of connections"},
 		&cli.IntFlag{Name: "max-connections-per-address", Category: commandline.GroupServer, Usage: "`N`: limit per client (default: 3/4 of the maximum)"},
 		&cli.StringFlag{Name: "metrics-listen", Category: commandline.GroupServer, Usage: "serve /metrics, /healthz, and /readyz at `ADDRESS`"},
-		&cli.DurationFlag{Name: "grace", Category: commandline.GroupServer, Value: serve.DefaultGrace, Usage: "wait up to `DURATION` for downloads on exit"},
+		&cli.DurationFlag{Name: "grace", Category: commandline.GroupServer, Value: serve.DefaultGrace, Usage: "wait `DURATION` for downloads on exit"},
 	}
 }
 
