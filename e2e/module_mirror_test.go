@@ -29,7 +29,7 @@ func TestTofuInstallsMirroredModules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	repositories, err := gittest.Handler(dir)
+	repositories, err := gittest.Handler(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -173,8 +173,8 @@ func (c *Commit) fetch(ctx context.Context, r repository, at *url.URL, ref strin
 	return err
 }
 
-// fetch fetches a commit, and stops git if the repository exceeds max bytes.
-func (r repository) fetch(ctx context.Context, at *url.URL, ref string, max int64) error {
+// fetch fetches a commit, and stops git if the repository exceeds limit bytes.
+func (r repository) fetch(ctx context.Context, at *url.URL, ref string, limit int64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	done := make(chan struct{})
@@ -186,8 +186,8 @@ func (r repository) fetch(ctx context.Context, at *url.URL, ref string, max int6
 		for {
 			select {
 			case <-tick.C:
-				if r.size() > max {
-					cancel(fmt.Errorf("%w: the fetched commit exceeds %d bytes", ErrLimit, max))
+				if r.size() > limit {
+					cancel(fmt.Errorf("%w: the fetched commit exceeds %d bytes", ErrLimit, limit))
 				}
 			case <-done:
 				return
@@ -198,8 +198,8 @@ func (r repository) fetch(ctx context.Context, at *url.URL, ref string, max int6
 		"--end-of-options", at.String(), "+"+ref+":"+fetched)
 	close(done)
 	<-watched
-	if err == nil && r.size() > max {
-		return fmt.Errorf("%w: the fetched commit exceeds %d bytes", ErrLimit, max)
+	if err == nil && r.size() > limit {
+		return fmt.Errorf("%w: the fetched commit exceeds %d bytes", ErrLimit, limit)
 	}
 	return err
 }
@@ -208,7 +208,7 @@ func (r repository) fetch(ctx context.Context, at *url.URL, ref string, max int6
 func (r repository) size() (total int64) {
 	_ = filepath.WalkDir(r.dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // git has renamed or removed the file
+			return nil //nolint:nilerr // git has renamed or removed the file
 		}
 		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
 			total += info.Size()

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }()
 		if err := errors.Join(gittest.Environment(dir, ca.PEM()), os.Setenv("TMPDIR", dir)); err != nil {
 			panic(err)
 		}
@@ -61,7 +61,7 @@ func newWorld(t *testing.T, wrap func(http.Handler) http.Handler) world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := gittest.Handler(dir)
+	handler, err := gittest.Handler(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,6 +263,7 @@ func TestFetchLimits(t *testing.T) {
 
 // bomb commits a few objects whose listing contains a billion files.
 func bomb(t *testing.T, w world) {
+	t.Helper()
 	ctx := t.Context()
 	id, err := w.repo.Git(ctx, "x", "hash-object", "-w", "--stdin")
 	mode := gittest.File

@@ -108,7 +108,7 @@ func TestFetchRefusesCommits(t *testing.T) {
 
 // TestFetchRunsNoPrograms checks that attributes in the commit don't start the filters
 // of the user's configuration, that hooks don't run, and that contents are unchanged.
-func TestFetchRunsNoPrograms(t *testing.T) {
+func TestFetchRunsNoPrograms(t *testing.T) { //nolint:paralleltest // it sets environment variables
 	if runtime.GOOS == "windows" {
 		t.Skip("the programs are shell scripts")
 	}
@@ -141,7 +141,7 @@ func TestFetchRunsNoPrograms(t *testing.T) {
 
 // TestFetchAllowsTwoTransports checks that neither the user's configuration nor a
 // redirect makes git use a different transport.
-func TestFetchAllowsTwoTransports(t *testing.T) {
+func TestFetchAllowsTwoTransports(t *testing.T) { //nolint:paralleltest // it sets environment variables
 	w := newWorld(t, func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			if strings.HasPrefix(r.URL.Path, "/redirected") {

@@ -56,9 +56,6 @@ func (a Address) String() string {
 	return strings.Join([]string{a.Hostname.ForDisplay(), a.Namespace, a.Name, a.System}, "/")
 }
 
-// MarshalText returns the same text as String.
-func (a Address) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
 // Repository returns the repository of the module according to a template. Errors are
 // of type *[template.ReferenceError].
 func (a Address) Repository(t template.ModuleTemplate) (template.Reference, error) {

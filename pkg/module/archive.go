@@ -87,7 +87,8 @@ func zipFiles(spool *atomicfile.ScratchFile, size int64) ([]File, error) {
 	for _, e := range r.File {
 		if !e.Mode().IsDir() {
 			open := func(context.Context) (io.ReadCloser, error) { return e.Open() }
-			files = append(files, File{Path: e.Name, Executable: e.Mode()&0o111 != 0, Size: int64(e.UncompressedSize64), Open: open})
+			size := int64(e.UncompressedSize64) //nolint:gosec // packagezip limits the size
+			files = append(files, File{Path: e.Name, Executable: e.Mode()&0o111 != 0, Size: size, Open: open})
 		}
 	}
 	return files, nil
@@ -120,7 +121,10 @@ func spoolTar(spool *atomicfile.ScratchFile, r io.Reader) (files []File, err err
 		if len(files) == maxArchiveFiles {
 			return nil, provider.Errorf(provider.Unverified, "archive has more than %d files", maxArchiveFiles)
 		}
-		if _, err := io.Copy(spool, archive); err != nil {
+		if h.Size > maxArchiveContents-offset { // a sparse file can be larger than the archive
+			return nil, provider.Errorf(provider.Unverified, "archive contains more than %d bytes", int64(maxArchiveContents))
+		}
+		if _, err := io.CopyN(spool, archive, h.Size); err != nil {
 			return nil, err
 		}
 		at, size := offset, h.Size

@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }()
 		if ca, err = testca.New(); err != nil {
 			panic(err)
 		}
@@ -78,7 +79,7 @@ func newWorld(t *testing.T) *world {
 	if w.repo, err = gittest.New(t.Context(), filepath.Join(dir, "vpc.git")); err != nil {
 		t.Fatal(err)
 	}
-	repositories, err := gittest.Handler(dir)
+	repositories, err := gittest.Handler(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,6 +394,7 @@ func TestMirrorRefuses(t *testing.T) {
 	w.commit(t, "v1.0.0", map[string]string{".gitmodules": "[submodule]\n", "main.tf": ""})
 	w.archives["/archives/page"] = []byte("<html>")
 	w.archives["/archives/up.tar.gz"] = tarOf(t, "../", files)
+	w.archives["/archives/sparse.tar.gz"] = sparseTar(t)
 	w.archives["/archives/git.zip"] = zipOf(t, map[string]string{"../evil.tf": ""})
 	for location, test := range map[string]struct {
 		problem string
@@ -416,10 +418,11 @@ func TestMirrorRefuses(t *testing.T) {
 		"git::https://HOST/git/vpc.git?ref=v9":                      {"no such branch or tag", provider.NotFound},
 		"https://HOST/archives/page":                                {"", provider.Unverified},
 		"https://HOST/archives/up.tar.gz":                           {`".."`, provider.Unverified},
+		"https://HOST/archives/sparse.tar.gz":                       {"contains more than", provider.Unverified},
 		"https://HOST/archives/git.zip":                             {`".."`, provider.Unverified},
 		"https://HOST/archives/vpc.zip?checksum=md5:0&token=secret": {"checksum is not supported", provider.Refused},
 	} {
-		t.Run(location, func(t *testing.T) {
+		t.Run(location, func(t *testing.T) { //nolint:paralleltest // the cases share a registry
 			w.add("1.0.0", location)
 			err := w.mirror(t, "@1.0.0", module.MirrorOptions{})[0].Err
 			if err == nil || !strings.Contains(err.Error(), test.problem) || provider.KindOf(err) != test.kind || strings.Contains(err.Error(), "secret") {
@@ -432,6 +435,29 @@ func TestMirrorRefuses(t *testing.T) {
 	}
 	w.add("1.0.0", "git::https://HOST/git/vpc.git?ref=v1.0.0")
 	want(t, w.mirror(t, "", module.MirrorOptions{AllowSubmodules: true}), "1.0.0 created")
+}
+
+// sparseTar returns an archive of a file whose content of 8 TiB is a hole.
+func sparseTar(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	err := w.WriteHeader(&tar.Header{Name: "main.tf", Mode: 0o644, Size: 512, Format: tar.FormatPAX, PAXRecords: map[string]string{
+		"XXX.sparse.major": "1", "XXX.sparse.minor": "0", "XXX.sparse.name": "main.tf", "XXX.sparse.realsize": fmt.Sprint(8 << 40),
+	}})
+	table := make([]byte, 512)
+	copy(table, "1\n0\n0\n") // one fragment, at 0, of 0 bytes
+	_, writeErr := w.Write(table)
+	if err := errors.Join(err, writeErr, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	_, err = z.Write(bytes.ReplaceAll(b.Bytes(), []byte("XXX.sparse"), []byte("GNU.sparse"))) // Writer refuses these keys
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return zipped.Bytes()
 }
 
 func zipOf(t *testing.T, files map[string]string) []byte {

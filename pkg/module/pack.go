@@ -60,9 +60,11 @@ func packFile(ctx context.Context, archive *zip.Writer, f File) error {
 		return err
 	}
 	// 2. The header and the content.
+	size := uint64(f.Size) //nolint:gosec // copyFile has read this number of bytes
 	header := &zip.FileHeader{
-		Name: f.Path, Method: zip.Store, ReaderVersion: 20, ModifiedDate: dosEpoch,
-		CRC32: sum, CompressedSize64: uint64(f.Size), UncompressedSize64: uint64(f.Size),
+		Name: f.Path, Method: zip.Store, ReaderVersion: 20,
+		ModifiedDate: dosEpoch, //nolint:staticcheck // Modified would add an extra field
+		CRC32:        sum, CompressedSize64: size, UncompressedSize64: size,
 	}
 	header.SetMode(0o644)
 	if f.Executable {

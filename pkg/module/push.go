@@ -147,7 +147,7 @@ func packZip(ctx context.Context, p Package, dir string) (z packedZip, err error
 		}
 	}()
 	hash := sha256.New()
-	if err = Pack(ctx, p.Files, io.MultiWriter(z.file, hash)); err != nil {
+	if err := Pack(ctx, p.Files, io.MultiWriter(z.file, hash)); err != nil {
 		return z, err
 	}
 	z.pkg.Digest = digest.NewDigest(digest.SHA256, hash)

@@ -63,7 +63,8 @@ func ParseReference(s string) (Reference, error) {
 		}
 		var query string
 		if rest, query, _ = strings.Cut(rest, "?"); query != "" {
-			if problem := r.parseQuery(query); problem != "" {
+			var problem string
+			if r.Tag, r.Digest, problem = parseQuery(query); problem != "" {
 				return fail(problem)
 			}
 		}
@@ -88,19 +89,19 @@ func ParseReference(s string) (Reference, error) {
 
 // parseQuery parses the query of an oci:// reference. If the query is valid, problem is
 // empty.
-func (r *Reference) parseQuery(query string) (problem string) {
+func parseQuery(query string) (tag string, of digest.Digest, problem string) {
 	values, err := url.ParseQuery(query)
 	if err != nil || len(values) != 1 {
-		return "the query must be ?tag=TAG or ?digest=DIGEST"
+		return "", "", "the query must be ?tag=TAG or ?digest=DIGEST"
 	}
-	r.Tag, r.Digest = values.Get("tag"), digest.Digest(values.Get("digest"))
+	tag, of = values.Get("tag"), digest.Digest(values.Get("digest"))
 	switch {
-	case r.Digest != "" && r.Digest.Validate() != nil:
-		return "the digest is invalid: want sha256: and 64 hexadecimal digits"
-	case r.Digest == "" && !tagRule.MatchString(r.Tag):
-		return "the query must be ?tag=TAG or ?digest=DIGEST"
+	case of != "" && of.Validate() != nil:
+		problem = "the digest is invalid: want sha256: and 64 hexadecimal digits"
+	case of == "" && !tagRule.MatchString(tag):
+		problem = "the query must be ?tag=TAG or ?digest=DIGEST"
 	}
-	return ""
+	return tag, of, problem
 }
 
 // Target returns the digest, the tag, or the tag of the version, whichever the

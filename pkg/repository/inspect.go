@@ -147,7 +147,7 @@ func Inspect(ctx context.Context, repo Reader, tag string, depth Depth, platform
 	if _, ok := errors.AsType[*artifact.FormatError](err); ok {
 		i.Format, err = err, nil
 		if module, notModule := artifact.ParseModule(data); notModule == nil {
-			i.addModule(module)
+			i = i.withModule(module)
 		}
 	}
 	if err != nil {
@@ -156,12 +156,13 @@ func Inspect(ctx context.Context, repo Reader, tag string, depth Depth, platform
 	return i.InspectMore(ctx, repo, depth, platforms...)
 }
 
-// addModule adds the manifest of a module. Only a check of the blobs must
+// withModule adds the manifest of a module. Only a check of the blobs must
 // read more.
-func (i *Inspection) addModule(m artifact.Manifest) {
+func (i Inspection) withModule(m artifact.Manifest) Inspection {
 	t := artifact.Target{Descriptor: i.Descriptor}
 	i.Module, i.Index = true, artifact.Index{Targets: []artifact.Target{t}, Annotations: m.Annotations}
 	i.Platforms[t.Platform] = InspectedPackage{Target: t, Manifest: m, Bytes: i.Bytes, depth: DepthManifests}
+	return i
 }
 
 // CheckFormat returns a *[artifact.FormatError] if the content isn't a provider or, for

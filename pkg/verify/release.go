@@ -156,7 +156,7 @@ func (a *verification) index(found repository.Inspection, err error) (usable boo
 	switch {
 	case format != nil:
 		s.addError("index-format", fmt.Sprintf("The tag %s does not point to a release that OpenTofu can install: %v.", tag, format), a.mirror(" --force"))
-		return false, nil //nolint:nilerr // the error was added as a finding
+		return false, nil
 	case err != nil && !isDamage(err):
 		return false, err
 	case err != nil || found.Dangling || !found.Exists():

@@ -159,8 +159,8 @@ func Environment(dir string, ca []byte) error {
 
 // Handler serves the repositories below a directory. Clients can fetch any commit by its
 // ID, as on common hosts.
-func Handler(dir string) (http.Handler, error) {
-	out, err := exec.Command("git", "--exec-path").Output()
+func Handler(ctx context.Context, dir string) (http.Handler, error) {
+	out, err := exec.CommandContext(ctx, "git", "--exec-path").Output()
 	if err != nil {
 		return nil, err
 	}

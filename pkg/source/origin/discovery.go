@@ -106,7 +106,7 @@ func (c client) discover(ctx context.Context, host svchost.Hostname) (service, e
 // requestDiscovery requests the discovery document of a host.
 func (c client) requestDiscovery(ctx context.Context, at *url.URL, token Token) (*url.URL, error) {
 	doc, err := httpclient.Get(ctx, c.http, at, httpclient.Request{Header: registryHeader(token), Limit: maxDiscovery})
-	if isStatus(err, http.StatusNotFound) {
+	if isNotFound(err) {
 		return nil, fmt.Errorf("%w: %w", ErrNoRegistry, err)
 	}
 	if err != nil {

@@ -89,7 +89,7 @@ func (m *Modules) location(ctx context.Context, a provider.Address, v provider.V
 	defer release()
 	at := registry.at(a, v.String(), "download")
 	doc, err := httpclient.Get(ctx, m.source.client, at, httpclient.Request{Header: registry.header(), Limit: maxLocation})
-	if isStatus(err, http.StatusNotFound) {
+	if isNotFound(err) {
 		return l, fmt.Errorf("%w: %w", provider.ErrVersionNotFound, err)
 	}
 	if err != nil {
@@ -140,7 +140,7 @@ func (m *Modules) OpenArchive(ctx context.Context, l Location, at *url.URL) (io.
 	if err != nil {
 		return nil, err
 	}
-	resp, err := httpclient.Do(m.source.client, req)
+	resp, err := httpclient.Do(m.source.client, req) //nolint:bodyclose // the caller or NewStatusError closes it
 	if err == nil && resp.StatusCode != http.StatusOK {
 		err = httpclient.NewStatusError(resp)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -100,7 +99,7 @@ type packageDocument struct {
 func (c client) describe(ctx context.Context, registry service, key packageKey, version listed) (description, error) {
 	at := registry.at(key.address, key.version.String(), "download", key.platform.OS, key.platform.Arch)
 	doc, err := httpclient.Get(ctx, c.http, at, httpclient.Request{Header: registry.header(), Limit: maxPackageDocument})
-	if isStatus(err, http.StatusNotFound) {
+	if isNotFound(err) {
 		others := slices.DeleteFunc(slices.Clone(version.platforms), func(p provider.Platform) bool { return p == key.platform })
 		missing := &provider.PlatformError{Address: key.address, Version: key.version, Wanted: key.platform, Have: others}
 		if len(others) < len(version.platforms) {

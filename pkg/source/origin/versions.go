@@ -68,7 +68,7 @@ type versionsDocument struct {
 func (c client) versions(ctx context.Context, registry service, a provider.Address) (listing, error) {
 	at := registry.at(a, "versions")
 	doc, err := httpclient.Get(ctx, c.http, at, httpclient.Request{Header: registry.header(), Limit: maxVersions})
-	if isStatus(err, http.StatusNotFound) {
+	if isNotFound(err) {
 		return nil, fmt.Errorf("%w: %w", c.notFound(), err)
 	}
 	if err != nil {
@@ -145,7 +145,7 @@ func colonExcerpt(doc httpclient.Document) string {
 	return ""
 }
 
-func isStatus(err error, status int) bool {
+func isNotFound(err error) bool {
 	var failure *provider.StatusError
-	return errors.As(err, &failure) && failure.Status == status
+	return errors.As(err, &failure) && failure.Status == http.StatusNotFound
 }
