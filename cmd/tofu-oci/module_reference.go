@@ -28,8 +28,6 @@ func parseRequirement(c *cli.Context, arg string) (provider.Requirement, error) 
 		return provider.Requirement{}, err
 	case r.Tag != "" || r.Digest != "":
 		return provider.Requirement{}, usagef("%s: specify a version: %s@VERSION", arg, module.Reference{Repository: r.Repository})
-	case c.IsSet("from"):
-		return provider.Requirement{}, usagef("--from: omit it, because %s contains the repository", arg)
 	}
 	return r.Release(), nil
 }
@@ -50,8 +48,6 @@ func (cmd *command) moduleTargets(wanted []provider.Requirement) (map[provider.A
 			if ref, err = template.ParseReference(strings.TrimPrefix(cmd.c.String("to"), "oci://")); err != nil {
 				err = usagef("--to: specify the target repository, such as registry.example.com/modules/vpc or oci-layout:vpc: %w", err)
 			}
-		} else if cmd.c.IsSet("to") {
-			err = usagef("--to: omit it, because %s contains the repository", a)
 		}
 		if err != nil {
 			return nil, err
@@ -73,8 +69,6 @@ func (cmd *command) moduleSource(arg string) (ref template.Reference, src *oci.S
 	switch {
 	case !module.IsReference(arg):
 		r.Repository, constraint, err = cmd.findModule(arg)
-	case cmd.c.IsSet("from"):
-		err = usagef("--from: omit it, because %s contains the repository", arg)
 	default:
 		r, err = module.ParseReference(arg)
 		err = misuse(err)

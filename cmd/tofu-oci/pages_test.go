@@ -39,7 +39,7 @@ func TestPages(t *testing.T) {
 		"operations.md":                    {locked, 4},
 		"sync.md":                          {declared, 11},
 		"../deploy/kubernetes/mirror.yaml": {locked, 1},
-		"serve.md":                         {"registry", 7},
+		"serve.md":                         {"registry", 10},
 		"lock.md":                          {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
 		"airgap.md":                        {airGap, 14},
 		"trust.md":                         {locked + "\ncp keys/good.asc acme.pub", 3},
@@ -117,6 +117,8 @@ env PATH=$WORK/bin${:}$PATH
 `
 
 const pageFiles = `
+-- vpc/main.tf --
+variable "name" {}
 -- live/network/main.tf --
 resource "random_id" "x" {}
 -- live/cluster/main.tf --

@@ -84,8 +84,6 @@ func templateOptions(c *cli.Context, o *serve.Options) error {
 		return err
 	case len(o.From)+len(o.ModulesFrom) == 0:
 		return missingTemplate("from")
-	case o.OCIModules && len(o.ModulesFrom) == 0:
-		return usagef("--module-location requires --modules-from")
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ var WithoutVariable = map[string]string{
 // PrefixedVariables lists the flags whose variables contain the command's name. These
 // flags have different meanings or types in different commands. The exception is
 // base-url, whose variable would otherwise conflict with a variable of install.sh.
-var PrefixedVariables = []string{"base-url", "dir", "doctor lock-file", "doctor platform", "module mirror to", "module push to", "serve from", "sync report max-age"}
+var PrefixedVariables = []string{"base-url", "dir", "doctor lock-file", "doctor platform", "module list from", "module mirror to", "module pull from", "module push to", "serve from", "sync report max-age"}
 
 // VariableOf returns the environment variable that sets a command's flag. If no
 // variable sets the flag, VariableOf returns "".

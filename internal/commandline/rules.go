@@ -8,7 +8,7 @@ import (
 )
 
 // A FlagRule restricts which flags and arguments can be combined. Its lists contain
-// flag names, NAME=VALUE for a flag with a specific value, or [Argument]. A false or
+// flag names, NAME=VALUE for a flag with a specific value, [Argument], or [ModuleReference]. A false or
 // empty flag is treated as not set. If an environment variable sets a flag that
 // violates a rule, the flag is dropped instead of reported. See
 // [commandLine.applyRules].
@@ -29,8 +29,12 @@ type FlagRule struct {
 	Hint string
 }
 
-// Argument represents a command-line argument in a [FlagRule].
-const Argument = ""
+const (
+	// Argument represents a command-line argument in a [FlagRule].
+	Argument = ""
+	// ModuleReference represents an argument that is the reference of a module.
+	ModuleReference = "oci://"
+)
 
 // Rules contains the flag rules of all commands. Commands themselves validate the
 // values of their flags and check for required flags.
@@ -69,6 +73,11 @@ var Rules = []FlagRule{
 	{Command: "tofurc", Flags: []string{"output"}, Requires: []string{"validate"}},
 	{Command: "tofurc", Flags: []string{"dry-run"}, Requires: []string{"write"}},
 	{Command: "serve", Flags: []string{"min-age", "signatures", "keyring", "trust"}, Requires: []string{"pull-through"}},
+	{Command: "serve", Flags: []string{"module-location"}, Requires: []string{"modules-from"}},
+
+	{Flags: []string{"from"}, Conflicts: []string{ModuleReference}, Hint: "the argument contains the repository"},
+	{Command: "promote", Flags: []string{"to"}, Conflicts: []string{ModuleReference}, Hint: "the argument contains the repository"},
+	{Command: "deny", Flags: []string{"to"}, Conflicts: []string{ModuleReference}, Hint: "the argument contains the repository"},
 	{Command: "sync apply", Flags: []string{"textfile"}, Conflicts: []string{"shard"}, Hint: "use --textfile with sync report, which merges the results of --out"},
 	{Command: "man", Flags: []string{"dir"}, Conflicts: []string{Argument}},
 }
@@ -171,10 +180,17 @@ func droppable(violations []violation) []string {
 }
 
 // lookup returns the flag that matches an entry in a [FlagRule], and reports whether
-// the flag is set. For [Argument], it returns the first argument.
+// the flag is set. For [Argument], it returns the first argument, and for
+// [ModuleReference], the first argument that is the reference of a module.
 func (c *commandLine) lookup(name string) (f setFlag, set bool) {
 	if name == Argument {
 		return setFlag{values: c.rest[:min(len(c.rest), 1)]}, len(c.rest) > 0
+	}
+	if name == ModuleReference {
+		i := slices.IndexFunc(c.rest, func(arg string) bool {
+			return strings.HasPrefix(arg, ModuleReference) || strings.HasPrefix(arg, "oci-layout:")
+		})
+		return setFlag{values: c.rest[max(i, 0):max(i+1, 0)]}, i >= 0
 	}
 	name, value, hasValue := strings.Cut(name, "=")
 	for _, f := range slices.Backward(c.flags) { // the last value is used
