@@ -18,19 +18,20 @@ const variablePrefix = "TOFU_OCI_"
 // WithoutVariable lists the flags that no environment variable can set, and explains
 // why. If the flag belongs to a single command, the command precedes the flag.
 var WithoutVariable = map[string]string{
-	"help":             "it is a request, not a setting",
-	"version":          "it is a request, not a setting",
-	"force":            "overwriting must be requested each time",
-	"password-stdin":   "it applies to a single password",
-	"list check-level": "checking must be requested each time, because it sends more requests than listing",
-	"lock check":       "it turns lock into a command that writes nothing",
-	"list pending":     "it turns list into a different command",
-	"version output":   "programs such as install.sh expect text unless they request another format",
-	"tofurc validate":  "it turns tofurc into a command that prints no block",
-	"tofurc write":     "changing a file must be requested each time",
-	"plan":             "an approved plan is for one run",
-	"out":              "it names a file for a single run",
-	"explain":          "it is about one provider",
+	"help":                "it is a request, not a setting",
+	"version":             "it is a request, not a setting",
+	"force":               "overwriting must be requested each time",
+	"password-stdin":      "it applies to a single password",
+	"list check-level":    "checking must be requested each time, because it sends more requests than listing",
+	"lock check":          "it turns lock into a command that writes nothing",
+	"list pending":        "it turns list into a different command",
+	"module list pending": "it turns module list into a different command",
+	"version output":      "programs such as install.sh expect text unless they request another format",
+	"tofurc validate":     "it turns tofurc into a command that prints no block",
+	"tofurc write":        "changing a file must be requested each time",
+	"plan":                "an approved plan is for one run",
+	"out":                 "it names a file for a single run",
+	"explain":             "it is about one provider",
 }
 
 // PrefixedVariables lists the flags whose variables contain the command's name. These
