@@ -388,7 +388,7 @@ func TestMirrorSelects(t *testing.T) {
 	}
 }
 
-func TestMirrorRefuses(t *testing.T) {
+func TestMirrorRefuses(t *testing.T) { //nolint:tparallel // the cases share a registry
 	t.Parallel()
 	w := newWorld(t)
 	w.commit(t, "v1.0.0", map[string]string{".gitmodules": "[submodule]\n", "main.tf": ""})
@@ -422,7 +422,7 @@ func TestMirrorRefuses(t *testing.T) {
 		"https://HOST/archives/git.zip":                             {`".."`, provider.Unverified},
 		"https://HOST/archives/vpc.zip?checksum=md5:0&token=secret": {"checksum is not supported", provider.Refused},
 	} {
-		t.Run(location, func(t *testing.T) { //nolint:paralleltest // the cases share a registry
+		t.Run(location, func(t *testing.T) {
 			w.add("1.0.0", location)
 			err := w.mirror(t, "@1.0.0", module.MirrorOptions{})[0].Err
 			if err == nil || !strings.Contains(err.Error(), test.problem) || provider.KindOf(err) != test.kind || strings.Contains(err.Error(), "secret") {
