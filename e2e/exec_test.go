@@ -74,7 +74,7 @@ func TestTerraformInstallsFromOCI(t *testing.T) {
 	}
 }
 
-// TestJobsShareOneStore starts ten concurrent jobs of both clients with an empty store.
+// TestJobsShareOneStore starts ten concurrent jobs, five for each client, with an empty store.
 // All jobs must install the provider, and the store must contain only one copy.
 func TestJobsShareOneStore(t *testing.T) {
 	t.Parallel()

@@ -35,8 +35,8 @@ type exports struct {
 }
 
 // forwarder returns a library without code. The library forwards its only function to
-// the function that to specifies, in the form "library.function".
-func forwarder(library, function, to string) []byte {
+// target, which has the form "library.function".
+func forwarder(library, function, target string) []byte {
 	var e exports
 	directory := pageSize + uint32(binary.Size(e)) - 10 // address of the data after the directory: two addresses and a number
 	e.OrdinalBase, e.FunctionCount, e.NameCount = 1, 1, 1
@@ -45,7 +45,7 @@ func forwarder(library, function, to string) []byte {
 	e.Name = e.Library + uint32(len(library)+1)
 	e.Function = e.Name + uint32(len(function)+1)
 	section := little(e)
-	for _, text := range []string{library, function, to} {
+	for _, text := range []string{library, function, target} {
 		section = append(append(section, text...), 0)
 	}
 	file := headers(uint32(len(section)))

@@ -30,7 +30,7 @@ var WithoutVariable = map[string]string{
 	"tofurc validate":     "it turns tofurc into a command that prints no block",
 	"tofurc write":        "changing a file must be requested each time",
 	"plan":                "an approved plan is for one run",
-	"out":                 "it names a file for a single run",
+	"out":                 "it specifies the output file of a single run",
 	"explain":             "it is about one provider",
 }
 

@@ -122,7 +122,7 @@ var hints = []struct {
 	{at(anywhere, isDenied, says("unauthorized to access repository")), "create the project PROJECT, or grant the missing permission to the user or robot account; Harbor returns the same error in both cases"},
 	{at(anywhere, isFetchingManifest, hasStatus(http.StatusInternalServerError)), "try again; if other manifests are readable and the error persists, the manifest is damaged: delete its file from the registry's storage and mirror the version again (docs/operations.md, Find and repair lost content)"},
 	{at(anywhere, isFetchingManifest, isA[*sums.MismatchError]), "don't use the release, because its manifest is damaged or was modified; delete the manifest's file from the registry's storage, and mirror the version again (docs/operations.md, Find and repair lost content)"},
-	{at(anywhere, lacksScope), "grant the account read access to the repository, and write access to push; the credentials themselves are valid"},
+	{at(anywhere, lacksScope), "grant the account read access to the repository or, for pushes, write access; the credentials themselves are valid"},
 	{isA[x509.UnknownAuthorityError], "use --ca-file to trust the certificate authority ISSUER that issued the server's certificate"},
 	{has(func(e x509.CertificateInvalidError) bool { return e.Reason == x509.Expired }), "check this machine's clock, or renew the server's certificate; a certificate in its chain is expired or not yet valid"},
 	{isA[x509.HostnameError], "check the host name, and whether a proxy responds instead of the server; the certificate is for a different host name"},

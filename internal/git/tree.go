@@ -15,7 +15,7 @@ const (
 	// maxLine limits the length of a line in a listing. A line contains a path and
 	// about 60 other bytes.
 	maxLine = 8 << 10
-	// maxLinks limits the number of links between a link and its file.
+	// maxLinks is the maximum number of symbolic links to follow until a file is found.
 	maxLinks = 8
 	// maxTarget limits the size of a symbolic link's target.
 	maxTarget = 4 << 10

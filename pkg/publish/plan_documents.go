@@ -129,8 +129,8 @@ func withNewNames(documents, more []provider.Document) []provider.Document {
 }
 
 // withoutOwnSums returns the packages of a release. If the release has a SHA256SUMS for
-// all packages, it removes the SHA256SUMS of individual packages, which other
-// publishers write.
+// all packages, withoutOwnSums removes the SHA256SUMS of individual packages. Some other
+// publishers write one for each package.
 func withoutOwnSums(r provider.Release) []provider.Package {
 	if _, shared := r.Document(provider.KindSums); !shared {
 		return r.Packages

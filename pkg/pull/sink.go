@@ -101,7 +101,7 @@ func checkDirectory(dir string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("checking the directory for packages: %w", err)
+		return fmt.Errorf("checking the package directory: %w", err)
 	case !fi.IsDir():
 		return fmt.Errorf("%s is %s, not a directory", dir, kindOf(fi))
 	}

@@ -269,7 +269,7 @@ func otherTags(ctx context.Context, repo Reader, v provider.Version) (map[digest
 		return isVersion && (other == v || numbers(other) != numbers(v)) || strings.HasPrefix(tag, "sha256-") || tag == artifact.SyncTag
 	})
 	if len(others) > maxOtherTags {
-		return nil, fmt.Errorf("repository has %d tags of other kinds; the maximum is %d", len(others), maxOtherTags)
+		return nil, fmt.Errorf("repository has %d tags that might point to the same index; the maximum is %d", len(others), maxOtherTags)
 	}
 	var mu sync.Mutex
 	tagged := map[digest.Digest]string{}

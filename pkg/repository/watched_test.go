@@ -16,8 +16,7 @@ import (
 type watched struct {
 	repository.Repository
 	before func(op string) error
-	// only is the only tag for which before is called. If only is empty, before is
-	// called for all tags.
+	// If only is not empty, PushTag calls before only for this tag.
 	only string
 }
 

@@ -33,7 +33,7 @@ var errNotRemoved = provider.Errorf(provider.Refused, "nothing is removed, becau
 // canceled, Apply doesn't start further releases and returns the context's error.
 func (p *Plan) Apply(ctx context.Context, o Options) error {
 	if p.opened == nil {
-		return errors.New("applying a plan: NewPlan did not make this plan")
+		return errors.New("applying a plan: the plan was not created by NewPlan")
 	}
 	if o.Publisher == nil {
 		o.Publisher = p.publisher

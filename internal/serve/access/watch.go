@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxFile limits a file in bytes. A block of rules is about 200 bytes long.
+	// maxFile limits the size of a file in bytes. A block of rules is about 200 bytes long.
 	maxFile = 1 << 20
 	// checkInterval is the minimum time between two checks of the files.
 	checkInterval = 2 * time.Second

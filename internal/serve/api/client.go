@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// maxResponse limits a response in bytes, and maxValues limits its JSON values. A
-	// page of versions is tens of kilobytes in size.
+	// maxResponse limits the size of a response in bytes, and maxValues limits the
+	// number of its JSON values. A page of versions is tens of kilobytes in size.
 	maxResponse = 8 << 20
 	maxValues   = 200_000
 	// maxPages limits the number of pages in a list. The largest providers have several

@@ -17,9 +17,9 @@ const (
 	// maxDocuments limits the documents per package, maxPending limits the pending
 	// releases, and maxEntries limits all other lists. The JSON responses are complete.
 	maxDocuments, maxPending, maxEntries = 3, 20, 5
-	// maxURL limits a link in bytes. A link contains two names and a token.
+	// maxURL limits the size of a link in bytes. A link contains two names and a token.
 	maxURL = 1 << 10
-	// maxBlock limits a code block in bytes.
+	// maxBlock limits the size of a code block in bytes.
 	maxBlock = 4 << 10
 )
 
